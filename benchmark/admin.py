@@ -1,0 +1,119 @@
+"""Administration pages of the bank, the judgements and the runs: for looking things up, not for changing them."""
+
+from typing import TYPE_CHECKING, Any
+
+from django.contrib import admin
+from django.db.models import Model
+from django.http import HttpRequest
+
+from benchmark.models import (
+    Dataset,
+    Figure,
+    Generation,
+    Judgement,
+    Problem,
+    ReferenceSolution,
+    Run,
+    Submission,
+    TestCase,
+    WorkItem,
+)
+
+# The class takes a type argument in its stubs only.
+if TYPE_CHECKING:
+    _ModelAdmin = admin.ModelAdmin[Any]
+else:
+    _ModelAdmin = admin.ModelAdmin
+
+
+class RecordedAdmin(_ModelAdmin):
+    """Pages of a table whose rows are records: they can be read and searched, and nothing else."""
+
+    show_full_result_count = False
+    list_per_page = 50
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+
+@admin.register(Dataset)
+class DatasetAdmin(RecordedAdmin):
+    list_display = ["name", "format", "created_at"]
+    search_fields = ["name"]
+
+
+@admin.register(Problem)
+class ProblemAdmin(RecordedAdmin):
+    list_display = ["external_id", "title", "dataset", "tier", "contest", "contest_date", "samples_only"]
+    list_filter = ["dataset", "tier", "samples_only"]
+    list_select_related = ["dataset"]
+    search_fields = ["external_id", "title", "contest"]
+
+
+@admin.register(TestCase)
+class TestCaseAdmin(RecordedAdmin):
+    list_display = ["problem", "order", "name", "origin"]
+    list_filter = ["origin", "problem__dataset"]
+    list_select_related = ["problem__dataset"]
+    search_fields = ["problem__external_id", "name"]
+
+
+@admin.register(ReferenceSolution)
+class ReferenceSolutionAdmin(RecordedAdmin):
+    list_display = ["problem", "name", "language"]
+    list_filter = ["language", "problem__dataset"]
+    list_select_related = ["problem__dataset"]
+    search_fields = ["problem__external_id", "name"]
+
+
+@admin.register(Figure)
+class FigureAdmin(RecordedAdmin):
+    list_display = ["problem", "name", "media_type"]
+    list_select_related = ["problem__dataset"]
+    search_fields = ["problem__external_id", "name"]
+
+
+@admin.register(Submission)
+class SubmissionAdmin(RecordedAdmin):
+    list_display = ["id", "problem", "language", "source_hash", "created_at"]
+    list_filter = ["language", "problem__dataset"]
+    list_select_related = ["problem__dataset"]
+    search_fields = ["source_hash", "problem__external_id"]
+
+
+@admin.register(Judgement)
+class JudgementAdmin(RecordedAdmin):
+    list_display = ["id", "submission", "suite", "policy", "state", "verdict", "attempt", "created_at"]
+    list_filter = ["state", "verdict", "suite", "policy"]
+    list_select_related = ["submission__problem__dataset"]
+    search_fields = ["submission__source_hash", "submission__problem__external_id", "fault"]
+
+
+@admin.register(Run)
+class RunAdmin(RecordedAdmin):
+    list_display = ["id", "dataset", "method", "model_spec", "attempts", "state", "started_at", "finished_at"]
+    list_filter = ["state", "method", "dataset"]
+    list_select_related = ["dataset"]
+    search_fields = ["id", "model_spec"]
+
+
+@admin.register(WorkItem)
+class WorkItemAdmin(RecordedAdmin):
+    list_display = ["id", "run", "problem", "chain", "state", "attempt", "lease_until"]
+    list_filter = ["state"]
+    list_select_related = ["run__dataset", "problem__dataset"]
+    search_fields = ["run__id", "problem__external_id", "fault"]
+
+
+@admin.register(Generation)
+class GenerationAdmin(RecordedAdmin):
+    list_display = ["id", "work_item", "step", "purpose", "model_returned", "output_tokens", "created_at"]
+    list_filter = ["purpose", "finish_reason"]
+    list_select_related = ["work_item__problem__dataset"]
+    search_fields = ["work_item__run__id", "work_item__problem__external_id", "request_id"]

@@ -1,0 +1,82 @@
+"""Unpacking zip archives that may be hostile."""
+
+import stat
+import zipfile
+import zlib
+from pathlib import Path, PurePosixPath, PureWindowsPath
+
+from benchmark.datasets.records import BrokenSource
+
+MAXIMUM_UNPACKED = 512 * 2**20
+"""Bytes of all files together; the largest real contest with all its packages needs less."""
+
+MAXIMUM_FILES = 50_000
+
+_CHUNK = 2**20
+
+
+def unpack(archive: Path, folder: Path) -> None:
+    """Unpack the zip archive into the empty folder.
+
+    Raises BrokenSource for what is no readable zip, for members that would leave the folder, links, encrypted
+    members, more than MAXIMUM_FILES members or more than MAXIMUM_UNPACKED bytes. The sizes written in the archive are
+    believed only where they already refuse it; what is unpacked is counted.
+    """
+    try:
+        with zipfile.ZipFile(archive) as content:
+            members = content.infolist()
+            if len(members) > MAXIMUM_FILES:
+                raise BrokenSource(
+                    f"{archive} holds {len(members)} files; at most {MAXIMUM_FILES} are unpacked"
+                )
+            for member in members:
+                _refuse_hostile(archive, member)
+            if sum(member.file_size for member in members) > MAXIMUM_UNPACKED:
+                raise _too_large(archive)
+            left = MAXIMUM_UNPACKED
+            for member in members:
+                left -= _write(content, member, folder, left)
+                if left < 0:
+                    raise _too_large(archive)
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError) as error:
+        raise BrokenSource(
+            f"{archive} cannot be unpacked: {error}. It may be damaged: fetch it again."
+        ) from error
+
+
+def _refuse_hostile(archive: Path, member: zipfile.ZipInfo) -> None:
+    name = member.filename
+    parts = PurePosixPath(name.replace("\\", "/")).parts
+    if name.startswith(("/", "\\")) or ".." in parts or PureWindowsPath(name).drive or "\0" in name:
+        raise BrokenSource(
+            f"{archive} holds {name!r}, which would be written outside its folder; nothing was imported"
+        )
+    kind = stat.S_IFMT(member.external_attr >> 16)
+    if kind and not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):
+        raise BrokenSource(
+            f"{archive} holds {name!r}, which is a link or a special file; nothing was imported"
+        )
+    if member.flag_bits & 0x1:
+        raise BrokenSource(f"{archive} is encrypted; unpack it and import the folder")
+
+
+def _write(content: zipfile.ZipFile, member: zipfile.ZipInfo, folder: Path, left: int) -> int:
+    """Unpack one member, at most one chunk more than `left` bytes; returns how many were written."""
+    target = folder / member.filename.replace("\\", "/")
+    if member.is_dir():
+        target.mkdir(parents=True, exist_ok=True)
+        return 0
+    target.parent.mkdir(parents=True, exist_ok=True)
+    written = 0
+    with content.open(member) as packed, target.open("xb") as unpacked:
+        while written <= left and (chunk := packed.read(_CHUNK)):
+            unpacked.write(chunk)
+            written += len(chunk)
+    return written
+
+
+def _too_large(archive: Path) -> BrokenSource:
+    return BrokenSource(
+        f"{archive} would unpack to more than {MAXIMUM_UNPACKED // 2**20} MiB; unpack it yourself and import "
+        "the folder if you trust it"
+    )

@@ -1,0 +1,212 @@
+"""ICPC (Kattis) problem packages, legacy and 2023-07: a folder, a folder of folders, or a zip of either."""
+
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+
+from benchmark.datasets.archives import unpack
+from benchmark.datasets.icpc_texts import Text, analysis_text, figures_of, statement_text
+from benchmark.datasets.records import (
+    BrokenSource,
+    ImportedProblem,
+    LeftOut,
+    ReferenceRecord,
+    Source,
+    TestRecord,
+)
+from benchmark.models.problems import Tier
+from benchmark.rendering.latex import problem_name
+from judge.packages import Package, PackageError, read_package
+
+ASSUMED_TIME_LIMIT = 2.0
+"""Seconds, for a package that gives no limit: importing runs no programs, so none can be derived."""
+
+_LANGUAGES = {
+    ".py": "python", ".py3": "python", ".cpp": "cpp", ".cc": "cpp", ".cxx": "cpp", ".c++": "cpp", ".c": "c",
+    ".java": "java", ".kt": "kotlin", ".rs": "rust", ".go": "go", ".hs": "haskell", ".cs": "csharp",
+    ".js": "javascript",
+}  # fmt: skip
+_LARGEST_PROGRAM = 2**20
+
+
+@contextmanager
+def open_icpc(path: Path, tests: Path | None) -> Iterator[Source]:
+    """The packages at the path. A single broken one refuses the import; in a folder of them it is left out.
+
+    Raises BrokenSource.
+    """
+    if tests is not None:
+        raise BrokenSource("--tests is for the format usaco; an ICPC package brings its own tests")
+    if path.is_dir():
+        yield _source(path, path.resolve().name)
+    elif path.is_file():
+        settings.VAR.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix="import-", dir=settings.VAR) as folder:
+            unpack(path, Path(folder))
+            yield _source(Path(folder), path.stem)
+    else:
+        raise BrokenSource(
+            f"{path} is not there; the format icpc takes a package's folder, a folder of them, or a zip"
+        )
+
+
+def _source(root: Path, name: str) -> Source:
+    packages = _find_packages(root, name)
+    if not packages:
+        raise BrokenSource(
+            f"{name} holds no problem package: there is no problem.yaml in it or in a folder of it"
+        )
+    if len(packages) == 1:
+        return Source(1, _only(*packages[0]))
+    return Source(len(packages), (_entry(*package) for package in packages))
+
+
+def _find_packages(root: Path, name: str) -> list[tuple[str, Path]]:
+    """Identifier and folder of each package: the root itself, the folders in it, or those one folder deeper."""
+    if (root / "problem.yaml").is_file():
+        return [(name, root)]
+    folders = sorted(
+        folder for folder in root.iterdir() if folder.is_dir() and not folder.name.startswith(".")
+    )
+    packages = [(folder.name, folder) for folder in folders if (folder / "problem.yaml").is_file()]
+    if not packages and len(folders) == 1:
+        return _find_packages(folders[0], folders[0].name)
+    return packages
+
+
+def _only(name: str, folder: Path) -> Iterator[ImportedProblem]:
+    entry = _entry(name, folder)
+    if isinstance(entry, LeftOut):
+        raise BrokenSource(f"the package {name} cannot be imported: {entry.reason}")
+    yield entry
+
+
+def _entry(name: str, folder: Path) -> ImportedProblem | LeftOut:
+    try:
+        _refuse_links_outside(folder)
+        return _problem(name, folder, read_package(folder))
+    except (PackageError, OSError) as error:
+        return LeftOut(name, str(error).replace(f"{folder}{os.sep}", "").replace(str(folder), name))
+
+
+def _refuse_links_outside(folder: Path) -> None:
+    """A link that leads out of the package could make any file of this machine a test or a statement."""
+    root = folder.resolve()
+    for parent, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            path = Path(parent, name)
+            if path.is_symlink() and not path.resolve().is_relative_to(root):
+                raise PackageError(f"{path} is a link that leads out of the package")
+
+
+def _problem(name: str, folder: Path, package: Package) -> ImportedProblem:
+    if package.unsupported:
+        raise PackageError(f"it cannot be judged here: {package.unsupported}")
+    if not package.tests:
+        raise PackageError("it has no tests: data/sample and data/secret hold no .in file")
+    statement = statement_text(folder)
+    if statement is None:
+        raise PackageError("it has no statement in Markdown or LaTeX (problem_statement/ or statement/)")
+    analysis = analysis_text(folder)
+    figures, notes = figures_of([text for text in (statement, analysis) if text is not None])
+    if package.time_limit is None:
+        notes.append(f"time limit not given: {ASSUMED_TIME_LIMIT:g} s assumed")
+    given = package.problem_yaml
+    tier, tags = _keywords(given.get("keywords"))
+    contest, address = _origin(given)
+    references, left = _references(package)
+    return ImportedProblem(
+        external_id=name,
+        title=_title(given.get("name")) or problem_name(statement.content) or name,
+        tier=tier,
+        tags=tags,
+        statement=statement.content,
+        statement_format=statement.format,
+        analysis=analysis.content if analysis else "",
+        analysis_format=analysis.format if analysis else "",
+        time_limit=package.time_limit or ASSUMED_TIME_LIMIT,
+        memory_limit=package.memory,
+        checker=package.checker.to_json(),
+        tests=tuple(_test(test.name, test.input, test.answer, test.sample) for test in package.tests),
+        references=references,
+        figures=figures,
+        contest=contest,
+        source_url=address,
+        credits=_people(given.get("credits") or given.get("author") or given.get("authors")),
+        license=_words(given.get("license")),
+        notes=(*notes, *left),
+    )
+
+
+def _test(name: str, given: Path, answer: Path, sample: bool) -> TestRecord:
+    explanation = ""
+    for suffix in (".desc", ".hint"):
+        file = given.with_suffix(suffix)
+        if sample and file.is_file():
+            explanation = Text.read(file).content.strip()
+            break
+    return TestRecord(name, sample, given, answer, explanation)
+
+
+def _title(name: object) -> str:
+    """The English name, or the first of the languages there are."""
+    if isinstance(name, dict):
+        name = name.get("en") or next(iter(name.values()), "")
+    return _words(name)
+
+
+def _words(value: object) -> str:
+    return " ".join(str(value).split()) if isinstance(value, str | int | float) else ""
+
+
+def _keywords(value: object) -> tuple[str, tuple[str, ...]]:
+    """The tier, where a keyword names one, and the other keywords."""
+    words = value if isinstance(value, list) else str(value or "").split()
+    keywords = [_words(word) for word in words]
+    tiers = [word.lower() for word in keywords if word.lower() in Tier.values]
+    tags = dict.fromkeys(word for word in keywords if word and word.lower() not in Tier.values)
+    return (tiers[0] if tiers else ""), tuple(tags)
+
+
+def _origin(given: dict[str, Any]) -> tuple[str, str]:
+    source = given.get("source")
+    if isinstance(source, list):
+        source = source[0] if source else None
+    if isinstance(source, dict):
+        name, address = _words(source.get("name")), source.get("url")
+    else:
+        name, address = _words(source), given.get("source_url")
+    usable = isinstance(address, str) and address.startswith(("http://", "https://"))
+    return name, address if isinstance(address, str) and usable else ""
+
+
+def _people(value: object) -> str:
+    """Names without mail addresses: of a text, a list, or the authors of a mapping."""
+    if isinstance(value, dict):
+        value = value.get("name") or value.get("authors") or next(iter(value.values()), "")
+    if isinstance(value, list):
+        return ", ".join(name for person in value if (name := _people(person)))
+    if isinstance(value, dict):
+        return _people(value)
+    return _words(value).split(" <")[0] if isinstance(value, str) else ""
+
+
+def _references(package: Package) -> tuple[tuple[ReferenceRecord, ...], Sequence[str]]:
+    """The accepted submissions of one file in a language known by its suffix."""
+    kept, left = [], []
+    for submission in package.submissions:
+        if submission.label != "accepted":
+            continue
+        path = submission.path
+        language = _LANGUAGES.get(path.suffix.lower())
+        if not path.is_file() or language is None or path.stat().st_size > _LARGEST_PROGRAM:
+            left.append(f"the accepted submission {path.name} is not one program file of a known language")
+            continue
+        source = path.read_bytes().decode("utf-8", "replace").replace("\r\n", "\n")
+        kept.append(ReferenceRecord(language, path.name, source))
+    return tuple(kept), left

@@ -1,0 +1,82 @@
+"""The statement, the analysis and the pictures of a problem package."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmark.datasets.figures import SUFFIXES, UnusableFigure, read_figure
+from benchmark.datasets.records import FigureRecord
+from judge.packages import PackageError
+
+MAXIMUM_TEXT = 2 * 2**20
+"""Bytes of a statement or an analysis."""
+
+_FORMATS = {".md": "markdown", ".tex": "latex"}
+_STATEMENT = re.compile(r"problem(?:\.([A-Za-z-]{2,7}))?\.(?:md|tex)")
+_ANALYSIS = re.compile(r"solution(?:\.([A-Za-z-]{2,7}))?\.(?:md|tex)")
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text file of a package with its format, "markdown" or "latex"."""
+
+    path: Path
+    format: str
+    content: str
+
+    @classmethod
+    def read(cls, path: Path) -> "Text":
+        """The file's text; bytes that are not UTF-8 are replaced. Raises PackageError when it is too large."""
+        if path.stat().st_size > MAXIMUM_TEXT:
+            raise PackageError(f"{path} is larger than {MAXIMUM_TEXT // 2**20} MiB")
+        content = path.read_bytes().decode("utf-8-sig", "replace").replace("\r\n", "\n")
+        return cls(path, _FORMATS.get(path.suffix, ""), content)
+
+
+def statement_text(package: Path) -> Text | None:
+    """The statement, English where there is a choice, Markdown before LaTeX; None without one of these."""
+    return _best([package / "statement", package / "problem_statement"], _STATEMENT)
+
+
+def analysis_text(package: Path) -> Text | None:
+    """The official explanation, chosen like the statement, or None."""
+    return _best([package / "solution", package / "problem_statement", package / "statement"], _ANALYSIS)
+
+
+def _best(folders: Sequence[Path], name: re.Pattern[str]) -> Text | None:
+    found = []
+    for place, folder in enumerate(folders):
+        for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+            match = name.fullmatch(path.name)
+            if match and path.is_file():
+                language = match[1] or "en"
+                found.append((not language.startswith("en"), language, path.suffix != ".md", place, path))
+    return Text.read(min(found)[-1]) if found else None
+
+
+def figures_of(texts: Sequence[Text]) -> tuple[tuple[FigureRecord, ...], list[str]]:
+    """The pictures beside the texts that the texts name, and notes about those that cannot be shown."""
+    figures: dict[str, FigureRecord] = {}
+    notes = []
+    for folder in dict.fromkeys(text.path.parent for text in texts):
+        contents = [text.content for text in texts if text.path.parent == folder]
+        for path in _named_pictures(folder, contents):
+            try:
+                figure = read_figure(path)
+            except UnusableFigure as reason:
+                notes.append(f"the figure {path.name} is left out: {reason}")
+                continue
+            figures.setdefault(figure.name, figure)
+    return tuple(figures.values()), notes
+
+
+def _named_pictures(folder: Path, contents: Sequence[str]) -> list[Path]:
+    """For each picture the texts name, with or without its suffix, the best of the files with that stem."""
+    by_stem: dict[str, list[Path]] = {}
+    for path in sorted(folder.iterdir()):
+        if path.suffix.lower() in SUFFIXES and path.is_file():
+            named = re.compile(rf"[{{(/]\s*{re.escape(path.stem)}(?:{re.escape(path.suffix)})?\s*[}})\s]")
+            if any(named.search(content) for content in contents):
+                by_stem.setdefault(path.stem, []).append(path)
+    return [min(paths, key=lambda path: SUFFIXES.index(path.suffix.lower())) for paths in by_stem.values()]

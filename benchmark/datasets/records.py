@@ -1,0 +1,95 @@
+"""What importers hand to the store: plain records, no tables."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+
+class BrokenSource(Exception):
+    """The source cannot be imported as a whole; the message says what is wrong, where, and what to do."""
+
+
+@dataclass(frozen=True)
+class TestRecord:
+    """One test. Input and answer are bytes, or the path of a file that exists until the source is closed."""
+
+    __test__ = False  # not a class of tests, whatever pytest thinks of its name
+
+    name: str
+    sample: bool
+    input: bytes | Path
+    answer: bytes | Path
+    explanation: str = ""
+
+
+@dataclass(frozen=True)
+class ReferenceRecord:
+    """A program that came with the problem."""
+
+    language: str
+    name: str
+    source: str
+
+
+@dataclass(frozen=True)
+class FigureRecord:
+    """A picture that a browser can show, already checked."""
+
+    name: str
+    media_type: str
+    content: bytes
+
+
+@dataclass(frozen=True)
+class ImportedProblem:
+    """One problem as its source has it. Limits: seconds of CPU time, bytes of memory.
+
+    `notes` tell the person who imports what was assumed or dropped; they are not stored.
+    """
+
+    external_id: str
+    title: str
+    statement: str
+    statement_format: str
+    time_limit: float
+    memory_limit: int
+    checker: Mapping[str, Any]
+    tests: tuple[TestRecord, ...]
+    tier: str = ""
+    tags: tuple[str, ...] = ()
+    analysis: str = ""
+    analysis_format: str = ""
+    references: tuple[ReferenceRecord, ...] = ()
+    figures: tuple[FigureRecord, ...] = ()
+    contest: str = ""
+    contest_date: date | None = None
+    source_url: str = ""
+    credits: str = ""
+    license: str = ""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A problem of the source that cannot be imported, and why."""
+
+    external_id: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Source:
+    """An opened source: how many entries it has, and the entries. Reading them may raise BrokenSource."""
+
+    total: int
+    entries: Iterator[ImportedProblem | LeftOut] = field(repr=False)
+
+
+Importer = Callable[[Path, Path | None], AbstractContextManager[Source]]
+"""Opens the source at a path; the second path is a folder of hidden tests, for formats that keep them apart.
+
+Raises BrokenSource. Whatever was unpacked is gone when the context ends.
+"""

@@ -1,0 +1,221 @@
+"""The one writer of the problem bank: what an importer reads becomes rows and blobs, all of it or nothing."""
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from django.db import transaction
+from django.urls import reverse
+
+from benchmark import blobs
+from benchmark.datasets import FORMATS
+from benchmark.datasets.records import BrokenSource, ImportedProblem, LeftOut, TestRecord
+from benchmark.models import Dataset, Figure, Problem, ReferenceSolution, TestCase
+from benchmark.rendering import RENDERER_VERSION, render
+
+Progress = Callable[[int, int], None]
+"""Called with the entries done and their total."""
+
+_LENGTHS = {"title": 300, "contest": 200, "credits": 500, "license": 100}
+_LONGEST_IDENTIFIER = 200
+_LONGEST_ADDRESS = 500
+
+
+@dataclass
+class ImportResult:
+    """What an import did. Problems that are in the dataset but no longer in the source stay as they are."""
+
+    dataset: str
+    imported: int = 0
+    unchanged: int = 0
+    updated: int = 0
+    left_out: list[LeftOut] = field(default_factory=list)
+    notes: list[tuple[str, str]] = field(default_factory=list)
+
+    def to_json(self) -> dict[str, Any]:
+        """The document that `import_problems --json` prints."""
+        return {
+            "dataset": self.dataset,
+            "imported": self.imported,
+            "unchanged": self.unchanged,
+            "updated": self.updated,
+            "left_out": [{"id": entry.external_id, "reason": entry.reason} for entry in self.left_out],
+            "notes": [{"id": external_id, "note": note} for external_id, note in self.notes],
+        }
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    """A new or changed problem, rendered and with its bytes in the blob store, ready to be written."""
+
+    external_id: str
+    columns: dict[str, Any]
+    tests: list[dict[str, Any]]
+    references: list[dict[str, Any]]
+    figures: list[dict[str, Any]]
+
+
+def import_problems(
+    format_name: str,
+    path: Path,
+    dataset_name: str,
+    tests: Path | None = None,
+    progress: Progress | None = None,
+) -> ImportResult:
+    """Import the source at `path` into the dataset of that name, which is made when it is new.
+
+    A problem whose content is stored already is not touched; a changed one keeps its row (sessions and
+    submissions refer to it) and gets the new fields, tests, references and figures. Rows are written in one
+    transaction after the whole source was read. Raises BrokenSource, and then nothing was written but, at
+    most, blobs that no row names.
+    """
+    if format_name not in FORMATS:
+        raise BrokenSource(f"there is no format {format_name!r}; there are: {', '.join(FORMATS)}")
+    _refuse_other_format(dataset_name, format_name)
+    stored = dict(
+        Problem.objects.filter(dataset__name=dataset_name).values_list("external_id", "content_hash")
+    )
+    result = ImportResult(dataset_name)
+    changed: list[_Prepared] = []
+    seen: set[str] = set()
+    with FORMATS[format_name](path, tests) as source:
+        for done, entry in enumerate(source.entries, 1):
+            if isinstance(entry, ImportedProblem) and (reason := _unstorable(entry, seen)):
+                entry = LeftOut(entry.external_id, reason)
+            if isinstance(entry, LeftOut):
+                result.left_out.append(entry)
+            else:
+                seen.add(entry.external_id)
+                result.notes += [(entry.external_id, note) for note in entry.notes]
+                prepared = _prepare(entry, dataset_name, stored.get(entry.external_id))
+                if prepared is None:
+                    result.unchanged += 1
+                else:
+                    changed.append(prepared)
+            if progress is not None:
+                progress(done, source.total)
+    result.updated = sum(problem.external_id in stored for problem in changed)
+    result.imported = len(changed) - result.updated
+    if changed:
+        _write(dataset_name, format_name, changed)
+    return result
+
+
+def _refuse_other_format(name: str, format_name: str) -> None:
+    dataset = Dataset.objects.filter(name=name).first()
+    if dataset is not None and dataset.format != format_name:
+        raise BrokenSource(
+            f"the dataset {name} holds problems of the format {dataset.format}; choose another name for {format_name}"
+        )
+
+
+def _unstorable(problem: ImportedProblem, seen: set[str]) -> str:
+    """Why the problem cannot be stored, or "" when it can."""
+    identifier = problem.external_id
+    if identifier in seen:
+        return "another problem of this source has the same identifier"
+    if not identifier.strip("/. ") or len(identifier) > _LONGEST_IDENTIFIER or not identifier.isprintable():
+        return f"its identifier must be 1 to {_LONGEST_IDENTIFIER} printable characters"
+    if not problem.statement.strip():
+        return "its statement is empty"
+    return ""
+
+
+def _prepare(problem: ImportedProblem, dataset_name: str, stored_hash: str | None) -> _Prepared | None:
+    """What has to be written for this problem, or None when exactly this is stored."""
+    tests = [_stored_test(order, test) for order, test in enumerate(problem.tests)]
+    references = [
+        {
+            "order": order,
+            "language": one.language,
+            "name": _clean(one.name)[:200],
+            "source": _clean(one.source),
+        }
+        for order, one in enumerate(problem.references)
+    ]
+    figures = [
+        {"name": one.name, "media_type": one.media_type, "content_hash": blobs.put(one.content)}
+        for one in problem.figures
+    ]
+    columns = _columns(problem)
+    content_hash = _content_hash(columns, tests, references, figures)
+    if content_hash == stored_hash:
+        return None
+    addresses = {
+        figure["name"]: reverse("figure", args=[dataset_name, problem.external_id, figure["name"]])
+        for figure in figures
+    }
+    columns["statement_html"] = render(columns["statement"], problem.statement_format, addresses)
+    if problem.analysis_format:
+        columns["analysis_html"] = render(columns["analysis"], problem.analysis_format, addresses)
+    columns["content_hash"] = content_hash
+    return _Prepared(problem.external_id, columns, tests, references, figures)
+
+
+def _columns(problem: ImportedProblem) -> dict[str, Any]:
+    """The columns of the problem's row that come from the source as they are."""
+    texts = ("title", "statement", "analysis", "contest", "credits", "license")
+    columns: dict[str, Any] = {name: _clean(getattr(problem, name)) for name in texts}
+    for name, length in _LENGTHS.items():
+        if len(columns[name]) > length:
+            columns[name] = columns[name][: length - 1] + "…"
+    return columns | {
+        "tier": problem.tier,
+        "tags": [_clean(tag) for tag in problem.tags],
+        "statement_format": problem.statement_format,
+        "analysis_format": problem.analysis_format,
+        "time_limit": problem.time_limit,
+        "memory_limit": problem.memory_limit,
+        "checker": dict(problem.checker),
+        "samples_only": all(test.sample for test in problem.tests),
+        "contest_date": problem.contest_date,
+        "source_url": problem.source_url if len(problem.source_url) <= _LONGEST_ADDRESS else "",
+        "analysis_html": "",
+    }
+
+
+def _clean(text: str) -> str:
+    """`text` without what databases refuse: NUL characters and halves of surrogate pairs."""
+    return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode("utf-8")
+
+
+def _stored_test(order: int, test: TestRecord) -> dict[str, Any]:
+    return {
+        "order": order,
+        "name": _clean(test.name)[:200],
+        "origin": TestCase.Origin.SAMPLE if test.sample else TestCase.Origin.HIDDEN,
+        "input_hash": _put(test.input),
+        "answer_hash": _put(test.answer),
+        "explanation": _clean(test.explanation),
+    }
+
+
+def _put(content: bytes | Path) -> str:
+    return blobs.put(content if isinstance(content, bytes) else content.read_bytes())
+
+
+def _content_hash(*parts: object) -> str:
+    """sha256 over everything that is stored and over the renderer's version, so that a better one is applied."""
+    document = json.dumps([RENDERER_VERSION, *parts], sort_keys=True, ensure_ascii=True, default=str)
+    return hashlib.sha256(document.encode()).hexdigest()
+
+
+@transaction.atomic
+def _write(dataset_name: str, format_name: str, problems: list[_Prepared]) -> None:
+    dataset, _ = Dataset.objects.get_or_create(name=dataset_name, defaults={"format": format_name})
+    for prepared in problems:
+        problem, created = Problem.objects.update_or_create(
+            dataset=dataset, external_id=prepared.external_id, defaults=prepared.columns
+        )
+        if not created:
+            problem.tests.all().delete()
+            problem.references.all().delete()
+            problem.figures.all().delete()
+        TestCase.objects.bulk_create(TestCase(problem=problem, **columns) for columns in prepared.tests)
+        ReferenceSolution.objects.bulk_create(
+            ReferenceSolution(problem=problem, **columns) for columns in prepared.references
+        )
+        Figure.objects.bulk_create(Figure(problem=problem, **columns) for columns in prepared.figures)

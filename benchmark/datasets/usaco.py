@@ -1,0 +1,237 @@
+"""The USACO collection: one JSON object of problems, and a folder of hidden tests where there is one.
+
+The keys are those of the USACO benchmark's released files (METHODS.md 10.1). Numbers may be written as
+strings. "MB" of a memory limit is read as MiB, which is what the benchmark's judge enforced.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from benchmark.datasets.records import (
+    BrokenSource,
+    ImportedProblem,
+    LeftOut,
+    ReferenceRecord,
+    Source,
+    TestRecord,
+)
+from benchmark.rendering.usaco_samples import find_samples
+from judge import Checker
+
+_REQUIRED = ("name", "description", "problem_level", "runtime_limit", "memory_limit")
+_LEVELS = ("bronze", "silver", "gold", "platinum")
+_SEASON = re.compile(r"page=(nov|dec|jan|feb|mar|open)(\d\d)results")
+_MONTHS = {"nov": 11, "dec": 12, "jan": 1, "feb": 2, "mar": 3}
+_MONTH_NAMES = {11: "November", 12: "December", 1: "January", 2: "February", 3: "March"}
+_MEBIBYTE = 2**20
+_TEST_FILE = re.compile(r"(\d{1,6})\.(?:in|out)|[IO]\.(\d{1,6})")
+_TEST_FOLDERS = ("tests", "usaco_v3/tests", "usaco_v2/tests")
+
+
+class _Unusable(Exception):
+    """One problem cannot be imported; the message is the reason."""
+
+
+@contextmanager
+def open_usaco(path: Path, tests: Path | None) -> Iterator[Source]:
+    """The problems of a USACO JSON file, with hidden tests from `tests` or from a folder beside the file.
+
+    Raises BrokenSource when the file is no such collection or the folder of tests is not there.
+    """
+    problems = _read(path)
+    folder = _tests_folder(path, tests)
+    yield Source(len(problems), (_entry(key, value, folder) for key, value in problems.items()))
+
+
+def _read(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        raise BrokenSource(
+            f"{path} is not a file; the format usaco takes a JSON file such as usaco_dict.json"
+        )
+    try:
+        content = json.loads(path.read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise BrokenSource(
+            f"{path} is not valid JSON ({error}). It may be cut off: fetch it again."
+        ) from error
+    if isinstance(content, list):
+        content = {str(entry.get("problem_id", "")): entry for entry in content if isinstance(entry, dict)}
+    if not isinstance(content, dict):
+        raise BrokenSource(f"{path} must hold a JSON object of problems, not a {type(content).__name__}")
+    if not any(isinstance(entry, dict) and entry.keys() >= set(_REQUIRED) for entry in content.values()):
+        raise BrokenSource(f"{path} holds no USACO problem: no entry has the keys {', '.join(_REQUIRED)}")
+    return content
+
+
+def _tests_folder(path: Path, tests: Path | None) -> Path | None:
+    if tests is not None:
+        if not tests.is_dir():
+            raise BrokenSource(f"the folder of tests {tests} is not there")
+        return tests
+    return next((folder for name in _TEST_FOLDERS if (folder := path.parent / name).is_dir()), None)
+
+
+def _entry(key: str, value: object, folder: Path | None) -> ImportedProblem | LeftOut:
+    try:
+        return _problem(key, value, folder)
+    except _Unusable as reason:
+        return LeftOut(key, str(reason))
+
+
+def _problem(key: str, value: object, folder: Path | None) -> ImportedProblem:
+    if not isinstance(value, dict):
+        raise _Unusable(f"the entry is a {type(value).__name__}, not an object")
+    if missing := [name for name in _REQUIRED if name not in value]:
+        raise _Unusable(f"it has no {', '.join(missing)}")
+    level = str(value["problem_level"]).lower()
+    if level not in _LEVELS:
+        raise _Unusable(f"its level is {level!r}; there are {', '.join(_LEVELS)}")
+    statement = _text(value, "description")
+    samples = _samples(value, statement)
+    hidden, notes = _hidden_tests(key, value, folder)
+    if not samples and not hidden:
+        raise _Unusable("its statement has no sample and there are no hidden tests")
+    analysis = _text(value, "solution") or _text(value, "solution_english")
+    python = _text(value, "solution_python3")
+    contest, contest_date = contest_of(str(value.get("contest_link") or ""))
+    return ImportedProblem(
+        external_id=key,
+        title=_text(value, "name").strip() or key,
+        tier=level,
+        statement=statement,
+        statement_format="usaco",
+        analysis=analysis,
+        analysis_format="usaco" if analysis else "",
+        time_limit=_number(value, "runtime_limit"),
+        memory_limit=round(_number(value, "memory_limit") * _MEBIBYTE),
+        checker=Checker(kind="tokens").to_json(),
+        tests=tuple(merge_samples(samples, hidden)),
+        references=(ReferenceRecord("python", "solution_python3", python),) if python.strip() else (),
+        contest=contest,
+        contest_date=contest_date,
+        source_url=_address(value.get("problem_link")),
+        notes=tuple(notes),
+    )
+
+
+def _text(value: Mapping[str, Any], name: str) -> str:
+    found = value.get(name)
+    if found is None:
+        return ""
+    if not isinstance(found, str):
+        raise _Unusable(f"its {name} is a {type(found).__name__}, not a text")
+    return found.replace("\r\n", "\n")
+
+
+def _number(value: Mapping[str, Any], name: str) -> float:
+    try:
+        number = float(value[name])
+    except (TypeError, ValueError):
+        number = 0.0
+    if not 0 < number < 100_000:
+        raise _Unusable(f"its {name} is {value[name]!r}, not a positive number")
+    return number
+
+
+def _address(value: object) -> str:
+    return value if isinstance(value, str) and value.startswith(("http://", "https://")) else ""
+
+
+def contest_of(link: str) -> tuple[str, date | None]:
+    """The contest's name and the first day of its month, from a results page's address.
+
+    The US Open is held in March, in the seasons that had a separate March contest (until 2014) in April.
+    """
+    match = _SEASON.search(link)
+    if match is None:
+        return "", None
+    name, year = match[1], 2000 + int(match[2])
+    if name == "open":
+        return f"US Open {year}", date(year, 4 if year <= 2014 else 3, 1)
+    month = _MONTHS[name]
+    return f"{_MONTH_NAMES[month]} {year}", date(year, month, 1)
+
+
+def _samples(value: Mapping[str, Any], statement: str) -> list[TestRecord]:
+    """The samples the file lists, or those found in the statement."""
+    listed = value.get("samples")
+    if isinstance(listed, list) and all(isinstance(entry, dict) for entry in listed):
+        found = [
+            (_text(entry, "input"), _text(entry, "output"), _text(entry, "explanation")) for entry in listed
+        ]
+    else:
+        found = [(sample.input, sample.output, sample.explanation) for sample in find_samples(statement)]
+    return [
+        TestRecord(f"sample-{number}", True, _bytes(given), _bytes(expected), explanation)
+        for number, (given, expected, explanation) in enumerate(found, 1)
+    ]
+
+
+def _bytes(text: str) -> bytes:
+    return text.strip("\n").encode("utf-8", "replace") + b"\n"
+
+
+def _hidden_tests(
+    key: str, value: Mapping[str, Any], folder: Path | None
+) -> tuple[list[TestRecord], list[str]]:
+    """Tests 1 … num_tests as `<n>.in`/`<n>.out` or `I.<n>`/`O.<n>`, chosen for each file by itself."""
+    if folder is None:
+        return [], []
+    own = (folder / key).resolve()
+    if not own.is_relative_to(folder.resolve()) or own == folder.resolve():
+        raise _Unusable("its identifier leads out of the folder of tests")
+    if not own.is_dir():
+        return [], [f"no hidden tests in {folder}: judged on samples only"]
+    try:
+        count = int(value.get("num_tests") or 0)
+    except (TypeError, ValueError):
+        raise _Unusable(f"its num_tests is {value['num_tests']!r}, not a number") from None
+    numbers = [
+        int(match[1] or match[2]) for file in own.iterdir() if (match := _TEST_FILE.fullmatch(file.name))
+    ]
+    count = max([count, *numbers])
+    if count == 0:
+        raise _Unusable(f"{own} holds no test")
+    tests = []
+    for number in range(1, count + 1):
+        given, expected = _find(own, number, "in"), _find(own, number, "out")
+        if given is None or expected is None:
+            raise _Unusable(
+                f"test {number} of {count} has no {'input' if given is None else 'answer'} in {own}"
+            )
+        tests.append(TestRecord(str(number), False, _file(given), _file(expected)))
+    return tests, []
+
+
+def _find(folder: Path, number: int, kind: str) -> Path | None:
+    names = (f"{number}.{kind}", f"{kind[0].upper()}.{number}")
+    return next((folder / name for name in names if (folder / name).is_file()), None)
+
+
+def _file(path: Path) -> bytes:
+    return path.read_bytes().replace(b"\r\n", b"\n")
+
+
+def merge_samples(samples: Sequence[TestRecord], hidden: Sequence[TestRecord]) -> Iterator[TestRecord]:
+    """Samples first. The j-th test that equals sample j but for white space is that sample; all others are hidden."""
+    same = {
+        number
+        for number, (sample, test) in enumerate(zip(samples, hidden, strict=False))
+        if _tokens(sample.input) == _tokens(test.input) and _tokens(sample.answer) == _tokens(test.answer)
+    }
+    for number, sample in enumerate(samples):
+        if number in same:
+            test = hidden[number]
+            yield TestRecord(test.name, True, test.input, test.answer, sample.explanation)
+        else:
+            yield sample
+    yield from (test for number, test in enumerate(hidden) if number not in same)
+
+
+def _tokens(content: bytes | Path) -> list[bytes]:
+    return (content if isinstance(content, bytes) else content.read_bytes()).split()

@@ -1,0 +1,48 @@
+"""Options that several commands share: how they are read and what is said when they are wrong."""
+
+from argparse import ArgumentTypeError
+from difflib import get_close_matches
+from uuid import UUID
+
+from django.core.management.base import CommandError
+
+from benchmark.models import Dataset, Problem, Run
+
+
+def positive(text: str) -> int:
+    """A whole number from 1, as the `type` of an argparse option."""
+    if not text.isdecimal() or int(text) < 1:
+        raise ArgumentTypeError(f"{text!r} is not a whole number from 1")
+    return int(text)
+
+
+def find_dataset(name: str) -> Dataset:
+    """The dataset of that name. Raises CommandError, which names those there are."""
+    try:
+        return Dataset.objects.get(name=name)
+    except Dataset.DoesNotExist:
+        names = ", ".join(Dataset.objects.values_list("name", flat=True))
+        there_are = (
+            f"There are: {names}." if names else "There is none yet; `manage.py import_problems` makes one."
+        )
+        raise CommandError(f"There is no dataset {name!r}. {there_are}") from None
+
+
+def find_problem(dataset: Dataset, external_id: str) -> Problem:
+    """The problem of that id. Raises CommandError, which names similar ids."""
+    try:
+        return dataset.problems.get(external_id=external_id)
+    except Problem.DoesNotExist:
+        known = dataset.problems.values_list("external_id", flat=True)
+        near = get_close_matches(external_id, known, n=3)
+        hint = f" Did you mean {' or '.join(near)}?" if near else ""
+        raise CommandError(f"{dataset.name} has no problem {external_id!r}.{hint}") from None
+
+
+def find_run(name: str) -> Run:
+    """The run of that id. Raises CommandError, which names the latest runs."""
+    try:
+        return Run.objects.select_related("dataset").get(pk=UUID(name))
+    except (ValueError, Run.DoesNotExist):
+        latest = "".join(f"\n  {run.pk}  {run}" for run in Run.objects.select_related("dataset")[:5])
+        raise CommandError(f"There is no run {name!r}. The latest runs: {latest or 'none yet'}") from None

@@ -1,0 +1,128 @@
+"""manage.py judge: judge one file against a stored problem. Nothing is stored."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+import judge
+from benchmark.judging import checker_for, judge_tests
+from benchmark.management.arguments import find_dataset, find_problem
+from benchmark.management.tables import aligned
+from benchmark.models import Judgement
+
+
+class Command(BaseCommand):
+    help = (
+        "Judge a program against all tests of a stored problem. Exit status 0 when it was judged, whatever the "
+        "verdict. Of hidden tests only the verdict, the time and the memory are shown."
+    )
+
+    requires_system_checks = []  # it shows no page, so it need not load them
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("file", type=Path, metavar="FILE")
+        parser.add_argument("--problem", required=True, metavar="DATASET/ID")
+        parser.add_argument("--language", help=f"{', '.join(judge.LANGUAGES)}; default: by the file's name")
+        parser.add_argument(
+            "--policy",
+            choices=[policy.value for policy in judge.Policy],
+            default=judge.Policy.FAIR.value,
+            help="fair: slow languages get more time; compat: as published judges do; default: fair",
+        )
+        parser.add_argument("--all-tests", action="store_true", help="do not stop at the first failed test")
+        parser.add_argument("--json", action="store_true", help="print one JSON document on standard output")
+
+    def handle(self, **options: Any) -> None:
+        dataset_name, _, external_id = options["problem"].partition("/")
+        if not external_id:
+            raise CommandError(f"--problem takes DATASET/ID, such as usaco/{dataset_name}.")
+        problem = find_problem(find_dataset(dataset_name), external_id)
+        file: Path = options["file"]
+        policy = judge.Policy(options["policy"])
+        tests = judge_tests(problem, Judgement.Suite.ALL)
+        if not tests:
+            raise CommandError(f"{options['problem']} has no tests. Import it again with its tests.")
+        try:
+            language = (
+                judge.get_language(options["language"]).name if options["language"] else _language(file)
+            )
+            judgement = judge.grade(
+                _source(file),
+                language,
+                tests,
+                judge.Limits(time=problem.time_limit, memory=problem.memory_limit),
+                checker_for(problem, policy),
+                policy=policy,
+                stop_at_first_failure=not options["all_tests"],
+            )
+        except (judge.UnknownLanguage, judge.SandboxUnavailable) as error:
+            raise CommandError(str(error)) from None
+        if options["json"]:
+            document = {
+                "problem": options["problem"],
+                "file": str(file),
+                "language": language,
+                **_document(judgement),
+                "samples_only": problem.samples_only,
+            }
+            self.stdout.write(json.dumps(document, ensure_ascii=False))
+        else:
+            self.stdout.write(_text(judgement, problem.samples_only))
+        if judgement.verdict is judge.Verdict.JE:
+            faults = [test.message for test in judgement.tests if test.verdict is judge.Verdict.JE]
+            raise CommandError(f"The judge failed: {faults[0]}")  # its faults quote no test
+
+
+def _language(file: Path) -> str:
+    try:
+        return judge.language_of(file)
+    except judge.UnknownLanguage as error:
+        raise CommandError(f"{error}. Say which with --language.") from None
+
+
+def _source(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise CommandError(f"{file} cannot be read: {error}") from None
+
+
+def _document(judgement: judge.Judgement) -> dict[str, Any]:
+    """What may be told: of a test nothing it holds and nothing the program said on it."""
+    return {
+        "policy": judgement.policy.value,
+        "verdict": judgement.verdict.value,
+        "passed": judgement.passed,
+        "total": judgement.total,
+        "tests": [
+            {
+                "name": test.name,
+                "verdict": test.verdict.value,
+                "time": test.time,
+                "memory": test.memory,
+                "sample": test.sample,
+            }
+            for test in judgement.tests
+        ],
+        "compiler_output": judgement.compiler_output,
+        "isolation": judgement.isolation,
+        "judge_version": judgement.judge_version,
+    }
+
+
+def _text(judgement: judge.Judgement, samples_only: bool) -> str:
+    rows = [("test", "", "verdict", "CPU s", "MiB", "")]
+    for test in judgement.tests:
+        origin, message = ("sample", test.message) if test.sample else ("hidden", "")
+        memory = f"{test.memory / 2**20:.1f}"
+        rows.append((test.name, origin, test.verdict.value, f"{test.time:.3f}", memory, message))
+    lines = [*aligned(rows), ""] if judgement.tests else []
+    if judgement.compiler_output.strip():
+        lines += ["The compiler said:", judgement.compiler_output.rstrip(), ""]
+    lines.append(f"{judgement.verdict.value}, {judgement.passed} of {judgement.total} tests passed.")
+    lines.append(judge.VERDICT_MEANING[judgement.verdict])
+    if samples_only:
+        lines.append("No hidden tests are stored: this says no more than the samples do.")
+    return "\n".join(lines)

@@ -1,0 +1,30 @@
+"""manage.py report: the figures of runs."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from benchmark.management.arguments import find_run, positive
+from benchmark.metrics import TooFewAttempts
+from benchmark.reports import FORMATS, measure
+
+
+class Command(BaseCommand):
+    help = "Print pass@k with intervals, verdicts, tokens, faults and the manifest of runs."
+
+    requires_system_checks = []  # it shows no page, so it need not load them
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("runs", nargs="+", metavar="RUN")
+        parser.add_argument("--format", choices=FORMATS, default="text")
+        parser.add_argument(
+            "--k", type=positive, nargs="+", default=[1], metavar="K", help="pass@k; default: 1"
+        )
+
+    def handle(self, **options: Any) -> None:
+        runs = [find_run(name) for name in options["runs"]]
+        try:
+            figures = [measure(run, options["k"]) for run in runs]
+        except TooFewAttempts as error:
+            raise CommandError(f"{error}.") from None
+        self.stdout.write(FORMATS[options["format"]](figures))

@@ -1,0 +1,101 @@
+"""manage.py retrieve: the retrieval of the methods, without a model."""
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from tqdm import tqdm
+
+from benchmark.extraction import extract_program
+from benchmark.management.arguments import find_dataset, find_problem, positive
+from benchmark.retrieval import QUERY_KINDS, TOKENIZERS, Bm25, NothingToRank, make_query, problem_corpus, rank
+from judge import LANGUAGES
+
+
+class Command(BaseCommand):
+    help = "Find the problems of a dataset that are most like one of them (or each), best first."
+
+    requires_system_checks = []  # it shows no page, so it need not load them
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--dataset", required=True)
+        which = parser.add_mutually_exclusive_group(required=True)
+        which.add_argument("--problem", metavar="ID")
+        which.add_argument("--all", action="store_true", help="every problem in turn; with --query statement")
+        parser.add_argument("--query", choices=QUERY_KINDS, default="statement", help="default: statement")
+        parser.add_argument(
+            "--reply-file",
+            type=Path,
+            metavar="FILE",
+            help="the reply for the other queries; for statement+code a file without a fenced block is the program",
+        )
+        parser.add_argument("--top", type=positive, default=2, metavar="P", help="default: 2")
+        parser.add_argument("--tokenizer", choices=TOKENIZERS, default=Bm25.tokenizer)
+        parser.add_argument(
+            "--language", choices=LANGUAGES, default="python", help="of the reference solutions"
+        )
+        parser.add_argument("--exclude-same-name", action="store_true")
+        parser.add_argument("--json", action="store_true")
+
+    def handle(self, **options: Any) -> None:
+        dataset = find_dataset(options["dataset"])
+        reply = self._read_reply(options)
+        code = ""
+        if options["query"] == "statement+code":
+            code = extract_program(reply, options["language"]).code or reply
+        if options["all"]:
+            problems = sorted(dataset.problems.only("external_id", "statement"), key=lambda p: p.external_id)
+        else:
+            problems = [find_problem(dataset, options["problem"])]
+        quiet = 0.1 if sys.stderr.isatty() else 10  # seconds between two states of the bar
+        corpus = problem_corpus(dataset, options["language"])
+
+        def found() -> Iterator[dict[str, Any]]:
+            for problem in tqdm(problems, unit="problem", disable=not options["all"], mininterval=quiet):
+                query = make_query(options["query"], problem.statement, reply=reply, code=code)
+                hits = rank(
+                    corpus,
+                    query,
+                    top=options["top"],
+                    without=problem.external_id,
+                    bm25=Bm25(options["tokenizer"]),
+                    exclude_same_name=options["exclude_same_name"],
+                )
+                results = [{"id": hit.id, "score": hit.score} for hit in hits]
+                yield {"problem": problem.external_id, "results": results}
+
+        try:
+            answers = list(found())
+        except NothingToRank as error:
+            raise CommandError(f"{dataset.name}: {error}.") from None
+        if options["json"]:
+            document = {"results": answers} if options["all"] else answers[0]
+            self.stdout.write(json.dumps(document, ensure_ascii=False))
+            return
+        for answer in answers:
+            self.stdout.write(answer["problem"])
+            for place, hit in enumerate(answer["results"], 1):
+                self.stdout.write(f"  {place}. {hit['score']:10.2f}  {hit['id']}")
+
+    def _read_reply(self, options: dict[str, Any]) -> str:
+        """The text of --reply-file where the query needs one, else nothing."""
+        path: Path | None = options["reply_file"]
+        if options["query"] == "statement":
+            if path:
+                raise CommandError("--reply-file has no use with --query statement. Leave one of them out.")
+            return ""
+        if options["all"]:
+            raise CommandError(
+                "--all searches with the statements: a reply belongs to one problem. Use --problem."
+            )
+        if path is None:
+            raise CommandError(
+                f"--query {options['query']} needs the model's reply: give it with --reply-file FILE."
+            )
+        try:
+            return path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise CommandError(f"--reply-file {path} cannot be read: {error}") from None

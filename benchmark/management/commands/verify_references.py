@@ -1,0 +1,74 @@
+"""manage.py verify_references: does the judge accept the reference solutions of a dataset?"""
+
+import json
+import os
+import sys
+from collections import Counter
+from dataclasses import asdict
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from tqdm import tqdm
+
+from benchmark.management.arguments import find_dataset, find_problem, positive
+from benchmark.management.tables import aligned
+from benchmark.models import Judgement
+from benchmark.references import ReferenceResult, reference_work, verify_references
+from judge import LANGUAGES, SandboxUnavailable, Verdict
+
+
+class Command(BaseCommand):
+    help = (
+        "Judge the reference solutions of a dataset, or, of a problem without any, the programs in its analysis. "
+        "A problem passes when one of its programs is accepted."
+    )
+
+    requires_system_checks = []  # it shows no page, so it need not load them
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("dataset", metavar="DATASET")
+        parser.add_argument("--samples-only", action="store_true", help="leave the hidden tests out")
+        parser.add_argument(
+            "--jobs",
+            type=positive,
+            default=len(os.sched_getaffinity(0)),
+            metavar="N",
+            help="problems judged at once; more than there are cores disturbs their times (default: the cores)",
+        )
+        parser.add_argument("--problems", nargs="+", metavar="ID", help="only these")
+        parser.add_argument("--json", action="store_true", help="print one JSON document on standard output")
+
+    def handle(self, **options: Any) -> None:
+        dataset = find_dataset(options["dataset"])
+        if options["problems"]:
+            problems = [find_problem(dataset, name) for name in dict.fromkeys(options["problems"])]
+        else:
+            problems = list(dataset.problems.order_by("external_id").prefetch_related("references"))
+        if not problems:
+            raise CommandError(f"{dataset.name} has no problems. `manage.py import_problems` brings them in.")
+        suite = Judgement.Suite.SAMPLES if options["samples_only"] else Judgement.Suite.ALL
+        works = [reference_work(problem, suite) for problem in problems]
+        quiet = 0.1 if sys.stderr.isatty() else 10  # seconds between two states of the bar
+        try:
+            with tqdm(total=len(works), unit="problem", mininterval=quiet) as bar:
+                results = verify_references(works, options["jobs"], bar.update)
+        except SandboxUnavailable as error:
+            raise CommandError(str(error)) from None
+        passed = sum(result.verdict is Verdict.AC for result in results)
+        if options["json"]:
+            references = [asdict(result) for result in results]
+            document = {"references": references, "passed": passed, "problems": len(results)}
+            self.stdout.write(json.dumps(document, ensure_ascii=False))
+        else:
+            self.stdout.write(_text(results, passed))
+        faults = sum(result.verdict is Verdict.JE and result.language in LANGUAGES for result in results)
+        if faults:
+            raise CommandError(f"{faults} could not be judged; the reasons are in the list.")
+
+
+def _text(results: list[ReferenceResult], passed: int) -> str:
+    rows = [("problem", "language", "verdict", "reason")]
+    rows += [(one.problem, one.language or "-", one.verdict.value, one.reason) for one in results]
+    counts = Counter(one.verdict.value for one in results)
+    summary = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
+    return "\n".join([*aligned(rows), "", f"{passed} of {len(results)} pass ({summary})"])

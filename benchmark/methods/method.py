@@ -1,0 +1,44 @@
+"""What a method is, and what it is given to work with."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from benchmark.methods.settings import Sampling
+from benchmark.models import Generation
+from benchmark.prompts import Prompt, Task
+from benchmark.retrieval import Corpus
+
+
+class Chain(Protocol):
+    """One attempt at one problem as its method sees it: the task, the corpus, and a model to ask."""
+
+    task: Task
+
+    async def ask(
+        self, prompt: Prompt, purpose: Generation.Purpose, *, retrieval: Mapping[str, Any] | None = None
+    ) -> Generation:
+        """The reply to the chain's next question, from the database when it was asked before.
+
+        `retrieval` says where texts in the prompt came from and is stored with the reply.
+        """
+        ...
+
+    async def corpus(self) -> Corpus:
+        """All problems of the run's dataset, the one under test included."""
+        ...
+
+
+@dataclass(frozen=True)
+class Method:
+    """A way to get an attempt from a model.
+
+    `solve` is a deterministic function of the task, the settings and the replies it gets, so a chain that
+    was cut off is continued by calling it again. It returns the generation that counts as the attempt.
+    """
+
+    name: str
+    summary: str
+    settings: type[Sampling]
+    templates: tuple[str, ...]
+    solve: Callable[[Chain, Any], Awaitable[Generation]]

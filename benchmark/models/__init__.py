@@ -1,0 +1,18 @@
+"""The tables of the problem bank, of judgements and of runs."""
+
+from benchmark.models.judging import Judgement, Submission
+from benchmark.models.problems import Dataset, Figure, Problem, ReferenceSolution, TestCase
+from benchmark.models.runs import Generation, Run, WorkItem
+
+__all__ = [
+    "Dataset",
+    "Figure",
+    "Generation",
+    "Judgement",
+    "Problem",
+    "ReferenceSolution",
+    "Run",
+    "Submission",
+    "TestCase",
+    "WorkItem",
+]

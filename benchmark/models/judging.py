@@ -1,0 +1,65 @@
+"""Submissions and their judgements."""
+
+from __future__ import annotations
+
+from django.db import models
+
+from benchmark.models.problems import Problem
+
+
+class Submission(models.Model):
+    """A program for a problem, stored once however often it is judged."""
+
+    problem = models.ForeignKey(Problem, on_delete=models.PROTECT, related_name="submissions")
+    language = models.CharField(max_length=20)
+    source = models.TextField()
+    source_hash = models.CharField(max_length=64, help_text="sha256 of the source's UTF-8 bytes.")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["problem", "language", "source_hash"], name="submission_stored_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.problem} {self.language} {self.source_hash[:8]}"
+
+
+class Judgement(models.Model):
+    """One judging of a submission on a set of tests; the row is the truth, a queue entry only a reminder."""
+
+    class Suite(models.TextChoices):
+        SAMPLES = "samples"
+        ALL = "all"
+
+    class State(models.TextChoices):
+        QUEUED = "queued"
+        RUNNING = "running"
+        DONE = "done"
+        FAILED = "failed", "failed (judge fault)"
+
+    submission = models.ForeignKey(Submission, on_delete=models.PROTECT, related_name="judgements")
+    suite = models.CharField(max_length=10, choices=Suite.choices)
+    policy = models.CharField(max_length=10)
+    stop_at_first_failure = models.BooleanField(default=True)
+    state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED, db_index=True)
+    attempt = models.PositiveIntegerField(
+        default=0, help_text="Fencing number: only the latest claim may write."
+    )
+    lease_until = models.DateTimeField(null=True, blank=True)
+    verdict = models.CharField(max_length=10, blank=True)
+    passed = models.PositiveIntegerField(null=True, blank=True)
+    total = models.PositiveIntegerField(null=True, blank=True)
+    result = models.JSONField(null=True, blank=True, help_text="judge.Judgement as JSON.")
+    fault = models.TextField(blank=True, help_text="Why the judge itself failed.")
+    problem_hash = models.CharField(max_length=64, help_text="content_hash of the problem that was judged.")
+    created_at = models.DateTimeField(auto_now_add=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-id"]
+
+    def __str__(self) -> str:
+        return f"{self.submission} on {self.suite}: {self.verdict or self.state}"

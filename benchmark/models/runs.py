@@ -1,0 +1,130 @@
+"""Runs of a method over a dataset: their work items and every reply of a model that was paid for."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.db import models
+
+from benchmark.models.judging import Judgement
+from benchmark.models.problems import Dataset, Problem
+
+
+class Run(models.Model):
+    """One method with one model over problems of one dataset; figures of a report belong to a run."""
+
+    class State(models.TextChoices):
+        OPEN = "open"
+        FINISHED = "finished"
+        STOPPED = "stopped"
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    dataset = models.ForeignKey(Dataset, on_delete=models.PROTECT, related_name="runs")
+    method = models.CharField(max_length=60)
+    model_spec = models.CharField(max_length=200, help_text="provider:model")
+    parameters = models.JSONField(
+        help_text="Every parameter of the method, sampling included, defaults filled in."
+    )
+    attempts = models.PositiveIntegerField(default=1, help_text="Chains a problem.")
+    state = models.CharField(max_length=10, choices=State.choices, default=State.OPEN, db_index=True)
+    manifest = models.JSONField(help_text="What the result depends on, as it was when the run started.")
+    started_at = models.DateTimeField(auto_now_add=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-started_at"]
+
+    def __str__(self) -> str:
+        return f"{self.method} with {self.model_spec} on {self.dataset.name}: {self.state}"
+
+
+class WorkItem(models.Model):
+    """One chain of one problem: the unit that is leased, judged and counted as one attempt."""
+
+    class State(models.TextChoices):
+        PENDING = "pending"
+        LEASED = "leased"
+        DONE = "done"
+        FAILED = "failed", "failed (provider or judge fault)"
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="items")
+    problem = models.ForeignKey(Problem, on_delete=models.PROTECT, related_name="work_items")
+    chain = models.PositiveIntegerField(help_text="0 for the first attempt at the problem, 1 …")
+    state = models.CharField(max_length=10, choices=State.choices, default=State.PENDING)
+    attempt = models.PositiveIntegerField(
+        default=0, help_text="Fencing number: only the latest claim may write."
+    )
+    runner = models.CharField(max_length=36, blank=True, help_text="The process that holds the lease.")
+    lease_until = models.DateTimeField(null=True, blank=True)
+    fault = models.TextField(
+        blank=True, help_text="Why the provider or the judge failed; never the model's mistake."
+    )
+    selected = models.ForeignKey(
+        "Generation",
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+        help_text="The attempt.",
+    )
+    judgement = models.ForeignKey(
+        Judgement, null=True, blank=True, on_delete=models.PROTECT, related_name="work_items"
+    )
+
+    class Meta:
+        ordering = ["run", "chain", "problem"]
+        constraints = [models.UniqueConstraint(fields=["run", "problem", "chain"], name="chain_once_per_run")]
+        indexes = [models.Index(fields=["run", "state"])]
+
+    def __str__(self) -> str:
+        return f"{self.problem} chain {self.chain}: {self.state}"
+
+
+class Generation(models.Model):
+    """One reply of a model with the question it answers and where everything in that question came from."""
+
+    class Purpose(models.TextChoices):
+        DRAFT = "draft", "draft (a query, never an attempt)"
+        SOLVE = "solve"
+
+    work_item = models.ForeignKey(WorkItem, on_delete=models.CASCADE, related_name="generations")
+    step = models.PositiveIntegerField(help_text="The place of this question in its chain, from 0.")
+    purpose = models.CharField(max_length=10, choices=Purpose.choices)
+    messages = models.JSONField(help_text="Exactly what was sent.")
+    prompt_hash = models.CharField(max_length=64, help_text="sha256 of the messages as canonical JSON.")
+    template_hash = models.CharField(max_length=64)
+    parameters = models.JSONField(help_text="Sampling parameters as sent.")
+    model_returned = models.CharField(
+        max_length=200, blank=True, help_text="The model's name as the provider gave it."
+    )
+    text = models.TextField()
+    reasoning = models.TextField(blank=True)
+    code = models.TextField(blank=True, help_text="The extracted program; blank means NO_CODE.")
+    extraction = models.JSONField(
+        default=dict, blank=True, help_text="Rule, span and number of candidate blocks."
+    )
+    input_tokens = models.PositiveIntegerField(
+        null=True, blank=True, help_text="Null: the provider did not say."
+    )
+    output_tokens = models.PositiveIntegerField(null=True, blank=True)
+    cached_input_tokens = models.PositiveIntegerField(null=True, blank=True)
+    reasoning_tokens = models.PositiveIntegerField(null=True, blank=True)
+    latency = models.FloatField(help_text="Seconds from the request to the end of the reply.")
+    first_token = models.FloatField(
+        null=True, blank=True, help_text="Seconds from the request to the first text."
+    )
+    finish_reason = models.CharField(max_length=60, blank=True)
+    request_id = models.CharField(max_length=200, blank=True)
+    retrieval = models.JSONField(
+        null=True,
+        blank=True,
+        help_text="Ids, scores, lengths and truncation of retrieved texts, and the index.",
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["work_item", "step"]
+        constraints = [models.UniqueConstraint(fields=["work_item", "step"], name="step_once_per_work_item")]
+
+    def __str__(self) -> str:
+        return f"{self.work_item} step {self.step} ({self.purpose})"

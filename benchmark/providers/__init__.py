@@ -1,0 +1,45 @@
+"""Language models behind one interface. Importing this loads no SDK; opening a provider does."""
+
+from benchmark.providers.errors import ProviderError
+from benchmark.providers.protocol import (
+    Completed,
+    Message,
+    Parameters,
+    Provider,
+    ReasoningDelta,
+    StreamEvent,
+    TextDelta,
+    Usage,
+)
+from benchmark.providers.registry import (
+    ModelSpec,
+    ModelSpecError,
+    is_scripted,
+    open_provider,
+    parse_model_spec,
+    provider_names,
+)
+from benchmark.providers.retries import Reply, Restarted, Retry, complete, stream_with_retries
+
+__all__ = [
+    "Completed",
+    "Message",
+    "ModelSpec",
+    "ModelSpecError",
+    "Parameters",
+    "Provider",
+    "ProviderError",
+    "ReasoningDelta",
+    "Reply",
+    "Restarted",
+    "Retry",
+    "StreamEvent",
+    "TextDelta",
+    "Usage",
+    "complete",
+    "is_scripted",
+    "open_provider",
+    "parse_model_spec",
+    "provider_names",
+    "stream_with_retries",
+]

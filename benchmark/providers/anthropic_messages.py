@@ -1,0 +1,120 @@
+"""Anthropic's Messages API."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Any, cast
+
+import anthropic
+from anthropic.types import MessageDeltaUsage, RawMessageStreamEvent
+from anthropic.types import Usage as StartUsage
+
+from benchmark.providers.endpoint import CLIENT_ERRORS, Endpoint, trusted_certificates
+from benchmark.providers.errors import ProviderError
+from benchmark.providers.protocol import (
+    Completed,
+    Message,
+    Parameters,
+    ReasoningDelta,
+    StreamEvent,
+    TextDelta,
+    Usage,
+)
+
+_ANTHROPIC_URL = "https://api.anthropic.com"
+# The API wants a limit in every request. This one leaves room to reason and is within every current model's.
+DEFAULT_MAX_OUTPUT_TOKENS = 16_384
+_FINISH_REASONS = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+}
+
+
+class AnthropicProvider:
+    """Anthropic's service, or a proxy before it (ANTHROPIC_BASE_URL)."""
+
+    scripted = False
+
+    def __init__(self) -> None:
+        self._endpoint = Endpoint.from_settings("Anthropic", "ANTHROPIC", _ANTHROPIC_URL)
+        self._endpoint.require_key()
+        self._client = anthropic.AsyncAnthropic(
+            api_key=self._endpoint.key,
+            base_url=self._endpoint.url,
+            timeout=self._endpoint.timeout,
+            max_retries=0,
+            http_client=anthropic.DefaultAsyncHttpxClient(verify=trusted_certificates()),
+        )
+
+    async def stream(
+        self, model: str, messages: Sequence[Message], parameters: Parameters
+    ) -> AsyncIterator[StreamEvent]:
+        """As `Provider.stream`. A seed is refused: the API has none, and a figure must not claim one."""
+        if parameters.seed is not None:
+            raise ProviderError("bad_request", "Anthropic's API takes no seed: leave it out.")
+        completed: Completed | None = None
+        failure: ProviderError | None = None
+        try:
+            async with await self._request(model, messages, parameters) as events:
+                request_id = events.response.headers.get("request-id", "")
+                start: StartUsage | None = None
+                async for event in events:
+                    if event.type == "message_start":
+                        start, model = event.message.usage, event.message.model
+                        request_id = request_id or event.message.id
+                    elif event.type == "content_block_delta" and event.delta.type == "text_delta":
+                        yield TextDelta(event.delta.text)
+                    elif event.type == "content_block_delta" and event.delta.type == "thinking_delta":
+                        yield ReasoningDelta(event.delta.thinking)
+                    elif event.type == "message_delta" and (reason := event.delta.stop_reason):
+                        usage = _usage(start, event.usage)
+                        completed = Completed(usage, model, _FINISH_REASONS.get(reason, reason), request_id)
+        except (anthropic.AnthropicError, *CLIENT_ERRORS) as error:
+            failure = self._endpoint.failure(error)
+        if completed is None:
+            # Raised here, not above, so that the SDK's exception is not carried along as its context.
+            raise failure or self._endpoint.cut_short()
+        yield completed
+
+    async def _request(
+        self, model: str, messages: Sequence[Message], parameters: Parameters
+    ) -> anthropic.AsyncStream[RawMessageStreamEvent]:
+        request: dict[str, Any] = {
+            "model": model,
+            "messages": [
+                {"role": message.role, "content": message.content}
+                for message in messages
+                if message.role != "system"
+            ],
+            "max_tokens": parameters.max_output_tokens or DEFAULT_MAX_OUTPUT_TOKENS,
+        }
+        if system := "\n\n".join(message.content for message in messages if message.role == "system"):
+            request["system"] = system
+        # The SDK's methods do not take these two, and only some models do.
+        sampling = {"temperature": parameters.temperature, "top_p": parameters.top_p}
+        extra = {name: value for name, value in sampling.items() if value is not None}
+        stream = await self._client.messages.create(stream=True, extra_body=extra, **request)
+        return cast("anthropic.AsyncStream[RawMessageStreamEvent]", stream)
+
+    async def aclose(self) -> None:
+        """As `Provider.aclose`."""
+        await self._client.close()
+
+
+def _usage(start: StartUsage | None, end: MessageDeltaUsage | None) -> Usage:
+    """The tokens of a reply: those read come with its start, those written with its end.
+
+    Anthropic leaves what was read from or written to its cache out of the input tokens; ours include both.
+    """
+    fresh = start.input_tokens if start else None
+    cached = start.cache_read_input_tokens if start else None
+    stored = start.cache_creation_input_tokens if start else None
+    details = end.output_tokens_details if end else None
+    return Usage(
+        input_tokens=None if fresh is None else fresh + (cached or 0) + (stored or 0),
+        output_tokens=end.output_tokens if end else None,
+        cached_input_tokens=cached,
+        reasoning_tokens=details.thinking_tokens if details else None,
+    )

@@ -1,0 +1,141 @@
+"""Where an SDK's client connects, and the plain error made of whatever it raises.
+
+Loaded with the SDKs only. No SDK exception leaves a provider: they hold requests with keys in the headers,
+and some do not unpickle.
+"""
+
+from __future__ import annotations
+
+import re
+import ssl
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx2
+from django.conf import settings
+
+from benchmark.providers.errors import ProviderError, kind_of_failure, retry_after_seconds
+
+_KEY_LIKE = re.compile(r"\b(?:sk|pk|key)-[\w*.-]+|\bBearer\s+\S+", re.IGNORECASE)
+_CONNECT_TIMEOUT = 10.0  # seconds
+_LONGEST_DETAIL = 400  # characters of the provider's own message
+
+# What a client may raise besides its SDK's own base class: the transport's errors leak through both SDKs, and
+# neither validates what a server sends, so that nonsense shows as one of the last three.
+CLIENT_ERRORS = (httpx2.HTTPError, httpx2.InvalidURL, ValueError, TypeError, AttributeError)
+
+
+@cache
+def trusted_certificates() -> ssl.SSLContext:
+    """The system's certificates, for all clients of the process: loading them takes 40 ms of the event loop."""
+    return httpx2.create_ssl_context()
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """`name` is the company's or server's name in messages; `variables` is the prefix of its settings."""
+
+    name: str
+    variables: str
+    url: str
+    key: str = field(repr=False)
+
+    @classmethod
+    def from_settings(cls, name: str, variables: str, default_url: str) -> Endpoint:
+        """The endpoint that NAME_API_KEY and NAME_BASE_URL describe; the key may be empty.
+
+        Raises ProviderError (kind "configuration") when there is no address or the key cannot be sent.
+        """
+        url = getattr(settings, f"{variables}_BASE_URL") or default_url
+        key = getattr(settings, f"{variables}_API_KEY")
+        if not url:
+            raise ProviderError(
+                "configuration",
+                f"{name}: no address. Set {variables}_BASE_URL, for instance to http://localhost:11434/v1.",
+            )
+        if not (key.isascii() and key.isprintable()) or " " in key:
+            raise ProviderError(
+                "configuration",
+                f"{variables}_API_KEY holds blanks or characters that no key has. Copy it again.",
+            )
+        return cls(name, variables, url, key)
+
+    def require_key(self) -> None:
+        """Raises ProviderError (kind "configuration") without a key."""
+        if not self.key:
+            raise ProviderError(
+                "configuration", f"{self.name}: no key. Set {self.variables}_API_KEY and start again."
+            )
+
+    @property
+    def timeout(self) -> httpx2.Timeout:
+        """PROVIDER_TIMEOUT seconds for each wait: for the first byte and between two pieces of a reply."""
+        seconds = float(settings.PROVIDER_TIMEOUT)
+        return httpx2.Timeout(seconds, connect=min(seconds, _CONNECT_TIMEOUT))
+
+    def cut_short(self) -> ProviderError:
+        """The error for a reply that ended without saying that it was complete."""
+        return ProviderError("connection", f"{self.name}: the reply broke off before its end.")
+
+    def failure(self, error: Exception) -> ProviderError:
+        """What `error`, raised by the SDK's client or its transport, means."""
+        causes = (error, error.__cause__)
+        if any(isinstance(cause, httpx2.TimeoutException) for cause in causes):
+            return ProviderError(
+                "timeout",
+                f"{self.name}: nothing came for {settings.PROVIDER_TIMEOUT} seconds (PROVIDER_TIMEOUT).",
+            )
+        body = getattr(error, "body", None)
+        response = getattr(error, "response", None)
+        if body is not None or response is not None:
+            return self._reported(error, body, response)
+        if isinstance(error, UnicodeEncodeError):
+            return ProviderError(
+                "bad_request", f"{self.name}: the messages hold a character that UTF-8 has not."
+            )
+        if isinstance(error, ValueError | TypeError | AttributeError):
+            return ProviderError(
+                "server", f"{self.name}: the answer is unreadable: {self._plain(str(error))}"
+            )
+        cause = next(
+            (cause for cause in causes if isinstance(cause, httpx2.HTTPError | httpx2.InvalidURL)), error
+        )
+        return ProviderError(
+            "connection",
+            f"{self.name}: the connection to {self._host()} failed ({type(cause).__name__}). "
+            f"Check the network and {self.variables}_BASE_URL.",
+        )
+
+    def _reported(self, error: Exception, body: object, response: Any) -> ProviderError:
+        """A failure the provider itself reported, by its status or by an error event in mid-stream."""
+        details = body.get("error", body) if isinstance(body, dict) else {}
+        details = details if isinstance(details, dict) else {}
+        status = response.status_code if response is not None else None
+        types = tuple(
+            value if isinstance(value, str) else None for value in map(details.get, ("code", "type"))
+        )
+        kind = kind_of_failure(status, types)
+        if kind == "authentication" and status == 401:
+            # Its own words quote parts of the key.
+            message = f"{self.name}: the key in {self.variables}_API_KEY was refused (HTTP 401). Check it."
+            return ProviderError(kind, message)
+        words = self._plain(str(details.get("message") or getattr(error, "message", "") or error))
+        told = f"HTTP {status}" if status and status >= 400 else "the reply broke off"
+        return ProviderError(
+            kind,
+            f"{self.name}: {told}: {words}",
+            retry_after=retry_after_seconds(response.headers) if response is not None else None,
+        )
+
+    def _plain(self, words: str) -> str:
+        """The words on one line, without anything like a key and not too long."""
+        if self.key:
+            words = words.replace(self.key, "[key]")
+        words = " ".join(_KEY_LIKE.sub("[key]", words).split())
+        return words if len(words) <= _LONGEST_DETAIL else words[:_LONGEST_DETAIL] + "…"
+
+    def _host(self) -> str:
+        """The address without a user name, password or path."""
+        return urlsplit(self.url).netloc.rpartition("@")[2]

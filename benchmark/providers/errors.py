@@ -1,0 +1,106 @@
+"""The one error that leaves a provider. It never holds a key and crosses processes (it pickles)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Literal
+
+ErrorKind = Literal[
+    "configuration",
+    "authentication",
+    "rate_limit",
+    "overloaded",
+    "bad_request",
+    "connection",
+    "timeout",
+    "server",
+    "unknown",
+]
+_RETRYABLE: frozenset[ErrorKind] = frozenset({"rate_limit", "overloaded", "connection", "timeout", "server"})
+
+_KIND_OF_STATUS: dict[int, ErrorKind] = {
+    402: "configuration",
+    408: "timeout",
+    409: "server",
+    429: "rate_limit",
+    503: "overloaded",
+    504: "timeout",
+    529: "overloaded",
+}
+# The type or code in the error's body; it comes before the status, which is 200 for an error in mid-stream.
+_KIND_OF_TYPE: dict[str, ErrorKind] = {
+    "api_error": "server",
+    "authentication_error": "authentication",
+    "billing_error": "configuration",
+    "invalid_api_key": "authentication",
+    "invalid_request_error": "bad_request",
+    "insufficient_quota": "configuration",
+    "not_found_error": "bad_request",
+    "overloaded_error": "overloaded",
+    "permission_error": "authentication",
+    "rate_limit_error": "rate_limit",
+    "rate_limit_exceeded": "rate_limit",
+    "request_too_large": "bad_request",
+    "server_error": "server",
+    "timeout_error": "timeout",
+}
+
+
+class ProviderError(Exception):
+    """A model call that gave no complete reply.
+
+    `message` is fit for a user. `retryable` says whether the same call may succeed later, `retry_after` how
+    many seconds the provider asked to wait (None when it did not say).
+    """
+
+    def __init__(
+        self,
+        kind: ErrorKind,
+        message: str,
+        *,
+        retryable: bool | None = None,
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.kind: ErrorKind = kind
+        self.message = message
+        self.retryable = kind in _RETRYABLE if retryable is None else retryable
+        self.retry_after = retry_after
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _restore, (self.kind, self.message, self.retryable, self.retry_after)
+
+
+def _restore(kind: ErrorKind, message: str, retryable: bool, retry_after: float | None) -> ProviderError:
+    return ProviderError(kind, message, retryable=retryable, retry_after=retry_after)
+
+
+def kind_of_failure(status: int | None, types: tuple[str | None, ...]) -> ErrorKind:
+    """The kind of a failure the provider reported with an HTTP status and the types or codes in its body."""
+    if status in (401, 403):
+        return "authentication"
+    for name in types:
+        if name in _KIND_OF_TYPE:
+            return _KIND_OF_TYPE[name]
+    if status is None or status < 400:
+        return "server"  # an error event in mid-stream without a known type
+    if status in _KIND_OF_STATUS:
+        return _KIND_OF_STATUS[status]
+    return "bad_request" if status < 500 else "server"
+
+
+def retry_after_seconds(headers: Mapping[str, str]) -> float | None:
+    """The wait that `retry-after-ms` or `Retry-After` (seconds or a date) asks for; None without a readable one."""
+    for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        try:
+            wait = float(headers[name]) * unit
+        except (KeyError, ValueError):
+            continue
+        return wait if 0 <= wait < float("inf") else None
+    try:
+        moment = parsedate_to_datetime(headers["retry-after"])
+    except (KeyError, ValueError):
+        return None
+    return max(0.0, (moment.replace(tzinfo=moment.tzinfo or UTC) - datetime.now(UTC)).total_seconds())

@@ -1,0 +1,184 @@
+"""Calls that are repeated, within bounds, when the provider or the network fails."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from itertools import count
+from typing import cast
+
+from benchmark.providers.errors import ProviderError
+from benchmark.providers.protocol import (
+    Completed,
+    Message,
+    Parameters,
+    Provider,
+    ReasoningDelta,
+    StreamEvent,
+    TextDelta,
+    Usage,
+)
+
+
+@dataclass(frozen=True)
+class Retry:
+    """How often a call is tried in all, and the waits between (seconds).
+
+    The n-th wait is drawn between half of and all of `base` doubled n-1 times; when the provider names a
+    wait, that one and up to a quarter more, so that many waiting calls do not return at once. None exceeds
+    `cap`.
+    """
+
+    attempts: int = 4
+    base: float = 1.0
+    cap: float = 30.0
+    sleep: Callable[[float], Awaitable[object]] = field(default=asyncio.sleep, repr=False, compare=False)
+    random: Callable[[], float] = field(default=random.random, repr=False, compare=False)
+
+    def again(self, failures: int, error: ProviderError) -> bool:
+        """Whether to call again after so many failures, `error` being the last."""
+        return error.retryable and failures < self.attempts
+
+    async def pause(self, failures: int, error: ProviderError) -> None:
+        """Waits before the next call."""
+        if error.retry_after is not None:
+            wait = error.retry_after * (1 + self.random() / 4)
+        else:
+            wait = self.base * 2.0 ** (failures - 1) * (1 + self.random()) / 2
+        await self.sleep(min(self.cap, wait))
+
+
+@dataclass(frozen=True)
+class Restarted:
+    """The reply broke off after some of it was handed out; what came before is void and it starts again."""
+
+    error: ProviderError
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A complete reply. `attempts` counts the calls made; `latency` and `first_token` are the seconds from the
+    start of the successful call to its end and to its first piece, text or reasoning (None when it had none).
+    """
+
+    text: str
+    reasoning: str
+    usage: Usage
+    model: str
+    finish_reason: str
+    request_id: str
+    attempts: int
+    latency: float
+    first_token: float | None
+
+
+async def stream_with_retries(
+    provider: Provider,
+    model: str,
+    messages: Sequence[Message],
+    parameters: Parameters,
+    *,
+    retry: Retry = Retry(),
+) -> AsyncGenerator[StreamEvent | Restarted, None]:
+    """The events of a reply, tried again after retryable errors; ends with `Completed`.
+
+    A call that fails before its first piece is repeated silently; after it, `Restarted` comes first. Raises
+    the last ProviderError when the attempts are used up or when it is not retryable. Closing this generator
+    ends the call.
+    """
+    for attempt in count(1):
+        begun = False
+        try:
+            async with aclosing(_events(provider, model, messages, parameters)) as events:
+                async for event in events:
+                    begun = True
+                    yield event
+            return
+        except ProviderError as failure:
+            if not retry.again(attempt, failure):
+                raise
+            error = failure
+        if begun:
+            yield Restarted(error)
+        await retry.pause(attempt, error)
+
+
+async def complete(
+    provider: Provider,
+    model: str,
+    messages: Sequence[Message],
+    parameters: Parameters,
+    *,
+    retry: Retry = Retry(),
+) -> Reply:
+    """The whole reply, tried again as `stream_with_retries` does. Raises ProviderError."""
+    attempt = 1
+    while True:
+        try:
+            return await _complete_once(provider, model, messages, parameters, attempt)
+        except ProviderError as failure:
+            if not retry.again(attempt, failure):
+                raise
+            error = failure
+        await retry.pause(attempt, error)
+        attempt += 1
+
+
+async def _complete_once(
+    provider: Provider, model: str, messages: Sequence[Message], parameters: Parameters, attempt: int
+) -> Reply:
+    text: list[str] = []
+    reasoning: list[str] = []
+    first_token: float | None = None
+    started = time.monotonic()
+    async with aclosing(_events(provider, model, messages, parameters)) as events:
+        async for event in events:
+            if isinstance(event, Completed):
+                return Reply(
+                    text="".join(text),
+                    reasoning="".join(reasoning),
+                    usage=event.usage,
+                    model=event.model,
+                    finish_reason=event.finish_reason,
+                    request_id=event.request_id,
+                    attempts=attempt,
+                    latency=time.monotonic() - started,
+                    first_token=first_token,
+                )
+            if first_token is None:
+                first_token = time.monotonic() - started
+            (text if isinstance(event, TextDelta) else reasoning).append(event.text)
+    raise ProviderError("connection", "The reply ended before it was complete.")
+
+
+async def _events(
+    provider: Provider, model: str, messages: Sequence[Message], parameters: Parameters
+) -> AsyncGenerator[StreamEvent, None]:
+    """The provider's events, with text that any database takes."""
+    # By its contract a provider's stream is a generator: closed, it stops costing at once.
+    stream = cast("AsyncGenerator[StreamEvent, None]", provider.stream(model, messages, parameters))
+    halves: dict[type[TextDelta | ReasoningDelta], str] = {}
+    async with aclosing(stream) as events:
+        async for event in events:
+            if isinstance(event, Completed):
+                for kind, half in halves.items():
+                    yield kind(_storable(half))
+                yield event
+                return
+            text = halves.pop(type(event), "") + event.text
+            if (
+                text and "\ud800" <= text[-1] <= "\udbff"
+            ):  # half a character: the other comes with the next piece
+                text, halves[type(event)] = text[:-1], text[-1]
+            if text:
+                yield replace(event, text=_storable(text))
+
+
+def _storable(text: str) -> str:
+    """The text with halves of characters put together, and what cannot be stored (NUL, lone halves) as U+FFFD."""
+    whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return whole.replace("\0", "\ufffd")

@@ -1,0 +1,194 @@
+"""The reference programs of a problem, and whether the judge accepts them.
+
+They are the stored reference solutions or, where there are none, the programs that stand unmarked in the
+running text of the official analysis. Those of older USACO contests read `name.in` and write `name.out`; the
+judge knows only the standard streams, so these names are replaced (`with_standard_streams`). A C++ program that
+does not compile is tried once more with the usual first lines (`with_usual_preamble`).
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+
+import judge
+from benchmark.judging import checker_for, judge_tests
+from benchmark.models import Judgement, Problem
+from benchmark.rendering.program_lines import find_programs, guess_language
+
+_LONGEST_LINE = 500
+"""Characters; a longer line belongs to no program and is not looked at, which keeps the time linear."""
+
+_COMPLETE = {
+    "cpp": re.compile(r"\bmain\s*\("),
+    "java": re.compile(r"\bstatic\s+(?:public\s+)?void\s+main\s*\("),
+    "python": re.compile(r"\binput\s*\(|\bstdin\b|\bopen\s*\("),
+}
+"""What a program must hold to be one of its own: an entry, in Python something that reads its input."""
+
+_FILE_NAME = re.compile(r'(["\'])[\w. -]{0,80}\.(in|out)\1')
+_JOINED_NAME = re.compile(r'\b\w{1,40}\s{0,9}\+\s{0,9}"\.(in|out)"')
+_STREAM = {"in": "/dev/stdin", "out": "/dev/stdout"}
+_ODD_SPACES = str.maketrans({"\u00a0": " ", "\u2003": " ", "\u200b": None, "\ufeff": None, "\r": None})
+
+
+@dataclass(frozen=True)
+class Program:
+    """A whole program; `language` is "cpp", "java" or "python", or another that a stored solution names."""
+
+    language: str
+    source: str
+
+
+@dataclass(frozen=True)
+class ReferenceWork:
+    """A problem as far as judging its programs needs it, so that threads need no database."""
+
+    problem: str
+    programs: tuple[Program, ...]
+    tests: tuple[judge.Test, ...]
+    limits: judge.Limits
+    checker: judge.Checker
+
+
+@dataclass(frozen=True)
+class ReferenceResult:
+    """The best verdict on a problem's programs. `language` is None when there is no program.
+
+    `reason` says why it is not AC and quotes no hidden test.
+    """
+
+    problem: str
+    language: str | None
+    verdict: judge.Verdict
+    reason: str
+
+
+def extract_programs(analysis: str) -> list[Program]:
+    """The complete programs in the text of an analysis, in its order. Linear in its length; never raises.
+
+    Pseudo-code, parts of programs, and programs in other languages are left out.
+    """
+    lines = analysis.translate(_ODD_SPACES).split("\n")
+    taken = [len(line) > _LONGEST_LINE for line in lines]
+    programs = []
+    for found in find_programs(lines, taken):
+        inside = lines[found.start : found.stop]
+        source = "\n".join(inside) + "\n"
+        language = guess_language(
+            "\n".join(line for line in inside if line.strip())
+        )  # long gaps are slow to match
+        if language and _COMPLETE[language].search(source):
+            programs.append(Program(language, source))
+    return programs
+
+
+def with_standard_streams(program: Program) -> Program:
+    """The program with the files it reads and writes replaced by the standard streams.
+
+    A string that names a file "….in" becomes "/dev/stdin", "….out" becomes "/dev/stdout", and so does a name
+    put together as `name + ".in"`. All of freopen, fopen, ifstream, FileReader, Scanner and open take these as
+    files, so nothing else changes.
+    """
+
+    def joined(match: re.Match[str]) -> str:
+        name = f'"{_STREAM[match[1]]}"'
+        return f"std::string({name})" if program.language == "cpp" else name
+
+    source = _JOINED_NAME.sub(joined, program.source)
+    source = _FILE_NAME.sub(lambda match: f"{match[1]}{_STREAM[match[2]]}{match[1]}", source)
+    return Program(program.language, source)
+
+
+def with_usual_preamble(program: Program) -> Program:
+    """The C++ program with the whole standard library included before it.
+
+    Many lack a header that the compilers of their day included by way of another. Some were published without
+    their first lines; those that include nothing get `using namespace std` as well.
+    """
+    preamble = "#include <bits/stdc++.h>\n"
+    if "#include" not in program.source:
+        preamble += "using namespace std;\n"
+    return Program(program.language, preamble + program.source)
+
+
+def reference_work(problem: Problem, suite: Judgement.Suite) -> ReferenceWork:
+    """The problem's programs, ready for the judge, with the tests of the suite."""
+    stored = [Program(row.language, row.source) for row in problem.references.all()]
+    programs = stored or extract_programs(problem.analysis)
+    return ReferenceWork(
+        problem=problem.external_id,
+        programs=tuple(map(with_standard_streams, programs)),
+        tests=tuple(judge_tests(problem, suite)),
+        limits=judge.Limits(time=problem.time_limit, memory=problem.memory_limit),
+        checker=checker_for(problem, judge.Policy.FAIR),
+    )
+
+
+def verify_references(
+    works: Iterable[ReferenceWork], jobs: int, on_done: Callable[[], object]
+) -> list[ReferenceResult]:
+    """The result of each work, in their order, with so many judged at once. Raises SandboxUnavailable.
+
+    `on_done` is called in this thread after each.
+    """
+    with ThreadPoolExecutor(jobs) as pool:
+        futures = [pool.submit(_best, work) for work in works]
+        try:
+            for future in as_completed(futures):
+                future.result()
+                on_done()
+        finally:  # after an error or an interruption nothing new is begun
+            for future in futures:
+                future.cancel()
+    return [future.result() for future in futures]
+
+
+def _best(work: ReferenceWork) -> ReferenceResult:
+    """Judge the programs until one is accepted; else the result of the one that came furthest, the first of equals."""
+    if not work.programs:
+        reason = "there is no reference solution and no complete program in the analysis"
+        return ReferenceResult(work.problem, None, judge.Verdict.NO_CODE, reason)
+    best: tuple[int, int, ReferenceResult] | None = None
+    for passed, result in _results(work):
+        if result.verdict is judge.Verdict.AC:
+            return result
+        rank = {judge.Verdict.JE: 0, judge.Verdict.CE: 1}.get(result.verdict, 2)
+        if best is None or (rank, passed) > best[:2]:
+            best = rank, passed, result
+    assert best is not None
+    return best[2]
+
+
+def _results(work: ReferenceWork) -> Iterator[tuple[int, ReferenceResult]]:
+    """Each program's result with the number of tests it passed."""
+    for program in work.programs:
+        if program.language not in judge.LANGUAGES:
+            reason = f"no compiler for {program.language} here"
+            yield 0, ReferenceResult(work.problem, program.language, judge.Verdict.JE, reason)
+        elif not work.tests:
+            reason = "the problem has no test to judge it on"
+            yield 0, ReferenceResult(work.problem, program.language, judge.Verdict.JE, reason)
+        else:
+            judgement = _judge(work, program)
+            if judgement.verdict is judge.Verdict.CE and program.language == "cpp":
+                again = _judge(work, with_usual_preamble(program))
+                judgement = judgement if again.verdict is judge.Verdict.CE else again
+            result = ReferenceResult(work.problem, program.language, judgement.verdict, _reason(judgement))
+            yield judgement.passed, result
+
+
+def _judge(work: ReferenceWork, program: Program) -> judge.Judgement:
+    return judge.grade(program.source, program.language, work.tests, work.limits, work.checker)
+
+
+def _reason(judgement: judge.Judgement) -> str:
+    """The first complaint: of the compiler, or the name of the failed test with, for samples, what went wrong."""
+    if judgement.verdict is judge.Verdict.CE:
+        said = judgement.compiler_output.splitlines()
+        return next((line for line in said if "rror" in line), said[0] if said else "it does not compile")
+    for test in judgement.tests:
+        if test.verdict is not judge.Verdict.AC:
+            shown = test.sample or test.verdict is judge.Verdict.JE  # the judge's faults quote no test
+            return f"test {test.name}: {test.message if shown else judge.VERDICT_MEANING[test.verdict]}"
+    return ""

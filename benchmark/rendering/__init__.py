@@ -1,0 +1,35 @@
+"""Text of problems and chats to safe HTML, on the server.
+
+Everything returned here has passed `sanitising.sanitise`. RENDERER_VERSION is part of a problem's content hash,
+so raising it makes the next import render every statement again.
+"""
+
+from collections.abc import Mapping
+
+from benchmark.rendering.highlighting import highlight, pygments_css
+from benchmark.rendering.latex import render_latex
+from benchmark.rendering.markdown import render_markdown
+from benchmark.rendering.usaco import render_usaco
+
+__all__ = [
+    "RENDERER_VERSION", "highlight", "pygments_css", "render", "render_latex", "render_markdown", "render_usaco",
+]  # fmt: skip
+
+RENDERER_VERSION = "1"
+
+
+def render(text: str, text_format: str, figures: Mapping[str, str] | None = None) -> str:
+    """The HTML of a statement or an analysis in one of the formats of benchmark.models.TextFormat.
+
+    Raises ValueError for a format it does not know.
+    """
+    match text_format:
+        case "usaco":
+            return render_usaco(text)
+        case "markdown":
+            for placeholder in ("{{nextsample}}", "{{remainingsamples}}"):
+                text = text.replace(placeholder, "")
+            return render_markdown(text, figures)
+        case "latex":
+            return render_latex(text, figures)
+    raise ValueError(f"no renderer for the text format {text_format!r}")

@@ -1,0 +1,96 @@
+"""Program text to HTML with Pygments classes, and the style sheet that colours them."""
+
+import html
+import re
+
+from pygments import highlight as pygments_highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexer import Lexer
+from pygments.lexers import get_lexer_by_name
+from pygments.style import Style
+from pygments.styles import get_style_by_name
+from pygments.token import STANDARD_TYPES, Token, _TokenType
+
+from benchmark.rendering.java_lexer import JavaLexer
+
+MAXIMUM_HIGHLIGHTED = 40_000
+"""Characters; longer programs are shown without colours."""
+
+_LANGUAGES = {
+    "python": ("Python", "python", "py", "python3", "py3", "pypy", "pypy3"),
+    "cpp": ("C++", "cpp", "c++", "cc", "cxx", "cpp17", "cpp20", "cpp23", "h", "hpp"),
+    "c": ("C", "c"),
+    "java": ("Java", "java"),
+    "kotlin": ("Kotlin", "kotlin", "kt"),
+    "rust": ("Rust", "rust", "rs"),
+    "go": ("Go", "go", "golang"),
+    "haskell": ("Haskell", "haskell", "hs"),
+    "csharp": ("C#", "csharp", "c#", "cs"),
+    "javascript": ("JavaScript", "javascript", "js"),
+    "typescript": ("TypeScript", "typescript", "ts"),
+    "bash": ("Shell", "bash", "sh", "shell", "console"),
+    "json": ("JSON", "json"),
+    "diff": ("Diff", "diff", "patch"),
+    "sql": ("SQL", "sql"),
+}
+# Only these are ever lexed: among Pygments' hundreds of lexers some need quadratic time or worse on hostile text.
+_BY_NAME = {name: (lexer, names[0]) for lexer, names in _LANGUAGES.items() for name in names[1:]}
+_LEXERS: dict[str, Lexer] = {}
+_LABEL = re.compile(r"[\w+#.-]{1,24}")
+_MAXIMUM_LINE = 5_000
+
+
+def highlight(code: str, language: str) -> str:
+    """`code` as <figure class="code"> with a label and coloured spans; an unknown language has no colours."""
+    lexer_name, label = _BY_NAME.get(language.strip().lower(), ("", ""))
+    code = code.rstrip("\n") + "\n"
+    if (
+        lexer_name
+        and len(code) <= MAXIMUM_HIGHLIGHTED
+        and all(len(line) <= _MAXIMUM_LINE for line in code.split("\n"))
+    ):
+        body = pygments_highlight(code, _lexer(lexer_name), HtmlFormatter(nowrap=True))
+    else:
+        body = html.escape(code)
+    if not label and _LABEL.fullmatch(language.strip()):
+        label = language.strip()
+    caption = f"<figcaption>{html.escape(label)}</figcaption>" if label else ""
+    return f'<figure class="code">{caption}<pre><code class="highlight">{body}</code></pre></figure>\n'
+
+
+def _lexer(name: str) -> Lexer:
+    if name not in _LEXERS:
+        own = name in ("java", "csharp")
+        _LEXERS[name] = JavaLexer(stripnl=False) if own else get_lexer_by_name(name, stripnl=False)
+    return _LEXERS[name]
+
+
+def pygments_css() -> str:
+    """Rules for the classes of `highlight`, for light and dark pages at once through light-dark().
+
+    static/css/code.css holds the result; `python -m benchmark.rendering` prints it again after Pygments changed.
+    """
+    light, dark = get_style_by_name("default"), get_style_by_name("github-dark")
+    rules = []
+    for token, name in sorted(STANDARD_TYPES.items(), key=lambda pair: pair[1]):
+        if not name or token is Token.Error or name.startswith("w"):
+            continue
+        declarations = _declarations(light, dark, token)
+        if declarations:
+            rules.append(f".highlight .{name} {{ {declarations} }}")
+    return "\n".join(rules) + "\n"
+
+
+def _declarations(light: type[Style], dark: type[Style], token: _TokenType) -> str:
+    by_day, by_night = light.style_for_token(token), dark.style_for_token(token)
+    parts = []
+    if by_day["color"] or by_night["color"]:
+        day = f"#{by_day['color']}" if by_day["color"] else "inherit"
+        night = f"#{by_night['color']}" if by_night["color"] else "inherit"
+        if "inherit" not in (day, night):
+            parts.append(f"color: light-dark({day}, {night});")
+    if by_day["bold"]:
+        parts.append("font-weight: 600;")
+    if by_day["italic"]:
+        parts.append("font-style: italic;")
+    return " ".join(parts)

@@ -1,0 +1,113 @@
+"""HTML of LaTeX statements and analyses of problem packages, by pandoc in its sandbox."""
+
+import hashlib
+import re
+import subprocess
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+
+import pypandoc
+
+from benchmark.rendering.sanitising import plain, sanitise
+
+MAXIMUM_LATEX = 300_000
+"""Characters; a longer text is shown as plain text."""
+
+_TIMEOUT = 20
+"""Seconds for one text; the real packages need 0.2."""
+
+_MEMORY = "512M"
+
+# The commands of the ICPC problem formats that pandoc does not know, and those of slides, as plain structure.
+_PRELUDE = r"""
+\newcommand{\problemname}[1]{}
+\newcommand{\illustration}[3]{\begin{figure}\includegraphics[width=#1\textwidth]{#2}\caption{#3}\end{figure}}
+\newcommand{\nextsample}{}
+\newcommand{\remainingsamples}{}
+\newcommand{\pause}{}
+\newcommand{\centerimage}[2]{\begin{figure}\includegraphics{#2}\end{figure}}
+\newenvironment{Input}{\section*{Input}}{}
+\newenvironment{Output}{\section*{Output}}{}
+\newenvironment{Interaction}{\section*{Interaction}}{}
+\newenvironment{Notes}{\section*{Notes}}{}
+\newenvironment{afterSample}{}{}
+\newenvironment{block}[1]{\subsection*{#1}}{}
+"""
+_PLACEHOLDER = re.compile(r"\{\{\s*(?:nextsample|remainingsamples)\s*\}\}")
+_FRAME = re.compile(r"\\begin\{frame\}(?:<[^>]*>)?(?:\[[^\]]*\])?(?:\{([^{}]*)\})?")
+_OVERLAY = re.compile(r"(\\(?:item|only|uncover|visible|onslide|alert|textbf|emph))<[^<>\n]{1,20}>")
+_VSPACE = re.compile(r"\\[vh]space\*?\{[^{}]*\}")
+_NAMED = re.compile(r"%%\s*plainproblemname:\s*(.+)|\\problemname\{((?:[^{}]|\{[^{}]*\})*)\}")
+_WIDTH = re.compile(r'(<img\b[^>]*?)\sstyle="width:(\d+(?:\.\d+)?)%"')
+_SOURCE = re.compile(r'<img\b[^>]*?\bsrc="([^"]*)"')
+_SECTION_ID = re.compile(r'(<h\d\b[^>]*?)\sid="[^"]*"')
+
+
+def render_latex(text: str, figures: Mapping[str, str] | None = None) -> str:
+    r"""Sanitised HTML of a statement or an analysis in LaTeX; formulas become MathML.
+
+    `figures` maps file names to addresses; \includegraphics and \illustration may leave the suffix out. What
+    pandoc cannot read within its limits of time and memory is shown as its source below a notice; never raises.
+    """
+    if len(text) > MAXIMUM_LATEX:
+        return plain(
+            text[:MAXIMUM_LATEX], f"Too long to format: the first {MAXIMUM_LATEX} of {len(text)} characters."
+        )
+    body = _VSPACE.sub("", _OVERLAY.sub(r"\1", _FRAME.sub(_frame, _PLACEHOLDER.sub("", text))))
+    body = body.replace(r"\end{frame}", "")
+    try:
+        markup = _pandoc(_PRELUDE + body, _identifier(text))
+    except (OSError, subprocess.SubprocessError, UnicodeError) as error:
+        return plain(text, f"pandoc could not read this LaTeX ({_reason(error)}); its source follows.")
+    markup = _WIDTH.sub(lambda match: f'{match[1]} width="{min(float(match[2]), 100):g}%"', markup)
+    markup = _SECTION_ID.sub(r"\1", markup)
+    return sanitise(markup, _with_bare_names(markup, figures or {}))
+
+
+def problem_name(latex: str) -> str:
+    r"""The problem's name from `%% plainproblemname:` or \problemname, or "" when there is neither."""
+    names = [(match[1] or "", match[2] or "") for match in _NAMED.finditer(latex)]
+    plain_names = [first.strip() for first, _ in names if first.strip()]
+    tex_names = [re.sub(r"[{}~]|\\[A-Za-z]+\s?", " ", second) for _, second in names if second.strip()]
+    return " ".join((plain_names + tex_names + [""])[0].split())
+
+
+def _frame(match: re.Match[str]) -> str:
+    title = (match[1] or "").strip(" .")
+    return f"\\section*{{{title}}}" if title else ""
+
+
+def _identifier(text: str) -> str:
+    """A prefix of footnote ids, so that those of a statement and of its analysis differ on one page."""
+    return f"t{hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()[:8]}-"
+
+
+def _pandoc(latex: str, prefix: str) -> str:
+    command = [pypandoc.get_pandoc_path(), "+RTS", f"-M{_MEMORY}", "-RTS", "--sandbox"]
+    command += ["--from=latex", "--to=html5", "--mathml", "--wrap=none", "--shift-heading-level-by=2"]
+    command += [f"--id-prefix={prefix}"]
+    finished = subprocess.run(
+        command, input=latex.encode("utf-8", "replace"), capture_output=True, timeout=_TIMEOUT, check=True
+    )
+    return finished.stdout.decode("utf-8", "replace")
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, subprocess.TimeoutExpired):
+        return f"it took longer than {_TIMEOUT} s"
+    if isinstance(error, subprocess.CalledProcessError):
+        lines = error.stderr.decode("utf-8", "replace").strip().splitlines()
+        return lines[0][:200] if lines else f"exit status {error.returncode}"
+    return str(error)
+
+
+def _with_bare_names(markup: str, figures: Mapping[str, str]) -> dict[str, str]:
+    """The figures by every name the text uses: with or without folder and suffix."""
+    by_stem = {PurePosixPath(name).stem: address for name, address in figures.items()}
+    known = dict(figures)
+    for source in _SOURCE.findall(markup):
+        path = PurePosixPath(source)
+        address = figures.get(path.name) or by_stem.get(path.stem) or by_stem.get(path.name)
+        if address and source not in known:
+            known[source] = address
+    return known

@@ -1,0 +1,136 @@
+"""Markdown with formulas and programs, for chat messages and for statements written in Markdown."""
+
+import html
+from collections.abc import Mapping, Sequence
+
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.rules_block import StateBlock
+from markdown_it.rules_inline import StateInline
+from markdown_it.token import Token
+from markdown_it.utils import EnvType, OptionsDict
+
+from benchmark.rendering.highlighting import highlight
+from benchmark.rendering.mathematics import MAXIMUM_FORMULA, formula, formula_at
+from benchmark.rendering.sanitising import plain, sanitise
+
+MAXIMUM_MARKDOWN = 100_000
+"""Characters; a longer text is shown as plain text, and past this length cut, with a notice."""
+
+_MAXIMUM_FORMULA_LINES = 60
+
+
+def render_markdown(text: str, figures: Mapping[str, str] | None = None) -> str:
+    r"""Sanitised HTML of Markdown with $…$, $$…$$, \(…\), \[…\] formulas and fenced programs.
+
+    `figures` maps the names of pictures the text may show to addresses on this site; any other picture
+    becomes a link or a notice. Never raises; a formula that cannot be parsed is shown as code.
+    """
+    if len(text) > MAXIMUM_MARKDOWN:
+        notice = f"Too long to format: the first {MAXIMUM_MARKDOWN} of {len(text)} characters as plain text."
+        return plain(text[:MAXIMUM_MARKDOWN], notice)
+    try:
+        rendered = _parser.render(text, {"figures": figures or {}})
+    except Exception as error:  # noqa: BLE001  (a message that breaks the parser must not break the page)
+        return plain(text, f"This text could not be formatted ({type(error).__name__}).")
+    return sanitise(rendered, figures)
+
+
+def _inline_formula(state: StateInline, silent: bool) -> bool:
+    found = formula_at(state.src, state.pos)
+    if found is None or found[2] > state.posMax:
+        return False
+    latex, display, end = found
+    if not silent:
+        token = state.push("formula", "math", 0)
+        token.content = latex
+        token.meta = {"display": display}
+    state.pos = end
+    return True
+
+
+def _block_formula(state: StateBlock, start_line: int, end_line: int, silent: bool) -> bool:
+    r"""A display formula ($$ or \[) that begins a line and ends one, so lines inside it are no lists or headings."""
+    if state.is_code_block(start_line):
+        return False
+    position = state.bMarks[start_line] + state.tShift[start_line]
+    opening = state.src[position : position + 2]
+    closing = {"$$": "$$", "\\[": "\\]"}.get(opening)
+    if closing is None:
+        return False
+    lines: list[str] = []
+    size = 0
+    for line in range(start_line, min(end_line, start_line + _MAXIMUM_FORMULA_LINES)):
+        if line > start_line and (state.isEmpty(line) or state.sCount[line] < state.blkIndent):
+            return False
+        text = state.src[state.bMarks[line] + state.tShift[line] : state.eMarks[line]].rstrip()
+        text = text[2:] if line == start_line else text
+        size += len(text)
+        if size > MAXIMUM_FORMULA:
+            return False
+        if closing in text:
+            if not text.endswith(closing) or text.index(closing) != len(text) - 2:
+                return False
+            lines.append(text[:-2])
+            if not "".join(lines).strip():
+                return False
+            if not silent:
+                token = state.push("formula_block", "math", 0)
+                token.content = "\n".join(lines)
+                token.map = [start_line, line + 1]
+            state.line = line + 1
+            return True
+        lines.append(text)
+    return False
+
+
+def _render_formula(
+    renderer: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType
+) -> str:
+    token = tokens[index]
+    return formula(token.content, token.meta["display"])
+
+
+def _render_formula_block(
+    renderer: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType
+) -> str:
+    return f"{formula(tokens[index].content, True)}\n"
+
+
+def _render_code(
+    renderer: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType
+) -> str:
+    token = tokens[index]
+    words = token.info.split() if token.type == "fence" else []
+    return highlight(token.content, words[0] if words else "")
+
+
+def _render_picture(
+    renderer: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType
+) -> str:
+    token = tokens[index]
+    source = str(token.attrs.get("src", ""))
+    label = renderer.renderInlineAsText(token.children, options, env) or source
+    if source in env["figures"]:
+        return f'<img src="{html.escape(source)}" alt="{html.escape(label)}">'
+    if source.startswith(("http://", "https://")):
+        return f'<a href="{html.escape(source)}">[picture: {html.escape(label)}]</a>'
+    return f"[picture: {html.escape(label)}]"
+
+
+def _make_parser() -> MarkdownIt:
+    parser = MarkdownIt("commonmark", {"html": False, "maxNesting": 30}).enable(["table", "strikethrough"])
+    parser.disable(["html_block", "html_inline"])
+    parser.inline.ruler.before("escape", "formula", _inline_formula)
+    parser.block.ruler.before(
+        "fence", "formula_block", _block_formula, {"alt": ["paragraph", "reference", "blockquote", "list"]}
+    )
+    parser.add_render_rule("formula", _render_formula)
+    parser.add_render_rule("formula_block", _render_formula_block)
+    parser.add_render_rule("fence", _render_code)
+    parser.add_render_rule("code_block", _render_code)
+    parser.add_render_rule("image", _render_picture)
+    return parser
+
+
+_parser = _make_parser()

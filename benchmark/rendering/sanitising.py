@@ -1,0 +1,108 @@
+"""The gate every piece of rendered HTML passes: an allow-list of elements, attributes and classes.
+
+Model output and imported files are hostile. What leaves here holds no script, no inline style, no event
+attribute, no form, no picture but those the caller names, and no address but http, https and mailto.
+"""
+
+import html
+import re
+from collections.abc import Mapping
+
+import nh3
+from pygments.token import STANDARD_TYPES
+
+MATHEMATICS = {
+    "annotation", "math", "menclose", "merror", "mfrac", "mi", "mmultiscripts", "mn", "mo", "mover", "mpadded",
+    "mphantom", "mprescripts", "mroot", "mrow", "ms", "mspace", "msqrt", "mstyle", "msub", "msubsup", "msup",
+    "mtable", "mtd", "mtext", "mtr", "munder", "munderover", "none", "semantics",
+}  # fmt: skip
+"""MathML's presentation elements and the annotation that holds a formula's LaTeX source."""
+
+TEXT = {
+    "a", "abbr", "b", "blockquote", "br", "code", "col", "colgroup", "dd", "del", "div", "dl", "dt", "em",
+    "figcaption", "figure", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "i", "img", "ins", "kbd", "li", "ol", "p",
+    "pre", "q", "s", "section", "small", "span", "strong", "sub", "sup", "table", "tbody", "td", "tfoot", "th",
+    "thead", "tr", "u", "ul", "var",
+}  # fmt: skip
+
+_MATHEMATICS_ATTRIBUTES = {
+    "accent", "columnalign", "columnspacing", "columnlines", "depth", "display", "displaystyle", "encoding",
+    "fence", "form", "frame", "height", "linethickness", "lspace", "mathsize", "mathvariant", "maxsize", "minsize",
+    "movablelimits", "notation", "rowalign", "rowlines", "rowspacing", "rspace", "scriptlevel", "separator",
+    "stretchy", "symmetric", "voffset", "width",
+}  # fmt: skip
+
+_ATTRIBUTES: dict[str, set[str]] = dict.fromkeys(MATHEMATICS, _MATHEMATICS_ATTRIBUTES) | {
+    "a": {"href", "title", "id"},
+    "li": {"id"},
+    "img": {"src", "alt", "title", "width"},
+    "ol": {"start", "type"},
+    "td": {"align", "colspan", "rowspan"},
+    "th": {"align", "colspan", "rowspan", "scope"},
+}
+
+_CLASSES = {
+    "figure": {"code"},
+    "p": {"notice"},
+    "pre": {"literal", "sample"},
+    "section": {"footnotes"},
+    "code": {"math-source", "highlight"},
+    "span": {"math-display", *filter(None, STANDARD_TYPES.values())},
+}
+
+_PICTURE = re.compile(r"<img\b[^>]*>")
+_PICTURE_SOURCE = re.compile(r'\bsrc="([^"]*)"')
+
+
+_FOOTNOTE = re.compile(r"(?:t[0-9a-f]{8}-)?fn(?:ref)?\d+")
+_FOOTNOTE_LINK = re.compile(r"#(?:t[0-9a-f]{8}-)?fn(?:ref)?\d+")
+
+
+def sanitise(markup: str, pictures: Mapping[str, str] | None = None) -> str:
+    """`markup` with everything outside the allow-list gone; never raises.
+
+    `pictures` maps the source of an <img> to the address of our own copy; any other picture becomes a notice.
+    Links lead to other sites or to footnotes, never to pages of this one, and element ids are kept only for
+    footnotes, so a document can neither pose as a part of the page around it nor send a click into the site.
+    """
+    markup = markup.encode("utf-8", "replace").decode("utf-8")  # halves of surrogate pairs are no text
+    known = dict(pictures or {})
+    own = set(known.values())
+
+    def filter_attribute(tag: str, attribute: str, value: str) -> str | None:
+        if attribute == "src":
+            return value if value in own else None
+        if attribute == "id":
+            return value if _FOOTNOTE.fullmatch(value) else None
+        return value
+
+    def keep_relative(address: str) -> str | None:
+        return address if address in own or _FOOTNOTE_LINK.fullmatch(address) else None
+
+    return nh3.clean(
+        _PICTURE.sub(lambda match: _own_picture(match[0], known), markup),
+        tags=TEXT | MATHEMATICS,
+        clean_content_tags={"script", "style", "template", "iframe", "object", "noscript", "title"},
+        attributes=_ATTRIBUTES,
+        attribute_filter=filter_attribute,
+        allowed_classes=_CLASSES,
+        url_schemes={"http", "https", "mailto"},
+        url_relative=keep_relative,
+        link_rel="noopener noreferrer nofollow",
+    )
+
+
+def _own_picture(tag: str, pictures: Mapping[str, str]) -> str:
+    """The <img> with the address of our own copy, or a notice in its place when there is none."""
+    source = _PICTURE_SOURCE.search(tag)
+    name = html.unescape(source[1]) if source else ""
+    address = pictures.get(name)
+    if source and address:
+        return tag[: source.start(1)] + html.escape(address) + tag[source.end(1) :]
+    return f"<em>[picture {html.escape(name)} is not shown]</em>"
+
+
+def plain(text: str, notice: str = "") -> str:
+    """`text` as preformatted text below a notice: the way out for what cannot be rendered."""
+    head = f'<p class="notice">{html.escape(notice)}</p>\n' if notice else ""
+    return f'{head}<pre class="literal">{html.escape(text)}</pre>\n'

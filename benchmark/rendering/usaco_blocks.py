@@ -1,0 +1,152 @@
+"""Cutting the plain text of USACO statements and analyses into blocks: prose, programs, drawings, samples.
+
+The text came from web pages whose structure is lost: paragraphs are wrapped at about 80 characters, programs
+and ASCII drawings stand among them unmarked. Every line of the source ends up in exactly one block.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from benchmark.rendering.mathematics import formula_at
+from benchmark.rendering.program_lines import find_programs
+from benchmark.rendering.usaco_samples import SECTION, find_samples
+
+
+class Kind(StrEnum):
+    """What a block of lines is."""
+
+    HEADING = "heading"
+    PARAGRAPH = "paragraph"
+    ITEM = "item"
+    LITERAL = "literal"
+    SAMPLE = "sample"
+    PROGRAM = "program"
+
+
+@dataclass(frozen=True)
+class Block:
+    """Consecutive lines of one kind; a heading's or an item's mark is part of `text`."""
+
+    kind: Kind
+    text: str
+
+
+_ITEM = re.compile(r"[ \t]{0,3}[*•-] +(?=\S)")
+_NUMBERED = re.compile(r"[ \t]{0,3}(?:\d{1,2}[.)]|\([a-z0-9]{1,3}\)) +(?=\S)")
+_WORD = re.compile(r"[A-Za-z][a-z']{2,}|\b[aAI]\b")
+_GAP = re.compile(r"\S(?: {3,}|\t)\S")
+BYLINE = re.compile(r"\(?(?:Analysis )?by [^.$]{3,80}\)?", re.IGNORECASE)
+"""A line that names the author of an analysis."""
+
+_WRAP = 76
+"""Columns within which the source wraps; a sentence that ends earlier than it had to ends a paragraph."""
+
+
+def split_blocks(text: str) -> list[Block]:
+    """The blocks of the text in its order; blank lines between blocks are dropped, nothing else is."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\f", "\n").expandtabs(4)
+    lines = text.split("\n")
+    inside_formula = _formula_continuations(text)
+    kinds: list[Kind | None] = [None] * len(lines)
+    samples = find_samples(text)
+    for sample in samples:
+        for region in (sample.input_lines, sample.output_lines):
+            for number in region:
+                kinds[number] = Kind.SAMPLE
+    for number, line in enumerate(lines):
+        if kinds[number] is None and SECTION.match(line):
+            kinds[number] = Kind.HEADING
+    taken = [kind is not None or number in inside_formula for number, kind in enumerate(kinds)]
+    for program in find_programs(lines, taken):
+        for number in program:
+            kinds[number] = Kind.PROGRAM
+    return list(_blocks(lines, kinds, inside_formula))
+
+
+def _formula_continuations(text: str) -> set[int]:
+    """Numbers of the lines that begin inside a formula."""
+    numbers: set[int] = set()
+    position = 0
+    line = 0
+    while (opening := text.find("$", position)) >= 0:
+        line += text.count("\n", position, opening)
+        found = formula_at(text, opening)
+        end = found[2] if found else opening + 1
+        inside = text.count("\n", opening, end)
+        numbers.update(range(line + 1, line + inside + 1))
+        line += inside
+        position = end
+    return numbers
+
+
+def _blocks(lines: Sequence[str], kinds: Sequence[Kind | None], inside_formula: set[int]) -> Iterator[Block]:
+    number = 0
+    while number < len(lines):
+        kind = kinds[number]
+        end = number + 1
+        if kind in (Kind.PROGRAM, Kind.SAMPLE):
+            while end < len(lines) and kinds[end] is kind:
+                end += 1
+            yield Block(kind, "\n".join(line.rstrip() for line in lines[number:end]))
+        elif kind is Kind.HEADING:
+            yield Block(kind, lines[number].rstrip())
+        elif lines[number].strip():
+            while end < len(lines) and kinds[end] is None and lines[end].strip():
+                end += 1
+            yield from _prose_blocks(lines[number:end], {n - number for n in inside_formula})
+        number = end
+
+
+def _prose_blocks(lines: Sequence[str], inside_formula: set[int]) -> Iterator[Block]:
+    """The blocks of a stretch without blank lines: a drawing, or paragraphs and items."""
+    if _is_literal(lines):
+        yield Block(Kind.LITERAL, "\n".join(line.rstrip() for line in lines))
+        return
+    start = 0
+    for number in range(1, len(lines) + 1):
+        ends = number == len(lines) or (
+            number not in inside_formula
+            and (_begins_item(lines[number]) or _ends_paragraph(lines[number - 1], lines[number]))
+        )
+        if ends:
+            part = [line.strip() for line in lines[start:number]]
+            kind = Kind.ITEM if _ITEM.match(lines[start]) else Kind.PARAGRAPH
+            yield Block(kind, "\n".join(part))
+            start = number
+
+
+def _begins_item(line: str) -> bool:
+    return bool(_ITEM.match(line) or _NUMBERED.match(line))
+
+
+def _ends_paragraph(line: str, following: str) -> bool:
+    """Whether the source broke the line though the next word would have fitted on it."""
+    line = line.rstrip()
+    if BYLINE.fullmatch(line.strip()) or line.endswith("**"):
+        return True
+    if following.startswith("  "):
+        return False  # an indented line goes on with its item
+    first = following.split(maxsplit=1)[0] if following.strip() else ""
+    return line.endswith((".", ":", "?", "!", ".)", '."')) and len(line) + 1 + len(first) <= _WRAP
+
+
+def _is_literal(lines: Sequence[str]) -> bool:
+    """Whether the layout of the lines carries meaning: a drawing, a table or data."""
+    text = "\n".join(lines)
+    if "$" in text or any(_ITEM.match(line) and _WORD.search(line) for line in lines):
+        return False
+    tokens = text.split()
+    words = [token for token in tokens if _WORD.match(token)]
+    if len(lines) == 1:
+        stripped = text.strip()
+        if stripped.endswith(";"):
+            return len(words) * 2 <= len(tokens)
+        return (
+            len(words) * 3 < len(tokens) and not stripped.isalpha() and not stripped.endswith((".", ":", "?"))
+        )
+    if max(len(line.rstrip()) for line in lines) > _WRAP + 14:
+        return False
+    gaps = sum(bool(_GAP.search(line)) for line in lines)
+    return len(words) * 5 < len(tokens) * 2 or gaps * 2 >= len(lines)

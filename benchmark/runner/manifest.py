@@ -1,0 +1,75 @@
+"""What a result depends on, written down when the run starts (DESIGN.md, decision 5)."""
+
+import hashlib
+import platform
+import subprocess
+from importlib import metadata
+from typing import Any
+
+from django.conf import settings as django_settings
+from django.utils import timezone
+
+import judge
+from benchmark.methods import Method, Sampling
+from benchmark.models import Dataset
+from benchmark.prompts import template_hash
+from benchmark.providers import ModelSpec, is_scripted
+
+_PACKAGES = ("django", "rank-bm25", "numpy", "openai", "anthropic")
+
+
+def make_manifest(dataset: Dataset, spec: ModelSpec, method: Method, settings: Sampling) -> dict[str, Any]:
+    """The manifest of a new run, as JSON."""
+    return {
+        "dataset": {
+            "name": dataset.name,
+            "problems": dataset.problems.count(),
+            "content_hash": dataset_hash(dataset),
+        },
+        "templates": template_hashes(method),
+        "scripted_model": is_scripted(spec),
+        "policy": settings.policy,
+        "environment": environment(settings.language),
+        "created_at": timezone.now().isoformat(timespec="seconds"),
+    }
+
+
+def dataset_hash(dataset: Dataset) -> str:
+    """sha256 over the ids and content hashes of all problems: retrieval reads every one of them."""
+    rows = sorted(dataset.problems.order_by().values_list("external_id", "content_hash"))
+    return hashlib.sha256(
+        "\n".join(f"{external_id} {content}" for external_id, content in rows).encode()
+    ).hexdigest()
+
+
+def template_hashes(method: Method) -> dict[str, str]:
+    """The hash of each template of the method, with what it includes."""
+    return {name: template_hash(name) for name in method.templates}
+
+
+def environment(language: str) -> dict[str, Any]:
+    """The code, the judge and the machine."""
+    return {
+        "git": _git(),
+        "judge_version": judge.JUDGE_VERSION,
+        "language": language,
+        "compiler": judge.compiler_version(language),
+        "python": platform.python_version(),
+        "packages": {name: metadata.version(name) for name in _PACKAGES},
+        "machine": f"{platform.system()} {platform.release()} {platform.machine()}",
+    }
+
+
+def _git() -> dict[str, Any] | None:
+    """The commit of this program's own source and whether it was changed since; None outside a checkout."""
+    try:
+        commit = _git_output("rev-parse", "HEAD")
+        dirty = bool(_git_output("status", "--porcelain"))
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return {"commit": commit, "dirty": dirty}
+
+
+def _git_output(*arguments: str) -> str:
+    command = ["git", "-C", str(django_settings.BASE_DIR), *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()

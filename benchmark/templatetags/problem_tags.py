@@ -1,0 +1,84 @@
+"""What a person may read about a problem: statement, samples, official analysis and reference solutions.
+
+Hidden tests are never read here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django import template
+from django.utils.safestring import SafeString, mark_safe
+
+from benchmark import blobs
+from benchmark.models import Problem, TestCase
+from benchmark.rendering import highlight
+
+register = template.Library()
+
+SAMPLE_BYTES_SHOWN = 20_000
+"""Bytes of a sample's input or answer that a page shows; the rest is cut, and said to be."""
+
+
+@dataclass(frozen=True)
+class ShownText:
+    """The beginning of a stored text of `size` bytes."""
+
+    text: str
+    size: int
+    cut: bool
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A sample as a page shows it; a text that is not in the blob store is None."""
+
+    number: int
+    explanation: str
+    input: ShownText | None
+    answer: ShownText | None
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A reference solution, highlighted."""
+
+    number: int
+    name: str
+    html: SafeString
+
+
+@register.inclusion_tag("benchmark/problem_tabs.html")
+def problem_tabs(problem: Problem, program_panel: str = "", view: object = None) -> dict[str, Any]:
+    """The problem as sections that become tabs; `program_panel` names a template of one more, given `view`."""
+    return {
+        "problem": problem,
+        "samples": samples_of(problem),
+        "solutions": [
+            # Pygments escapes the program, so what highlight returns is safe.
+            Solution(number, reference.name, mark_safe(highlight(reference.source, reference.language)))  # noqa: S308
+            for number, reference in enumerate(problem.references.all(), start=1)
+        ],
+        "program_panel": program_panel,
+        "view": view,
+    }
+
+
+def samples_of(problem: Problem) -> list[Sample]:
+    """The problem's samples in order."""
+    tests = problem.tests.filter(origin=TestCase.Origin.SAMPLE)
+    return [
+        Sample(number, test.explanation, shown_text(test.input_hash), shown_text(test.answer_hash))
+        for number, test in enumerate(tests, start=1)
+    ]
+
+
+def shown_text(digest: str) -> ShownText | None:
+    """The first `SAMPLE_BYTES_SHOWN` bytes of a blob as text; None when the blob is not stored here."""
+    try:
+        content = blobs.read(digest)
+    except FileNotFoundError:
+        return None
+    text = content[:SAMPLE_BYTES_SHOWN].decode("utf-8", errors="replace")
+    return ShownText(text=text, size=len(content), cut=len(content) > SAMPLE_BYTES_SHOWN)

@@ -1,0 +1,167 @@
+"""Delay that Hintbench adds to streamed text: real server, streamer, queue server and sockets; imitated provider.
+
+    python -m benchmarks.chat [CHATS] [TOKENS_A_SECOND] [SECONDS]
+
+Every token is the time at which the provider sent it; a reader of the session's socket subtracts. Beside it, as
+the floor, the same tokens read straight from the provider by as many clients. Target: 50 chats at 50 tokens a
+second with a 95th percentile of at most 100 ms on two cores, everything (load included) on the same machine.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from websockets.asyncio.client import connect
+
+from tests.imitation import Imitation
+from tests.stack import Stack
+
+TARGET = 0.1
+STAMP = re.compile(r"\d{10}\.\d{4} ")
+
+OPEN = """
+import json
+from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
+from django.contrib.auth.models import Group, User
+from django.contrib.sessions.backends.db import SessionStore
+from benchmark.models import Problem
+from tutoring.actions import StartSession
+from tutoring.models import Protocol
+problem = Problem.objects.filter(dataset__name="practice").first()
+protocol = Protocol.objects.get(name="usaco-2024")
+chats = []
+for number in range({chats}):
+    tutor = User.objects.create(username=f"load-{{number}}")
+    tutor.groups.add(Group.objects.get(name="tutor"))
+    store = SessionStore()
+    store[SESSION_KEY] = str(tutor.pk)
+    store[BACKEND_SESSION_KEY] = "django.contrib.auth.backends.ModelBackend"
+    store[HASH_SESSION_KEY] = tutor.get_session_auth_hash()
+    store.create()
+    session = StartSession(tutor, problem, protocol, "openai:clock-{pause}ms-{tokens}").execute()
+    chats.append((store.session_key, str(session.pk)))
+print(json.dumps(chats))
+"""
+
+ASK = """
+from uuid import uuid4
+from tutoring.actions import SendMessage
+from tutoring.models import Session
+for session in Session.objects.filter(tutor__username__startswith="load-"):
+    command = dict(session_id=session.pk, person=session.tutor, command=uuid4())
+    SendMessage(**command, mode="talk", text="Go on.").execute()
+"""
+
+
+class Reader:
+    """One tab: keeps what the page would show and how late every token was."""
+
+    def __init__(self, url: str, cookie: str, session: str) -> None:
+        self.address = f"{url.replace('http://', 'ws://')}/ws/sessions/{session}/"
+        self.headers = {"Cookie": f"sessionid={cookie}", "Origin": url}
+        self.delays: list[float] = []
+        self.seen = 0
+
+    async def read(self, ready: asyncio.Semaphore) -> None:
+        """Until the reply's event comes."""
+        async with connect(self.address, additional_headers=self.headers) as socket:
+            await socket.send(json.dumps({"op": "sync", "after": 0, "reply": None}))
+            text = ""
+            async for message in socket:
+                news = json.loads(message)
+                match news["type"]:
+                    case "status":
+                        ready.release()
+                    case "delta":
+                        text += news["text"]
+                    case "snapshot":
+                        text = news["text"]
+                    case "events" if any(event["kind"] == "reply" for event in news["events"]):
+                        return
+                self._measure(text)
+
+    def _measure(self, text: str) -> None:
+        now = time.time()
+        for stamp in STAMP.findall(text[self.seen :]):
+            self.delays.append(now - float(stamp))
+        self.seen = text.rfind(" ") + 1
+
+
+async def measure(stack: Stack, chats: list[list[str]]) -> list[Reader]:
+    """Read all chats at once; the replies are asked for when every reader is connected."""
+    readers = [Reader(stack.url, cookie, session) for cookie, session in chats]
+    ready = asyncio.Semaphore(0)
+    tasks = [asyncio.create_task(reader.read(ready)) for reader in readers]
+    for _ in readers:
+        await asyncio.wait_for(ready.acquire(), 30)
+    await asyncio.to_thread(stack.manage, "shell", "--no-imports", "-v", "0", "-c", ASK)
+    await asyncio.wait_for(asyncio.gather(*tasks), 300)
+    return readers
+
+
+async def floor(port: int, chats: int, pause: int, tokens: int) -> list[float]:
+    """Delays of the same tokens read from the provider itself."""
+    delays: list[float] = []
+    body = json.dumps(
+        {"model": f"clock-{pause}ms-{tokens}", "stream": True, "messages": [{"role": "user", "content": "x"}]}
+    )
+
+    async def read() -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        head = f"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: {len(body)}\r\n\r\n"
+        writer.write((head + body).encode())
+        while line := await reader.readline():
+            delays.extend(time.time() - float(stamp) for stamp in STAMP.findall(line.decode()))
+            if line.startswith(b"data: [DONE]"):
+                break
+        writer.close()
+
+    await asyncio.gather(*(read() for _ in range(chats)))
+    return delays
+
+
+def percentiles(delays: list[float]) -> str:
+    ordered = sorted(delays)
+    picked = [ordered[int(len(ordered) * share)] * 1e3 for share in (0.5, 0.95, 0.99)]
+    return "".join(f"{value:10.1f}" for value in picked) + f"{ordered[-1] * 1e3:10.1f}"
+
+
+def main() -> int:
+    chats, rate, seconds = (int(word) for word in (*sys.argv[1:], "50", "50", "10")[:3])
+    pause, tokens = 1000 // rate, rate * seconds
+    imitation = Imitation()
+    imitation.start()
+    straight = asyncio.run(floor(imitation.port, chats, pause, tokens))
+    with tempfile.TemporaryDirectory(prefix="hintbench-chat-") as folder:
+        os.environ["OPENAI_API_KEY"] = "sk-imitation"
+        stack = Stack(Path(folder), OPENAI_API_KEY="sk-imitation", OPENAI_BASE_URL=imitation.openai_url)
+        try:
+            stack.wait_until_ready()
+            opened = stack.manage(
+                "shell", "--no-imports", "-v", "0", "-c", OPEN.format(chats=chats, pause=pause, tokens=tokens)
+            )
+            readers = asyncio.run(measure(stack, json.loads(opened.stdout)))
+        finally:
+            stack.stop()
+            imitation.stop()
+    delays = [delay for reader in readers for delay in reader.delays]
+    print(f"{chats} chats at {rate} tokens/s for {seconds} s: {len(delays)} of {chats * tokens} tokens seen")
+    print(f"{'ms':<12}{'median':>10}{'p95':>10}{'p99':>10}{'max':>10}")
+    print(f"{'floor':<12}{percentiles(straight)}")
+    print(f"{'Hintbench':<12}{percentiles(delays)}")
+    late = sorted(delays)[int(len(delays) * 0.95)]
+    print(
+        f"added at p95: {(late - sorted(straight)[int(len(straight) * 0.95)]) * 1e3:.1f} ms (target {TARGET * 1e3:.0f})"
+    )
+    return 0 if len(delays) >= 0.9 * chats * tokens and late <= TARGET else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

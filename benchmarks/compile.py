@@ -1,0 +1,87 @@
+"""Seconds from a C++ source with <bits/stdc++.h> to a program: the first ever, with the precompiled header, cached.
+
+    python -m benchmarks.compile
+
+The floor beside each figure is plain g++ with the same flags outside the sandbox. The first compilation on a
+machine also makes the precompiled header; `without` is what the judge falls back to where it cannot.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from judge.compilation import compile_program
+from judge.compiler import filled
+from judge.languages import CPP
+from judge.sandbox import open_sandbox
+
+if TYPE_CHECKING:
+    from judge.languages import Language
+
+ROUNDS = 5
+SOURCE = """
+#include <bits/stdc++.h>
+using namespace std;
+int main() {
+    int n;
+    cin >> n;
+    map<int, vector<int>> places;
+    for (int i = 0, value; i < n; i++) { cin >> value; places[value].push_back(i); }
+    long long sum = %d;
+    for (auto& [value, at] : places) sum += (long long)value * at.size();
+    cout << sum << endl;
+}
+"""
+
+
+def main() -> int:
+    with tempfile.TemporaryDirectory(prefix="hintbench-compile-") as cache:
+        os.environ["JUDGE_CACHE"] = cache
+        open_sandbox()
+        floor = statistics.median(plain(number) for number in range(ROUNDS))
+        without = replace(CPP, precompiled=None)
+        figures = {
+            "floor (g++)": [floor],
+            "first": [judged(CPP, 0)],
+            "precompiled header": [judged(CPP, number) for number in range(1, ROUNDS + 1)],
+            "cached": [judged(CPP, number) for number in range(1, ROUNDS + 1)],
+            "without": [judged(without, number) for number in range(ROUNDS + 1, 2 * ROUNDS + 1)],
+        }
+    print(f"{'compilation':<20} {'median ms':>10} {'x floor':>8}")
+    for name, times in figures.items():
+        median = statistics.median(times)
+        print(f"{name:<20} {median * 1e3:10.1f} {median / floor:8.2f}")
+    return 0
+
+
+def judged(language: Language, number: int) -> float:
+    """Seconds the judge takes to compile the program of that number."""
+    with tempfile.TemporaryDirectory() as folder:
+        start = time.perf_counter()
+        compilation = compile_program(open_sandbox(), language, SOURCE % number, Path(folder))
+        seconds = time.perf_counter() - start
+    assert compilation.program is not None, compilation.output
+    return seconds
+
+
+def plain(number: int) -> float:
+    """Seconds g++ takes for it, outside of the sandbox."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, program = (Path(folder) / name for name in ("main.cpp", "program"))
+        source.write_text(SOURCE % number)
+        command = filled(CPP.compile, CPP.tool(), CPP, str(program))[:-1]
+        start = time.perf_counter()
+        subprocess.run([*command, str(source)], check=True)
+        return time.perf_counter() - start
+
+
+if __name__ == "__main__":
+    sys.exit(main())

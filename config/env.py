@@ -1,0 +1,78 @@
+"""Typed readers of environment variables that refuse nonsense.
+
+Each raises `ImproperlyConfigured` with the variable's name, what is wrong and what would be right, so a bad
+value stops the start of every process with one clear message.
+"""
+
+import os
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from django.core.exceptions import ImproperlyConfigured
+
+_TRUE = {"1", "true", "yes", "on"}
+_FALSE = {"", "0", "false", "no", "off"}
+
+
+def env_text(name: str, default: str = "") -> str:
+    """The variable's text without surrounding blanks; `default` when it is not set or blank."""
+    return os.environ.get(name, "").strip() or default
+
+
+def env_flag(name: str, default: bool = False) -> bool:
+    """A switch: 1/true/yes/on or 0/false/no/off, in any case."""
+    text = os.environ.get(name)
+    if text is None:
+        return default
+    word = text.strip().lower()
+    if word in _TRUE:
+        return True
+    if word in _FALSE:
+        return False
+    raise ImproperlyConfigured(f"{name}={text!r} is not a switch: use 1 or 0.")
+
+
+def env_integer(name: str, default: int, minimum: int, maximum: int) -> int:
+    """A whole number between `minimum` and `maximum`, both included."""
+    text = env_text(name)
+    if not text:
+        return default
+    try:
+        number = int(text)
+    except ValueError:
+        raise ImproperlyConfigured(f"{name}={text!r} is not a whole number.") from None
+    if not minimum <= number <= maximum:
+        raise ImproperlyConfigured(f"{name}={number} is out of range: {minimum} to {maximum}.")
+    return number
+
+
+def env_url(name: str, default: str, schemes: tuple[str, ...]) -> str:
+    """A URL whose scheme is one of `schemes`. The value itself is never shown: it may hold a password."""
+    text = env_text(name, default)
+    if not text:
+        return text
+    scheme = urlsplit(text).scheme
+    if scheme not in schemes:
+        raise ImproperlyConfigured(
+            f"{name} has the scheme {scheme!r}; it must start with one of: {', '.join(s + '://' for s in schemes)}."
+        )
+    return text
+
+
+def env_list(name: str, default: list[str]) -> list[str]:
+    """Comma-separated words; empty ones are refused because they are always a typing error."""
+    text = env_text(name)
+    if not text:
+        return default
+    words = [word.strip() for word in text.split(",")]
+    if not all(words):
+        raise ImproperlyConfigured(f"{name}={text!r} has an empty entry between commas.")
+    return words
+
+
+def env_folder(name: str, default: Path) -> Path:
+    """An absolute folder path; it need not exist yet, but must not be a file."""
+    path = Path(env_text(name, str(default))).expanduser().absolute()
+    if path.exists() and not path.is_dir():
+        raise ImproperlyConfigured(f"{name}={str(path)!r} is a file; it must be a folder.")
+    return path

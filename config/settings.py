@@ -1,0 +1,183 @@
+"""All settings of Hintbench, read from the environment through the strict readers of `config.env`.
+
+docs/operator.md lists the variables. Everything the program writes lives below HINTBENCH_VAR.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import dj_database_url
+from csp.constants import NONCE, NONE, SELF
+from django.core.exceptions import ImproperlyConfigured
+
+from config.env import env_flag, env_folder, env_integer, env_list, env_text, env_url
+from config.secret_key import secret_key
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+VAR = env_folder("HINTBENCH_VAR", BASE_DIR / "var")
+BLOBS = VAR / "blobs"
+JUDGE_CACHE = VAR / "judge"
+
+DEBUG = env_flag("DEBUG")
+SECRET_KEY = secret_key(VAR)
+HTTPS = env_flag("HTTPS")
+ALLOWED_HOSTS = env_list("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
+CSRF_TRUSTED_ORIGINS = [f"https://{host}" for host in ALLOWED_HOSTS] if HTTPS else []
+
+INSTALLED_APPS = [
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "channels",
+    "django_rq",
+    "django_htmx",
+    "csp",
+    "judge",
+    "benchmark",
+    "tutoring",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+]
+
+ROOT_URLCONF = "config.urls"
+ASGI_APPLICATION = "config.asgi.application"
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "csp.context_processors.nonce",
+                "tutoring.roles.context",
+            ],
+        },
+    },
+]
+
+# The database: SQLite by default, PostgreSQL by DATABASE_URL.
+
+_database_url = env_url(
+    "DATABASE_URL", f"sqlite:///{VAR / 'hintbench.sqlite3'}", ("sqlite", "postgres", "postgresql")
+)
+DATABASES: dict[str, Any] = {"default": dict(dj_database_url.parse(_database_url))}
+if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
+    # IMMEDIATE takes the write lock at the start of a transaction, so a check and the write that depends on
+    # it cannot interleave with another process's; WAL lets readers go on meanwhile.
+    DATABASES["default"]["OPTIONS"] = {
+        "transaction_mode": "IMMEDIATE",
+        "timeout": 20,
+        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON;",
+    }
+else:
+    DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+# Redis or Valkey: queues and the doorbells of live pages. Rows in the database are the truth.
+
+REDIS_URL = env_url("REDIS_URL", f"unix://{VAR / 'valkey.sock'}", ("redis", "rediss", "unix"))
+CHANNEL_LAYERS = {
+    "default": {
+        "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
+        "CONFIG": {"hosts": [REDIS_URL], "prefix": "hintbench"},
+    }
+}
+RQ_QUEUES = {
+    # Executions of a waiting tutor go before the work of a benchmark run.
+    # JSON, not pickle: who can write to the queue server must not be able to run code here.
+    "tutoring": {"URL": REDIS_URL, "DEFAULT_TIMEOUT": 3600, "SERIALIZER": "json"},
+    "default": {"URL": REDIS_URL, "DEFAULT_TIMEOUT": 3600, "SERIALIZER": "json"},
+}
+RQ_SHOW_ADMIN_LINK = False
+
+# Model providers. Keys are read by the streamer and the workers, and shown nowhere.
+
+OPENAI_API_KEY = env_text("OPENAI_API_KEY")
+OPENAI_BASE_URL = env_url("OPENAI_BASE_URL", "", ("http", "https"))
+ANTHROPIC_API_KEY = env_text("ANTHROPIC_API_KEY")
+ANTHROPIC_BASE_URL = env_url("ANTHROPIC_BASE_URL", "", ("http", "https"))
+COMPATIBLE_API_KEY = env_text("COMPATIBLE_API_KEY")
+COMPATIBLE_BASE_URL = env_url("COMPATIBLE_BASE_URL", "", ("http", "https"))
+PROVIDER_TIMEOUT = env_integer("PROVIDER_TIMEOUT", 600, 1, 86_400)
+PRACTICE_WORD_DELAY = env_integer("PRACTICE_WORD_DELAY_MS", 12, 0, 10_000) / 1000
+TUTORING_MODEL = env_text("TUTORING_MODEL", "practice:student")
+
+# Pages, accounts and security.
+
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_TZ = True
+STATIC_URL = "static/"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STATIC_ROOT = VAR / "static"
+WHITENOISE_USE_FINDERS = True
+LOGIN_URL = "login"
+LOGIN_REDIRECT_URL = "home"
+LOGOUT_REDIRECT_URL = "login"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
+]
+X_FRAME_OPTIONS = "DENY"
+SECURE_REFERRER_POLICY = "same-origin"
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [SELF],
+        "script-src": [SELF, NONCE],
+        "style-src": [SELF],
+        "img-src": [SELF, "data:"],
+        "connect-src": [SELF],
+        "frame-ancestors": [NONE],
+        "object-src": [NONE],
+        "base-uri": [NONE],
+        "form-action": [SELF],
+    }
+}
+if HTTPS:
+    SESSION_COOKIE_SECURE = True
+    CSRF_COOKIE_SECURE = True
+    SECURE_SSL_REDIRECT = True
+    SECURE_REDIRECT_EXEMPT = ["^healthz$"]  # probes come from inside, without TLS
+    SECURE_HSTS_SECONDS = env_integer("HSTS_SECONDS", 31_536_000, 0, 63_072_000)
+    SECURE_HSTS_INCLUDE_SUBDOMAINS = env_flag("HSTS_INCLUDE_SUBDOMAINS", True)
+    SECURE_HSTS_PRELOAD = env_flag("HSTS_PRELOAD", True)
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+
+HOST = env_text("HOST", "127.0.0.1")
+PORT = env_integer("PORT", 8000, 1, 65_535)
+WORKERS = env_integer("WORKERS", 1, 1, 256)
+if HOST not in {"127.0.0.1", "::1", "localhost"} and not HTTPS:
+    raise ImproperlyConfigured(
+        f"HOST={HOST!r} is reachable from outside. Set HTTPS=1 and put a TLS proxy in front, or use 127.0.0.1."
+    )
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["console"], "level": env_text("LOG_LEVEL", "INFO")},
+    # Request lines of the HTTP libraries below the SDKs say nothing an operator needs.
+    "loggers": {name: {"level": "WARNING"} for name in ("httpx2", "httpcore2", "openai", "anthropic")},
+}

@@ -1,0 +1,43 @@
+"""The judge: runs a program against tests in a sandbox and says a verdict. A library without Django."""
+
+from judge.checkers import Checker, CheckResult, check
+from judge.grading import JUDGE_VERSION, grade
+from judge.judgement import Judgement, Test, TestResult
+from judge.languages import (
+    LANGUAGES,
+    Language,
+    ToolMissing,
+    UnknownLanguage,
+    compiler_version,
+    get_language,
+    language_of,
+)
+from judge.limits import Limits, Policy, limits_for
+from judge.sandbox import SandboxStatus, SandboxUnavailable, sandbox_status
+from judge.verdicts import VERDICT_MEANING, Verdict
+
+__all__ = [
+    "JUDGE_VERSION",
+    "LANGUAGES",
+    "VERDICT_MEANING",
+    "CheckResult",
+    "Checker",
+    "Judgement",
+    "Language",
+    "Limits",
+    "Policy",
+    "SandboxStatus",
+    "SandboxUnavailable",
+    "Test",
+    "TestResult",
+    "ToolMissing",
+    "UnknownLanguage",
+    "Verdict",
+    "check",
+    "compiler_version",
+    "get_language",
+    "grade",
+    "language_of",
+    "limits_for",
+    "sandbox_status",
+]

@@ -1,0 +1,193 @@
+"""Deciding whether an output is a correct answer. Works on bytes, outside the sandbox."""
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, fields
+from itertools import zip_longest
+from typing import Any, Literal
+
+_BLANK = b" \t\n\r\x0b\f"  # what C's isspace accepts in the "C" locale, and bytes.split() too
+_PIECE = re.compile(b"[" + _BLANK + b"]+|[^" + _BLANK + b"]+")
+_CHUNK = 2**16
+_SHOWN = 40
+
+_A_BLANK = re.compile(b"[" + _BLANK + b"]")
+
+# What glibc's scanf("%lf") reads to the end of a token. Python's float() differs ("1_0", hexadecimal), and so
+# does an exponent that is only begun ("1e", "0x1p+"), which scanf ignores: the number is the group.
+_DECIMAL = re.compile(
+    rb"([+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf|infinity|nan))(?:(?<=[\d.])e[+-]?)?", re.IGNORECASE
+)
+_HEXADECIMAL = re.compile(
+    rb"([+-]?)0x(?:((?:[0-9a-f]+\.?[0-9a-f]*|\.[0-9a-f]+)(?:p[+-]?\d+)?)(?:p[+-]?)?|\.)", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True)
+class Checker:
+    """How outputs are compared with the judge's answer.
+
+    kind "exact": the texts must be equal but for white space at both ends and the style of line ends, as in
+    the USACO benchmark. kind "tokens": the default output validator of ICPC problem packages with its flags;
+    a tolerance of None is one that is not set, and where both are set, keeping either suffices.
+
+    Raises ValueError for an unknown kind or a tolerance that is no finite number of at least 0.
+    """
+
+    kind: Literal["exact", "tokens"] = "tokens"
+    case_sensitive: bool = False
+    space_change_sensitive: bool = False
+    float_absolute: float | None = None
+    float_relative: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("exact", "tokens"):
+            raise ValueError(f"unknown kind of checker {self.kind!r}; there are: exact, tokens")
+        for tolerance in (self.float_absolute, self.float_relative):
+            if tolerance is not None and not (math.isfinite(tolerance) and tolerance >= 0):
+                raise ValueError(f"a tolerance must be a number of at least 0, not {tolerance!r}")
+
+    @classmethod
+    def from_flags(cls, flags: list[str]) -> "Checker":
+        """The token checker with the flags of a problem package, for example ["float_tolerance", "1e-6"].
+
+        Raises ValueError for a flag that the default output validator does not have.
+        """
+        settings: dict[str, Any] = {}
+        remaining = iter(flags)
+        for flag in remaining:
+            match flag:
+                case "case_sensitive" | "space_change_sensitive":
+                    settings[flag] = True
+                case "float_tolerance":
+                    settings["float_absolute"] = settings["float_relative"] = _tolerance(flag, remaining)
+                case "float_absolute_tolerance" | "float_relative_tolerance":
+                    settings[flag.removesuffix("_tolerance")] = _tolerance(flag, remaining)
+                case _:
+                    raise ValueError(f"the default output validator has no flag {flag!r}")
+        return cls("tokens", **settings)
+
+    def to_json(self) -> dict[str, Any]:
+        """All fields by name; `from_json` reads it."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> "Checker":
+        """The checker `to_json` wrote; absent fields have their default. Raises ValueError for unknown ones."""
+        if unknown := data.keys() - {field.name for field in fields(cls)}:
+            raise ValueError(f"a checker has no {', '.join(sorted(unknown))}")
+        return cls(**data)
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """Whether the output is correct, and if not, where it first differs. The message quotes the answer."""
+
+    accepted: bool
+    message: str
+
+
+def check(checker: Checker, output: bytes, answer: bytes) -> CheckResult:
+    """Compare a program's output with the judge's answer."""
+    if checker.kind == "exact":
+        return _check_exact(output, answer)
+    return _check_tokens(checker, output, answer)
+
+
+def _check_exact(output: bytes, answer: bytes) -> CheckResult:
+    found, expected = _text(output), _text(answer)
+    if found == expected:
+        return CheckResult(True, "")
+    pairs = zip_longest(found.split("\n"), expected.split("\n"))
+    for number, (found_line, expected_line) in enumerate(pairs, 1):
+        if found_line != expected_line:
+            return CheckResult(False, f"line {number}: {_difference(expected_line, found_line)}")
+    raise AssertionError("texts that differ have a line that differs")
+
+
+def _text(content: bytes) -> str:
+    return content.decode("utf-8", "surrogateescape").replace("\r\n", "\n").replace("\r", "\n").strip()
+
+
+def _check_tokens(checker: Checker, output: bytes, answer: bytes) -> CheckResult:
+    floats = checker.float_absolute is not None or checker.float_relative is not None
+    if output == answer and not floats:
+        return CheckResult(True, "")
+    pieces = _tokens_and_blanks if checker.space_change_sensitive else _tokens
+    for number, (found, expected) in enumerate(zip_longest(pieces(output), pieces(answer)), 1):
+        if found == expected and (not floats or _is_plain(expected)):
+            continue
+        if found is None or expected is None or not _same(checker, floats, found, expected):
+            piece = "token or blank" if checker.space_change_sensitive else "token"
+            shown = (None if one is None else one.decode("utf-8", "replace") for one in (expected, found))
+            return CheckResult(False, f"{piece} {number}: {_difference(*shown)}")
+    return CheckResult(True, "")
+
+
+def _same(checker: Checker, floats: bool, found: bytes, expected: bytes) -> bool:
+    if floats and (expected_number := parse_number(expected)) is not None:
+        found_number = parse_number(found)
+        if found_number is None:
+            return False
+        difference = abs(
+            expected_number - found_number
+        )  # not a number for equal infinities: refused, as there
+        absolute, relative = checker.float_absolute, checker.float_relative
+        return (absolute is not None and difference <= absolute) or (
+            relative is not None and difference <= relative * abs(expected_number)
+        )
+    if checker.case_sensitive:
+        return found == expected
+    return found.lower() == expected.lower()
+
+
+def _is_plain(token: bytes) -> bool:
+    """Whether the token is surely a finite number, which is equal to itself at any tolerance."""
+    return len(token) < 300 and token.translate(None, b"+-.").isdigit()
+
+
+def parse_number(token: bytes) -> float | None:
+    """The number a whole token stands for, as C's scanf("%lf") reads it, or None where it is no number."""
+    if match := _DECIMAL.fullmatch(token):
+        return float(match[1])
+    if match := _HEXADECIMAL.fullmatch(token):
+        try:
+            number = float.fromhex("0x" + (match[2] or b"0").decode())
+        except OverflowError:
+            number = math.inf
+        return -number if match[1] == b"-" else number
+    return None
+
+
+def _tokens(text: bytes) -> Iterator[bytes]:
+    """Tokens between blanks, a chunk at a time: a list of them would take many times the text's size."""
+    start = 0
+    while start < len(text):
+        blank = _A_BLANK.search(text, start + _CHUNK)
+        end = blank.start() if blank else len(text)
+        yield from text[start:end].split()
+        start = end
+
+
+def _tokens_and_blanks(text: bytes) -> Iterator[bytes]:
+    return (match.group() for match in _PIECE.finditer(text))
+
+
+def _tolerance(flag: str, remaining: Iterator[str]) -> float:
+    number = parse_number(next(remaining, "").encode())
+    if number is None:
+        raise ValueError(f"the flag {flag} needs a number after it")
+    return number
+
+
+def _difference(expected: str | None, found: str | None) -> str:
+    if found is None:
+        return f"the output ends here, expected {_quote(expected or '')}"
+    if expected is None:
+        return f"the answer ends here, got {_quote(found)}"
+    return f"expected {_quote(expected)}, got {_quote(found)}"
+
+
+def _quote(text: str) -> str:
+    return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "…")

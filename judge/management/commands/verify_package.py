@@ -1,0 +1,120 @@
+"""manage.py verify_package: judge the labelled submissions of ICPC problem packages. Needs no database."""
+
+import argparse
+import json
+import os
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from tqdm import tqdm
+
+from judge import LANGUAGES, SandboxUnavailable
+from judge.verification import LeftOut, Verified, find_packages, plan, verify
+
+
+class Command(BaseCommand):
+    help = (
+        "Judge every labelled submission of ICPC problem packages and compare the verdicts with the labels."
+    )
+    requires_system_checks: list[str] = []
+    requires_migrations_checks = False
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "folders", nargs="+", type=Path, metavar="DIR", help="a package, or a folder of packages"
+        )
+        parser.add_argument(
+            "--language",
+            nargs="+",
+            action="extend",
+            default=[],
+            choices=sorted(LANGUAGES),
+            help="judge only these",
+        )
+        parser.add_argument(
+            "--jobs",
+            type=_positive,
+            default=len(os.sched_getaffinity(0)),
+            help="submissions judged at once; more than there are cores disturbs their times (default: the cores)",
+        )
+        parser.add_argument("--json", action="store_true", help="print one JSON document")
+
+    def handle(self, **options: Any) -> None:
+        works, left_out = plan(find_packages(options["folders"]), options["language"])
+        total = sum(len(work.submissions) for work in works)
+        try:
+            with tqdm(total=total, unit="submission", file=sys.stderr) as bar:
+
+                def count(_: Verified) -> None:
+                    bar.update()
+
+                results, underivable = verify(works, options["jobs"], count)
+        except SandboxUnavailable as error:
+            raise CommandError(str(error)) from error
+        left_out += underivable
+        if options["json"]:
+            self.stdout.write(json.dumps(_document(results, left_out), indent=2))
+        else:
+            self.stdout.write(_text(results, left_out))
+        if not results or not all(result.agree for result in results) or any(one.broken for one in left_out):
+            sys.exit(1)
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, not {text!r}")
+    return int(text)
+
+
+def _document(results: list[Verified], left_out: list[LeftOut]) -> dict[str, Any]:
+    return {
+        "agree": sum(result.agree for result in results),
+        "total": len(results),
+        "submissions": [result.to_json() for result in results],
+        "left_out": [one.to_json() for one in left_out],
+    }
+
+
+def _text(results: list[Verified], left_out: list[LeftOut]) -> str:
+    rows: list[tuple[str, ...]] = [("package", "submission", "language", "expected", "verdict", "CPU s", "")]
+    for result in results:
+        entry = result.to_json()
+        expected = "|".join(entry["expected"])
+        said = "" if result.agree else f"DISAGREES: {result.reason}"
+        row = (
+            entry["package"],
+            entry["file"],
+            entry["language"],
+            expected,
+            entry["verdict"],
+            f"{result.time:.2f}",
+            said,
+        )
+        rows.append(row)
+    lines = _columns(rows) if results else ["Nothing was judged."]
+    if results:
+        lines += ["", "Labels (down) and verdicts (across):", *_confusion(results), ""]
+        lines += [f"{sum(result.agree for result in results)} of {len(results)} agree with their label."]
+    if left_out:
+        lines += ["", "Left out:"]
+        lines += [f"  {'/'.join(filter(None, (one.package, one.file)))}: {one.reason}" for one in left_out]
+    return "\n".join(lines)
+
+
+def _confusion(results: list[Verified]) -> list[str]:
+    counts = Counter((result.submission.label, result.verdict) for result in results)
+    labels = sorted({label for label, _ in counts})
+    verdicts = sorted({verdict for _, verdict in counts})
+    rows: list[tuple[str, ...]] = [("", *verdicts)]
+    rows += [(label, *(str(counts[label, verdict]) for verdict in verdicts)) for label in labels]
+    return _columns(rows)
+
+
+def _columns(rows: list[tuple[str, ...]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    ]

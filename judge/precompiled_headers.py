@@ -1,0 +1,101 @@
+"""The header that most contest programs include, compiled once for each compiler and set of flags.
+
+An entry is a folder: `digest`, and `include` with the precompiled header in it, which compilations see read-only.
+GCC itself refuses a precompiled header that does not fit the flags or what stands before the `#include`,
+and then reads the real one.
+"""
+
+import contextlib
+import functools
+import hashlib
+import tempfile
+from pathlib import Path
+
+from judge import cache
+from judge.compiler import compile_key, run_compiler, stored
+from judge.languages import Language
+from judge.sandbox import Sandbox, SandboxFault
+
+_failed: set[Path] = set()
+"""Entries that could not be made; trying again with every program would be slow."""
+
+
+def precompiled_headers(sandbox: Sandbox, language: Language, source: bytes) -> Path | None:
+    """A folder to search for headers before all others, or None where there is none that could help this source.
+
+    Makes the precompiled header when it is missing or damaged, which takes some seconds. Raises ToolMissing and OSError
+    as `compile_key` does.
+    """
+    header = language.precompiled
+    if header is None or header.encode() not in source:
+        return None
+    content = f"#include <{header}>\n".encode()
+    entry = headers_folder() / compile_key(language, "header", content)
+    if _is_sound(entry, header):
+        cache.mark_used(entry)
+        return entry / "include"
+    if entry in _failed:
+        return None
+    # A cache that cannot be written, or a sandbox that fails: there is no sound entry then.
+    with contextlib.suppress(OSError, SandboxFault):
+        _make(sandbox, language, content, entry)
+    if _is_sound(entry, header):
+        return entry / "include"
+    _failed.add(entry)
+    return None
+
+
+def headers_folder() -> Path:
+    """The folder of the entries, which need not exist."""
+    return cache.default_cache() / "headers"
+
+
+def _make(sandbox: Sandbox, language: Language, content: bytes, entry: Path) -> None:
+    assert language.precompiled is not None
+    folder = headers_folder()
+    if not cache.private_folder(folder):
+        return
+    with tempfile.TemporaryDirectory(dir=folder, prefix="new-", ignore_cleanup_errors=True) as name:
+        new = Path(name)
+        sources = stored(new / "source", language.source_name, content)
+        outcome = run_compiler(sandbox, language, sources, options=("-x", "c++-header"))
+        if outcome.exit_status != 0:
+            return
+        made = new / "entry"
+        file = _file(made, language.precompiled)
+        file.parent.mkdir(parents=True)
+        for parent in (made, made / "include", file.parent):
+            parent.chmod(0o755)
+        file.write_bytes(outcome.stdout)
+        file.chmod(0o644)
+        (made / "digest").write_text(_bound(entry.name, hashlib.sha256(outcome.stdout).hexdigest()))
+        cache.remove(entry)  # a damaged one
+        made.rename(entry)  # OSError where another judge was faster
+
+
+def _is_sound(entry: Path, header: str) -> bool:
+    file = _file(entry, header)
+    if not all(map(cache.is_ours, (entry.parent, entry, entry / "include", file.parent, file))):
+        return False
+    try:
+        status = file.stat()
+        digest = _digest(file, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+        return (entry / "digest").read_text() == _bound(entry.name, digest)
+    except (OSError, ValueError):
+        return False
+
+
+@functools.lru_cache(maxsize=8)
+def _digest(file: Path, inode: int, size: int, modified: int, changed: int) -> str:
+    """The digest of a large file, read again only when the file has been touched."""
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _bound(key: str, digest: str) -> str:
+    """A digest that fits under this key only."""
+    return hashlib.sha256(f"{key} {digest}".encode()).hexdigest()
+
+
+def _file(entry: Path, header: str) -> Path:
+    return entry / "include" / f"{header}.gch"

@@ -1,0 +1,34 @@
+"""The sandbox: a small interface and the one implementation there is, made of bubblewrap."""
+
+from judge.sandbox.available import open_sandbox, sandbox_status
+from judge.sandbox.interface import (
+    PROGRAM_FOLDER,
+    SCRATCH_FOLDER,
+    Ending,
+    Job,
+    Outcome,
+    Sandbox,
+    SandboxFault,
+    SandboxStatus,
+    SandboxUnavailable,
+)
+from judge.sandbox.retries import run_with_retries
+from judge.sandbox.system import compiler_files, interpreter_files, runtime_files
+
+__all__ = [
+    "PROGRAM_FOLDER",
+    "SCRATCH_FOLDER",
+    "Ending",
+    "Job",
+    "Outcome",
+    "Sandbox",
+    "SandboxFault",
+    "SandboxStatus",
+    "SandboxUnavailable",
+    "compiler_files",
+    "interpreter_files",
+    "open_sandbox",
+    "run_with_retries",
+    "runtime_files",
+    "sandbox_status",
+]

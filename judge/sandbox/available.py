@@ -1,0 +1,126 @@
+"""Finding the sandbox of this machine, and saying what to do where there is none."""
+
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+import threading
+from pathlib import Path
+
+from judge.limits import Limits
+from judge.sandbox.bubblewrap import Bubblewrap
+from judge.sandbox.interface import Job, Sandbox, SandboxFault, SandboxStatus, SandboxUnavailable
+from judge.sandbox.launcher import USAGE_STATUS, Launcher, NoLauncher, find_launcher
+from judge.sandbox.system import runtime_files
+
+_INSTALL = (
+    "Install bubblewrap. Debian, Ubuntu: sudo apt install bubblewrap; Fedora: sudo dnf install bubblewrap; "
+    "Arch: sudo pacman -S bubblewrap."
+)
+_OTHER_SYSTEM = (
+    "The sandbox needs Linux. On macOS and Windows run the project in a Linux virtual machine "
+    "(macOS: Lima or Multipass; Windows: WSL 2)."
+)
+_CONTAINER = (
+    "If this is a container, allow it to make namespaces: docker run --cap-add SYS_ADMIN "
+    "--security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined."
+)
+_APPARMOR = (
+    "AppArmor forbids unprivileged user namespaces (Ubuntu 23.10 and later). Allow them to bubblewrap: write "
+    "the lines 'abi <abi/4.0>,', 'include <tunables/global>' and 'profile bwrap /usr/bin/bwrap "
+    "flags=(unconfined) { userns, }' to /etc/apparmor.d/bwrap and run: sudo systemctl reload apparmor. "
+    "Or allow them to all: sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0."
+)
+_FORBIDDEN_BY = (
+    (Path("/proc/sys/kernel/apparmor_restrict_unprivileged_userns"), "1", _APPARMOR),
+    (
+        Path("/proc/sys/kernel/unprivileged_userns_clone"),
+        "0",
+        "User namespaces are switched off. Run: sudo sysctl kernel.unprivileged_userns_clone=1.",
+    ),
+    (
+        Path("/proc/sys/user/max_user_namespaces"),
+        "0",
+        "User namespaces are switched off. Run: sudo sysctl user.max_user_namespaces=15000.",
+    ),
+)
+
+_found: Sandbox | None = None
+_finding = threading.Lock()
+
+
+def open_sandbox() -> Sandbox:
+    """The sandbox of this machine, tried out once per process. Raises SandboxUnavailable."""
+    global _found
+    with _finding:
+        if _found is None:
+            _found = _find()
+        return _found
+
+
+def sandbox_status() -> SandboxStatus:
+    """Try the sandbox out now, by running a program in it."""
+    try:
+        return SandboxStatus(True, _find().isolation, "", "")
+    except SandboxUnavailable as error:
+        return SandboxStatus(False, "", error.problem, error.remedy)
+
+
+def _find() -> Sandbox:
+    if platform.system() != "Linux":
+        raise SandboxUnavailable(f"there is no sandbox for {platform.system()}", _OTHER_SYSTEM)
+    bwrap = shutil.which("bwrap")
+    if bwrap is None:
+        raise SandboxUnavailable("bubblewrap (bwrap) is not installed", _INSTALL)
+    try:
+        launcher = find_launcher()
+    except NoLauncher as error:
+        remedy = "Install a C compiler. Debian, Ubuntu: sudo apt install g++."
+        raise SandboxUnavailable(str(error), remedy) from error
+    except OSError as error:
+        remedy = "Set JUDGE_CACHE to a folder that can be written."
+        raise SandboxUnavailable(f"the launcher cannot be stored: {error}", remedy) from error
+    version = subprocess.run([bwrap, "--version"], check=False, capture_output=True, text=True).stdout.strip()
+    problem = ""
+    for user_namespace in _ways():
+        sandbox = Bubblewrap(Path(bwrap), version, launcher, user_namespace=user_namespace)
+        fault = _try(sandbox, launcher)
+        if fault is None:
+            return sandbox
+        problem = problem or fault
+    raise SandboxUnavailable(f"bubblewrap could not make a sandbox ({problem})", _remedy())
+
+
+def _ways() -> tuple[bool, ...]:
+    """Whether to use a user namespace, by preference: root does better without one, but may not be allowed to."""
+    return (False, True) if os.geteuid() == 0 else (True,)
+
+
+def _try(sandbox: Sandbox, launcher: Launcher) -> str | None:
+    """Run a harmless program, the launcher itself; returns what went wrong."""
+    with tempfile.TemporaryDirectory() as folder:
+        job = Job(
+            command=launcher.command,
+            folder=Path(folder),
+            readable=runtime_files(),
+            input=None,
+            limits=Limits(time=5, memory=2**28),
+            wall=10,
+            file_size=2**20,
+            scratch=2**20,
+        )
+        try:
+            outcome = sandbox.run(job)
+        except SandboxFault as fault:
+            return str(fault)
+    if outcome.exit_status != USAGE_STATUS:
+        return f"a trial program ended with {outcome.ending} {outcome.exit_status} {outcome.signal}"
+    return None
+
+
+def _remedy() -> str:
+    for switch, value, remedy in _FORBIDDEN_BY:
+        if switch.is_file() and switch.read_text().strip() == value:
+            return remedy
+    return _CONTAINER

@@ -1,0 +1,177 @@
+/* The live session page. The server's events are the truth: this page shows them, and sends commands. */
+
+import { addCopyButtons } from "./copy.js";
+import { send } from "./session/commands.js";
+import { connect } from "./session/connection.js";
+import { keepDraft } from "./session/draft.js";
+import { followEnd } from "./session/following.js";
+
+const byId = (id) => document.getElementById(id);
+const page = document.querySelector("main.workspace");
+const events = byId("events");
+const active = byId("active-reply");
+const stream = byId("stream");
+const message = byId("message");
+const stopForm = byId("stop-form");
+const end = followEnd(byId("conversation"), byId("latest-mark"), byId("jump"));
+
+/* ---- What the server says ---- */
+
+let lastSeq = Number(page.dataset.lastSeq);
+
+const sendToSocket = connect(`/ws/sessions/${page.dataset.session}/`, {
+  open() {
+    say("connection", "");
+    sync();
+  },
+  lost: () => say("connection", "The connection is lost; reconnecting… Nothing is lost meanwhile."),
+  refused: (sentence) => say("connection", sentence),
+  message: (received) => handlers[received.type]?.(received),
+});
+
+/** Asks for everything after what this page shows. */
+function sync() {
+  const { reply, attempt, seq } = active.dataset;
+  const writing = active.hidden ? null : { id: Number(reply), attempt: Number(attempt), seq: Number(seq) };
+  sendToSocket({ op: "sync", after: lastSeq, reply: writing });
+}
+
+const handlers = {
+  events(received) {
+    for (const { seq, kind, html } of received.events) {
+      lastSeq = Math.max(lastSeq, seq);
+      if (byId(`event-${seq}`)) continue;
+      if (kind === "reply" || kind === "reply_failed") clearActive();
+      insert(fragment(html).firstElementChild, seq);
+    }
+    end.grown();
+  },
+
+  snapshot({ reply, attempt, seq, text }) {
+    Object.assign(active.dataset, { reply, attempt, seq });
+    stopForm.elements.reply.value = reply;
+    stream.textContent = text;
+    active.hidden = false;
+    end.grown();
+  },
+
+  delta({ reply, attempt, seq, text }) {
+    const here = active.dataset;
+    const same = !active.hidden && Number(here.reply) === reply && Number(here.attempt) === attempt;
+    if (same && seq <= Number(here.seq)) return;
+    if (!same || seq !== Number(here.seq) + 1) {
+      sync();
+      return;
+    }
+    here.seq = seq;
+    stream.append(text);
+    end.grown();
+  },
+
+  status({ html, may, state, active_reply }) {
+    for (const part of fragment(html).children) replacePart(part);
+    for (const control of page.querySelectorAll("[data-may]")) control.disabled = !may[control.dataset.may];
+    for (const control of page.querySelectorAll("[data-shown]")) control.hidden = !may[control.dataset.shown];
+    if (active_reply === null) clearActive();
+    page.dataset.state = state;
+    byId("open-controls").hidden = state !== "open";
+    byId("closed-controls").hidden = state !== "closed";
+    end.grown();
+  },
+};
+
+function fragment(html) {
+  const template = document.createElement("template");
+  template.innerHTML = html.trim();
+  return template.content;
+}
+
+function insert(item, seq) {
+  const next = [...events.children].find((other) => Number(other.dataset.seq) > seq);
+  events.insertBefore(item, next ?? null);
+  addCopyButtons(item);
+}
+
+function clearActive() {
+  active.hidden = true;
+  stream.textContent = "";
+  Object.assign(active.dataset, { reply: "", attempt: 0, seq: 0 });
+}
+
+const shownParts = new Map();
+
+/** Puts new contents into the element with the part's id, unless they are there already. */
+function replacePart(part) {
+  if (shownParts.get(part.id) === part.innerHTML) return;
+  shownParts.set(part.id, part.innerHTML);
+  const place = byId(part.id);
+  place.replaceChildren(...part.childNodes);
+  addCopyButtons(place);
+}
+
+/* ---- What the tutor does ---- */
+
+const token = stopForm.elements.csrfmiddlewaretoken.value;
+const draft = keepDraft(message, page.dataset.session, async (text) => {
+  const fields = { csrfmiddlewaretoken: token, text };
+  return (await send(message.dataset.draftUrl, fields)).accepted;
+});
+
+const waiting = new Set(); // forms whose answer is not here yet
+let uncertain = null; // a message without an answer: the same one again must keep its command id
+
+page.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const form = event.target;
+  if (waiting.has(form)) return;
+  waiting.add(form);
+  say("refusal", "");
+  try {
+    const fields = new FormData(form, event.submitter);
+    if (form === message.form) await sendMessage(form, fields);
+    else await carryOut(form, fields);
+  } finally {
+    waiting.delete(form);
+  }
+});
+
+async function sendMessage(form, fields) {
+  const content = `${fields.get("mode")} ${fields.get("text")}`;
+  fields.set("command", uncertain?.content === content ? uncertain.command : crypto.randomUUID());
+  const text = message.value;
+  await draft.settle();
+  const answer = await send(form.action, fields);
+  uncertain = answer.certain ? null : { content, command: fields.get("command") };
+  if (answer.accepted) {
+    draft.sent(text);
+    end.toEnd();
+  } else {
+    say("refusal", answer.message);
+  }
+  message.focus();
+}
+
+async function carryOut(form, fields) {
+  const answer = await send(form.action, fields);
+  if (answer.certain) form.elements.command.value = crypto.randomUUID();
+  form.closest("dialog")?.close();
+  if (!answer.accepted) say("refusal", answer.message);
+}
+
+document.addEventListener("keydown", (event) => {
+  if (document.querySelector("dialog[open]")) return;
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+    const mode = event.shiftKey ? "code" : "talk";
+    const button = page.querySelector(`button[name=mode][value=${mode}]`);
+    event.preventDefault();
+    if (!button.disabled) message.form.requestSubmit(button);
+  } else if (event.key === "Escape" && !stopForm.hidden) {
+    stopForm.requestSubmit();
+  }
+});
+
+/** Shows a sentence in one of the lines above the composer, or hides the line. */
+function say(line, sentence) {
+  byId(line).textContent = sentence;
+  byId(line).hidden = !sentence;
+}

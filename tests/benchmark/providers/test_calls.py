@@ -1,0 +1,351 @@
+"""Calls through the real SDKs to the imitation of their wire formats."""
+
+import asyncio
+import pickle
+from contextlib import aclosing, asynccontextmanager
+
+import pytest
+
+from benchmark.providers import (
+    Completed,
+    Message,
+    Parameters,
+    ProviderError,
+    ReasoningDelta,
+    Restarted,
+    Retry,
+    TextDelta,
+    Usage,
+    complete,
+    open_provider,
+    parse_model_spec,
+    stream_with_retries,
+)
+from benchmark.providers.anthropic_messages import DEFAULT_MAX_OUTPUT_TOKENS
+from tests.imitation import Imitation, Script, Tokens, failure
+
+MESSAGES = [Message("system", "Be brief."), Message("user", "Say hi there.")]
+FAST = Retry(base=0.001, cap=0.2)
+ONCE = Retry(attempts=1)
+DEFAULTS = Parameters()
+KEY = "sk-imitation-000000"
+
+everyone = pytest.mark.parametrize("name", ["openai", "anthropic", "compatible"])
+each_sdk = pytest.mark.parametrize("name", ["openai", "anthropic"])
+
+
+@asynccontextmanager
+async def opened(name: str):
+    provider = open_provider(parse_model_spec(f"{name}:any"))
+    try:
+        yield provider
+    finally:
+        await provider.aclose()
+
+
+async def reply_to(name: str, model: str, retry: Retry = ONCE, parameters: Parameters = DEFAULTS):
+    async with opened(name) as provider:
+        return await complete(provider, model, MESSAGES, parameters, retry=retry)
+
+
+async def error_of(name: str, model: str, retry: Retry = ONCE) -> ProviderError:
+    with pytest.raises(ProviderError) as caught:
+        await reply_to(name, model, retry)
+    assert caught.value.__cause__ is caught.value.__context__ is None, "an SDK exception is carried along"
+    assert KEY not in str(caught.value)
+    return caught.value
+
+
+@everyone
+async def test_a_reply_streams_in_pieces_and_ends_with_its_record(imitation: Imitation, name):
+    async with opened(name) as provider:
+        events = [event async for event in provider.stream("reasoning", MESSAGES, DEFAULTS)]
+    assert events == [
+        ReasoningDelta("Let me "),
+        ReasoningDelta("think."),
+        TextDelta("Hello"),
+        TextDelta(", "),
+        TextDelta("world."),
+        Completed(Usage(11, 7, 3, 2), "reasoning@imitation", "stop", "req_1"),
+    ]
+
+
+@each_sdk
+async def test_a_whole_reply_tells_what_it_cost_and_took(imitation: Imitation, name):
+    imitation.script(Script(pieces=("a ", "b"), delay=0.02, tokens=Tokens(100, 50, 0, 0)))
+    reply = await reply_to(name, "some-model")
+    assert (reply.text, reply.reasoning, reply.attempts) == ("a b", "", 1)
+    assert reply.usage == Usage(100, 50, 0, 0)
+    assert reply.first_token is not None
+    assert 0.02 <= reply.first_token <= reply.latency - 0.015
+
+
+@each_sdk
+async def test_usage_that_was_not_told_is_unknown_and_not_zero(imitation: Imitation, name):
+    assert (await reply_to(name, "no-usage")).usage == Usage(None, None, None, None)
+
+
+@each_sdk
+@pytest.mark.parametrize(
+    ("model", "reason"), [("finish-length", "length"), ("refusal", "refusal"), ("echo", "stop")]
+)
+async def test_finish_reasons_have_one_name_for_all_providers(imitation: Imitation, name, model, reason):
+    assert (await reply_to(name, model)).finish_reason == reason
+
+
+@everyone
+async def test_only_the_parameters_asked_for_are_sent(imitation: Imitation, name):
+    await reply_to(name, "echo")
+    sent = imitation.requests[0].body
+    assert not sent.keys() & {"temperature", "top_p", "seed", "max_completion_tokens"}
+    assert sent.get("max_tokens") == (DEFAULT_MAX_OUTPUT_TOKENS if name == "anthropic" else None)
+    await reply_to(name, "echo", parameters=Parameters(temperature=0.0, top_p=0.5, max_output_tokens=99))
+    sent = imitation.requests[1].body
+    assert (sent["temperature"], sent["top_p"], sent["max_tokens"]) == (0.0, 0.5, 99)
+    assert sent["model"] == "echo"
+    assert sent["messages"][-1] == {"role": "user", "content": "Say hi there."}
+
+
+async def test_system_messages_go_where_each_provider_wants_them(imitation: Imitation):
+    await reply_to("anthropic", "echo")
+    await reply_to("openai", "echo")
+    anthropic, openai = (request.body for request in imitation.requests)
+    assert anthropic["system"] == "Be brief."
+    assert [message["role"] for message in anthropic["messages"]] == ["user"]
+    assert [message["role"] for message in openai["messages"]] == ["system", "user"]
+
+
+async def test_a_seed_is_sent_where_there_is_one_and_refused_where_not(imitation: Imitation):
+    await reply_to("openai", "echo", parameters=Parameters(seed=7))
+    assert imitation.requests[0].body["seed"] == 7
+    with pytest.raises(ProviderError, match="no seed") as caught:
+        await reply_to("anthropic", "echo", parameters=Parameters(seed=7))
+    assert caught.value.kind == "bad_request"
+    assert len(imitation.requests) == 1
+
+
+async def test_openai_itself_gets_the_newer_name_of_the_limit(imitation: Imitation, monkeypatch):
+    monkeypatch.setattr("benchmark.providers.openai_chat._OPENAI_URL", imitation.openai_url)
+    await reply_to("openai", "echo", parameters=Parameters(max_output_tokens=99))
+    assert imitation.requests[0].body["max_completion_tokens"] == 99
+    assert "max_tokens" not in imitation.requests[0].body
+
+
+@everyone
+async def test_a_key_that_is_refused_is_named_and_not_shown(imitation: Imitation, settings, name):
+    setting = f"{name.upper()}_API_KEY"
+    setattr(settings, setting, "sk-wrong-987654")
+    error = await error_of(name, "echo", FAST)
+    assert (error.kind, error.retryable, len(imitation.requests)) == ("authentication", False, 1)
+    assert setting in error.message
+    assert "987654" not in str(error) + repr(error)
+
+
+@each_sdk
+@pytest.mark.parametrize(
+    ("status", "kind", "calls"),
+    [
+        (400, "bad_request", 1),
+        (403, "authentication", 1),
+        (404, "bad_request", 1),
+        (429, "rate_limit", 3),
+        (500, "server", 3),
+        (529, "overloaded", 3),
+    ],
+)
+async def test_errors_are_retried_within_bounds_when_that_can_help(
+    imitation: Imitation, name, status, kind, calls
+):
+    error = await error_of(name, f"error-{status}", Retry(attempts=3, base=0.001))
+    assert (error.kind, error.retryable, len(imitation.requests)) == (kind, calls > 1, calls)
+    assert "No luck this time." in error.message
+
+
+@each_sdk
+@pytest.mark.parametrize(
+    ("headers", "wait"),
+    [({"retry_after_ms": "150"}, 0.15), ({"retry_after": "2"}, 2.0), ({"retry_after": "3600"}, 5.0)],
+)
+async def test_the_wait_a_provider_asks_for_is_honoured_up_to_the_cap(
+    imitation: Imitation, name, headers, wait
+):
+    waits: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        waits.append(seconds)
+
+    imitation.script(failure(429, **headers))
+    reply = await reply_to(name, "echo", Retry(cap=5.0, sleep=sleep, random=lambda: 0.0))
+    assert (reply.attempts, waits) == (2, [wait])
+
+
+async def test_waits_without_a_wish_of_the_provider_double_up_to_the_cap(imitation: Imitation):
+    waits: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        waits.append(seconds)
+
+    await error_of(
+        "openai", "error-500", Retry(attempts=5, base=1.0, cap=5.0, sleep=sleep, random=lambda: 1.0)
+    )
+    assert waits == [1.0, 2.0, 4.0, 5.0]
+
+
+@each_sdk
+@pytest.mark.parametrize("ending", ["cut", "unfinished"])
+async def test_a_stream_without_its_end_is_a_connection_error(imitation: Imitation, name, ending):
+    imitation.script(Script(ending=ending))
+    error = await error_of(name, "any")
+    assert (error.kind, error.retryable) == ("connection", True)
+
+
+@everyone
+async def test_a_reply_that_breaks_off_starts_again_and_says_so(imitation: Imitation, name):
+    imitation.script(Script(("lost ", "words"), ending="cut"), failure(500), Script(("whole",)))
+    async with opened(name) as provider:
+        events = [event async for event in stream_with_retries(provider, "m", MESSAGES, DEFAULTS, retry=FAST)]
+    assert events[:2] == [TextDelta("lost "), TextDelta("words")]
+    assert isinstance(events[2], Restarted)
+    assert events[2].error.kind == "connection"
+    assert events[3] == TextDelta("whole")
+    assert isinstance(events[4], Completed)
+    assert len(events) == 5
+
+
+@each_sdk
+async def test_a_reply_that_keeps_breaking_off_is_given_up(imitation: Imitation, name):
+    error = await error_of(name, "cut-after-5", Retry(attempts=3, base=0.001))
+    assert (error.kind, len(imitation.requests)) == ("connection", 3)
+
+
+@each_sdk
+async def test_nothing_of_a_lost_call_stays_in_the_reply(imitation: Imitation, name):
+    imitation.script(Script(("lost",), reasoning=("lost",), ending="cut"), Script(("kept",)))
+    reply = await reply_to(name, "any", FAST)
+    assert (reply.text, reply.reasoning, reply.attempts) == ("kept", "", 2)
+
+
+@each_sdk
+async def test_an_overload_in_mid_stream_is_recognised_behind_status_200(imitation: Imitation, name):
+    error = await error_of(name, "midstream-overloaded")
+    assert (error.kind, error.retryable) == ("overloaded", True)
+    assert (await reply_to(name, "midstream-overloaded-then-ok", FAST)).attempts == 2
+
+
+async def test_a_reply_whose_last_chunk_is_lost_is_not_paid_for_twice(imitation: Imitation, monkeypatch):
+    def ending_without_usage(self, script):
+        return self._chunk([{"index": 0, "delta": {}, "finish_reason": "stop"}])
+
+    monkeypatch.setattr("tests.imitation.wire.OpenAI.ending", ending_without_usage)
+    reply = await reply_to("openai", "echo")
+    assert (reply.text, reply.usage.output_tokens) == ("Say hi there.", None)
+
+
+@each_sdk
+@pytest.mark.parametrize("model", ["hang", "hang-after-2"])
+async def test_silence_ends_with_a_timeout(imitation: Imitation, settings, name, model):
+    settings.PROVIDER_TIMEOUT = 0.15
+    error = await error_of(name, model)
+    assert (error.kind, error.retryable) == ("timeout", True)
+    assert "PROVIDER_TIMEOUT" in error.message
+
+
+@everyone
+async def test_an_unreachable_server_is_a_connection_error(imitation: Imitation, settings, name):
+    setattr(settings, f"{name.upper()}_BASE_URL", "http://user:secret@127.0.0.1:1/v1")
+    error = await error_of(name, "echo")
+    assert error.kind == "connection"
+    assert "127.0.0.1:1 " in error.message
+    assert "secret" not in error.message
+
+
+@each_sdk
+@pytest.mark.parametrize(
+    "nonsense", ["data: {]\n\n", "data: []\n\n", 'data: {"choices": [{"delta": null}]}\n\n']
+)
+async def test_nonsense_from_a_server_is_an_error_of_ours(imitation: Imitation, monkeypatch, name, nonsense):
+    wire = "Anthropic" if name == "anthropic" else "OpenAI"
+    event = nonsense if wire == "OpenAI" else f"event: message_start\n{nonsense}"
+    monkeypatch.setattr(f"tests.imitation.wire.{wire}.piece", lambda self, text: event)
+    monkeypatch.setattr(f"tests.imitation.wire.{wire}.ending", lambda self, script: "")
+    error = await error_of(name, "echo")
+    assert error.kind in ("server", "connection")
+
+
+async def test_a_message_that_cannot_be_sent_is_a_bad_request(imitation: Imitation):
+    async with opened("openai") as provider:
+        with pytest.raises(ProviderError) as caught:
+            await complete(provider, "echo", [Message("user", "\ud800")], DEFAULTS)
+    assert (caught.value.kind, len(imitation.requests)) == ("bad_request", 0)
+
+
+@each_sdk
+async def test_text_is_as_databases_take_it_and_characters_cut_in_two_are_whole_again(imitation, name):
+    imitation.script(Script(("nul \0, cow \ud83d", "\udc04, half \ud83d", " and \udc04, end \ud83d")))
+    reply = await reply_to(name, "any")
+    assert reply.text == "nul \ufffd, cow \U0001f404, half \ufffd and \ufffd, end \ufffd"
+
+
+@each_sdk
+async def test_leaving_a_stream_ends_the_call(imitation: Imitation, name):
+    async with opened(name) as provider:
+        stream = stream_with_retries(provider, "slow-10ms-1000", MESSAGES, DEFAULTS)
+        async with aclosing(stream):
+            async for event in stream:
+                if isinstance(event, TextDelta):
+                    break
+        for _ in range(100):
+            if imitation.requests[0].client_left:
+                break
+            await asyncio.sleep(0.01)
+    assert imitation.requests[0].client_left
+
+
+@each_sdk
+async def test_calls_of_one_client_run_side_by_side(imitation: Imitation, name):
+    async with opened(name) as provider:
+        replies = await asyncio.gather(
+            *(complete(provider, "echo", [Message("user", f"number {n}")], DEFAULTS) for n in range(30))
+        )
+    assert [reply.text for reply in replies] == [f"number {n}" for n in range(30)]
+
+
+@each_sdk
+async def test_errors_cross_processes(imitation: Imitation, name):
+    imitation.script(failure(429, retry_after_ms="50"))
+    error = await error_of(name, "echo")
+    copy = pickle.loads(pickle.dumps(error))
+    assert (copy.kind, copy.message, copy.retryable, copy.retry_after) == (
+        "rate_limit",
+        error.message,
+        True,
+        0.05,
+    )
+
+
+@pytest.mark.parametrize("name", ["openai", "anthropic"])
+def test_a_missing_key_names_the_variable_to_set(imitation: Imitation, settings, name):
+    setattr(settings, f"{name.upper()}_API_KEY", "")
+    with pytest.raises(ProviderError, match=f"Set {name.upper()}_API_KEY") as caught:
+        open_provider(parse_model_spec(f"{name}:any"))
+    assert caught.value.kind == "configuration"
+
+
+def test_a_missing_address_names_the_variable_to_set(imitation: Imitation, settings):
+    settings.COMPATIBLE_BASE_URL = ""
+    with pytest.raises(ProviderError, match="Set COMPATIBLE_BASE_URL"):
+        open_provider(parse_model_spec("compatible:llama3:8b"))
+
+
+@pytest.mark.parametrize("key", ["sk-übel", "sk-a\nb", "sk a"])
+def test_a_key_that_cannot_be_sent_is_refused_without_being_shown(imitation: Imitation, settings, key):
+    settings.OPENAI_API_KEY = key
+    with pytest.raises(ProviderError, match="OPENAI_API_KEY") as caught:
+        open_provider(parse_model_spec("openai:any"))
+    assert key not in str(caught.value)
+
+
+def test_keys_are_in_no_representation(imitation: Imitation):
+    for name in ("openai", "anthropic"):
+        provider = open_provider(parse_model_spec(f"{name}:any"))
+        assert KEY not in repr(provider) + repr(vars(provider))

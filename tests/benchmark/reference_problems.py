@@ -1,0 +1,36 @@
+"""Small stored problems for the tests of the commands that judge."""
+
+from benchmark import blobs
+from benchmark.models import Dataset, Problem, TestCase
+from judge import Checker
+
+HIDDEN_NUMBER = 48613579
+"""Stands in the hidden test; it and its double may never be shown."""
+
+
+def store_doubling(external_id: str = "doubling", analysis: str = "") -> Problem:
+    """Print twice the number that is given. A sample (3), then a hidden test."""
+    dataset, _ = Dataset.objects.get_or_create(name="small", defaults={"format": "usaco"})
+    problem = Problem.objects.create(
+        dataset=dataset,
+        external_id=external_id,
+        title="Doubling",
+        statement="Read a number and print twice the number.",
+        statement_format="usaco",
+        analysis=analysis,
+        analysis_format="usaco" if analysis else "",
+        time_limit=1.0,
+        memory_limit=256 * 2**20,
+        checker=Checker(kind="tokens").to_json(),
+        content_hash="0" * 64,
+    )
+    for order, (number, origin) in enumerate([(3, "sample"), (HIDDEN_NUMBER, "hidden")]):
+        TestCase.objects.create(
+            problem=problem,
+            order=order,
+            name=f"{origin}-{order}",
+            origin=origin,
+            input_hash=blobs.put(f"{number}\n".encode()),
+            answer_hash=blobs.put(f"{2 * number}\n".encode()),
+        )
+    return problem

@@ -1,0 +1,117 @@
+"""manage.py retrieve: on the real problems it finds what the USACO paper's Figure 9 shows."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from benchmark.models import Dataset
+from tests.benchmark.retrieval.conftest import AddProblem
+
+
+def retrieve(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
+    call_command("retrieve", *arguments, "--json")
+    return json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize(
+    ("problem", "expected"),
+    [
+        ("210_silver_milk_routing", ["969_gold_milk_pumping", "415_silver_watering_the_fields"]),
+        ("1011_bronze_triangles", ["1015_silver_triangles"]),
+    ],
+)
+def test_real_problems_are_found_as_in_the_paper(
+    usaco: Dataset, capsys: pytest.CaptureFixture[str], problem: str, expected: list[str]
+) -> None:
+    found = retrieve(
+        capsys,
+        "--dataset",
+        "usaco",
+        "--problem",
+        problem,
+        "--query",
+        "statement",
+        "--top",
+        str(len(expected)),
+    )
+    assert found["problem"] == problem
+    assert [hit["id"] for hit in found["results"]] == expected
+
+
+@pytest.fixture
+def farm(add_problem: AddProblem) -> Dataset:
+    dataset = Dataset.objects.create(name="farm", format="usaco")
+    add_problem(dataset, "1_cows", "cows walk to the barn", "shortest path")
+    add_problem(dataset, "2_paths", "roads join the fields", "dijkstra shortest path heap")
+    add_problem(dataset, "3_sums", "cows stand in a row", "prefix sums")
+    for number in range(4, 8):  # words in more than half of the documents weigh next to nothing
+        add_problem(dataset, f"{number}_other", f"text{number}", "nothing alike")
+    return dataset
+
+
+def test_the_reply_and_its_program_widen_the_query(
+    farm: Dataset, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    reply = tmp_path / "reply.md"
+    reply.write_text("I use dijkstra heap path.\n\n```python\nprefix sums\n```\n")
+
+    def first(*arguments: str) -> str:
+        found = retrieve(capsys, "--dataset", "farm", "--problem", "1_cows", "--top", "1", *arguments)
+        return str(found["results"][0]["id"])
+
+    assert first() == "3_sums"
+    assert first("--query", "reply", "--reply-file", str(reply)) == "2_paths"
+    assert first("--query", "statement+code", "--reply-file", str(reply)) == "3_sums"
+    program = tmp_path / "program.py"
+    program.write_text("dijkstra heap path")
+    assert first("--query", "statement+code", "--reply-file", str(program)) == "2_paths"
+
+
+def test_all_problems_at_once_never_find_themselves(
+    farm: Dataset, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = retrieve(capsys, "--dataset", "farm", "--all", "--top", "9")["results"]
+    assert [entry["problem"] for entry in found][:3] == ["1_cows", "2_paths", "3_sums"]
+    assert len(found) == 7
+    for entry in found:
+        assert len(entry["results"]) == 6
+        assert entry["problem"] not in {hit["id"] for hit in entry["results"]}
+
+
+def test_text_output_lists_places_scores_and_ids(farm: Dataset, capsys: pytest.CaptureFixture[str]) -> None:
+    call_command("retrieve", "--dataset", "farm", "--problem", "1_cows")
+    title, first, _ = capsys.readouterr().out.splitlines()
+    assert title == "1_cows"
+    assert first.split()[0] == "1."
+    assert first.endswith("3_sums")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--dataset", "barn", "--problem", "x"], "There is no dataset 'barn'. There are: farm."),
+        (["--dataset", "farm", "--problem", "1_cow"], "farm has no problem '1_cow'. Did you mean 1_cows"),
+        (["--dataset", "farm", "--problem", "1_cows", "--query", "reply"], "needs the model's reply"),
+        (["--dataset", "farm", "--all", "--query", "reply"], "a reply belongs to one problem"),
+        (["--dataset", "farm", "--problem", "1_cows", "--reply-file", "x"], "no use with --query statement"),
+        (
+            ["--dataset", "farm", "--problem", "1_cows", "--query", "reply", "--reply-file", "/no"],
+            "cannot be read",
+        ),
+        (["--dataset", "farm", "--problem", "1_cows", "--top", "0"], "not a whole number from 1"),
+    ],
+)
+def test_what_is_wrong_is_said(farm: Dataset, arguments: list[str], said: str) -> None:
+    with pytest.raises(CommandError) as raised:
+        call_command("retrieve", *arguments)
+    assert said in str(raised.value)
+
+
+def test_a_dataset_of_one_problem_has_nothing_to_search_in(add_problem: AddProblem) -> None:
+    dataset = Dataset.objects.create(name="lonely", format="usaco")
+    add_problem(dataset, "1", "cows")
+    with pytest.raises(CommandError, match="no other problem to search in"):
+        call_command("retrieve", "--dataset", "lonely", "--problem", "1")

@@ -1,0 +1,28 @@
+"""The text a problem is found by."""
+
+from benchmark.models import Dataset, ReferenceSolution
+from benchmark.retrieval import problem_corpus
+from tests.benchmark.retrieval.conftest import AddProblem
+
+
+def test_documents_join_statement_analysis_and_the_program_of_the_language(add_problem: AddProblem) -> None:
+    dataset = Dataset.objects.create(name="d", format="usaco")
+    problem = add_problem(dataset, "b", "Statement.", "Analysis.")
+    for order, (language, source) in enumerate(
+        [("cpp", "int main() {}"), ("python", "print(1)"), ("python", "no")]
+    ):
+        ReferenceSolution.objects.create(
+            problem=problem, language=language, source=source, name="x", order=order
+        )
+    add_problem(dataset, "a", "Other.", "Words.")
+    first, second = problem_corpus(dataset, "python").documents
+    assert (first.id, first.text) == ("a", "Other.\nSolution: \nWords.")
+    assert second.text == "Statement.\nSolution: \nAnalysis.\nSolution Code: \nprint(1)"
+    assert "int main" in problem_corpus(dataset, "cpp").documents[1].text
+
+
+def test_a_program_that_stands_in_the_analysis_is_not_repeated(add_problem: AddProblem) -> None:
+    dataset = Dataset.objects.create(name="d", format="usaco")
+    problem = add_problem(dataset, "b", "Statement.", "So:\nprint(1)\nDone.")
+    ReferenceSolution.objects.create(problem=problem, language="python", source="print(1)\n", name="x")
+    assert problem_corpus(dataset, "python").documents[0].text.count("print(1)") == 1

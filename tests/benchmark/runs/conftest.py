@@ -1,0 +1,75 @@
+"""A workshop for the commands: they run as processes on a database file of their own, as users run them."""
+
+import json
+import shutil
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.benchmark.runs.loaded import make_bank
+from tests.benchmark.runs.processes import FORKS, CommandProcess
+from tests.imitation import Imitation
+
+
+@dataclass
+class Workshop:
+    """A HINTBENCH_VAR with the problems of bank.py, and the imitation server as its provider."""
+
+    var: Path
+    imitation: Imitation
+
+    def start(self, *arguments: str) -> CommandProcess:
+        """A manage.py command as a process."""
+        return CommandProcess(
+            arguments,
+            self.var,
+            {"OPENAI_API_KEY": "sk-imitation-000000", "OPENAI_BASE_URL": self.imitation.openai_url},
+        )
+
+    def manage(self, *arguments: str, status: int = 0) -> tuple[str, str]:
+        """What a manage.py command prints; asserts its exit status."""
+        exit_status, output, errors = self.start(*arguments).wait()
+        assert exit_status == status, errors
+        return output, errors
+
+    def baseline(self, *arguments: str, status: int = 0, method: str = "zero-shot") -> dict[str, Any]:
+        """The JSON document of `run_baseline`; a new run over the orchard unless it resumes one."""
+        if "--resume" not in arguments:
+            arguments = ("--dataset", "orchard", "--model", "openai:gpt-4o", "--method", method, *arguments)
+        output, _ = self.manage("run_baseline", "--json", *arguments, status=status)
+        document: dict[str, Any] = json.loads(output)
+        return document
+
+    def report(self, run: str, *arguments: str) -> dict[str, Any]:
+        """The JSON report of a run."""
+        output, _ = self.manage("report", run, "--format", "json", *arguments)
+        figures: dict[str, Any] = json.loads(output)["runs"][0]
+        return figures
+
+    def rows(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """What the database holds, read or changed behind the program's back."""
+        with sqlite3.connect(self.var / "hintbench.sqlite3", timeout=10) as connection:
+            return connection.execute(query, values).fetchall()
+
+
+@pytest.fixture(scope="session")
+def filled_var(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A HINTBENCH_VAR with tables and problems, made once."""
+    var = tmp_path_factory.mktemp("runs") / "var"
+    var.mkdir()
+    making = FORKS.Process(target=make_bank, args=(var,))
+    making.start()
+    making.join()
+    assert making.exitcode == 0
+    return var
+
+
+@pytest.fixture
+def workshop(filled_var: Path, tmp_path: Path, imitation: Imitation) -> Workshop:
+    var = tmp_path / "var"
+    shutil.copytree(filled_var, var)
+    return Workshop(var, imitation)

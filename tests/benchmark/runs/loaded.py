@@ -1,0 +1,28 @@
+"""Loads what the commands need, before they are forked off; opens no connection."""
+
+from pathlib import Path
+
+import django
+from django.conf import settings
+from django.core.management import call_command
+from django.db import connections
+
+django.setup()
+
+import benchmark.providers.openai_chat  # noqa: E402
+import benchmark.runner  # noqa: E402, F401
+from tests.benchmark.runs.bank import fill  # noqa: E402
+
+
+def use_var(var: Path) -> None:
+    """Make `var` this process's HINTBENCH_VAR, database included."""
+    settings.VAR = var
+    settings.BLOBS = var / "blobs"
+    connections.settings["default"]["NAME"] = str(var / "hintbench.sqlite3")
+
+
+def make_bank(var: Path) -> None:
+    """Tables and problems in a new `var`."""
+    use_var(var)
+    call_command("migrate", run_syncdb=True, verbosity=0)
+    fill()

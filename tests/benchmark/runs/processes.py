@@ -1,0 +1,58 @@
+"""manage.py commands as processes that start quickly: forked from a server that has loaded the program.
+
+They are processes of their own in everything a test can see: output, exit status, signals, `kill -9`, database
+connections. Only the seconds for loading Django and the SDKs are spent once for all of them.
+"""
+
+import multiprocessing
+import os
+import sys
+import time
+from multiprocessing.context import ForkServerProcess
+from pathlib import Path
+
+FORKS = multiprocessing.get_context("forkserver")
+FORKS.set_forkserver_preload(["tests.benchmark.runs.loaded"])
+
+
+class CommandProcess:
+    """A running manage.py command."""
+
+    def __init__(self, arguments: tuple[str, ...], var: Path, settings: dict[str, str]) -> None:
+        stem = f"{time.monotonic_ns()}"
+        self._output = var / f"{stem}.out"
+        self._errors = var / f"{stem}.err"
+        self._process: ForkServerProcess = FORKS.Process(
+            target=_run, args=(arguments, var, settings, self._output, self._errors)
+        )
+        self._process.start()
+
+    def signal(self, number: int) -> None:
+        assert self._process.pid is not None
+        os.kill(self._process.pid, number)
+
+    def wait(self) -> tuple[int, str, str]:
+        """Exit status (negative: the signal), standard output and standard error."""
+        self._process.join(timeout=60)
+        assert self._process.exitcode is not None, self.errors()
+        return self._process.exitcode, self._output.read_text(), self.errors()
+
+    def errors(self) -> str:
+        """Standard error as far as it has come."""
+        return self._errors.read_text() if self._errors.exists() else ""
+
+
+def _run(arguments: tuple[str, ...], var: Path, values: dict[str, str], output: Path, errors: Path) -> None:
+    from django.conf import settings
+    from django.core.management import execute_from_command_line
+
+    from tests.benchmark.runs.loaded import use_var
+
+    for path, stream in ((output, sys.stdout), (errors, sys.stderr)):
+        descriptor = os.open(path, os.O_CREAT | os.O_WRONLY)
+        os.dup2(descriptor, stream.fileno())
+        os.close(descriptor)
+    use_var(var)
+    for name, value in values.items():
+        setattr(settings, name, value)
+    execute_from_command_line(["manage.py", *arguments])

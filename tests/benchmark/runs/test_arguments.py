@@ -1,0 +1,59 @@
+"""What run_baseline refuses before it stores or pays anything."""
+
+import pytest
+from django.core.management import CommandError, call_command
+from pytest_django import Settings
+
+from benchmark.models import Dataset, Run
+from tests.benchmark.runs.bank import fill
+
+GOOD = {"--dataset": "orchard", "--model": "openai:gpt-4o", "--method": "zero-shot"}
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"--dataset": "garden"}, "There is no dataset 'garden'. There are: orchard, untested."),
+        ({"--dataset": None}, "Missing: --dataset"),
+        ({"--model": "gpt-4o"}, "'gpt-4o' is not a model: write PROVIDER:MODEL"),
+        ({"--method": "telepathy"}, "invalid choice: 'telepathy'"),
+        ({"--set": "p=2"}, "There is no setting 'p'"),
+        ({"--problems": "aple_sum"}, "orchard has no problem 'aple_sum'. Did you mean apple_sum"),
+        ({"--tier": "platinum"}, "Nothing to run in orchard: no problem was chosen."),
+        ({"--attempts": "0"}, "'0' is not a whole number from 1"),
+        (
+            {"--resume": "x"},
+            "A run goes on as it began: leave out --dataset, --model, --method with --resume.",
+        ),
+    ],
+)
+def test_a_wrong_argument_is_refused_with_what_would_be_right(
+    db: None, settings: Settings, change: dict[str, str | None], said: str
+) -> None:
+    settings.OPENAI_API_KEY = "sk-any"
+    fill()
+    chosen = {**GOOD, **change}
+    arguments = [part for name, value in chosen.items() if value is not None for part in (name, value)]
+    with pytest.raises(CommandError) as raised:
+        call_command("run_baseline", *arguments)
+    assert said in str(raised.value)
+    assert not Run.objects.exists()
+
+
+def test_without_any_dataset_the_import_command_is_named(db: None) -> None:
+    assert not Dataset.objects.exists()
+    with pytest.raises(CommandError, match=r"manage\.py import_problems"):
+        call_command("run_baseline", *(part for pair in GOOD.items() for part in pair))
+
+
+def test_a_missing_key_is_said_before_a_run_is_stored(db: None, settings: Settings) -> None:
+    settings.OPENAI_API_KEY = ""
+    fill()
+    with pytest.raises(CommandError, match="OPENAI_API_KEY"):
+        call_command("run_baseline", *(part for pair in GOOD.items() for part in pair))
+    assert not Run.objects.exists()
+
+
+def test_an_unknown_run_cannot_be_resumed(db: None) -> None:
+    with pytest.raises(CommandError, match="There is no run 'x'"):
+        call_command("run_baseline", "--resume", "x")

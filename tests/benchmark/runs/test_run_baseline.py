@@ -1,0 +1,197 @@
+"""Whole runs: the command as a process, the real SDK against the imitation server, the real judge."""
+
+import json
+
+import pytest
+
+from benchmark.methods import METHODS
+from tests.benchmark.runs.bank import PROBLEMS, REPLY, canaries
+from tests.benchmark.runs.conftest import Workshop
+from tests.imitation import Script, failure, pieces_of
+
+SOLUTION = Script(pieces_of(REPLY))
+TALK = Script(("I would add the numbers, but I show no program.",))
+
+
+def start(dataset: str) -> list[str]:
+    """The arguments of a zero-shot run."""
+    return ["run_baseline", "--dataset", dataset, "--model", "openai:gpt-4o", "--method", "zero-shot"]
+
+
+def asked_about(prompt: str) -> str:
+    """The problem a prompt is about: the one behind its last marker."""
+    return prompt.rpartition("[BEGIN PROBLEM]")[2].split("Problem ")[1].split(".")[0]
+
+
+def test_a_run_judges_every_problem_and_stores_what_its_figures_depend_on(workshop: Workshop) -> None:
+    workshop.imitation.script(*[SOLUTION] * 4)
+    document = workshop.baseline("--set", "temperature=0.2", "max_output_tokens=900")
+    assert document["state"] == "finished"
+    assert (document["total"], document["done"], document["solved"], document["failed"]) == (4, 4, 2, 0)
+    assert document["tokens"] == {"input": 44, "output": 28, "cached_input": 12, "reasoning": 8}
+
+    assert {
+        asked_about(request.body["messages"][-1]["content"]) for request in workshop.imitation.requests
+    } == set(PROBLEMS)
+    assert {request.body["temperature"] for request in workshop.imitation.requests} == {0.2}
+    [(prompt_hash, model, code, extraction, request_id)] = workshop.rows(
+        "select prompt_hash, model_returned, code, extraction, request_id from benchmark_generation g "
+        "join benchmark_workitem i on i.id = g.work_item_id join benchmark_problem p on p.id = i.problem_id "
+        "where p.external_id = 'apple_sum'"
+    )
+    assert len(prompt_hash) == 64
+    assert model == "gpt-4o@imitation"
+    assert "print(a + b)" in code
+    assert json.loads(extraction)["rule"] == "tagged"
+    assert request_id.startswith("req_")
+
+    figures = workshop.report(document["run"])
+    assert figures["complete"]
+    assert figures["verdicts"] == {"AC": 2, "WA": 2}
+    assert [(group["name"], group["solved"], group["problems"]) for group in figures["groups"]] == [
+        ("all", 2, 4),
+        ("bronze", 2, 2),
+        ("silver", 0, 1),
+        ("gold", 0, 1),
+    ]
+    [overall] = figures["groups"][0]["pass_at"]
+    assert (overall["value"], overall["interval"]) == (0.5, "wilson")
+    assert overall["low"] == pytest.approx(0.150, abs=1e-3)
+    manifest = figures["manifest"]
+    assert manifest["dataset"]["problems"] == 4
+    assert set(manifest["templates"]) == {"zero_shot"}
+    assert {"git", "judge_version", "compiler", "packages"} <= set(manifest["environment"])
+    assert figures["parameters"]["temperature"] == 0.2
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_no_prompt_holds_a_secret_of_its_own_problem(workshop: Workshop, method: str) -> None:
+    workshop.imitation.script(*[SOLUTION] * 80)
+    assert workshop.baseline(method=method)["state"] == "finished"
+    bodies = [request.body for request in workshop.imitation.requests]
+    assert len(bodies) >= len(PROBLEMS)
+    for body in bodies:
+        about = asked_about(body["messages"][-1]["content"])
+        sent = json.dumps(body)
+        assert about in PROBLEMS
+        assert [canary for canary in canaries(about) if canary in sent] == []
+        assert "canary-input" not in sent
+        assert "canary-answer" not in sent
+
+
+def test_episodic_retrieval_drafts_searches_and_asks_with_two_solved_problems(workshop: Workshop) -> None:
+    workshop.imitation.script(*[SOLUTION] * 2)
+    document = workshop.baseline("--problems", "apple_sum", method="episodic")
+    assert (document["total"], document["solved"], document["generations"]) == (1, 1, 2)
+    draft, solve = [request.body["messages"] for request in workshop.imitation.requests]
+    assert "[BEGIN SIMILAR PROBLEMS]" not in draft[0]["content"]
+    prompt = solve[0]["content"]
+    assert len(solve) == 1
+    assert prompt.index("First problem and solution:") < prompt.index("Second problem and solution:")
+    assert "Third problem" not in prompt
+    assert prompt.index("[END SIMILAR PROBLEMS]\n") < prompt.index("[BEGIN PROBLEM]\n")
+    (first, none), (second, record) = workshop.rows(
+        "select purpose, retrieval from benchmark_generation order by step"
+    )
+    assert (first, none, second) == ("draft", None, "solve")
+    retrieval = json.loads(record)
+    assert (retrieval["tokenizer"], retrieval["k1"], retrieval["query"]) == ("usaco_split", 1.5, "reply")
+    assert len(retrieval["hits"]) == 2
+    for hit in retrieval["hits"]:
+        assert f"canary-analysis-{hit['id']}" in prompt
+        assert f"canary-reference-{hit['id']}" in prompt
+    assert retrieval["hits"][0]["score"] >= retrieval["hits"][1]["score"]
+
+
+def test_searching_with_the_statement_alone_needs_no_draft(workshop: Workshop) -> None:
+    workshop.imitation.script(SOLUTION)
+    document = workshop.baseline("--limit", "1", "--set", "query=statement", "p=3", method="episodic")
+    assert (document["generations"], document["solved"]) == (1, 1)
+    assert "Third problem and solution:" in workshop.imitation.requests[0].body["messages"][0]["content"]
+
+
+def test_a_reply_without_a_program_is_an_attempt_that_solves_nothing(workshop: Workshop) -> None:
+    workshop.imitation.script(TALK, SOLUTION)
+    document = workshop.baseline("--problems", "apple_sum,cherry_sum", "--concurrency", "1")
+    assert (document["state"], document["done"], document["solved"]) == ("finished", 2, 1)
+    assert workshop.report(document["run"])["verdicts"] == {"AC": 1, "NO_CODE": 1}
+
+
+def test_several_attempts_give_unbiased_pass_at_k_with_a_bootstrap_over_problems(workshop: Workshop) -> None:
+    workshop.imitation.script(SOLUTION, SOLUTION, TALK, SOLUTION)
+    document = workshop.baseline("--tier", "bronze", "--attempts", "2", "--concurrency", "1")
+    figures = workshop.report(document["run"], "--k", "1", "2")
+    first, second = figures["groups"][0]["pass_at"]
+    assert (first["value"], first["interval"]) == (0.75, "bootstrap")
+    assert (second["k"], second["value"], second["problems"]) == (2, 1.0, 2)
+    _, errors = workshop.manage("report", document["run"], "--k", "3", status=1)
+    assert "pass@3 needs at least 3 attempts a problem" in errors
+
+
+def test_a_provider_fault_is_no_wrong_answer_and_is_tried_again_on_resume(workshop: Workshop) -> None:
+    workshop.imitation.script(SOLUTION, failure(400), SOLUTION, SOLUTION)
+    document = workshop.baseline("--concurrency", "1", status=1)
+    assert (document["state"], document["done"], document["failed"]) == ("stopped", 3, 1)
+    figures = workshop.report(document["run"])
+    assert not figures["complete"]
+    assert "Incomplete: 3 of 4" in figures["caveats"][0]
+    assert sum(figures["verdicts"].values()) == 3
+    [(fault, count)] = figures["faults"].items()
+    assert fault.startswith("provider fault (bad_request)")
+    assert count == 1
+
+    workshop.imitation.script(SOLUTION)
+    resumed = workshop.baseline("--resume", document["run"])
+    assert (resumed["state"], resumed["done"], resumed["solved"], resumed["failed"]) == ("finished", 4, 2, 0)
+    assert len(workshop.imitation.requests) == 5
+
+
+def test_a_key_that_is_refused_stops_the_run_instead_of_failing_item_by_item(workshop: Workshop) -> None:
+    workshop.imitation.script(*[failure(401)] * 4)
+    _, errors = workshop.manage(*start("orchard"), "--concurrency", "1", status=1)
+    assert len(workshop.imitation.requests) == 1
+    assert "Stopped: provider fault (authentication)" in errors
+    assert "--resume" in errors
+
+
+def test_a_judge_fault_is_no_wrong_answer_and_costs_no_second_call(workshop: Workshop) -> None:
+    [(digest,)] = workshop.rows(
+        "select answer_hash from benchmark_testcase t join benchmark_problem p on p.id = t.problem_id "
+        "where p.external_id = 'apple_sum' and origin = 'hidden'"
+    )
+    blob = workshop.var / "blobs" / digest[:2] / digest
+    content = blob.read_bytes()
+    blob.unlink()
+    workshop.imitation.script(SOLUTION)
+    document = workshop.baseline("--problems", "apple_sum", status=1)
+    assert (document["done"], document["failed"]) == (0, 1)
+    figures = workshop.report(document["run"])
+    assert figures["verdicts"] == {}
+    assert next(iter(figures["faults"])).startswith("judge fault")
+
+    blob.write_bytes(content)
+    resumed = workshop.baseline("--resume", document["run"])
+    assert (resumed["state"], resumed["solved"]) == ("finished", 1)
+    assert len(workshop.imitation.requests) == 1
+
+
+def test_tokens_the_provider_does_not_say_are_unknown_and_not_zero(workshop: Workshop) -> None:
+    workshop.imitation.script(SOLUTION, Script(pieces_of(REPLY), tokens=None))
+    document = workshop.baseline("--tier", "bronze")
+    assert document["tokens"]["input"] is None
+    text, _ = workshop.manage("report", document["run"])
+    assert "at least 11 (unknown for 1 of 2 generations)" in text
+
+
+def test_text_that_no_database_takes_is_stored_all_the_same(workshop: Workshop) -> None:
+    workshop.imitation.script(Script((*pieces_of(REPLY), "nul \0 and half a character \ud800 end")))
+    assert workshop.baseline("--problems", "apple_sum")["solved"] == 1
+    [(text,)] = workshop.rows("select text from benchmark_generation")
+    assert text.endswith("nul \ufffd and half a character \ufffd end")
+
+
+def test_a_problem_without_tests_is_refused_before_anything_is_paid(workshop: Workshop) -> None:
+    _, errors = workshop.manage(*start("untested"), status=1)
+    assert "has a test to judge with" in errors
+    assert workshop.imitation.requests == []
+    assert workshop.rows("select count(*) from benchmark_run") == [(0,)]

@@ -1,0 +1,105 @@
+"""Judgements as rows: performed once, taken over when their worker is lost, never the program's fault."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+import judge
+from benchmark import blobs, judging
+from benchmark.models import Judgement, TestCase
+from tests.problems import store_doubling
+
+RIGHT = "print(2 * int(input()))"
+
+pytestmark = pytest.mark.django_db
+
+
+def request(source: str = RIGHT, suite: Judgement.Suite = Judgement.Suite.ALL) -> Judgement:
+    submission = judging.store_submission(store_doubling(), source, "python")
+    return judging.request_judgement(submission, suite=suite)
+
+
+def performed(judgement: Judgement) -> Judgement:
+    judging.perform(judgement.pk)
+    judgement.refresh_from_db()
+    return judgement
+
+
+def test_result_is_stored_with_what_it_depends_on():
+    judgement = performed(request())
+    assert (judgement.state, judgement.verdict) == (Judgement.State.DONE, "AC")
+    assert (judgement.passed, judgement.total) == (3, 3)
+    assert judgement.problem_hash == "0" * 64
+    result = judge.Judgement.from_json(judgement.result or {})
+    assert (result.policy, result.judge_version) == (judge.Policy.FAIR, judge.JUDGE_VERSION)
+    assert "bubblewrap" in result.isolation
+
+
+def test_samples_alone_can_be_judged():
+    judgement = performed(request("print(6)", suite=Judgement.Suite.SAMPLES))
+    assert (judgement.verdict, judgement.total) == ("AC", 1)
+    assert performed(judgement).finished_at == judgement.finished_at, (
+        "a finished judgement is not performed again"
+    )
+
+
+def test_same_program_is_stored_once():
+    problem = store_doubling()
+    first = judging.store_submission(problem, RIGHT, "python")
+    assert judging.store_submission(problem, RIGHT, "python") == first
+
+
+def test_judgement_of_a_lost_worker_is_taken_over_and_one_in_other_hands_left_alone():
+    judgement = request()
+    Judgement.objects.update(
+        state=Judgement.State.RUNNING, attempt=1, lease_until=timezone.now() + timedelta(seconds=20)
+    )
+    assert performed(judgement).state == Judgement.State.RUNNING
+    Judgement.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+    judgement = performed(judgement)
+    assert (judgement.state, judgement.attempt) == (Judgement.State.DONE, 2)
+
+
+def test_interrupted_worker_gives_its_judgement_back_at_once(monkeypatch: pytest.MonkeyPatch):
+    def interrupted(*_: object, **__: object) -> None:
+        raise SystemExit(0)
+
+    judgement = request()
+    with monkeypatch.context() as patched:
+        patched.setattr("judge.grade", interrupted)
+        with pytest.raises(SystemExit):
+            judging.perform(judgement.pk)
+    judgement.refresh_from_db()
+    assert (judgement.state, judgement.lease_until) == (Judgement.State.QUEUED, None)
+    assert performed(judgement).verdict == "AC"
+
+
+def test_fault_of_the_judge_is_no_verdict_on_the_program():
+    judgement = request()
+    TestCase.objects.filter(name="hidden-1").update(input_hash="f" * 64)
+    judgement = performed(judgement)
+    assert (judgement.state, judgement.verdict) == (Judgement.State.FAILED, "JE")
+    assert judgement.fault
+
+
+def test_judgement_that_loses_every_worker_ends_as_a_fault():
+    judgement = request()
+    Judgement.objects.update(attempt=judging.MAXIMUM_ATTEMPTS)
+    judgement = performed(judgement)
+    assert judgement.state == Judgement.State.FAILED
+    assert "workers were lost" in judgement.fault
+
+
+@pytest.mark.parametrize(
+    ("dataset_format", "policy", "verdict"),
+    [("usaco", "compat", "WA"), ("usaco", "fair", "AC"), ("icpc", "compat", "AC")],
+)
+def test_compat_compares_the_whole_text_of_usaco_problems_only(
+    dataset_format: str, policy: str, verdict: str
+):
+    problem = store_doubling(dataset_format, dataset_format)
+    problem.tests.filter(origin=TestCase.Origin.HIDDEN).delete()
+    problem.tests.update(answer_hash=blobs.put(b"1 2\n"))
+    two_blanks = judging.store_submission(problem, "print('1  2')", "python")
+    assert performed(judging.request_judgement(two_blanks, policy=judge.Policy(policy))).verdict == verdict

@@ -1,0 +1,149 @@
+"""Every page on a telephone, in both colour schemes, for people who do not see it, and on paper."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import OpenPage
+from tests.browser.workspace import ask_for_code, message, replies, start_session
+
+pytestmark = pytest.mark.browser
+
+READERS_PAGES = [
+    "/problems/",
+    "/problems/practice/watering-round/",
+    "/trajectories/",
+    "/problems/?text=nothing+such",
+]
+
+# For each visible text: its colour, what lies behind it, whether it is large. Half-transparent layers are mixed.
+CONTRASTS = """() => {
+  const channels = (colour) => {
+    const context = Object.assign(document.createElement("canvas"), {width: 1, height: 1}).getContext("2d");
+    context.fillStyle = colour;
+    context.fillRect(0, 0, 1, 1);
+    const [red, green, blue, alpha] = context.getImageData(0, 0, 1, 1).data;
+    return [red, green, blue, alpha / 255];
+  };
+  const over = (top, bottom) => [0, 1, 2].map((i) => top[i] * top[3] + bottom[i] * (1 - top[3])).concat(1);
+  const luminance = (colour) => {
+    const [red, green, blue] = colour.map((c) => c / 255).map((c) =>
+      c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+  };
+  const background = (element) => {
+    if (!element) return channels(getComputedStyle(document.body).backgroundColor);
+    const own = channels(getComputedStyle(element).backgroundColor);
+    return own[3] === 1 ? own : over(own, background(element.parentElement));
+  };
+  const low = [];
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    const element = texts.currentNode.parentElement;
+    const text = texts.currentNode.textContent.trim();
+    const isRead = text && element.checkVisibility({visibilityProperty: true});
+    if (!isRead || element.closest("button:disabled, script")) continue;
+    const style = getComputedStyle(element);
+    const behind = background(element);
+    const [light, dark] = [luminance(over(channels(style.color), behind)), luminance(behind)].sort((a, b) => b - a);
+    const large = parseFloat(style.fontSize) >= 24 || (parseFloat(style.fontSize) >= 18.6 && style.fontWeight >= 700);
+    const ratio = (light + 0.05) / (dark + 0.05);
+    if (ratio < (large ? 3 : 4.5)) low.push(`${ratio.toFixed(2)} ${text.slice(0, 40)}`);
+  }
+  return low;
+}"""
+
+UNNAMED = """() => [...document.querySelectorAll("a, button, input:not([type=hidden]), select, textarea, img, dialog")]
+  .filter((element) => element.checkVisibility())
+  .filter((element) => !(element.labels?.length || element.textContent.trim() || element.alt !== undefined
+    || element.getAttribute("aria-label") || element.getAttribute("aria-labelledby")))
+  .map((element) => element.outerHTML)"""
+
+
+def assert_readable(page: Page) -> None:
+    """No sideways scrolling, enough contrast, a title, one main part, one first heading, a name for all controls."""
+    overflow = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    assert overflow <= 0, f"{page.url} is {overflow} pixels too wide"
+    assert page.evaluate(CONTRASTS) == [], page.url
+    assert page.evaluate(UNNAMED) == [], page.url
+    assert re.fullmatch(r".+ · Hintbench", page.title())
+    expect(page.get_by_role("main")).to_have_count(1)
+    expect(page.locator("h1:not(.prose h1)")).to_have_count(1)
+    assert page.locator("html").get_attribute("lang") == "en"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 1400])
+def test_readers_pages_are_readable(open_page: OpenPage, scheme: str, width: int) -> None:
+    page = open_page("demo-researcher", color_scheme=scheme, viewport={"width": width, "height": 800})
+    for address in READERS_PAGES:
+        page.goto(address)
+        assert_readable(page)
+        for tab in page.get_by_role("tab").all():
+            tab.click()
+            assert_readable(page)
+
+
+def test_session_is_readable_and_usable_on_a_telephone_and_at_night(open_page: OpenPage) -> None:
+    page = open_page("demo-admin", color_scheme="dark", viewport={"width": 360, "height": 740})
+    start_session(page, "watering-round")
+    assert_readable(page)
+    ask_for_code(page)
+    page.get_by_text("What you may say").click()
+    for tab in page.get_by_role("tab").all():
+        tab.click()
+        assert_readable(page)
+    page.emulate_media(color_scheme="light")
+    assert_readable(page)
+    page.get_by_role("button", name="Close…").click()
+    page.get_by_label("Your reason").fill("Seen enough.")
+    page.get_by_role("button", name="Close the session").click()
+    expect(message(page)).to_be_hidden()
+    assert_readable(page)
+
+    page.goto(page.url.replace("/sessions/", "/trajectories/"))
+    assert_readable(page)
+    page.emulate_media(color_scheme="dark")
+    assert_readable(page)
+    page.goto("/sessions/")
+    assert_readable(page)
+
+
+def test_every_focused_control_is_outlined(open_page: OpenPage) -> None:
+    page = open_page("demo-tutor")
+    page.goto("/problems/practice/watering-round/")
+    for _ in range(15):
+        page.keyboard.press("Tab")
+        outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+        assert outline == "solid", page.evaluate("document.activeElement.outerHTML")
+
+
+def test_printed_session_holds_the_whole_conversation(open_page: OpenPage, tmp_path: Path) -> None:
+    page = open_page("demo-tutor", viewport={"width": 1280, "height": 500})
+    start_session(page, "ferry-timetable")
+    ask_for_code(page)
+    page.emulate_media(media="print")
+    box = page.locator("#conversation").evaluate("box => [box.scrollHeight, box.clientHeight]")
+    assert box[0] <= box[1]
+    expect(replies(page)).to_be_visible()
+    expect(message(page)).to_be_hidden()
+    page.pdf(path=tmp_path / "session.pdf")
+    assert (tmp_path / "session.pdf").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize(
+    ("user", "address", "heading"),
+    [
+        ("demo-reviewer", "/sessions/", "You may not see this page"),
+        ("demo-tutor", "/nothing/", "There is no such page"),
+    ],
+)
+def test_error_pages_look_like_the_others(open_page: OpenPage, user: str, address: str, heading: str) -> None:
+    page = open_page(user, failures_expected=True)
+    page.goto(address)
+    expect(page.get_by_role("heading", level=1)).to_have_text(heading)
+    assert_readable(page)

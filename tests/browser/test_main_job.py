@@ -1,0 +1,217 @@
+"""What Hintbench is for, in a real browser: a tutor guides a model to a verdict, a reviewer reads how."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import OpenPage
+from tests.browser.workspace import ask_for_code, execute, message, replies, start_session, stream, talk
+from tests.stack import Stack
+
+pytestmark = pytest.mark.browser
+
+HINT = "Which balanced pictures are there in sample 1? Please name the first singer of each."
+
+
+def test_tutor_guides_the_student_to_a_solution_and_a_reviewer_exports_how(open_page: OpenPage) -> None:
+    tutor = open_page("demo-tutor")
+    tutor.get_by_role("searchbox").fill("choir")
+    expect(tutor.get_by_role("status").filter(has_text="1 of 8 problems")).to_be_visible()
+    tutor.get_by_role("link", name="The Choir Photograph").click()
+    expect(tutor.get_by_role("heading", level=1)).to_have_text("The Choir Photograph")
+    tutor.get_by_role("tab", name="Solutions").click()
+    expect(tutor.get_by_role("tabpanel", name="Solutions").locator("pre").first).to_be_visible()
+    tutor.get_by_role("button", name="Start a session").click()
+
+    expect(tutor.locator("#budget")).to_contain_text("5 of 5 left")
+    expect(tutor.get_by_role("button", name="Execute…")).to_be_disabled()
+    expect(tutor.get_by_text("scripted practice student", exact=True)).to_be_visible()
+
+    tutor.get_by_role("button", name="Ask for code").click()
+    expect(stream(tutor)).to_contain_text("We count")
+    tutor.reload()  # in the middle of the reply
+    expect(tutor.locator("#active-reply")).to_contain_text("We count the contiguous groups")
+    expect(replies(tutor)).to_have_count(1)
+    expect(replies(tutor).first).to_contain_text("generation 1")
+    expect(tutor.locator("#budget")).to_contain_text("4 of 5 left")
+    expect(tutor.locator("#active-reply")).to_be_hidden()
+
+    talk(tutor, HINT)
+    expect(replies(tutor).last).not_to_contain_text("generation")
+    ask_for_code(tutor, "Yes, please.")
+    tutor.get_by_role("tab", name="Program").click()
+    expect(tutor.get_by_role("tabpanel", name="Program")).to_contain_text("The program of generation 2 of 5")
+    expect(tutor.get_by_role("tabpanel", name="Program").locator(".highlight span").first).to_be_visible()
+    expect(tutor.locator("#budget")).to_contain_text("3 of 5 left")
+
+    execute(tutor)
+    expect(tutor.locator(".verdict")).to_have_text("AC")
+    expect(tutor.locator("#composer-state")).to_contain_text("This session is closed. solved")
+    expect(message(tutor)).to_be_hidden()
+    tutor.reload()
+    expect(tutor.locator(".verdict")).to_have_text("AC")
+    expect(message(tutor)).to_be_hidden()
+    shown = [
+        int(seq) for seq in tutor.locator("#events > li").evaluate_all("all => all.map(i => i.dataset.seq)")
+    ]
+    assert shown == sorted(set(shown))
+
+    reviewer = open_page("demo-reviewer")
+    reviewer.get_by_label("Problem or file").fill("choir")
+    reviewer.get_by_role("button", name="Filter").click()
+    reviewer.get_by_role("link", name="The Choir Photograph").click()
+    events = reviewer.get_by_role("list", name="Events").locator("> li")
+    expect(events.first).to_contain_text("Opened")
+    expect(events.nth(1)).to_contain_text("asked for code")
+    expect(events.filter(has_text="Whole reply")).to_have_count(3)
+    expect(reviewer.get_by_text(HINT).first).to_be_visible()
+    tests = reviewer.get_by_role("group", name="Verdict by test").locator("tbody tr")
+    assert tests.count() > 2
+    expect(tests.first).to_contain_text("AC")
+    with reviewer.expect_download() as download:
+        reviewer.get_by_role("link", name=re.compile("^Export")).click()
+    record = json.loads(download.value.path().read_text())
+    assert record["outcome"] == "solved"
+    assert len(record["events"]) == events.count()
+    assert any(event["data"].get("text") == HINT for event in record["events"])
+
+
+def test_whole_session_needs_no_mouse(open_page: OpenPage) -> None:
+    page = open_page("demo-admin")
+    page.goto("/problems/?text=rolls")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("searchbox")).to_be_focused()
+    press_until_focused(page, "Tab", "The Last Rolls")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/last-rolls/")
+    press_until_focused(page, "Tab", "Statement")
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_role("tab", name="Analysis")).to_have_attribute("aria-selected", "true")
+    press_until_focused(page, "Tab", "Start a session")
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("/sessions/.+/"))
+
+    message(page).focus()
+    page.keyboard.type("Please think about the shelves first.")
+    page.keyboard.press("Control+Enter")
+    expect(replies(page)).to_have_count(1)
+    expect(message(page)).to_have_value("")
+    expect(message(page)).to_be_focused()
+    page.keyboard.press("Control+Shift+Enter")  # empty: refused, and nothing is spent
+    expect(page.get_by_role("alert")).to_contain_text("The message is empty")
+    page.keyboard.type("Now write it down.")
+    page.keyboard.press("Control+Shift+Enter")
+    expect(stream(page)).to_contain_text("In plain")
+    page.keyboard.press("Escape")
+    expect(replies(page)).to_have_count(2)
+    expect(replies(page).last).to_contain_text("stopped by you")
+    page.keyboard.type("Please write all of it.")
+    page.keyboard.press("Control+Shift+Enter")
+    expect(replies(page)).to_have_count(3)
+
+    press_until_focused(page, "Tab", "Execute…")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("dialog")).to_contain_text("This is final")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_be_hidden()
+    expect(page.get_by_role("button", name="Execute…")).to_be_focused()
+    page.keyboard.press("Enter")
+    press_until_focused(page, "Tab", "Execute and end the session")
+    page.keyboard.press("Enter")
+    expect(page.locator(".verdict")).to_have_text("AC")
+
+
+def press_until_focused(page, key: str, text: str, at_most: int = 40) -> None:
+    """Press a key until the focused element's text is `text`."""
+    for _ in range(at_most):
+        page.keyboard.press(key)
+        if page.evaluate("document.activeElement.textContent.trim()") == text:
+            return
+    pytest.fail(f"{text!r} cannot be reached with {key}")
+
+
+def test_session_can_be_held_without_javascript(open_page: OpenPage) -> None:
+    page = open_page("demo-tutor", java_script_enabled=False)
+    start_session(page, "seed-bank")
+    page.get_by_role("button", name="Ask for code").click()
+    for _ in range(100):
+        if replies(page).count():
+            break
+        page.wait_for_timeout(100)
+        page.reload()
+    expect(replies(page)).to_contain_text("generation 1")
+    expect(page.locator("#budget")).to_contain_text("4 of 5 left")
+    page.get_by_role("button", name="Send", exact=True).click()
+    expect(page.get_by_text("The message is empty")).to_be_visible()
+    page.get_by_role("button", name="Close…").click()
+    page.get_by_label("Your reason").fill("Only a try.")
+    page.get_by_role("button", name="Close the session").click()
+    expect(page.locator("#composer-state")).to_contain_text("This session is closed. abandoned")
+
+
+def test_nothing_typed_is_lost_by_reload_or_on_another_machine(open_page: OpenPage) -> None:
+    page = open_page("demo-tutor")
+    start_session(page, "hut-to-hut")
+    message(page).press_sequentially("Half a tho")
+    page.reload()  # before the pause after which drafts go to the server
+    expect(message(page)).to_have_value("Half a tho")
+    with page.expect_response("**/draft/"):
+        message(page).press_sequentially("ught")
+    elsewhere = open_page("demo-tutor")
+    elsewhere.goto(page.url)
+    expect(message(elsewhere)).to_have_value("Half a thought")
+
+    page.route("**/send/", lambda route: route.abort())
+    page.get_by_role("button", name="Send", exact=True).click()
+    expect(page.get_by_role("alert")).to_contain_text("Nothing is lost")
+    expect(message(page)).to_have_value("Half a thought")
+    page.unroute("**/send/")
+    talk(page, "Half a thought")
+    expect(message(page)).to_have_value("")
+    page.reload()
+    expect(message(page)).to_have_value("")
+    expect(page.locator("#events .message-event")).to_have_count(1)
+
+
+def test_page_comes_back_by_itself_when_the_web_server_is_killed(open_page: OpenPage, site: Stack) -> None:
+    page = open_page("demo-tutor")
+    start_session(page, "tram-depot")
+    page.get_by_role("button", name="Ask for code").click()
+    expect(stream(page)).not_to_be_empty()
+    site.kill("web")
+    expect(page.locator("#connection")).to_contain_text("reconnecting")
+    expect(replies(page)).to_have_count(1, timeout=30_000)
+    expect(page.locator("#connection")).to_be_hidden()
+    expect(page.locator("#active-reply")).to_be_hidden()
+    expect(page.locator("#budget")).to_contain_text("4 of 5 left")
+    written = replies(page).inner_text()
+    page.reload()
+    expect(replies(page)).to_have_count(1)
+    assert replies(page).inner_text() == written
+
+
+def test_reader_who_scrolled_up_is_left_in_peace(open_page: OpenPage) -> None:
+    page = open_page("demo-tutor", viewport={"width": 1280, "height": 500})
+    start_session(page, "returns-trolley")
+    ask_for_code(page)
+    box = page.locator("#conversation")
+    at_end = "box => box.scrollHeight - box.scrollTop - box.clientHeight < 8"
+    assert box.evaluate(at_end)
+    box.evaluate("box => box.scrollTop = 0")
+    message(page).fill("What about the pile?")
+    expect(page.get_by_role("button", name="Jump to the latest")).to_be_hidden()
+    page.keyboard.press("Control+Enter")
+    expect(stream(page)).not_to_be_empty()
+    assert box.evaluate(at_end), "who sends wants to see the answer"
+    box.evaluate("box => box.scrollTop = 0")
+    expect(replies(page)).to_have_count(2)
+    assert box.evaluate("box => box.scrollTop") == 0
+    page.get_by_role("button", name="Jump to the latest").click()
+    assert box.evaluate(at_end)

@@ -1,0 +1,50 @@
+"""What the tests do on the session page, in a tutor's words."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Locator, Page, expect
+
+
+def start_session(page: Page, problem: str) -> None:
+    """Start a session on a practice problem and wait until its page follows the conversation."""
+    page.goto(f"/problems/practice/{problem}/")
+    page.get_by_role("button", name="Start a session").click()
+    page.wait_for_url(re.compile(r"/sessions/[0-9a-f-]{36}/"))
+
+
+def message(page: Page) -> Locator:
+    return page.get_by_label("Your message")
+
+
+def replies(page: Page) -> Locator:
+    """The replies that are complete."""
+    return page.locator("#events .reply-event")
+
+
+def stream(page: Page) -> Locator:
+    """The reply that is being written."""
+    return page.locator("#active-reply:not([hidden]) .stream")
+
+
+def ask_for_code(page: Page, hint: str = "") -> None:
+    """Send a message that asks for a program and wait for the reply."""
+    before = replies(page).count()
+    message(page).fill(hint)
+    page.get_by_role("button", name="Ask for code").click()
+    expect(replies(page)).to_have_count(before + 1)
+
+
+def talk(page: Page, text: str) -> None:
+    """Say something and wait for the reply."""
+    before = replies(page).count()
+    message(page).fill(text)
+    page.get_by_role("button", name="Send", exact=True).click()
+    expect(replies(page)).to_have_count(before + 1)
+
+
+def execute(page: Page) -> None:
+    """Execute the latest program, with the confirmation."""
+    page.get_by_role("button", name="Execute…").click()
+    page.get_by_role("button", name="Execute and end the session").click()

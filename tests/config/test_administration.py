@@ -1,0 +1,36 @@
+"""The administration pages: every recorded table can be read there and none can be changed."""
+
+import pytest
+from django.apps import apps
+from django.contrib import admin
+from django.contrib.auth.models import User
+from django.test import Client, RequestFactory
+
+RECORDED = [*apps.get_app_config("benchmark").get_models(), *apps.get_app_config("tutoring").get_models()]
+
+
+@pytest.fixture
+def administrator(db: None) -> User:
+    return User.objects.create_superuser("root")
+
+
+@pytest.mark.parametrize("model", RECORDED, ids=lambda model: model.__name__)
+def test_a_recorded_table_can_be_listed_and_searched_but_not_changed(
+    model, administrator: User, client: Client
+):
+    request = RequestFactory().get("/")
+    request.user = administrator
+    page = admin.site.get_model_admin(model)
+    assert page.has_view_permission(request)
+    assert not page.has_add_permission(request)
+    assert not page.has_change_permission(request)
+    assert not page.has_delete_permission(request)
+    client.force_login(administrator)
+    address = f"/admin/{model._meta.app_label}/{model._meta.model_name}/"
+    assert client.get(address, {"q": "anything"}).status_code == 200
+    assert client.get(f"{address}add/").status_code == 403
+
+
+def test_people_without_the_admin_role_do_not_get_in(db: None, client: Client):
+    client.force_login(User.objects.create_user("tutor"))
+    assert client.get("/admin/").status_code == 302

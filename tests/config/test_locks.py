@@ -1,0 +1,78 @@
+"""The lock files pin what the requirements ask for, and name no package index."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from tests.stack import REPOSITORY
+
+PAIRS = [("requirements.txt", "requirements.lock"), ("requirements-dev.txt", "requirements-dev.lock")]
+
+
+def requirements(path: Path) -> list[Requirement]:
+    """The file's own lines, and those of the files it includes."""
+    found = []
+    for line in path.read_text().splitlines():
+        text = line.partition(" #")[0].strip()
+        if text.startswith("-r "):
+            found += requirements(path.parent / text.removeprefix("-r "))
+        elif text and not text.startswith("#"):
+            found.append(Requirement(text))
+    return found
+
+
+def pins(lock: str) -> dict[str, str]:
+    return {
+        canonicalize_name(entry.name): str(entry.specifier).removeprefix("==")
+        for entry in requirements(REPOSITORY / lock)
+    }
+
+
+@pytest.mark.parametrize(("source", "lock"), PAIRS)
+def test_every_requirement_is_pinned_to_a_version_it_allows(source: str, lock: str):
+    pinned = pins(lock)
+    for requirement in requirements(REPOSITORY / source):
+        version = pinned.get(canonicalize_name(requirement.name))
+        assert version, f"{lock} lacks {requirement.name}: run scripts/lock"
+        assert requirement.specifier.contains(version), f"{lock} is older than {source}: run scripts/lock"
+
+
+def test_running_and_testing_use_the_same_versions():
+    assert pins("requirements.lock").items() <= pins("requirements-dev.lock").items()
+
+
+@pytest.mark.parametrize("lock", [lock for _, lock in PAIRS])
+def test_every_line_is_an_exact_version_and_no_index_is_named(lock: str):
+    for line in (REPOSITORY / lock).read_text().splitlines():
+        if not line.lstrip().startswith("#"):
+            assert re.fullmatch(r"[a-z0-9._-]+(\[[a-z0-9,_-]+\])?==[^\s;]+( ; .+)?", line), line
+    assert "://" not in (REPOSITORY / lock).read_text()
+
+
+@pytest.mark.parametrize("script", ["run", "test", "scripts/environment.sh", "scripts/lock"])
+def test_the_scripts_are_plain_posix_shell(script: str):
+    shell = shutil.which("dash") or "sh"
+    subprocess.run([shell, "-n", script], cwd=REPOSITORY, check=True)
+
+
+def test_an_old_python_is_refused_with_what_to_install(tmp_path: Path):
+    """`find_python` with nothing but a python3 that says it is 3.10."""
+    old = tmp_path / "python3"
+    old.write_text('#!/bin/sh\n[ "$1" = --version ] && echo Python 3.10.12 && exit\nexit 1\n')
+    old.chmod(0o755)
+    shell = shutil.which("sh") or "/bin/sh"
+    refused = subprocess.run(
+        [shell, "-c", ". scripts/environment.sh; find_python"],
+        cwd=REPOSITORY,
+        env={"PATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    assert refused.returncode == 1
+    assert "needs Python 3.11 or newer; here is: Python 3.10.12" in refused.stderr
+    assert "sudo apt-get install -y python3.11 python3.11-venv" in refused.stderr

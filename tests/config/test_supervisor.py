@@ -1,0 +1,236 @@
+"""./run's supervisor with real processes: it starts them, keeps them, and leaves none behind."""
+
+import json
+import os
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+
+import pytest
+
+from tests.stack import REPOSITORY, Stack
+
+PARTS = {"valkey", "web", "streamer", "worker-1"}
+
+
+@pytest.fixture(scope="module")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    """A stack of this file's own, because its tests kill parts of it."""
+    running = Stack(tmp_path_factory.mktemp("supervised"))
+    try:
+        yield running.wait_until_ready()
+    finally:
+        running.stop()
+
+
+def process_is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def processes_of(stack: Stack) -> list[int]:
+    """Every process of this machine that was started for the stack's folder, its supervisor included."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            words = (process / "cmdline").read_bytes() + b"\0" + (process / "environ").read_bytes()
+            if os.fsencode(stack.var) in words and process_is_alive(int(process.name)):
+                found.append(int(process.name))
+    return found
+
+
+def resident_bytes(pid: int) -> int:
+    """Memory that only this process uses, plus its share of what several use."""
+    for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+        if line.startswith("Pss:"):
+            return int(line.split()[1]) * 1024
+    raise AssertionError("no Pss")
+
+
+def test_ready_means_every_part_runs_and_the_pages_answer(stack: Stack):
+    assert set(stack.pids()) == PARTS
+    status, body = stack.get("/healthz")
+    assert (status, json.loads(body)) == (200, {"status": "ok", "database": "ok", "queue": "ok"})
+    assert stack.url in stack.output
+    assert "Demo logins: demo-admin, demo-researcher, demo-reviewer, demo-tutor" in stack.output
+    assert str(stack.var / "logs") in stack.output
+
+
+def test_what_is_written_is_for_the_owner_only(stack: Stack):
+    assert stack.var.stat().st_mode & 0o777 == 0o700
+    for name in ("secret_key", "hintbench.sqlite3", "processes.json", "logs/web.log", "valkey.sock"):
+        assert (stack.var / name).stat().st_mode & 0o077 == 0, name
+
+
+def test_at_rest_it_is_small_and_the_web_server_holds_no_provider_sdk(stack: Stack):
+    processes = [stack.supervisor.pid, *stack.pids().values()]
+    assert sum(map(resident_bytes, processes)) < 700_000_000
+    maps = Path(f"/proc/{stack.pid_of('web')}/maps").read_text()
+    # Both SDKs load pydantic's and jiter's compiled modules, which nothing else here does.
+    assert "pydantic_core" not in maps
+    assert "jiter" not in maps
+
+
+@pytest.mark.parametrize("part", sorted(PARTS))
+def test_a_killed_part_is_started_again(stack: Stack, part: str):
+    before = stack.pid_of(part)
+    stack.kill(part)
+    stack.wait_for(lambda: stack.pids().get(part) not in (None, before))
+    stack.wait_until_healthy()
+    assert f"{part} has ended (SIGKILL)" in stack.output
+
+
+def test_a_second_start_in_the_same_folder_is_refused_and_says_where_the_first_one_is(stack: Stack):
+    second = subprocess.run(
+        [sys.executable, "-m", "config.supervisor"],
+        cwd=REPOSITORY,
+        env=stack.environment,
+        capture_output=True,
+        text=True,
+        timeout=30,
+    )
+    assert second.returncode == 2
+    assert f"already running in {stack.var} at {stack.url}/ (process {stack.supervisor.pid})" in second.stdout
+
+
+def test_the_worker_takes_jobs_again_after_the_queue_server_was_killed(stack: Stack, tmp_path: Path):
+    result = tmp_path / "result"
+    stack.kill("valkey")
+    stack.wait_until_healthy()
+    enqueue(stack, "note", str(result), "done")
+    stack.wait_for(result.exists)
+    assert result.read_text() == "done\n"
+
+
+def test_a_queued_job_survives_the_queue_server(stack: Stack, tmp_path: Path):
+    result = tmp_path / "result"
+    worker = stack.pid_of("worker-1")
+    os.kill(worker, signal.SIGSTOP)
+    try:
+        enqueue(stack, "note", str(result), "done")
+        time.sleep(1.2)  # the server promises to lose at most one second
+        stack.kill("valkey")
+        stack.wait_until_healthy()
+    finally:
+        os.kill(worker, signal.SIGCONT)
+    stack.wait_for(result.exists)
+
+
+def test_a_judgement_whose_job_was_lost_is_performed_by_the_next_worker(stack: Stack):
+    program = "benchmark/practice_problems/seed-bank/submissions/accepted"
+    source = next((REPOSITORY / program).glob("*.py"))
+    stack.manage(
+        "shell",
+        "--no-imports",
+        "--command",
+        "from datetime import timedelta\n"
+        "from pathlib import Path\n"
+        "from django.utils import timezone\n"
+        "from benchmark.judging import request_judgement, store_submission\n"
+        "from benchmark.models import Judgement, Problem\n"
+        "problem = Problem.objects.get(external_id='seed-bank')\n"
+        f"submission = store_submission(problem, Path({str(source)!r}).read_text(), 'python')\n"
+        "judgement = request_judgement(submission)\n"
+        "Judgement.objects.update(created_at=timezone.now() - timedelta(minutes=1))\n",
+    )
+    stack.kill("worker-1")
+
+    def verdict() -> str:
+        with closing(sqlite3.connect(stack.var / "hintbench.sqlite3")) as database:
+            row = database.execute("SELECT verdict FROM benchmark_judgement").fetchone()
+        return str(row[0])
+
+    stack.wait_for(verdict, 60)
+    assert verdict() == "AC"
+
+
+def test_preparing_again_loads_nothing_twice_and_does_not_bring_deleted_demo_accounts_back(stack: Stack):
+    stack.manage("create_account", "ada", "--role", "admin")
+    delete = "User.objects.filter(username__startswith='demo-').delete()"
+    stack.manage(
+        "shell", "--no-imports", "--command", f"from django.contrib.auth.models import User; {delete}"
+    )
+    again = stack.manage("prepare")
+    assert again.stdout == ""
+    assert again.stderr == ""
+
+
+def test_a_port_in_use_is_said_before_anything_starts(tmp_path: Path):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        stack = Stack(tmp_path / "var", PORT=str(port))
+        assert stack.supervisor.wait(30) == 2
+        stack.stop()
+    assert f"port {port} of 127.0.0.1 cannot be used (Address already in use)" in stack.output
+    assert not (tmp_path / "var" / "logs").exists()
+
+
+def test_a_part_that_keeps_failing_is_reported_with_the_end_of_its_log(tmp_path: Path):
+    stack = Stack(tmp_path / "var", PATH=path_with_broken_valkey(tmp_path))
+    try:
+        stack.wait_for(lambda: "valkey has failed 3 times in a row" in stack.output)
+        assert "no luck today" in stack.output
+    finally:
+        stack.stop()
+
+
+def test_an_interrupt_counts_even_where_a_script_has_started_it_in_the_background(tmp_path: Path):
+    usual = signal.signal(
+        signal.SIGINT, signal.SIG_IGN
+    )  # as a shell script does for `./run &`; children inherit it
+    try:
+        stack = Stack(tmp_path / "var", PATH=path_with_broken_valkey(tmp_path))
+    finally:
+        signal.signal(signal.SIGINT, usual)
+    stack.wait_for(lambda: "valkey has ended" in stack.output)
+    assert stack.stop(signal.SIGINT) == 0
+    assert not processes_of(stack)
+
+
+# The last two end the stack of this file, each in its way.
+
+
+def test_the_parts_die_with_a_killed_supervisor(stack: Stack):
+    assert set(stack.pids().values()) < set(processes_of(stack))
+    stack.stop(signal.SIGKILL)
+    stack.wait_for(lambda: not processes_of(stack), 5)
+
+
+def test_it_starts_again_where_it_was_killed_and_sigterm_ends_all_within_ten_seconds_even_during_a_job(
+    stack: Stack, tmp_path: Path
+):
+    stack.stop(signal.SIGKILL)
+    again = Stack(stack.var).wait_until_ready()
+    started = tmp_path / "started"
+    enqueue(again, "work_long", str(started))
+    again.wait_for(started.exists)
+    asked = time.monotonic()
+    assert again.stop() == 0
+    assert time.monotonic() - asked < 10
+    assert not processes_of(again)
+    assert "finished" not in started.read_text()
+    assert not (again.var / "processes.json").exists()
+
+
+def path_with_broken_valkey(tmp_path: Path) -> str:
+    program = tmp_path / "bin" / "valkey-server"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\necho no luck today\nexit 1\n")
+    program.chmod(0o755)
+    return f"{program.parent}:{os.environ['PATH']}"
+
+
+def enqueue(stack: Stack, job: str, *arguments: str) -> None:
+    """Put a job of tests.config.jobs on the stack's queue, as the project itself does."""
+    call = f"django_rq.get_queue('default').enqueue('tests.config.jobs.{job}', *{arguments!r})"
+    stack.manage("shell", "--no-imports", "--command", f"import django_rq; {call}")

@@ -1,0 +1,98 @@
+"""What the imitation server answers: scripts, and the model names that stand for some of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+NOW = "{now}"
+"""Stands in a piece for the time at which it is sent, in seconds since the epoch."""
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """The usage reported: `input` includes `cached`, `output` includes `reasoning`."""
+
+    input: int = 11
+    output: int = 7
+    cached: int = 3
+    reasoning: int = 2
+
+
+@dataclass(frozen=True)
+class Script:
+    """One answer. With a `status` of 400 or more it is an error; else the pieces, each after `delay` seconds.
+
+    `ending` happens after `after` pieces (None: all of them): "complete"; "cut" drops the connection;
+    "unfinished" ends the stream properly but without a finish marker; "error" sends an error event of type
+    `error`; "hang" sends nothing more. `tokens` None leaves the usage out.
+    """
+
+    pieces: tuple[str, ...] = ("Hello", ", ", "world.")
+    reasoning: tuple[str, ...] = ()
+    delay: float = 0.0
+    ending: Literal["complete", "cut", "unfinished", "error", "hang"] = "complete"
+    after: int | None = None
+    finish: Literal["stop", "length", "refusal"] = "stop"
+    tokens: Tokens | None = field(default_factory=Tokens)
+    status: int = 200
+    error: str = "overloaded_error"
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+_ERRORS = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    429: "rate_limit_error",
+    500: "api_error",
+    529: "overloaded_error",
+}
+
+
+def _words(number: int) -> tuple[str, ...]:
+    return tuple(f"word{index} " for index in range(number))
+
+
+def failure(status: int, **headers: str) -> Script:
+    """An HTTP error; header names are given with underscores."""
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return Script(status=status, error=_ERRORS.get(status, "api_error"), headers=named)
+
+
+# A name ending in "-then-ok" fails only for the first call with the same messages.
+_BY_NAME: list[tuple[str, Callable[[re.Match[str]], Script]]] = [
+    (r"slow-(\d+)ms(?:-(\d+))?", lambda m: Script(_words(int(m[2] or 20)), delay=int(m[1]) / 1000)),
+    (r"clock-(\d+)ms-(\d+)", lambda m: Script((f"{NOW} ",) * int(m[2]), delay=int(m[1]) / 1000)),
+    (r"cut-after-(\d+)", lambda m: Script(_words(20), ending="cut", after=int(m[1]))),
+    (r"hang(?:-after-(\d+))?", lambda m: Script(_words(20), ending="hang", after=int(m[1] or 0))),
+    (r"error-429", lambda m: failure(429, retry_after_ms="20")),
+    (r"error-(\d{3})", lambda m: failure(int(m[1]))),
+    (r"midstream-overloaded", lambda m: Script(_words(20), ending="error", after=3)),
+    (r"no-usage", lambda m: Script(tokens=None)),
+    (r"finish-length", lambda m: Script(finish="length")),
+    (r"refusal", lambda m: Script(("I cannot help with that.",), finish="refusal")),
+    (r"reasoning", lambda m: Script(reasoning=("Let me ", "think."))),
+    (r"fixed:(.*)", lambda m: Script(pieces_of(m[1].replace("\\n", "\n")))),  # model specs hold no line ends
+]
+
+
+def pieces_of(text: str) -> tuple[str, ...]:
+    """The text in words, each with the blanks behind it."""
+    return tuple(re.findall(r"\s*\S+\s*|\s+", text))
+
+
+def script_for(model: str, last_message: str, first_time: bool) -> Script:
+    """The answer a model's name stands for; "echo" repeats the last message, an unknown name says hello."""
+    if model == "echo":
+        return Script(pieces_of(last_message))
+    name = model.removesuffix("-then-ok")
+    for pattern, make in _BY_NAME:
+        if match := re.fullmatch(pattern, name, re.DOTALL):
+            script = make(match)
+            recovered = name != model and not first_time
+            return replace(script, ending="complete", after=None, status=200) if recovered else script
+    return Script()

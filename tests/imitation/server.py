@@ -1,0 +1,182 @@
+"""A local server that speaks OpenAI's chat completions and Anthropic's messages, for tests with the real SDKs."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+import time
+from collections import deque
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from tests.imitation.scripts import NOW, Script, failure, script_for
+from tests.imitation.wire import Anthropic, OpenAI
+
+_FORMATS: dict[str, type[OpenAI] | type[Anthropic]] = {
+    "/v1/chat/completions": OpenAI,
+    "/v1/messages": Anthropic,
+}
+
+
+@dataclass
+class Request:
+    """One call as it arrived. `client_left` turns true when the client closed before the answer's end."""
+
+    path: str
+    headers: dict[str, str]
+    body: dict[str, Any]
+    client_left: bool = False
+
+
+class Imitation:
+    """The server, in a thread of its own. Answers come from `script(...)`'s queue, else from the model's name."""
+
+    def __init__(self) -> None:
+        self.requests: list[Request] = []
+        self.port = 0
+        self._queue: deque[Script] = deque()
+        self._seen: set[str] = set()
+        self._writers: set[asyncio.StreamWriter] = set()
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True, name="imitation")
+
+    @property
+    def anthropic_url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def openai_url(self) -> str:
+        return f"{self.anthropic_url}/v1"
+
+    def script(self, *scripts: Script) -> None:
+        """Queues answers: one for each of the next calls, whatever their model."""
+        self._queue.extend(scripts)
+
+    def reset(self) -> None:
+        """Forgets calls and scripts, and drops every open connection."""
+        self.requests.clear()
+        self._queue.clear()
+        self._seen.clear()
+        self._loop.call_soon_threadsafe(self._drop_connections)
+
+    def start(self, port: int = 0) -> None:
+        self.port = self._loop.run_until_complete(self._listen(port))
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.run_until_complete(self._end_tasks())
+        self._loop.close()
+
+    async def _end_tasks(self) -> None:
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _drop_connections(self) -> None:
+        for writer in self._writers:
+            writer.transport.abort()
+
+    async def _listen(self, port: int) -> int:
+        server = await asyncio.start_server(self._serve, "127.0.0.1", port)
+        return int(server.sockets[0].getsockname()[1])
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """The calls of one connection, until either side closes it."""
+        self._writers.add(writer)
+        with suppress(ConnectionError, asyncio.IncompleteReadError):
+            while await self._answer(reader, writer):
+                pass
+        self._writers.discard(writer)
+        writer.close()
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        """Answers one call; false when the connection is over."""
+        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+        headers = {
+            name.lower(): value for name, _, value in (line.partition(": ") for line in head[1:]) if name
+        }
+        path = head[0].split(" ")[1]
+        body = json.loads(await reader.readexactly(int(headers.get("content-length", 0))) or "{}")
+        if path not in _FORMATS:
+            return await _send(writer, 404, {"error": {"message": f"No such path: {path}"}}, {})
+        request = Request(path, headers, body)
+        self.requests.append(request)
+        wire = _FORMATS[path](body, f"{body['model'][:60]}@imitation")
+        answer_headers = {wire.request_id_header: f"req_{len(self.requests)}"}
+        key = headers.get("x-api-key") or headers.get("authorization", "").removeprefix("Bearer ")
+        script = failure(401) if "wrong" in key else self._next_script(body)
+        if script.status >= 400:
+            message = f"Incorrect API key provided: {key}." if script.status == 401 else "No luck this time."
+            answer = wire.error(script.error, message)
+            return await _send(writer, script.status, answer, answer_headers | dict(script.headers))
+        if complaint := wire.complaint():
+            return await _send(writer, 400, wire.error("invalid_request_error", complaint), answer_headers)
+        if not body.get("stream"):
+            return await _send(writer, 200, wire.whole(script), answer_headers)
+        try:
+            return await _stream(reader, writer, wire, script, answer_headers)
+        except ConnectionError:
+            request.client_left = True
+            return False
+
+    def _next_script(self, body: dict[str, Any]) -> Script:
+        if self._queue:
+            return self._queue.popleft()
+        call = json.dumps([body["model"], body["messages"]])
+        first_time = call not in self._seen
+        self._seen.add(call)
+        return script_for(body["model"], body["messages"][-1]["content"], first_time)
+
+
+async def _send(writer: asyncio.StreamWriter, status: int, body: object, headers: dict[str, str]) -> bool:
+    data = json.dumps(body).encode()
+    lines = [f"HTTP/1.1 {status} Imitated", "content-type: application/json", f"content-length: {len(data)}"]
+    lines += [f"{name}: {value}" for name, value in headers.items()]
+    writer.write("\r\n".join([*lines, "", ""]).encode() + data)
+    await writer.drain()
+    return True
+
+
+async def _stream(
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+    wire: OpenAI | Anthropic,
+    script: Script,
+    headers: dict[str, str],
+) -> bool:
+    """Streams the script; false when it ends by closing the connection. ConnectionError: the client left."""
+
+    async def send(events: str) -> None:
+        if reader.at_eof():
+            raise ConnectionResetError
+        data = events.encode()
+        writer.write(b"%x\r\n%b\r\n" % (len(data), data))
+        await writer.drain()
+
+    lines = ["HTTP/1.1 200 OK", "content-type: text/event-stream", "transfer-encoding: chunked"]
+    lines += [f"{name}: {value}" for name, value in headers.items()]
+    writer.write("\r\n".join([*lines, "", ""]).encode())
+    await send(wire.opening(script.tokens))
+    for text in script.reasoning:
+        await send(wire.reasoning(text))
+    for text in script.pieces[: script.after]:
+        if script.delay:
+            await asyncio.sleep(script.delay)
+        await send(wire.piece(text.replace(NOW, f"{time.time():.4f}")))
+    if script.ending == "cut":
+        return False
+    if script.ending == "hang":
+        await reader.read()
+        raise ConnectionResetError
+    if script.ending == "error":
+        await send(wire.error_event(script.error))
+    elif script.ending == "complete":
+        await send(wire.ending(script))
+    writer.write(b"0\r\n\r\n")
+    await writer.drain()
+    return True

@@ -1,0 +1,202 @@
+"""What a judgement says about a whole submission: order, counts, policies, judge errors, the JSON form."""
+
+import json
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import judge
+from judge import Checker, Judgement, Limits, Policy, TestResult, Verdict, limits_for
+from judge.sandbox import Job, Outcome, SandboxFault, open_sandbox
+from tests.judge.conftest import SMALL, MakeTest
+
+pytestmark = pytest.mark.usefixtures("sandbox")
+
+ECHO_UNLESS_BAD = """
+word = input()
+if word == "crash": raise ValueError
+print("wrong" if word == "bad" else word)
+"""
+
+
+@pytest.fixture
+def tests(make_test: MakeTest) -> list[judge.Test]:
+    words = ["one", "crash", "bad", "two"]
+    return [make_test(word, word, name=f"{i}-{word}", sample=i == 0) for i, word in enumerate(words)]
+
+
+def test_the_verdict_is_that_of_the_first_test_that_failed_and_nothing_runs_after_it(
+    tests: list[judge.Test],
+) -> None:
+    told: list[TestResult] = []
+    judgement = judge.grade(ECHO_UNLESS_BAD, "python", tests, SMALL, Checker(), on_test=told.append)
+    assert judgement.verdict is Verdict.RTE
+    assert (judgement.passed, judgement.total, len(judgement.tests)) == (1, 4, 2)
+    assert told == list(judgement.tests)
+    assert [result.name for result in told] == ["0-one", "1-crash"]
+    assert [result.sample for result in told] == [True, False]
+
+
+def test_all_tests_run_on_demand_and_the_first_failure_in_their_order_still_decides(
+    tests: list[judge.Test],
+) -> None:
+    reordered = [tests[2], tests[0], tests[1], tests[3]]
+    judgement = judge.grade(
+        ECHO_UNLESS_BAD, "python", reordered, SMALL, Checker(), stop_at_first_failure=False
+    )
+    assert [result.verdict for result in judgement.tests] == [Verdict.WA, Verdict.AC, Verdict.RTE, Verdict.AC]
+    assert judgement.verdict is Verdict.WA
+    assert (judgement.passed, judgement.total) == (2, 4)
+
+
+def test_the_checker_given_decides(make_test: MakeTest) -> None:
+    tests = [make_test("", "1.0  2.0\n")]
+    verdicts = {
+        checker: judge.grade("print('1 2')", "python", tests, SMALL, checker).verdict
+        for checker in (Checker("exact"), Checker(), Checker(float_absolute=0.1))
+    }
+    assert list(verdicts.values()) == [Verdict.WA, Verdict.WA, Verdict.AC]
+
+
+def test_the_fair_policy_gives_python_twice_the_time_and_compat_gives_all_the_same(
+    make_test: MakeTest,
+) -> None:
+    limits = Limits(time=0.2, memory=SMALL.memory)
+    source = "import time\nwhile time.process_time() < 0.28: pass\nprint(1)"
+    tests = [make_test("", "1")]
+    fair, compat = (
+        judge.grade(source, "python", tests, limits, Checker(), policy=policy)
+        for policy in (Policy.FAIR, Policy.COMPAT)
+    )
+    assert (fair.verdict, fair.policy) == (Verdict.AC, Policy.FAIR)
+    assert (compat.verdict, compat.policy) == (Verdict.TLE, Policy.COMPAT)
+    assert limits_for(limits, "cpp", Policy.FAIR) == limits
+    assert limits_for(limits, "python", Policy.FAIR) == replace(limits, time=0.4)
+
+
+@pytest.mark.parametrize("source", ["print(1)", "print(2)", "import", ""])
+def test_judgements_survive_their_json_form(make_test: MakeTest, source: str) -> None:
+    judgement = judge.grade(source, "python", [make_test("", "1")], SMALL, Checker())
+    document = json.loads(json.dumps(judgement.to_json()))
+    assert Judgement.from_json(document) == judgement
+    assert (document["passed"], document["total"]) == (judgement.passed, judgement.total)
+
+
+def test_a_judgement_records_what_it_was_made_with(make_test: MakeTest) -> None:
+    judgement = judge.grade("print(1)", "python", [make_test("", "1")], SMALL, Checker())
+    assert judgement.judge_version == judge.JUDGE_VERSION
+    assert judgement.isolation.startswith("bubblewrap")
+    assert judgement.compiler.startswith("Python 3.")
+
+
+def test_what_a_program_prints_is_kept_in_part_and_without_null_bytes(make_test: MakeTest) -> None:
+    source = "import sys\nprint('a\\0' * 5000)\nprint('é' * 5000, file=sys.stderr)\nsys.stdout.buffer.write(b'\\xff')"
+    result = judge.grade(source, "python", [make_test("", "1")], SMALL, Checker()).tests[0]
+    assert result.output == "a\ufffd" * 1000
+    assert result.errors == "é" * 2000
+
+
+def test_no_tests_and_unknown_languages_are_refused(make_test: MakeTest) -> None:
+    with pytest.raises(ValueError, match="without tests"):
+        judge.grade("print(1)", "python", [], SMALL, Checker())
+    with pytest.raises(judge.UnknownLanguage, match="cpp, python"):
+        judge.grade("print(1)", "cobol", [make_test("", "")], SMALL, Checker())
+
+
+@pytest.mark.parametrize(
+    "values", [(0, 1, 1), (-1, 1, 1), (1, 0, 1), (1, 1, 0), (float("nan"), 1, 1), (float("inf"), 1, 1)]
+)
+def test_limits_that_are_no_limits_are_refused(values: tuple[float, int, int]) -> None:
+    with pytest.raises(ValueError, match="positive"):
+        Limits(*values)
+
+
+@pytest.mark.parametrize("missing", ["input", "answer"])
+def test_an_unreadable_test_is_a_judge_error_that_names_it(make_test: MakeTest, missing: str) -> None:
+    nowhere, test = Path("/nowhere/at/all"), make_test("", "1")
+    test = replace(test, input=nowhere) if missing == "input" else replace(test, answer=nowhere)
+    judgement = judge.grade("print(1)", "python", [test], SMALL, Checker())
+    assert judgement.verdict is Verdict.JE
+    assert "/nowhere/at/all" in judgement.tests[0].message
+
+
+def test_a_missing_compiler_is_a_judge_error_with_the_remedy(
+    make_test: MakeTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without = replace(judge.get_language("cpp"), find_tool=lambda: None)
+    monkeypatch.setitem(judge.LANGUAGES, "cpp", without)
+    judge.compiler_version.cache_clear()
+    judgement = judge.grade("int main() {}", "cpp", [make_test("", "")], SMALL, Checker())
+    assert judgement.verdict is Verdict.JE
+    assert "apt install g++" in judgement.tests[0].message
+
+
+class Flaky:
+    """The real sandbox, which fails so many times before it works."""
+
+    isolation = "flaky"
+
+    def __init__(self, failures: int) -> None:
+        self.failures = failures
+        self.runs = 0
+
+    def run(self, job: Job) -> Outcome:
+        self.runs += 1
+        if self.runs <= self.failures:
+            raise SandboxFault("out of order")
+        return open_sandbox().run(job)
+
+
+@pytest.mark.parametrize(("failures", "verdict", "runs"), [(2, Verdict.AC, 4), (100, Verdict.JE, 3)])
+def test_faults_of_the_sandbox_are_retried_and_then_a_judge_error(
+    make_test: MakeTest, monkeypatch: pytest.MonkeyPatch, failures: int, verdict: Verdict, runs: int
+) -> None:
+    flaky = Flaky(failures)
+    monkeypatch.setattr("judge.grading.open_sandbox", lambda: flaky)
+    judgement = judge.grade("print(1)", "python", [make_test("", "1")], SMALL, Checker())
+    assert (judgement.verdict, flaky.runs) == (verdict, runs)
+    if verdict is Verdict.JE:
+        assert "out of order" in judgement.tests[0].message
+
+
+def test_several_programs_can_be_judged_at_once(make_test: MakeTest) -> None:
+    test = make_test("7", "7")
+    verdicts: list[Verdict] = []
+
+    def work() -> None:
+        for _ in range(3):
+            verdicts.append(judge.grade("print(input())", "python", [test], SMALL, Checker()).verdict)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert verdicts == [Verdict.AC] * 12
+
+
+def test_every_verdict_has_a_meaning_in_one_sentence() -> None:
+    assert set(judge.VERDICT_MEANING) == set(Verdict)
+    assert all(meaning.endswith(".") for meaning in judge.VERDICT_MEANING.values())
+
+
+@pytest.mark.parametrize(
+    ("file", "language"),
+    [
+        ("a.py", "python"),
+        (Path("x/y.CPP"), "cpp"),
+        ("b.cc", "cpp"),
+        (".py", "python"),
+        ("/a.b/c.py", "python"),
+    ],
+)
+def test_languages_are_known_by_the_ending_of_a_file(file: Path | str, language: str) -> None:
+    assert judge.language_of(file) == language
+
+
+@pytest.mark.parametrize("file", ["a.kt", "a", "", ".hs", "py", "a.c"])
+def test_files_of_other_languages_are_refused_with_the_endings_there_are(file: str) -> None:
+    with pytest.raises(judge.UnknownLanguage, match=r"\.py.*\.cpp"):
+        judge.language_of(file)

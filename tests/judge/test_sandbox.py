@@ -1,0 +1,193 @@
+"""The sandbox refuses where it cannot be safe, says why, and works the same in each of its ways."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+
+import judge
+from judge import Checker, Limits, Verdict, sandbox_status
+from judge.cache import default_cache
+from judge.sandbox import available, launcher
+from tests.judge.conftest import MEBIBYTE, Grade, MakeTest
+from tests.judge.corpus import Program, programs
+
+
+@pytest.fixture
+def no_sandbox_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a new process, which has not tried the sandbox."""
+    monkeypatch.setattr(available, "_found", None)
+
+
+@pytest.mark.usefixtures("no_sandbox_yet")
+def test_without_bubblewrap_nothing_is_run_and_the_message_says_how_to_install_it(
+    monkeypatch: pytest.MonkeyPatch, make_test: MakeTest, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    status = sandbox_status()
+    assert (status.available, status.isolation) == (False, "")
+    with pytest.raises(judge.SandboxUnavailable, match=r"bubblewrap.*not installed.*apt install bubblewrap"):
+        judge.grade("print(1)", "python", [make_test("", "1")], Limits(1, MEBIBYTE), Checker())
+
+
+@pytest.mark.usefixtures("no_sandbox_yet")
+@pytest.mark.parametrize(
+    ("switch", "value", "remedy"),
+    [
+        ("apparmor_restrict_unprivileged_userns", "1", "/etc/apparmor.d/bwrap"),
+        ("unprivileged_userns_clone", "0", "kernel.unprivileged_userns_clone=1"),
+        ("max_user_namespaces", "0", "user.max_user_namespaces"),
+        (None, "", "docker run"),
+    ],
+)
+def test_a_bubblewrap_that_may_not_make_namespaces_is_explained(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, switch: str | None, value: str, remedy: str
+) -> None:
+    fake = tmp_path / "bwrap"
+    fake.write_text("#!/bin/sh\necho 'bwrap: setting up uid map: Permission denied' >&2\nexit 1\n")
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    switches = [(tmp_path / path.name, number, text) for path, number, text in available._FORBIDDEN_BY]
+    monkeypatch.setattr(available, "_FORBIDDEN_BY", switches)
+    if switch:
+        (tmp_path / switch).write_text(value + "\n")
+    status = sandbox_status()
+    assert not status.available
+    assert "setting up uid map: Permission denied" in status.problem
+    assert remedy in status.remedy
+
+
+@pytest.mark.parametrize("system", ["Darwin", "Windows"])
+def test_other_systems_are_told_what_to_do(monkeypatch: pytest.MonkeyPatch, system: str) -> None:
+    monkeypatch.setattr("platform.system", lambda: system)
+    status = sandbox_status()
+    assert not status.available
+    assert system in status.problem
+    assert "virtual machine" in status.remedy
+
+
+def test_a_cache_that_cannot_be_written_is_explained(
+    sandbox: judge.SandboxStatus, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("JUDGE_CACHE", str(tmp_path / "file" / "cache"))
+    status = sandbox_status()
+    assert not status.available
+    assert "JUDGE_CACHE" in status.remedy
+
+
+def test_the_launcher_is_compiled_once_into_the_cache_and_one_that_others_may_write_is_not_trusted(
+    sandbox: judge.SandboxStatus, tmp_path: Path
+) -> None:
+    cache = tmp_path / "cache"
+    file = launcher.find_launcher(cache).file
+    if file.parent != cache:
+        pytest.skip("there is no C compiler here, so the launcher is not compiled")
+    inode = file.stat().st_ino
+    assert launcher.find_launcher(cache).file.stat().st_ino == inode
+    file.chmod(0o777)
+    assert launcher.find_launcher(cache).file.stat().st_ino != inode
+    assert list(cache.iterdir()) == [file]
+
+
+def test_within_the_project_the_cache_lies_with_all_other_data() -> None:
+    assert default_cache() == settings.VAR / "judge"
+
+
+REPRESENTATIVE = [
+    program
+    for program in (*programs("idioms.txt")[::6], *programs("faults.txt")[::4], *programs("attacks.txt"))
+    if program.language == "python"
+]
+
+
+@pytest.mark.usefixtures("no_sandbox_yet")
+@pytest.mark.parametrize("program", REPRESENTATIVE, ids=str)
+def test_without_a_c_compiler_the_python_launcher_gives_the_same_verdicts(
+    grade: Grade, monkeypatch: pytest.MonkeyPatch, program: Program
+) -> None:
+    monkeypatch.setattr(launcher, "_compiled", lambda compiler, cache: None)
+    limits = Limits(time=0.2, memory=64 * MEBIBYTE, output=MEBIBYTE)
+    prelude = "" if program.source.startswith("from __future__") else ATTEMPT
+    judgement = grade(prelude + program.source, limits=limits)
+    assert "Python launcher" in judgement.isolation
+    assert judgement.verdict is program.verdict, judgement
+    assert "GOT" not in judgement.tests[0].output if judgement.tests else True
+
+
+ATTEMPT = """
+import os
+def attempt(what):
+    try: print("GOT", what())
+    except Exception as error: print("refused:", type(error).__name__)
+"""
+
+
+def test_a_plain_user_gets_the_same_verdicts_as_root(sandbox: judge.SandboxStatus, repository: Path) -> None:
+    """The corpus's attacks and a few others, judged by a process that is not root."""
+    python = Path("/usr/bin/python3")
+    if os.geteuid() != 0:
+        pytest.skip("this process is not root: all other tests show it")
+    if (
+        not python.exists()
+        or subprocess.run([python, "-c", "import enum; enum.StrEnum"], check=False).returncode
+    ):
+        pytest.skip("the system's own Python, which a plain user can reach, is older than 3.11")
+    with tempfile.TemporaryDirectory() as folder:
+        for package in ("judge", "tests/judge/corpus"):
+            shutil.copytree(repository / package, Path(folder) / package)
+        subprocess.run(["chmod", "-R", "a+rwX", folder], check=True)
+        finished = subprocess.run(
+            [python, "-c", AS_PLAIN_USER],
+            cwd=folder,
+            env={"JUDGE_CACHE": f"{folder}/cache", "PATH": os.environ["PATH"], "ATTEMPT": ATTEMPT},
+            user=12345,
+            group=12345,
+            extra_groups=[],
+            check=False,
+            capture_output=True,
+            text=True,
+        )
+    if "SandboxUnavailable" in finished.stderr:
+        pytest.skip(f"user namespaces are not for plain users here: {finished.stderr.splitlines()[-1]}")
+    assert finished.returncode == 0, finished.stderr
+    assert finished.stdout == "done\n"
+
+
+AS_PLAIN_USER = """
+import os, pathlib, judge
+from tests.judge.corpus import programs
+for name, text in (("in", "5\\n3 1 4 1 5\\n"), ("ans", "14\\n")):
+    pathlib.Path(name).write_text(text)
+test = judge.Test("1", pathlib.Path("in"), pathlib.Path("ans"))
+limits = judge.Limits(time=0.1, memory=64 * 2**20, output=2**20)
+chosen = [p for p in programs("idioms.txt")[::4] + programs("faults.txt")[::3] if p.language == "python"]
+for program in chosen + programs("attacks.txt"):
+    source = program.source if program in chosen else os.environ["ATTEMPT"] + program.source
+    judgement = judge.grade(source, "python", [test], limits, judge.Checker())
+    assert "user namespace" in judgement.isolation
+    assert judgement.verdict is program.verdict, (program, judgement)
+    assert "GOT" not in "".join(result.output for result in judgement.tests), (program, judgement)
+print("done")
+"""
+
+
+def test_files_of_a_run_are_removed(grade: Grade, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    assert grade("print(14)").verdict is Verdict.AC
+    assert list(folder.iterdir()) == []
+
+
+def test_programs_are_judged_whatever_the_umask(grade: Grade) -> None:
+    before = os.umask(0o077)
+    try:
+        assert grade("print(14)").verdict is Verdict.AC
+        assert grade('#include <cstdio>\nint main() { puts("14"); }', "cpp").verdict is Verdict.AC
+    finally:
+        os.umask(before)

@@ -1,0 +1,181 @@
+"""The whole of Hintbench as ./run starts it, for tests that need real processes: a `Stack`."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+
+START_TIMEOUT = 120
+"""Seconds the stack may take until its pages answer; it shares its cores with other tests."""
+
+# What a developer's shell may hold and a test must not depend on.
+_FOREIGN = (
+    "DATABASE_URL",
+    "REDIS_URL",
+    "HTTPS",
+    "HOST",
+    "ALLOWED_HOSTS",
+    "DEBUG",
+    "SECRET_KEY",
+    "OPENAI_API_KEY",
+    "OPENAI_BASE_URL",
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_BASE_URL",
+    "COMPATIBLE_API_KEY",
+    "COMPATIBLE_BASE_URL",
+    "TUTORING_MODEL",
+    "WORKERS",
+)
+
+
+class Stack:
+    """A supervisor with its web server, streamer, worker and queue server, on a free port and its own folder.
+
+    `var` is the folder (short: it holds a Unix socket), `url` the address without a final slash,
+    `environment` what every process of it sees. Extra variables are given as keywords.
+    """
+
+    def __init__(self, var: Path, **variables: str) -> None:
+        self.var = var
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.environment = {name: value for name, value in os.environ.items() if name not in _FOREIGN} | {
+            "DJANGO_SETTINGS_MODULE": "config.settings",
+            "HINTBENCH_VAR": str(var),
+            "PORT": str(self.port),
+            "PRACTICE_WORD_DELAY_MS": "0",
+            **variables,
+        }
+        self._lines: list[str] = []
+        self.supervisor = subprocess.Popen(
+            [sys.executable, "-m", "config.supervisor"],
+            cwd=REPOSITORY,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    @property
+    def output(self) -> str:
+        """What the supervisor has printed so far."""
+        return "".join(self._lines)
+
+    def wait_until_ready(self, seconds: float = START_TIMEOUT) -> "Stack":
+        """Returns when the supervisor has said so; fails with its output and logs when it does not."""
+        self.wait_for(
+            lambda: "Hintbench is ready" in self.output or self.supervisor.poll() is not None, seconds
+        )
+        if self.supervisor.poll() is not None:
+            self._reader.join(5)
+            pytest.fail(f"the stack has ended at its start:\n{self.output}\n{self.logs()}")
+        return self
+
+    def wait_for(self, condition: Any, seconds: float = 20) -> None:
+        """Look at `condition()` until it is true; fails with the logs after `seconds`."""
+        end = time.monotonic() + seconds
+        while not condition():
+            if time.monotonic() > end:
+                pytest.fail(f"waited {seconds} s in vain\n{self.output}\n{self.logs()}")
+            time.sleep(0.05)
+
+    def logs(self) -> str:
+        """The ends of all logs, for the message of a failing test."""
+        return "\n".join(f"--- {log.name}\n{log.read_text()[-3000:]}" for log in self.var.glob("logs/*.log"))
+
+    def pids(self) -> dict[str, int]:
+        """The process of every part that runs: web, streamer, worker-1 …, valkey."""
+        try:
+            parts: dict[str, int | None] = json.loads((self.var / "processes.json").read_text())["parts"]
+        except FileNotFoundError:
+            return {}
+        return {name: pid for name, pid in parts.items() if pid is not None}
+
+    def pid_of(self, part: str) -> int:
+        """The process of a part, waiting for it while it is being started again."""
+        self.wait_for(lambda: part in self.pids())
+        return self.pids()[part]
+
+    def kill(self, part: str) -> None:
+        """End a part without warning (SIGKILL)."""
+        os.kill(self.pid_of(part), signal.SIGKILL)
+
+    def wait_until_healthy(self, seconds: float = 30) -> None:
+        """Returns when the database and the queue answer through the web server."""
+        self.wait_for(lambda: self.get("/healthz")[0] == 200, seconds)
+
+    def get(self, path: str) -> tuple[int, str]:
+        """Status and body of a page; (0, reason) when nothing answers."""
+        try:
+            with urllib.request.urlopen(self.url + path, timeout=5) as response:
+                return response.status, response.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+        except OSError as error:
+            return 0, str(error)
+
+    def manage(self, *words: str, check: bool = True, **variables: str) -> subprocess.CompletedProcess[str]:
+        """Run `manage.py WORDS…` in the stack's environment."""
+        result = subprocess.run(
+            [sys.executable, "manage.py", *words],
+            cwd=REPOSITORY,
+            env=self.environment | variables,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        if check and result.returncode:
+            pytest.fail(f"manage.py {' '.join(words)} has failed:\n{result.stdout}\n{result.stderr}")
+        return result
+
+    def stop(self, number: int = signal.SIGTERM, seconds: float = 15) -> int:
+        """End the supervisor with a signal and wait for it; its exit status."""
+        if self.supervisor.poll() is None:
+            self.supervisor.send_signal(number)
+        try:
+            return self.supervisor.wait(seconds)
+        finally:
+            if self.supervisor.poll() is None:
+                self.supervisor.kill()
+            self._reader.join(5)
+
+    def _read(self) -> None:
+        assert self.supervisor.stdout is not None
+        for line in self.supervisor.stdout:
+            self._lines.append(line)
+
+
+def free_port() -> int:
+    """A port of 127.0.0.1 that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@pytest.fixture(scope="session")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+    """One running Hintbench for all tests that do not harm it."""
+    running = Stack(tmp_path_factory.mktemp("stack"))
+    try:
+        yield running.wait_until_ready()
+    finally:
+        running.stop()

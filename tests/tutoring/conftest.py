@@ -1,0 +1,72 @@
+"""People and a problem for the tests of tutoring."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from django.contrib.auth.models import Group, User
+
+from benchmark.models import Problem
+from tests.problems import store_doubling
+from tests.tutoring.dialogues import SessionUnderTest
+from tutoring.actions import StartSession
+from tutoring.models import Protocol
+from tutoring.roles import Role
+
+PersonFactory = Callable[..., User]
+
+
+@pytest.fixture
+def person(db: None) -> PersonFactory:
+    """`person("alice", Role.TUTOR)` makes an account with these roles; its password is its name."""
+
+    def make(name: str, *roles: Role) -> User:
+        user = User.objects.create_user(name, password=name)
+        user.groups.set(Group.objects.filter(name__in=roles))
+        return user
+
+    return make
+
+
+@pytest.fixture
+def alice(person: PersonFactory) -> User:
+    """A tutor."""
+    return person("alice", Role.TUTOR)
+
+
+@pytest.fixture
+def bob(person: PersonFactory) -> User:
+    """Another tutor."""
+    return person("bob", Role.TUTOR)
+
+
+@pytest.fixture
+def rita(person: PersonFactory) -> User:
+    """A reviewer."""
+    return person("rita", Role.REVIEWER)
+
+
+@pytest.fixture
+def ada(person: PersonFactory) -> User:
+    """An admin."""
+    return person("ada", Role.ADMIN)
+
+
+@pytest.fixture
+def doubling(db: None) -> Problem:
+    """A problem of the practice set: print twice the number that is given."""
+    return store_doubling()
+
+
+@pytest.fixture
+def protocol(db: None) -> Protocol:
+    """The default protocol: 5 generations of code, 1 execution, 3 sessions."""
+    return Protocol.objects.get(name="usaco-2024")
+
+
+@pytest.fixture
+def session(alice: User, doubling: Problem, protocol: Protocol) -> SessionUnderTest:
+    """An open session of Alice's with a model whose name must never reach her."""
+    started = StartSession(alice, doubling, protocol, "openai:hidden-model-name").execute()
+    return SessionUnderTest(started, alice)

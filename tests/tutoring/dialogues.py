@@ -1,0 +1,83 @@
+"""Speaking and replying in a session without a streamer process: the same actions, called in turn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from uuid import UUID, uuid4
+
+from django.contrib.auth.models import User
+
+from benchmark.judging import perform
+from benchmark.providers import Completed, Usage
+from tutoring.actions import (
+    ClaimedReply,
+    Delta,
+    Execute,
+    SendMessage,
+    append_deltas,
+    claim_replies,
+    finish_reply,
+)
+from tutoring.models import Event, Session
+
+RIGHT = "Here it is.\n\n```python\nprint(2 * int(input()))\n```\n"
+WRONG = "Here it is.\n\n```python\nprint(3 * int(input()))\n```\n"
+TALK = "I would read the number first."
+
+
+@dataclass
+class SessionUnderTest:
+    """A session and its tutor; methods do what the page and the streamer would."""
+
+    row: Session
+    tutor: User
+
+    @property
+    def pk(self) -> UUID:
+        return self.row.pk
+
+    def say(self, text: str = "Go on.", mode: str = "talk", command: UUID | None = None) -> None:
+        SendMessage(
+            session_id=self.pk,
+            person=self.tutor,
+            command=command or uuid4(),
+            mode="code" if mode == "code" else "talk",
+            text=text,
+        ).execute()
+
+    def claim(self) -> ClaimedReply:
+        [claimed] = claim_replies(10)
+        return claimed
+
+    def reply(self, text: str) -> None:
+        claimed = self.claim()
+        append_deltas([Delta(claimed.pk, claimed.attempt, 1, text)], [(claimed.pk, claimed.attempt)])
+        completed = Completed(
+            usage=Usage(input_tokens=10, output_tokens=5, cached_input_tokens=None, reasoning_tokens=None),
+            model="hidden-model-name-2026",
+            finish_reason="stop",
+            request_id="request-1",
+        )
+        finish_reply(claimed, reasoning="", completed=completed)
+
+    def ask_and_get(self, text: str) -> None:
+        """One round: ask for code, get this reply."""
+        self.say("Try it.", mode="code")
+        self.reply(text)
+
+    def execute(self) -> None:
+        Execute(session_id=self.pk, person=self.tutor, command=uuid4()).execute()
+
+    def judge(self) -> None:
+        """What a worker does with the execution."""
+        self.refresh()
+        assert self.row.judgement_id is not None
+        perform(self.row.judgement_id)
+        self.refresh()
+
+    def refresh(self) -> Session:
+        self.row.refresh_from_db()
+        return self.row
+
+    def events(self, *kinds: str) -> list[Event]:
+        return [event for event in self.row.events.all() if not kinds or event.kind in kinds]

@@ -1,0 +1,131 @@
+"""Run as a program: holds all races on the database of the environment and prints what came of them as JSON.
+
+A race sets a situation up, then several threads, each with a connection of its own, make the same move at the
+same moment.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from uuid import uuid4
+
+import django
+
+django.setup()
+
+from django.contrib.auth.models import Group, User  # noqa: E402
+from django.core.management import call_command  # noqa: E402
+from django.db import connection  # noqa: E402
+
+from benchmark.models import Dataset, Judgement, Problem  # noqa: E402
+from tests.tutoring.dialogues import WRONG, SessionUnderTest  # noqa: E402
+from tutoring.actions import Execute, SendMessage, StartSession, claim_replies  # noqa: E402
+from tutoring.models import Event, Protocol, Reply, Session  # noqa: E402
+
+RUNNERS = 6
+
+
+def a_problem(name: str) -> tuple[User, Problem]:
+    alice = User.objects.create(username=name)
+    alice.groups.set(Group.objects.filter(name="tutor"))
+    dataset, _ = Dataset.objects.get_or_create(name="practice", defaults={"format": "icpc"})
+    problem = Problem.objects.create(
+        dataset=dataset,
+        external_id=name,
+        title="Doubling",
+        statement="Double it.",
+        statement_format="markdown",
+        statement_html="",
+        time_limit=1.0,
+        memory_limit=2**28,
+        checker={"kind": "tokens"},
+        content_hash="0" * 64,
+    )
+    return alice, problem
+
+
+def a_session(name: str, generations: int) -> SessionUnderTest:
+    Reply.objects.update(state=Reply.State.DONE)  # what the race before has left waiting
+    alice, problem = a_problem(name)
+    protocol = Protocol.objects.get(name="usaco-2024")
+    session = SessionUnderTest(StartSession(alice, problem, protocol, "openai:m").execute(), alice)
+    for _ in range(generations):
+        session.ask_and_get(WRONG)
+    return session
+
+
+def race(move: Callable[[], object]) -> list[str]:
+    """What each of the threads got: "accepted", or the exception's name and text."""
+    together = threading.Barrier(RUNNERS)
+    answers: list[str] = []
+
+    def run() -> None:
+        connection.ensure_connection()
+        together.wait()
+        try:
+            move()
+            answers.append("accepted")
+        except Exception as error:  # noqa: BLE001  (whatever went wrong is an answer too)
+            answers.append(f"{type(error).__name__}: {error}")
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=run) for _ in range(RUNNERS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return sorted(answers)
+
+
+def last_generation() -> tuple[list[str], int]:
+    session = a_session("last-generation", generations=4)
+    answers = race(lambda: session.say("Now.", mode="code"))
+    return answers, Reply.objects.filter(session=session.row, state=Reply.State.QUEUED).count()
+
+
+def execution() -> tuple[list[str], int]:
+    session = a_session("execution", generations=1)
+
+    def move() -> None:
+        Execute(session_id=session.pk, person=session.tutor, command=uuid4()).execute()
+
+    answers = race(move)
+    events = Event.objects.filter(session=session.row, kind=Event.Kind.EXECUTION).count()
+    assert Judgement.objects.filter(submission__problem=session.row.problem).count() == events
+    return answers, events
+
+
+def repeated_command() -> tuple[list[str], int]:
+    session, command = a_session("repeated", generations=0), uuid4()
+
+    def move() -> None:
+        SendMessage(
+            session_id=session.pk, person=session.tutor, command=command, mode="code", text="Go."
+        ).execute()
+
+    return race(move), Event.objects.filter(session=session.row, kind=Event.Kind.MESSAGE).count()
+
+
+def opening() -> tuple[list[str], int]:
+    alice, problem = a_problem("opening")
+    protocol = Protocol.objects.get(name="usaco-2024")
+    answers = race(lambda: StartSession(alice, problem, protocol, "openai:m").execute())
+    return answers, Session.objects.filter(problem=problem).count()
+
+
+def claim() -> tuple[list[str], int]:
+    session = a_session("claim", generations=0)
+    session.say("Go on.")
+    claims: list[int] = []
+    answers = race(lambda: claims.extend(claimed.pk for claimed in claim_replies(10)))
+    assert Reply.objects.get(session=session.row).attempt == 1
+    return answers, len(claims)
+
+
+if __name__ == "__main__":
+    call_command("migrate", verbosity=0)
+    races = (last_generation, execution, repeated_command, opening, claim)
+    print(json.dumps({one.__name__: one() for one in races}))

@@ -1,0 +1,78 @@
+"""Budgets are counted from events: whatever happens in whatever order, no limit is exceeded."""
+
+from __future__ import annotations
+
+import contextlib
+from uuid import uuid4
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from benchmark.models import Judgement, Problem
+from tests.tutoring.dialogues import RIGHT, TALK, WRONG, SessionUnderTest
+from tutoring.actions import AskAgain, Refused, StartSession, fail_reply, finish_reply, record_verdict
+from tutoring.actions.session_action import Situation
+from tutoring.models import Event, Protocol, Session
+from tutoring.roles import Role
+
+MOVES = st.lists(
+    st.sampled_from(["talk", "talk with code", "code", "refuse code", "stop", "fail", "execute", "fault"]),
+    max_size=14,
+)
+
+
+def move(session: SessionUnderTest, name: str) -> None:
+    match name:
+        case "talk":
+            session.say()
+            session.reply(TALK)
+        case "talk with code":
+            session.say()
+            session.reply(WRONG)
+        case "code":
+            session.say("Now.", mode="code")
+            session.reply(RIGHT)
+        case "refuse code":
+            session.say("Now.", mode="code")
+            session.reply("I cannot.")
+        case "stop":
+            session.say()
+            finish_reply(session.claim(), reasoning="", completed=None)
+        case "fail":
+            session.say()
+            fail_reply(session.claim(), kind="server", message="broken")
+            AskAgain(session_id=session.pk, person=session.tutor, command=uuid4()).execute()
+            session.reply(TALK)
+        case "execute" | "fault":
+            session.execute()
+            judgement = session.refresh().judgement
+            assert judgement is not None
+            judgement.state = Judgement.State.DONE if name == "execute" else Judgement.State.FAILED
+            judgement.verdict = "WA" if name == "execute" else "JE"
+            judgement.save()
+            record_verdict(judgement)
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(moves=MOVES)
+@pytest.mark.django_db(transaction=False)
+def test_no_order_of_moves_exceeds_a_budget(moves: list[str], person, doubling: Problem, protocol: Protocol):
+    tutor = person(f"t-{uuid4().hex[:8]}", Role.TUTOR)
+    session = SessionUnderTest(StartSession(tutor, doubling, protocol, "openai:m").execute(), tutor)
+    for name in moves:
+        with contextlib.suppress(Refused):
+            move(session, name)
+    session.refresh()
+    situation = Situation.of(session.row)
+    budget = situation.budget
+    assert budget.code_generations_used <= 5
+    assert budget.executions_used <= 1
+    assert session.row.code_generations == budget.code_generations_used
+    assert session.row.executions == budget.executions_used
+    numbers = [event.data["generation"] for event in situation.events if event.kind == Event.Kind.REPLY]
+    counted = [number for number in numbers if number is not None]
+    assert counted == list(range(1, len(counted) + 1))
+    assert [event.seq for event in situation.events] == list(range(1, len(situation.events) + 1))
+    executed = any(event.kind == Event.Kind.VERDICT for event in situation.events)
+    assert executed == (session.row.state == Session.State.CLOSED)

@@ -1,0 +1,56 @@
+"""Several writers pressing at once, on SQLite and on PostgreSQL: a budget is never exceeded."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.postgres import Postgres
+
+Results = dict[str, tuple[list[str], int]]
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+def races(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, repository: Path
+) -> Results:
+    """What tests.tutoring.race found on this kind of database: answers and the count of rows, by race."""
+    environment = {
+        **os.environ,
+        "HINTBENCH_VAR": str(tmp_path_factory.mktemp("race")),
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+    }
+    environment.pop("DATABASE_URL", None)
+    if request.param == "postgres":
+        server: Postgres = request.getfixturevalue("postgres")
+        environment["DATABASE_URL"] = server.new_database()
+    command = [sys.executable, "-m", "tests.tutoring.race"]
+    result = subprocess.run(command, cwd=repository, env=environment, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    found: Results = json.loads(result.stdout.splitlines()[-1])
+    return found
+
+
+@pytest.mark.parametrize("race", ["last_generation", "execution", "opening"])
+def test_only_one_of_many_gets_what_is_left(races: Results, race: str):
+    answers, rows = races[race]
+    assert answers.count("accepted") == 1, answers
+    assert all(answer == "accepted" or answer.startswith("Refused: ") for answer in answers), answers
+    assert rows == 1
+
+
+def test_the_same_command_from_many_tabs_is_carried_out_once(races: Results):
+    answers, rows = races["repeated_command"]
+    assert set(answers) == {"accepted"}
+    assert rows == 1
+
+
+def test_only_one_of_many_streamers_claims_a_reply(races: Results):
+    answers, claims = races["claim"]
+    assert set(answers) == {"accepted"}
+    assert claims == 1

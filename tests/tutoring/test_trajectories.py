@@ -1,0 +1,197 @@
+"""Trajectories out and in: nothing is lost on the way, and nothing is made up."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from benchmark.models import Dataset, Problem
+from tests.tutoring.dialogues import RIGHT, WRONG, SessionUnderTest
+from tutoring.models import Event, Reply, Session
+
+RECORD = {
+    "schema": "hintbench-trajectory/1",
+    "id": "00000000-0000-0000-0000-000000000001",
+    "state": "closed",
+    "outcome": "",
+    "language": "python",
+    "events": [],
+}
+
+
+def run(*words: str) -> str:
+    out = io.StringIO()
+    call_command(*words, stdout=out)
+    return out.getvalue()
+
+
+def imported(*paths: Path) -> list[dict[str, Any]]:
+    answer: dict[str, list[dict[str, Any]]] = json.loads(
+        run("import_trajectories", *map(str, paths), "--json")
+    )
+    return answer["trajectories"]
+
+
+@pytest.fixture
+def usaco_problems(shared_data: Path, db: None) -> None:
+    """The problems the published dialogues are about, and others of similar names."""
+    wanted = ("rest_stops", "lemonade", "loan_repayment", "air_cow", "palindrom", "lost_cow")
+    for file, name in (("usaco_dict", "usaco"), ("postcutoff_problems_dict", "postcutoff")):
+        dataset = Dataset.objects.create(name=name, format="usaco")
+        problems = json.loads((shared_data / "usaco" / f"{file}.json").read_text())
+        for external_id, problem in problems.items():
+            if any(word in external_id for word in wanted):
+                Problem.objects.create(
+                    dataset=dataset,
+                    external_id=external_id,
+                    title=problem["name"],
+                    tier=problem["problem_level"],
+                    statement=problem["description"],
+                    statement_format="usaco",
+                    statement_html="",
+                    time_limit=2,
+                    memory_limit=2**28,
+                    checker={},
+                    content_hash="0",
+                )
+
+
+def test_published_dialogues_are_matched_and_counted(shared_data: Path, usaco_problems: None):
+    rows = {row["file"]: row for row in imported(shared_data / "trajectories")}
+    found = {file: (row["problem"], row["messages"], row["code_generations"]) for file, row in rows.items()}
+    assert found == {
+        "bronze_postcutoff_palindromes_FAIL.json": ("postcutoff/1395_bronze_palindrome_game", 10, 5),
+        "bronze_precutoff_air_cownditioning_correct1.json": ("usaco/1276_bronze_air_cownditioning_ii", 4, 2),
+        "bronze_precutoff_lemonade_correct1.json": ("usaco/835_silver_lemonade_line", 4, 2),
+        "silver_precutoff_loan_repayment_SUCCESS.json": ("usaco/991_silver_loan_repayment", 14, 4),
+        "silver_precutoff_rest_stops_FAIL.json": ("usaco/810_silver_rest_stops", 12, 6),
+        "silver_precutoff_rest_stops_SUCCESS2.json": ("usaco/810_silver_rest_stops", 12, 3),
+    }
+    breach = rows["silver_precutoff_rest_stops_FAIL.json"]["findings"]
+    assert [finding["rule"] for finding in breach] == ["code_generations"]
+    assert (breach[0]["found"], breach[0]["allowed"]) == (6, 5)
+    assert all(not row["findings"] for file, row in rows.items() if "rest_stops_FAIL" not in file)
+
+
+def test_unknown_facts_of_a_published_dialogue_stay_unknown(shared_data: Path, usaco_problems: None):
+    imported(shared_data / "trajectories" / "silver_precutoff_rest_stops_FAIL.json")
+    session = Session.objects.get()
+    assert session.model_spec == ""
+    assert session.opened_at is None
+    assert session.tutor is None
+    assert session.protocol is None
+    assert session.outcome == Session.Outcome.NOT_SOLVED
+    assert session.source["head"]["source"]["outcome_claimed_by"] == "the file's name"
+    assert {event.at for event in session.events.all()} == {None}
+
+
+def test_second_import_changes_nothing(shared_data: Path, usaco_problems: None):
+    assert {row["state"] for row in imported(shared_data / "trajectories")} == {"imported"}
+    assert {row["state"] for row in imported(shared_data / "trajectories")} == {"unchanged"}
+    assert Session.objects.count() == 6
+
+
+def test_export_and_import_lose_nothing(session: SessionUnderTest, tmp_path: Path):
+    session.ask_and_get(WRONG)
+    session.say("Look at the sample: 3 gives 6. ✓", mode="talk")
+    session.reply("Ah.")
+    session.ask_and_get(RIGHT)
+    session.execute()
+    session.judge()
+    first = run("export_trajectories", "--format", "jsonl")
+    file = tmp_path / "all.jsonl"
+    file.write_text(first)
+    assert imported(file)[0]["state"] == "unchanged"
+    wipe()
+    row = imported(file)[0]
+    assert (row["problem"], row["code_generations"], row["state"]) == ("practice/doubling", 2, "imported")
+    assert run("export_trajectories", "--format", "jsonl") == first
+    kept = Session.objects.get()
+    assert kept.outcome == Session.Outcome.SOLVED
+    assert kept.origin == Session.Origin.IMPORTED
+
+
+def wipe() -> None:
+    """What another server looks like: the problem is there, the session is not."""
+    Reply.objects.all().delete()
+    Event.objects.all().delete()
+    Session.objects.all().delete()
+
+
+def test_export_names_no_account(session: SessionUnderTest):
+    session.ask_and_get(RIGHT)
+    exported = run("export_trajectories")
+    assert "alice" not in exported
+    assert "person-" in exported
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("cut.json", '[{"role": "user", "content": "x"', "cut.json: not JSON"),
+        ("dict.json", '{"role": "user"}', "a list of messages was expected"),
+        ("empty.json", "[]", "a list of messages was expected"),
+        ("role.json", '[{"role": "system", "content": "x"}]', "message 1 is not"),
+        ("nul.json", '[{"role": "user", "content": "a\\u0000b"}]', "NUL or half of a character"),
+        ("half.json", '[{"role": "user", "content": "a\\ud83d"}]', "NUL or half of a character"),
+        ("deep.json", "[" * 100_000, "nested too deeply"),
+        ("cut.jsonl", '{"schema": "hintbench-trajectory/1"', "cut.jsonl, line 1: not JSON"),
+        ("other.jsonl", '{"schema": "other/1"}', "not a trajectory of schema"),
+        ("empty.jsonl", "", "the file is empty"),
+        (
+            "gap.jsonl",
+            '{"schema": "hintbench-trajectory/1", "id": "00000000-0000-0000-0000-000000000001", "state": '
+            '"closed", "outcome": "", "language": "python", "events": [{"seq": 2, "kind": "reply", "data": {}}]}',
+            "event 1 has seq 2",
+        ),
+        (
+            "bare.jsonl",
+            json.dumps(RECORD | {"events": [{"seq": 1, "kind": "reply", "data": {}, "at": None}]}),
+            "event 1 .reply. has no code, code_requested",
+        ),
+        (
+            "verdict.jsonl",
+            json.dumps(
+                RECORD
+                | {
+                    "events": [
+                        {
+                            "seq": 1,
+                            "kind": "verdict",
+                            "at": None,
+                            "data": {"verdict": "GOOD", "passed": 1, "total": 1, "samples_only": False},
+                        }
+                    ]
+                }
+            ),
+            "GOOD",
+        ),
+        ("when.jsonl", json.dumps(RECORD | {"opened_at": "yesterday"}), "yesterday"),
+        ("model.jsonl", json.dumps(RECORD | {"model": "m" * 201}), "model must be a text"),
+        ("state.jsonl", json.dumps(RECORD | {"state": "paused"}), "paused"),
+        ("headless.jsonl", json.dumps({"schema": RECORD["schema"]}), "the key 'id' is missing"),
+        ("rules.jsonl", json.dumps(RECORD | {"protocol": {"name": "x"}}), "the key 'rules' is missing"),
+        ("list.jsonl", "[1]", "not a trajectory of schema"),
+    ],
+)
+def test_broken_file_is_refused_and_nothing_imported(
+    db: None, tmp_path: Path, name: str, content: str, message: str
+):
+    good = tmp_path / "a_good.json"
+    good.write_text('[{"role": "user", "content": "Solve it."}, {"role": "assistant", "content": "No."}]')
+    (tmp_path / name).write_text(content)
+    with pytest.raises(CommandError, match=message):
+        imported(good, tmp_path / name)
+    assert not Session.objects.exists()
+
+
+def test_missing_path_and_dataset_are_named(db: None, tmp_path: Path):
+    with pytest.raises(CommandError, match="does not exist"):
+        imported(tmp_path / "nowhere")
+    with pytest.raises(CommandError, match="no dataset 'usaco'"):
+        run("import_trajectories", str(tmp_path), "--dataset", "usaco")

@@ -1,0 +1,214 @@
+"""Who gets which page, and what the pages of a blind tutor hold."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from uuid import uuid4
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from benchmark.models import Problem
+from tests.tutoring.conftest import PersonFactory
+from tests.tutoring.dialogues import RIGHT, TALK, WRONG, SessionUnderTest
+from tutoring.conversation import EventView, TutorView, tutor_view
+from tutoring.models import Draft, Event, Protocol, Session
+from tutoring.roles import Role
+
+HIDDEN_FROM_TUTORS = ("hidden-model-name", "openai", "request-1", "987654", "input_tokens", "latency")
+
+
+def client_of(user: User | None) -> Client:
+    client = Client()
+    if user is not None:
+        client.force_login(user)
+    return client
+
+
+@pytest.fixture
+def people(person: PersonFactory, alice: User, bob: User, rita: User, ada: User) -> dict[str, User | None]:
+    return {
+        "nobody": None,
+        "roleless": person("nora"),
+        "tutor": alice,
+        "other tutor": bob,
+        "reviewer": rita,
+        "researcher": person("rosa", Role.RESEARCHER),
+        "admin": ada,
+    }
+
+
+@pytest.mark.parametrize(
+    ("address", "allowed"),
+    [
+        ("/sessions/", {"tutor", "other tutor", "admin"}),
+        ("/sessions/{session}/", {"tutor"}),
+        ("/trajectories/", {"reviewer", "researcher", "admin"}),
+        ("/trajectories/export.jsonl", {"reviewer", "researcher", "admin"}),
+        ("/trajectories/{session}/", {"reviewer", "researcher", "admin"}),
+        ("/trajectories/{session}/export.jsonl", {"reviewer", "researcher", "admin"}),
+        ("/problems/", {"tutor", "other tutor", "reviewer", "researcher", "admin"}),
+        ("/problems/practice/doubling/", {"tutor", "other tutor", "reviewer", "researcher", "admin"}),
+    ],
+)
+def test_pages_open_for_their_roles_only(
+    people: dict[str, User | None], session: SessionUnderTest, address: str, allowed: set[str]
+):
+    for name, user in people.items():
+        status = client_of(user).get(address.format(session=session.pk)).status_code
+        expected = {200} if name in allowed else {302} if user is None else {403, 404}
+        assert status in expected, f"{name} got {status}"
+
+
+@pytest.mark.parametrize("action", ["send", "again", "stop", "execute", "close", "draft"])
+def test_commands_are_for_the_sessions_own_tutor(
+    people: dict[str, User | None], session: SessionUnderTest, action: str
+):
+    form = {"command": str(uuid4()), "mode": "code", "text": "Hello", "reply": "1", "reason": "stuck"}
+    for name in ("nobody", "roleless", "other tutor", "reviewer", "researcher", "admin"):
+        client = client_of(people[name])
+        status = client.post(f"/sessions/{session.pk}/{action}/", form).status_code
+        assert status in ({302} if name == "nobody" else {403, 404}), f"{name} got {status}"
+        assert client.get(f"/sessions/{session.pk}/{action}/").status_code != 200
+    assert [event.kind for event in session.events()] == [Event.Kind.OPENED]
+    assert not Draft.objects.exists()
+
+
+def test_only_admins_may_invalidate(people: dict[str, User | None], session: SessionUnderTest):
+    form = {"command": str(uuid4()), "reason": "told the answer"}
+    for name, user in people.items():
+        if name != "admin":
+            client_of(user).post(f"/trajectories/{session.pk}/invalidate/", form)
+            assert not session.refresh().invalidated, name
+    client_of(people["admin"]).post(f"/trajectories/{session.pk}/invalidate/", form)
+    assert session.refresh().invalidated
+
+
+def test_command_answers_json_to_the_page_and_redirects_a_plain_form(alice: User, session: SessionUnderTest):
+    client = client_of(alice)
+    form = {"command": str(uuid4()), "mode": "talk", "text": "Hello"}
+    answer = client.post(f"/sessions/{session.pk}/send/", form, headers={"Accept": "application/json"})
+    assert (answer.status_code, answer.json()) == (200, {"accepted": True})
+    form["command"] = str(uuid4())
+    answer = client.post(f"/sessions/{session.pk}/send/", form, headers={"Accept": "application/json"})
+    assert answer.status_code == 409
+    assert "still replying" in answer.json()["message"]
+    form["command"] = str(uuid4())
+    page = client.post(f"/sessions/{session.pk}/send/", form, follow=True)
+    assert "still replying" in page.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("action", "form"),
+    [
+        ("send", {"mode": "code", "text": "x"}),
+        ("send", {"command": "not-a-uuid", "mode": "code", "text": "x"}),
+        ("send", {"command": str(uuid4()), "mode": "sing", "text": "x"}),
+        ("stop", {"command": str(uuid4()), "reply": "first"}),
+        ("send", {"command": str(uuid4()), "mode": "code", "text": "a\0b"}),
+        ("draft", {"text": "a\0b"}),
+    ],
+)
+def test_malformed_commands_are_refused(
+    alice: User, session: SessionUnderTest, action: str, form: dict[str, str]
+):
+    client = client_of(alice)
+    assert client.post(f"/sessions/{session.pk}/{action}/", form).status_code == 400
+    answer = client.post(f"/sessions/{session.pk}/{action}/", form, headers={"Accept": "application/json"})
+    assert (answer.status_code, answer.json()["accepted"]) == (400, False)
+    assert "field" in answer.json()["message"]
+    assert [event.kind for event in session.events()] == [Event.Kind.OPENED]
+
+
+def test_start_session_opens_one_and_refuses_a_second(alice: User, doubling: Problem, protocol: Protocol):
+    client = client_of(alice)
+    form = {"problem": doubling.pk, "protocol": protocol.pk}
+    page = client.post("/sessions/start/", form, follow=True)
+    assert page.status_code == 200
+    assert Session.objects.count() == 1
+    again = client.post("/sessions/start/", form, follow=True)
+    assert "You have an open session" in again.content.decode()
+    assert Session.objects.count() == 1
+    assert client.post("/sessions/start/", {"problem": "x", "protocol": "y"}).status_code == 400
+    assert client.post("/sessions/start/", {"problem": 0, "protocol": protocol.pk}).status_code == 404
+
+
+def test_draft_is_kept_until_it_is_sent(alice: User, session: SessionUnderTest):
+    client = client_of(alice)
+    client.post(f"/sessions/{session.pk}/draft/", {"text": "Half a sentence"})
+    assert "Half a sentence" in client.get(f"/sessions/{session.pk}/").content.decode()
+    session.say("Half a sentence, finished.")
+    assert not Draft.objects.exists()
+
+
+def test_blind_tutors_page_and_view_hold_nothing_hidden(alice: User, session: SessionUnderTest):
+    session.ask_and_get(WRONG)
+    session.say()
+    session.reply(TALK)
+    session.ask_and_get(RIGHT)
+    session.execute()
+    session.judge()
+    page = client_of(alice).get(f"/sessions/{session.pk}/").content.decode()
+    pushed = json.dumps([event.html for event in tutor_view(session.row).events])
+    for text in (page, pushed):
+        for secret in HIDDEN_FROM_TUTORS:
+            assert secret not in text, secret
+    assert "SECRET-ANALYSIS" in page, "tutors see the official analysis"
+
+
+def test_tutors_serialiser_has_a_closed_set_of_keys(session: SessionUnderTest):
+    session.ask_and_get(RIGHT)
+    session.execute()
+    session.judge()
+    view = tutor_view(session.row)
+    keys = {event.kind: set(event.fields) for event in view.events}
+    assert keys == {
+        "opened": set(),
+        "message": {"mode", "text", "html"},
+        "reply": {"html", "generation", "uninvited", "stopped", "cut"},
+        "execution": {"generation"},
+        "verdict": {"verdict", "meaning", "samples_only"},
+        "closed": {"reason", "outcome"},
+    }
+    assert {field.name for field in fields(EventView)} == {"seq", "kind", "fields"}
+    assert {field.name for field in fields(TutorView)} == {
+        "session",
+        "problem",
+        "rules",
+        "budget",
+        "events",
+        "last_seq",
+        "active_reply",
+        "latest_program",
+        "draft",
+        "scripted",
+        "may",
+        "why_not",
+        "fresh",
+    }
+
+
+def test_model_output_cannot_script_the_page(alice: User, session: SessionUnderTest):
+    session.say()
+    session.reply(
+        '<script>alert(1)</script> <img src="https://evil.example/x.png" onerror="x()"> [a](javascript:x)'
+    )
+    page = client_of(alice).get(f"/sessions/{session.pk}/").content.decode()
+    assert "<script>alert" not in page
+    assert "<img" not in page.split('data-kind="reply"')[1].split("</article>")[0]
+    assert "javascript:x" not in page or 'href="javascript:' not in page
+
+
+def test_trajectory_page_shows_the_whole_record(rita: User, session: SessionUnderTest):
+    session.ask_and_get(RIGHT)
+    session.execute()
+    session.judge()
+    page = client_of(rita).get(f"/trajectories/{session.pk}/").content.decode()
+    for shown in ("hidden-model-name", "AC", "hidden-1", "usaco-2024"):
+        assert shown in page, shown
+    assert "987654" not in page, "hidden data is shown to nobody"
+    listed = client_of(rita).get("/trajectories/?outcome=solved&q=doubl").content.decode()
+    assert str(session.pk) in listed
+    assert str(session.pk) not in client_of(rita).get("/trajectories/?outcome=abandoned").content.decode()

@@ -1,0 +1,46 @@
+"""The only writers of sessions: each checks who asks and what is left, and appends its event, at once.
+
+Views, the streamer, workers and management commands all call these; nothing else writes an event.
+"""
+
+from tutoring.actions.closing import CloseSession, Invalidate
+from tutoring.actions.execution import Execute, record_verdict
+from tutoring.actions.messages import (
+    AskAgain,
+    SaveDraft,
+    SendMessage,
+    StartSession,
+    StopReply,
+    practice_student_knows,
+)
+from tutoring.actions.session_action import Refused
+from tutoring.actions.streaming import (
+    ClaimedReply,
+    Delta,
+    append_deltas,
+    claim_replies,
+    fail_reply,
+    finish_reply,
+    restart_reply,
+)
+
+__all__ = [
+    "AskAgain",
+    "ClaimedReply",
+    "CloseSession",
+    "Delta",
+    "Execute",
+    "Invalidate",
+    "Refused",
+    "SaveDraft",
+    "SendMessage",
+    "StartSession",
+    "StopReply",
+    "append_deltas",
+    "claim_replies",
+    "fail_reply",
+    "finish_reply",
+    "practice_student_knows",
+    "record_verdict",
+    "restart_reply",
+]

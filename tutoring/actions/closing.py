@@ -1,0 +1,56 @@
+"""Ending a session without an execution, and taking a bad one out of the figures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.core.exceptions import PermissionDenied
+from django.utils import timezone
+
+from tutoring.actions.session_action import Refused, SessionAction, Situation, append_event
+from tutoring.models import Event, Session
+from tutoring.roles import Role, has_role
+
+
+@dataclass(frozen=True, kw_only=True)
+class CloseSession(SessionAction):
+    """Give the session up, with a reason. It counts as one of the sessions on the problem."""
+
+    reason: str
+
+    def perform(self, session: Session) -> None:
+        if session.state == Session.State.CLOSED:
+            raise Refused("This session is closed.")
+        if session.state == Session.State.JUDGING:
+            raise Refused("The program is being executed; the session ends with its verdict.")
+        if Situation.of(session).unfinished_reply is not None:
+            raise Refused("The model is still replying. Wait for it, or stop it.")
+        if not self.reason.strip():
+            raise Refused("Say in a few words why you give the session up.")
+        session.state = Session.State.CLOSED
+        session.outcome = Session.Outcome.ABANDONED
+        session.closed_at = timezone.now()
+        session.save(update_fields=["state", "outcome", "closed_at"])
+        data = {"reason": self.reason.strip(), "outcome": session.outcome}
+        append_event(session, Event.Kind.CLOSED, data, actor=self.person, command=self.command)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Invalidate(SessionAction):
+    """Mark a session as not to be counted, with author and reason. Nothing is deleted."""
+
+    reason: str
+
+    def check_person(self, session: Session) -> None:
+        if not has_role(self.person, Role.ADMIN):
+            raise PermissionDenied("Only admins invalidate sessions.")
+
+    def perform(self, session: Session) -> None:
+        if not self.reason.strip():
+            raise Refused("Say why the session must not be counted.")
+        if session.invalidated:
+            raise Refused("The session is already invalidated.")
+        session.invalidated = True
+        session.save(update_fields=["invalidated"])
+        data = {"reason": self.reason.strip()}
+        append_event(session, Event.Kind.INVALIDATED, data, actor=self.person, command=self.command)

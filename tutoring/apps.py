@@ -1,0 +1,27 @@
+from typing import Any
+
+from django.apps import AppConfig
+from django.db.models.signals import post_migrate
+
+
+class TutoringConfig(AppConfig):
+    name = "tutoring"
+
+    def ready(self) -> None:
+        from benchmark.judging import judgement_finished
+        from tutoring.actions import record_verdict
+
+        post_migrate.connect(prepare_tables, sender=self)
+        judgement_finished.connect(record_verdict, dispatch_uid="tutoring")
+
+
+def prepare_tables(**_: Any) -> None:
+    """After the tables exist: the groups of the roles and the frozen presets."""
+    from django.contrib.auth.models import Group
+
+    from tutoring.protocols import freeze_presets
+    from tutoring.roles import Role
+
+    for role in Role:
+        Group.objects.get_or_create(name=role)
+    freeze_presets()

@@ -1,0 +1,60 @@
+"""What is left in a session: counted from its events, never stored on its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tutoring.models import Event, Session
+from tutoring.protocols import Rules
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Used and allowed amounts of one session."""
+
+    code_generations_used: int
+    code_generations_limit: int
+    executions_used: int
+    executions_limit: int
+    stops_used: int
+    stops_limit: int
+    session_number: int
+    session_limit: int
+
+    @property
+    def code_generations_left(self) -> int:
+        return max(0, self.code_generations_limit - self.code_generations_used)
+
+    @property
+    def executions_left(self) -> int:
+        return max(0, self.executions_limit - self.executions_used)
+
+    @property
+    def words(self) -> str:
+        """The budget as a sentence for the tutor."""
+        return (
+            f"{self.code_generations_left} of {self.code_generations_limit} generations of code and "
+            f"{self.executions_left} of {self.executions_limit} "
+            f"{'execution' if self.executions_limit == 1 else 'executions'} left. "
+            f"Session {self.session_number} of {self.session_limit} on this problem."
+        )
+
+
+def count_budget(session: Session, events: list[Event], rules: Rules) -> Budget:
+    """The budget of a session, from all of its events (METHODS 8.1).
+
+    A judge fault gives its execution back: it is never the program's doing.
+    """
+    replies = [event for event in events if event.kind == Event.Kind.REPLY]
+    executions = sum(event.kind == Event.Kind.EXECUTION for event in events)
+    faults = sum(event.kind == Event.Kind.EXECUTION_FAULT for event in events)
+    return Budget(
+        code_generations_used=sum(event.data["generation"] is not None for event in replies),
+        code_generations_limit=rules.code_generations,
+        executions_used=executions - faults,
+        executions_limit=rules.executions,
+        stops_used=sum(bool(event.data["stopped"]) for event in replies),
+        stops_limit=rules.stops,
+        session_number=session.number or 1,
+        session_limit=rules.sessions,
+    )

@@ -1,0 +1,119 @@
+"""`manage.py import_trajectories PATH…`: dialogues published by the paper's authors, or our own JSON lines."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import transaction
+from tqdm import tqdm
+
+from benchmark.models import Problem
+from tutoring.models import Event
+from tutoring.protocols import PRESETS
+from tutoring.published_dialogues import count_generations, read_dialogue
+from tutoring.trajectory_format import TrajectoryError, read_record, store_record
+
+Read = tuple[str, dict[str, Any], Problem | None]
+
+
+class Command(BaseCommand):
+    help = (
+        "Import recorded tutoring sessions: the authors' [{role, content}] files (.json) or our own .jsonl."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "paths", nargs="+", type=Path, metavar="PATH", help="a .json or .jsonl file, or a folder"
+        )
+        parser.add_argument("--dataset", default="", help="match problems in this dataset only")
+        parser.add_argument("--json", action="store_true", help="print one JSON document")
+
+    def handle(self, *_: Any, paths: list[Path], dataset: str, **options: Any) -> None:
+        problems = Problem.objects.select_related("dataset")
+        if dataset:
+            problems = problems.filter(dataset__name=dataset)
+            if not problems.exists():
+                raise CommandError(
+                    f"There is no dataset {dataset!r} with problems. Import it with import_problems."
+                )
+        try:
+            report = import_files(_files(paths), list(problems))
+        except TrajectoryError as error:
+            raise CommandError(f"{error} Nothing was imported.") from None
+        if options["json"]:
+            self.stdout.write(json.dumps({"trajectories": report}, indent=2, ensure_ascii=False))
+            return
+        for row in report:
+            self.stdout.write(
+                f"{row['file']}: {row['problem'] or 'problem unknown'}, {row['messages']} messages, "
+                f"{row['code_generations']} code generations, {row['state']}"
+            )
+            for finding in row["findings"]:
+                self.stdout.write(f"  {finding['message']}")
+
+
+def _files(paths: list[Path]) -> list[Path]:
+    files: list[Path] = []
+    for path in paths:
+        if path.is_dir():
+            files += sorted(file for file in path.iterdir() if file.suffix in (".json", ".jsonl"))
+        elif path.is_file():
+            files.append(path)
+        else:
+            raise CommandError(f"{path} does not exist.")
+    if not files:
+        raise CommandError("No .json or .jsonl file was found there.")
+    return files
+
+
+def import_files(files: list[Path], problems: list[Problem]) -> list[dict[str, Any]]:
+    """Import all files or none; one report row a trajectory. Raises TrajectoryError at the first bad one."""
+    report = []
+    with transaction.atomic():
+        for file in tqdm(files, desc="trajectories", unit="file", disable=None):
+            for name, record, problem in _read(file, problems):
+                stored = store_record(record, problem)
+                generations = count_generations(record["events"])
+                report.append(
+                    {
+                        "file": name,
+                        "id": record["id"],
+                        "problem": problem and str(problem),
+                        "messages": sum(
+                            event["kind"] in (Event.Kind.MESSAGE, Event.Kind.REPLY)
+                            for event in record["events"]
+                        ),
+                        "code_generations": generations,
+                        "findings": _findings(record, generations),
+                        "state": "imported" if stored else "unchanged",
+                    }
+                )
+    return report
+
+
+def _read(file: Path, problems: list[Problem]) -> list[Read]:
+    if file.suffix == ".json":
+        return [(file.name, *read_dialogue(file, problems))]
+    known = {(problem.dataset.name, problem.external_id): problem for problem in problems}
+    records: list[Read] = []
+    with file.open(encoding="utf-8", errors="replace") as lines:
+        for number, line in enumerate(lines, start=1):
+            record = read_record(line, f"{file.name}, line {number}")
+            about = record.get("problem") or {}
+            records.append((file.name, record, known.get((str(about.get("dataset")), str(about.get("id"))))))
+    if not records:
+        raise TrajectoryError(f"{file.name}: the file is empty.")
+    return records
+
+
+def _findings(record: dict[str, Any], generations: int) -> list[dict[str, Any]]:
+    """Breaches of the rules that can be counted. A file without a protocol is measured by `usaco-2024`."""
+    protocol = record.get("protocol")
+    limit = protocol["rules"]["code_generations"] if protocol else PRESETS["usaco-2024"].code_generations
+    if generations <= limit:
+        return []
+    message = f"{generations} code generations, the protocol allows {limit}"
+    return [{"rule": "code_generations", "message": message, "found": generations, "allowed": limit}]

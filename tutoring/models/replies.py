@@ -1,0 +1,62 @@
+"""Replies in the making: claimed by a streamer, growing by deltas, ended by one event."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import Q
+
+from tutoring.models.sessions import Event, Session
+
+
+class Reply(models.Model):
+    """One reply the model owes. At most one a session is unfinished; the row is the streamer's queue."""
+
+    class State(models.TextChoices):
+        QUEUED = "queued"
+        STREAMING = "streaming"
+        DONE = "done"
+        STOPPED = "stopped"
+        FAILED = "failed"
+
+    UNFINISHED = (State.QUEUED, State.STREAMING)
+
+    session = models.ForeignKey(Session, on_delete=models.PROTECT, related_name="replies")
+    message = models.ForeignKey(Event, on_delete=models.PROTECT, related_name="replies")
+    state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED, db_index=True)
+    attempt = models.PositiveIntegerField(
+        default=0, help_text="Fencing number: only the latest claim may write."
+    )
+    lease_until = models.DateTimeField(null=True, blank=True)
+    stop_requested = models.BooleanField(default=False)
+    started_at = models.DateTimeField(null=True, blank=True)
+    first_text_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["session"],
+                condition=Q(state__in=["queued", "streaming"]),
+                name="one_unfinished_reply",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"reply {self.pk} of {self.session_id}: {self.state}"
+
+
+class ReplyDelta(models.Model):
+    """A piece of a reply's text as it arrived. Deleted with the others when the reply's event holds the whole."""
+
+    reply = models.ForeignKey(Reply, on_delete=models.CASCADE, related_name="deltas")
+    attempt = models.PositiveIntegerField()
+    seq = models.PositiveIntegerField()
+    text = models.TextField()
+
+    class Meta:
+        ordering = ["reply", "attempt", "seq"]
+        constraints = [
+            models.UniqueConstraint(fields=["reply", "attempt", "seq"], name="delta_seq_once_per_attempt")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.reply_id}.{self.attempt}.{self.seq}"

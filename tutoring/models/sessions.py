@@ -1,0 +1,177 @@
+"""Sessions and their append-only events."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from django.conf import settings
+from django.db import models
+from django.urls import reverse
+
+from benchmark.models import Judgement, Problem
+from benchmark.providers import ModelSpecError, is_scripted, parse_model_spec
+from tutoring.models.protocols import Protocol
+
+
+class SessionQuerySet(models.QuerySet["Session"]):
+    """Sessions as the pages need them."""
+
+    def listed(self) -> SessionQuerySet:
+        """With what a row of a list shows, and without the long texts of the problems."""
+        texts = ("statement", "statement_html", "analysis", "analysis_html")
+        related = self.select_related("problem__dataset", "protocol")
+        return related.defer(*(f"problem__{text}" for text in texts))
+
+
+class Session(models.Model):
+    """One attempt of one tutor at one problem under one protocol, or an imported trajectory.
+
+    The columns below `state` are a projection of the events, kept so that lists need not read them; only
+    tutoring.actions writes them, in the transaction that appends the event.
+    """
+
+    class State(models.TextChoices):
+        OPEN = "open"
+        JUDGING = "judging", "waiting for the verdict"
+        CLOSED = "closed"
+
+    class Outcome(models.TextChoices):
+        SOLVED = "solved"
+        NOT_SOLVED = "not_solved", "not solved"
+        ABANDONED = "abandoned"
+        UNKNOWN = "unknown"
+
+    class Origin(models.TextChoices):
+        TUTORED = "tutored", "held here"
+        IMPORTED = "imported"
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    origin = models.CharField(max_length=10, choices=Origin.choices, default=Origin.TUTORED)
+    tutor = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="tutoring_sessions",
+    )
+    problem = models.ForeignKey(
+        Problem, null=True, blank=True, on_delete=models.PROTECT, related_name="sessions"
+    )
+    protocol = models.ForeignKey(
+        Protocol, null=True, blank=True, on_delete=models.PROTECT, related_name="sessions"
+    )
+    model_spec = models.CharField(max_length=200, blank=True, help_text="provider:model; blank when unknown.")
+    language = models.CharField(max_length=20, default="python")
+    number = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        help_text="1 for the tutor's first session on this problem with this model, 2 …",
+    )
+    source = models.JSONField(default=dict, blank=True, help_text="Where an imported trajectory came from.")
+    opened_at = models.DateTimeField(
+        null=True, blank=True, help_text="Unknown for imported files without times."
+    )
+    closed_at = models.DateTimeField(null=True, blank=True)
+    recorded_at = models.DateTimeField(auto_now_add=True)
+    state = models.CharField(max_length=10, choices=State.choices, default=State.OPEN, db_index=True)
+    outcome = models.CharField(max_length=12, choices=Outcome.choices, blank=True)
+    invalidated = models.BooleanField(
+        default=False, help_text="Not to be counted; an event says who and why."
+    )
+    code_generations = models.PositiveIntegerField(default=0)
+    executions = models.PositiveIntegerField(default=0)
+    judgement = models.ForeignKey(
+        Judgement, null=True, blank=True, on_delete=models.PROTECT, related_name="sessions"
+    )
+
+    objects = SessionQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-recorded_at"]
+        indexes = [models.Index(fields=["-recorded_at"]), models.Index(fields=["tutor", "-recorded_at"])]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["tutor", "problem", "protocol", "model_spec", "number"],
+                name="session_number_once_per_tutor_and_problem",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"session {self.id} on {self.problem or 'an unknown problem'}"
+
+    def get_absolute_url(self) -> str:
+        return reverse("session", args=[self.pk])
+
+    @property
+    def scripted(self) -> bool:
+        """Whether the model is a program that stands in for one. An imported file may name any model."""
+        try:
+            return is_scripted(parse_model_spec(self.model_spec))
+        except ModelSpecError:
+            return False
+
+
+class Event(models.Model):
+    """One thing that happened in a session. Rows are appended, never changed, never deleted."""
+
+    class Kind(models.TextChoices):
+        OPENED = "opened"
+        MESSAGE = "message"
+        STOP = "stop"
+        ASKED_AGAIN = "asked_again"
+        REPLY = "reply"
+        REPLY_RESTARTED = "reply_restarted"
+        REPLY_FAILED = "reply_failed"
+        EXECUTION = "execution"
+        EXECUTION_FAULT = "execution_fault"
+        VERDICT = "verdict"
+        CLOSED = "closed"
+        REFUSED = "refused"
+        INVALIDATED = "invalidated"
+
+    session = models.ForeignKey(Session, on_delete=models.PROTECT, related_name="events")
+    seq = models.PositiveIntegerField()
+    kind = models.CharField(max_length=20, choices=Kind.choices)
+    actor = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.PROTECT, related_name="+"
+    )
+    by = models.CharField(
+        max_length=80, blank=True, help_text="Pseudonym of the actor, as exports name them."
+    )
+    data = models.JSONField(default=dict)
+    command = models.UUIDField(
+        null=True, blank=True, help_text="The browser's id of the command behind the event."
+    )
+    at = models.DateTimeField(null=True, blank=True, help_text="When it happened; unknown in some imports.")
+
+    class Meta:
+        ordering = ["session", "seq"]
+        constraints = [
+            models.UniqueConstraint(fields=["session", "seq"], name="event_seq_once_per_session"),
+            models.UniqueConstraint(fields=["session", "command"], name="command_carried_out_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.session_id} #{self.seq} {self.kind}"
+
+    def save(self, *arguments: Any, **options: Any) -> None:
+        """Append the event. Raises TypeError for one that is recorded already."""
+        if not self._state.adding:
+            raise TypeError("A recorded event is never changed; append another one.")
+        super().save(*arguments, **options)
+
+    def delete(self, *arguments: Any, **options: Any) -> tuple[int, dict[str, int]]:
+        """Raises TypeError: nothing recorded is deleted. A bad session is invalidated."""
+        raise TypeError("A recorded event is never deleted; invalidate the session.")
+
+
+class Draft(models.Model):
+    """What a tutor has typed and not sent: one a session, kept so that no reload loses a word."""
+
+    session = models.OneToOneField(Session, on_delete=models.CASCADE, related_name="draft")
+    text = models.TextField(blank=True)
+    saved_at = models.DateTimeField(auto_now=True)
+
+    def __str__(self) -> str:
+        return f"draft of {self.session_id}"

@@ -1,0 +1,113 @@
+"""The rules of a tutoring session as data, and the two presets.
+
+A preset is frozen into a `Protocol` row the first time it is needed; changing a preset here makes a new
+version, and old sessions keep the version they were held under.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from django.db import transaction
+
+from tutoring.models import Protocol
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Budgets and rules of one protocol (USACO paper, sections 5 and D; METHODS 8.1).
+
+    A code generation is a reply that contains a complete program, whether or not it was asked for; a stopped
+    reply counts when it already holds one. Talk is free.
+    """
+
+    title: str
+    language: str
+    code_generations: int
+    executions: int
+    sessions: int
+    stops: int
+    """Replies a tutor may stop in one session: without a limit, stop and retry would be free resampling."""
+    may: tuple[str, ...]
+    may_not: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Rules:
+        return cls(**{**data, "may": tuple(data["may"]), "may_not": tuple(data["may_not"])})
+
+
+MAY = (
+    "name a general concept or a data structure that could help",
+    "walk through the input and output of a sample, and say which value is right at a step",
+    "give a short, general direction, such as “this may run past the end of the list”",
+)
+MAY_NOT = (
+    "name the algorithm that solves the problem",
+    "point at the exact lines that are wrong, or write replacement code",
+    "explain the problem, or what the model has misunderstood",
+)
+
+PRESETS: dict[str, Rules] = {
+    "usaco-2024": Rules(
+        title="USACO 2024: 5 generations of code, 1 execution, 3 sessions",
+        language="python",
+        code_generations=5,
+        executions=1,
+        sessions=3,
+        stops=3,
+        may=MAY,
+        may_not=MAY_NOT,
+    ),
+    "icpc-2025": Rules(
+        title="ICPC 2025: 3 generations of code, 1 execution, 3 sessions",
+        language="cpp",
+        code_generations=3,
+        executions=1,
+        sessions=3,
+        stops=3,
+        may=MAY,
+        may_not=MAY_NOT,
+    ),
+}
+
+
+def freeze(name: str, rules: Rules) -> Protocol:
+    """The frozen protocol with exactly these rules: an existing version, else a new one."""
+    content = rules.to_json()
+    digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+    with transaction.atomic():
+        latest = Protocol.objects.filter(name=name).order_by("-version").first()
+        if latest is not None and latest.content_hash == digest:
+            return latest
+        return Protocol.objects.create(
+            name=name,
+            version=latest.version + 1 if latest else 1,
+            title=rules.title,
+            rules=content,
+            content_hash=digest,
+        )
+
+
+def freeze_presets() -> None:
+    """Make sure that the current version of each preset has its row."""
+    for name, rules in PRESETS.items():
+        freeze(name, rules)
+
+
+def current_protocols() -> list[Protocol]:
+    """The newest version of each protocol, the default one first."""
+    newest: dict[str, Protocol] = {}
+    for protocol in Protocol.objects.order_by("version"):
+        newest[protocol.name] = protocol
+    return sorted(newest.values(), key=lambda protocol: (protocol.name != "usaco-2024", protocol.name))
+
+
+def rules_of(protocol: Protocol) -> Rules:
+    """The rules a frozen protocol holds."""
+    return Rules.from_json(protocol.rules)

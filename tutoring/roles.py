@@ -1,0 +1,71 @@
+"""Who may do what: four roles, each a Django group of the same name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import StrEnum
+from functools import wraps
+from typing import Any
+
+from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, User
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponseBase
+from django.utils.crypto import salted_hmac
+
+
+class Role(StrEnum):
+    """An admin may do what the others may; a person may have several roles."""
+
+    TUTOR = "tutor"
+    REVIEWER = "reviewer"
+    RESEARCHER = "researcher"
+    ADMIN = "admin"
+
+
+Person = User | AnonymousUser | AbstractBaseUser
+
+
+def roles_of(person: Person) -> frozenset[Role]:
+    """The roles of an active, logged-in person; none for anybody else. Superusers are admins."""
+    if not isinstance(person, User) or not person.is_active:
+        return frozenset()
+    roles = frozenset(
+        Role(name) for name in person.groups.values_list("name", flat=True) if name in set(Role)
+    )
+    if person.is_superuser or Role.ADMIN in roles:
+        return frozenset(Role)
+    return roles
+
+
+def has_role(person: Person, *roles: Role) -> bool:
+    """Whether the person has at least one of the roles."""
+    return not roles_of(person).isdisjoint(roles)
+
+
+def pseudonym(person: User) -> str:
+    """The name a person has in events and exports: stable here, telling nothing, different on every server."""
+    return "person-" + salted_hmac("tutoring.pseudonym", str(person.pk)).hexdigest()[:12]
+
+
+def requires_role(
+    *roles: Role,
+) -> Callable[[Callable[..., HttpResponseBase]], Callable[..., HttpResponseBase]]:
+    """A view decorator: 403 for people without any of the roles."""
+
+    def decorate(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
+        @wraps(view)
+        def checked(request: HttpRequest, *arguments: Any, **keywords: Any) -> HttpResponseBase:
+            if not has_role(request.user, *roles):
+                raise PermissionDenied(f"This page is for: {', '.join(roles)}.")
+            return view(request, *arguments, **keywords)
+
+        return checked
+
+    return decorate
+
+
+def context(request: HttpRequest) -> dict[str, object]:
+    """For templates: `roles`, the names of the visitor's roles."""
+    # An error page may come from before the login was read: a foreign host name, for one.
+    visitor = getattr(request, "user", AnonymousUser())
+    return {"roles": {str(role) for role in roles_of(visitor)}}

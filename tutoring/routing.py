@@ -1,0 +1,7 @@
+"""The addresses of the WebSocket consumers."""
+
+from django.urls import path
+
+from tutoring.consumers import SessionConsumer
+
+websocket_urlpatterns = [path("ws/sessions/<uuid:session_id>/", SessionConsumer.as_asgi())]

@@ -1,0 +1,39 @@
+"""What the problem page shows of tutoring: the form that starts a session, and the tutor's sessions there."""
+
+from typing import Any
+
+from django import template
+from django.conf import settings
+
+from benchmark.models import Problem
+from benchmark.providers import is_scripted, parse_model_spec
+from tutoring.actions import practice_student_knows
+from tutoring.models import Session
+from tutoring.protocols import current_protocols
+
+register = template.Library()
+
+
+@register.inclusion_tag("tutoring/_start_session.html", takes_context=True)
+def start_session_form(context: dict[str, Any], problem: Problem) -> dict[str, Any]:
+    """`{% start_session_form problem %}`: only choices that would not be refused are offered."""
+    scripted = is_scripted(parse_model_spec(settings.TUTORING_MODEL))
+    protocols = current_protocols()
+    if scripted:
+        knows = practice_student_knows(problem)
+        protocols = [protocol for protocol in protocols if knows and protocol.rules["language"] == "python"]
+    sessions = list(
+        Session.objects.filter(problem=problem, tutor_id=context["user"].pk)
+        .select_related("protocol")
+        .order_by("number")
+    )
+    return {
+        "problem": problem,
+        "protocols": protocols,
+        "scripted": scripted,
+        "sessions": sessions,
+        "open_session": next(
+            (session for session in sessions if session.state != Session.State.CLOSED), None
+        ),
+        "csrf_token": context["csrf_token"],
+    }

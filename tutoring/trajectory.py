@@ -1,0 +1,117 @@
+"""A session as reviewers, researchers and admins read it: every event, with tokens, times and the verdict."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import judge
+from benchmark.models import Judgement
+from benchmark.rendering import render_markdown
+from tutoring.models import Event, Session
+from tutoring.protocols import rules_of
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One event: what happened, who did it, when; `fields` are ready for the template."""
+
+    seq: int
+    kind: str
+    label: str
+    by: str
+    at: datetime | None
+    fields: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """The whole record. None and empty text mean: unknown."""
+
+    session: Session
+    facts: dict[str, Any]
+    entries: list[Entry]
+    code_generations_limit: int | None
+    input_tokens: int | None
+    output_tokens: int | None
+    tests: list[dict[str, Any]]
+
+
+def read_trajectory(session: Session) -> Trajectory:
+    """Everything recorded about a session held here or imported."""
+    head = session.source.get("head") or {}
+    rules = head.get("protocol", {}).get("rules") if head.get("protocol") else None
+    if session.protocol is not None:
+        rules = rules_of(session.protocol).to_json()
+    events = list(session.events.all())
+    usages = [event.data.get("usage") for event in events if event.kind == Event.Kind.REPLY]
+    return Trajectory(
+        session=session,
+        facts={
+            "model": session.model_spec,
+            "tutor": events[0].by if events else "",
+            "protocol": str(session.protocol) if session.protocol else _protocol_name(head),
+            "language": session.language,
+            "number": session.number or head.get("number"),
+            "source": (head.get("source") or session.source).get("file", ""),
+            "outcome_claimed_by": (head.get("source") or {}).get("outcome_claimed_by"),
+        },
+        entries=[_entry(event) for event in events],
+        code_generations_limit=rules["code_generations"] if rules else None,
+        input_tokens=_total(usages, "input_tokens"),
+        output_tokens=_total(usages, "output_tokens"),
+        tests=_tests(session.judgement, head),
+    )
+
+
+def _protocol_name(head: dict[str, Any]) -> str:
+    protocol = head.get("protocol")
+    return f"{protocol['name']} v{protocol['version']}" if protocol else ""
+
+
+def _total(usages: list[dict[str, Any] | None], key: str) -> int | None:
+    """The sum over all replies; unknown as soon as one of them is unknown."""
+    amounts = [usage[key] if usage else None for usage in usages]
+    known = [amount for amount in amounts if amount is not None]
+    return sum(known) if amounts and len(known) == len(amounts) else None
+
+
+def _tests(judgement: Judgement | None, head: dict[str, Any]) -> list[dict[str, Any]]:
+    """Verdict, time and memory by test. Neither hidden data nor the program's output is among them."""
+    if judgement is not None and judgement.result is not None:
+        tests = judgement.result["tests"]
+    else:
+        tests = (head.get("judgement") or {}).get("tests", [])
+    return [{key: test.get(key) for key in ("name", "verdict", "time", "memory", "sample")} for test in tests]
+
+
+def _entry(event: Event) -> Entry:
+    data = event.data
+    fields: dict[str, Any] = dict(data)
+    match event.kind:
+        case Event.Kind.OPENED:
+            fields["html"] = render_markdown(data["prompt"])
+        case Event.Kind.MESSAGE:
+            fields["html"] = render_markdown(data["text"])
+        case Event.Kind.REPLY:
+            fields["html"] = render_markdown(data["text"])
+            fields["waited"] = _seconds(data["started_at"], data["first_text_at"])
+            fields["took"] = _seconds(data["started_at"], event.at.isoformat() if event.at else None)
+            fields["uninvited"] = data["generation"] is not None and data["code_requested"] is False
+        case Event.Kind.VERDICT:
+            fields["meaning"] = judge.VERDICT_MEANING[judge.Verdict(data["verdict"])]
+    return Entry(
+        seq=event.seq,
+        kind=event.kind,
+        label=Event.Kind(event.kind).label,
+        by=event.by,
+        at=event.at,
+        fields=fields,
+    )
+
+
+def _seconds(start: str | None, end: str | None) -> float | None:
+    if start is None or end is None:
+        return None
+    return (datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds()

@@ -1,0 +1,258 @@
+"""Trajectories as JSON lines: our own format, written and read without loss.
+
+One line is one session: a head, then all of its events. A session that was read from such a line keeps the
+head word for word and gives it back when it is exported again, so a trajectory may travel any way round.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+
+import judge
+from benchmark.models import Judgement, Problem
+from tutoring.models import Event, Session
+from tutoring.roles import pseudonym
+
+SCHEMA = "hintbench-trajectory/1"
+
+
+class TrajectoryError(Exception):
+    """A file that cannot be read as trajectories; the message names the file, the line and what is wrong."""
+
+
+def to_record(session: Session) -> dict[str, Any]:
+    """The session with all of its events as plain JSON values."""
+    head: dict[str, Any] = session.source.get("head") or _head(session)
+    events = [
+        {
+            "seq": event.seq,
+            "kind": event.kind,
+            "by": event.by,
+            "at": event.at.isoformat() if event.at else None,
+            "data": event.data,
+        }
+        for event in session.events.all()
+    ]
+    return {**head, "events": events}
+
+
+def to_lines(sessions: Iterable[Session]) -> Iterator[str]:
+    """One line of JSON a session, with its line end; keys in order, so that equal sessions are equal bytes."""
+    for session in sessions:
+        yield json.dumps(to_record(session), ensure_ascii=False, sort_keys=True) + "\n"
+
+
+def about_problem(problem: Problem) -> dict[str, str]:
+    """What a trajectory's head says of its problem."""
+    return {
+        "dataset": problem.dataset.name,
+        "id": problem.external_id,
+        "title": problem.title,
+        "tier": problem.tier,
+        "content_hash": problem.content_hash,
+    }
+
+
+def _head(session: Session) -> dict[str, Any]:
+    problem, protocol = session.problem, session.protocol
+    return {
+        "schema": SCHEMA,
+        "id": str(session.pk),
+        "problem": problem and about_problem(problem),
+        "protocol": protocol
+        and {
+            "name": protocol.name,
+            "version": protocol.version,
+            "content_hash": protocol.content_hash,
+            "rules": protocol.rules,
+        },
+        "tutor": pseudonym(session.tutor) if session.tutor else None,
+        "model": session.model_spec or None,
+        "language": session.language,
+        "number": session.number,
+        "opened_at": session.opened_at.isoformat() if session.opened_at else None,
+        "closed_at": session.closed_at.isoformat() if session.closed_at else None,
+        "state": session.state,
+        "outcome": session.outcome,
+        "invalidated": session.invalidated,
+        "code_generations": session.code_generations,
+        "executions": session.executions,
+        "judgement": _judgement(session.judgement),
+        "source": session.source,
+    }
+
+
+def _judgement(judgement: Judgement | None) -> dict[str, Any] | None:
+    """The verdict by test, without a byte of hidden input, answer or output."""
+    if judgement is None or judgement.result is None:
+        return None
+    kept = ("name", "verdict", "time", "memory", "sample")
+    tests = [{key: test[key] for key in kept} for test in judgement.result["tests"]]
+    about = {key: judgement.result[key] for key in ("policy", "judge_version", "isolation", "compiler")}
+    return {
+        "verdict": judgement.verdict,
+        "passed": judgement.passed,
+        "total": judgement.total,
+        **about,
+        "tests": tests,
+    }
+
+
+def read_json(content: str, where: str) -> Any:
+    """The JSON value in a file or a line, fit for any database. Raises TrajectoryError."""
+    try:
+        value = json.loads(content)
+        if _unstorable(value):
+            raise TrajectoryError(
+                f"{where}: a text holds a NUL or half of a character, which cannot be stored."
+            )
+    except ValueError as error:
+        raise TrajectoryError(f"{where}: not JSON ({error}). Was the file cut?") from None
+    except RecursionError:
+        raise TrajectoryError(f"{where}: the JSON is nested too deeply.") from None
+    return value
+
+
+def _unstorable(value: object) -> bool:
+    """Whether an escape has smuggled in a character that no database stores."""
+    match value:
+        case str():
+            return re.search("[\0\ud800-\udfff]", value) is not None
+        case list():
+            return any(_unstorable(part) for part in value)
+        case dict():
+            return any(_unstorable(part) for pair in value.items() for part in pair)
+    return False
+
+
+def read_record(line: str, where: str) -> dict[str, Any]:
+    """A line of our format as a record whose shape has been checked. Raises TrajectoryError."""
+    record = read_json(line, where)
+    if not isinstance(record, dict) or record.get("schema") != SCHEMA:
+        raise TrajectoryError(f"{where}: not a trajectory of schema {SCHEMA}.")
+    try:
+        _check_head(record)
+        for number, event in enumerate(record["events"], start=1):
+            if event["seq"] != number:
+                raise ValueError(f"event {number} has seq {event['seq']}")
+            _check_event(event)
+    except KeyError as error:
+        raise TrajectoryError(f"{where}: the key {error} is missing.") from None
+    except (TypeError, ValueError, AttributeError) as error:
+        raise TrajectoryError(f"{where}: {error}.") from None
+    return record
+
+
+_DATA_KEYS: dict[str, set[str]] = {
+    Event.Kind.OPENED: {"prompt"},
+    Event.Kind.MESSAGE: {"mode", "text", "sent"},
+    Event.Kind.REPLY: {
+        "text", "reasoning", "stopped", "code_requested", "generation", "code", "model", "finish_reason",
+        "usage", "started_at", "first_text_at",
+    },
+    Event.Kind.REPLY_RESTARTED: {"reason", "partial_text"},
+    Event.Kind.REPLY_FAILED: {"kind", "message", "partial_text"},
+    Event.Kind.EXECUTION: {"generation"},
+    Event.Kind.EXECUTION_FAULT: {"fault"},
+    Event.Kind.VERDICT: {"verdict", "passed", "total", "samples_only"},
+    Event.Kind.CLOSED: {"reason", "outcome"},
+    Event.Kind.REFUSED: {"action", "message"},
+    Event.Kind.INVALIDATED: {"reason"},
+}  # fmt: skip
+"""What the pages read of each kind of event."""
+
+
+def _check_head(record: dict[str, Any]) -> None:
+    """Raises KeyError, TypeError or ValueError for what could not be stored or shown."""
+    UUID(record["id"])
+    Session.State(record["state"])
+    if record["outcome"]:
+        Session.Outcome(record["outcome"])
+    for key, longest in (("language", 20), ("model", 200), ("tutor", 80)):
+        value = record[key] if key == "language" else record.get(key)
+        if value is not None and not (isinstance(value, str) and len(value) <= longest):
+            raise ValueError(f"{key} must be a text of at most {longest} characters")
+    for key in ("code_generations", "executions"):
+        value = record.get(key)
+        if value is not None and not (type(value) is int and 0 <= value < 10_000):
+            raise ValueError(f"{key} must be a whole number")
+    for key in ("opened_at", "closed_at"):
+        if record.get(key) is not None:
+            datetime.fromisoformat(record[key])
+    for key in ("problem", "protocol", "judgement", "source"):
+        if not isinstance(record.get(key) or {}, dict):
+            raise TypeError(f"{key} must be an object or null")
+    if protocol := record.get("protocol"):
+        limit = protocol["rules"]["code_generations"]
+        if not (
+            isinstance(protocol["name"], str) and type(protocol["version"]) is int and type(limit) is int
+        ):
+            raise ValueError("protocol must have a name, a whole version and rules with code_generations")
+    for test in (record.get("judgement") or {}).get("tests", []):
+        if not isinstance(test, dict):
+            raise TypeError("judgement must hold tests that are objects")
+
+
+def _check_event(event: dict[str, Any]) -> None:
+    kind, data = Event.Kind(event["kind"]), event["data"]
+    missing = _DATA_KEYS.get(kind, set()) - data.keys()
+    if missing:
+        raise ValueError(f"event {event['seq']} ({kind}) has no {', '.join(sorted(missing))}")
+    texts = [data[key] for key in ("prompt", "text", "sent", "reasoning", "partial_text") if key in data]
+    if not all(isinstance(text, str) for text in texts) or not isinstance(event.get("by") or "", str):
+        raise TypeError(f"event {event['seq']} ({kind}) holds something else than text")
+    if kind == Event.Kind.VERDICT:
+        judge.Verdict(data["verdict"])
+    if not isinstance(data.get("usage") or {}, dict):
+        raise TypeError(f"event {event['seq']} ({kind}): usage must be an object or null")
+    for moment in (event["at"], data.get("started_at"), data.get("first_text_at")):
+        if moment is not None:
+            datetime.fromisoformat(moment)
+
+
+def store_record(record: dict[str, Any], problem: Problem | None) -> Session | None:
+    """Store a checked record as an imported session; None when this session is here already, unchanged.
+
+    Raises TrajectoryError when a session with the same id but other content is here.
+    """
+    existing = Session.objects.filter(pk=record["id"]).first()
+    if existing is not None:
+        if to_record(existing) == record:
+            return None
+        raise TrajectoryError(f"session {record['id']} is here already, with other content.")
+    head = {key: value for key, value in record.items() if key != "events"}
+    with transaction.atomic():
+        session = Session.objects.create(
+            pk=record["id"],
+            origin=Session.Origin.IMPORTED,
+            problem=problem,
+            model_spec=record.get("model") or "",
+            language=record["language"],
+            source={"head": head},
+            opened_at=record.get("opened_at"),
+            closed_at=record.get("closed_at"),
+            state=record["state"],
+            outcome=record["outcome"],
+            invalidated=bool(record.get("invalidated")),
+            code_generations=record.get("code_generations") or 0,
+            executions=record.get("executions") or 0,
+        )
+        Event.objects.bulk_create(
+            Event(
+                session=session,
+                seq=event["seq"],
+                kind=event["kind"],
+                by=event.get("by") or "",
+                at=event["at"],
+                data=event["data"],
+            )
+            for event in record["events"]
+        )
+    return session

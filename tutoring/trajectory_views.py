@@ -1,0 +1,116 @@
+"""Trajectories for those who judge them: reviewers, researchers and admins."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable
+from uuid import UUID
+
+from asgiref.sync import sync_to_async
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_GET, require_POST
+
+from tutoring.actions import Invalidate, Refused
+from tutoring.models import Session
+from tutoring.roles import Role, requires_role
+from tutoring.trajectory import read_trajectory
+from tutoring.trajectory_format import to_lines
+from tutoring.views import PAGE, command_id, person_of, text_field
+
+readers = requires_role(Role.REVIEWER, Role.RESEARCHER, Role.ADMIN)
+
+
+def _filtered(request: HttpRequest) -> QuerySet[Session]:
+    """The sessions that the filters in the address ask for, newest first."""
+    sessions = Session.objects.listed().select_related("tutor", "judgement")
+    for field in ("outcome", "origin", "state"):
+        value = request.GET.get(field)
+        if value:
+            sessions = sessions.filter(**{field: value})
+    text = request.GET.get("q", "").strip()
+    if text:
+        sessions = sessions.filter(
+            Q(problem__title__icontains=text)
+            | Q(problem__external_id__icontains=text)
+            | Q(source__icontains=text)
+        )
+    return sessions
+
+
+@require_GET
+@readers
+def trajectory_list(request: HttpRequest) -> HttpResponse:
+    """All sessions, held here or imported."""
+    page = Paginator(_filtered(request), PAGE).get_page(request.GET.get("page"))
+    query = request.GET.copy()
+    query.pop("page", None)
+    return render(
+        request,
+        "tutoring/trajectory_list.html",
+        {
+            "trajectories": page,
+            "query": query,
+            "outcomes": Session.Outcome.choices,
+            "origins": Session.Origin.choices,
+            "states": Session.State.choices,
+        },
+    )
+
+
+@require_GET
+@readers
+def trajectory(request: HttpRequest, session_id: UUID) -> HttpResponse:
+    """One session, whole."""
+    session = get_object_or_404(
+        Session.objects.select_related("problem__dataset", "protocol", "judgement"), pk=session_id
+    )
+    return render(request, "tutoring/trajectory.html", {"trajectory": read_trajectory(session)})
+
+
+@require_GET
+@readers
+def export_one(request: HttpRequest, session_id: UUID) -> StreamingHttpResponse:
+    """One session as a line of JSON."""
+    session = get_object_or_404(Session, pk=session_id)
+    return _download([session], f"trajectory-{session.pk}.jsonl")
+
+
+@require_GET
+@readers
+def export_all(request: HttpRequest) -> StreamingHttpResponse:
+    """The sessions that the filters ask for, one line each."""
+    sessions = _filtered(request).prefetch_related("events").iterator(chunk_size=200)
+    return _download(sessions, "trajectories.jsonl")
+
+
+def _download(sessions: Iterable[Session], name: str) -> StreamingHttpResponse:
+    lines = to_lines(sessions)
+
+    async def one_by_one() -> AsyncIterator[str]:
+        # The server is asynchronous: it would read a synchronous iterator whole before it sends anything.
+        while line := await sync_to_async(lambda: next(lines, ""))():
+            yield line
+
+    response = StreamingHttpResponse(one_by_one(), content_type="application/jsonl; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
+
+
+@require_POST
+@requires_role(Role.ADMIN)
+def invalidate(request: HttpRequest, session_id: UUID) -> HttpResponse:
+    """Fields: command, reason."""
+    get_object_or_404(Session, pk=session_id)
+    try:
+        Invalidate(
+            session_id=session_id,
+            person=person_of(request),
+            command=command_id(request),
+            reason=text_field(request, "reason"),
+        ).execute()
+    except Refused as refused:
+        messages.error(request, str(refused))
+    return redirect("trajectory", session_id=session_id)

@@ -1,0 +1,201 @@
+"""The tutor's pages, and the commands they send.
+
+Each command is a POST that calls one action. A page script asks for JSON and gets the refusal as text; a
+plain form gets it as a message on the page it came from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from uuid import UUID
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.core.exceptions import BadRequest, PermissionDenied
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.template.loader import render_to_string
+from django.views.decorators.http import require_GET, require_POST
+
+from benchmark.models import Problem
+from tutoring.actions import (
+    AskAgain,
+    CloseSession,
+    Execute,
+    Refused,
+    SaveDraft,
+    SendMessage,
+    StartSession,
+    StopReply,
+)
+from tutoring.conversation import TutorView, session_for_tutor, tutor_view
+from tutoring.models import Protocol, Session
+from tutoring.roles import Role, has_role, requires_role
+
+PAGE = 50
+"""Rows of a list page."""
+
+
+def person_of(request: HttpRequest) -> User:
+    """The logged-in person; LoginRequiredMiddleware lets nobody else reach a view."""
+    assert isinstance(request.user, User)
+    return request.user
+
+
+@require_GET
+def home(request: HttpRequest) -> HttpResponse:
+    """Where each role starts: tutors at the problems, reviewers and researchers at the trajectories."""
+    if has_role(request.user, Role.TUTOR):
+        return redirect("problems")
+    if has_role(request.user, Role.REVIEWER, Role.RESEARCHER):
+        return redirect("trajectories")
+    raise PermissionDenied("Your account has no role yet. Ask an admin to give it one.")
+
+
+@require_GET
+@requires_role(Role.TUTOR)
+def session_list(request: HttpRequest) -> HttpResponse:
+    """The tutor's own sessions, newest first."""
+    sessions = Session.objects.listed().filter(tutor=person_of(request))
+    page = Paginator(sessions, PAGE).get_page(request.GET.get("page"))
+    return render(request, "tutoring/session_list.html", {"sessions": page})
+
+
+@require_GET
+@requires_role(Role.TUTOR)
+def session(request: HttpRequest, session_id: UUID) -> HttpResponse:
+    """The workspace: problem, conversation, program, budget."""
+    try:
+        found = session_for_tutor(session_id, person_of(request).pk)
+    except Session.DoesNotExist:
+        raise Http404("You have no such session.") from None
+    view = tutor_view(found)
+    return render(request, "tutoring/session.html", {"view": view})
+
+
+def render_status(view: TutorView) -> str:
+    """The part of the session page that says what is left and what may be done; also sent by socket."""
+    return render_to_string("tutoring/_status.html", {"view": view})
+
+
+def command(view: Callable[..., None]) -> Callable[..., HttpResponseBase]:
+    """Turn a function that carries out an action into a POST view with one way to answer."""
+
+    @require_POST
+    @requires_role(Role.TUTOR)
+    @wraps(view)
+    def answer(request: HttpRequest, session_id: UUID) -> HttpResponse:
+        as_json = request.headers.get("Accept") == "application/json"
+        try:
+            view(request, session_id)
+        except Session.DoesNotExist:
+            if as_json:
+                return JsonResponse({"accepted": False, "message": "You have no such session."}, status=404)
+            raise Http404("You have no such session.") from None
+        except BadRequest as malformed:
+            if as_json:
+                return JsonResponse({"accepted": False, "message": str(malformed)}, status=400)
+            raise
+        except Refused as refused:
+            if as_json:
+                return JsonResponse({"accepted": False, "message": str(refused)}, status=409)
+            messages.error(request, str(refused))
+            return redirect("session", session_id=session_id)
+        if as_json:
+            return JsonResponse({"accepted": True})
+        return redirect("session", session_id=session_id)
+
+    return answer
+
+
+def text_field(request: HttpRequest, name: str) -> str:
+    """What the person typed, with plain line ends. Raises BadRequest for what no database can store."""
+    text = request.POST.get(name, "")
+    if "\0" in text:
+        raise BadRequest(f"The field '{name}' holds a NUL character, which cannot be stored. Remove it.")
+    return text.replace("\r\n", "\n")
+
+
+def command_id(request: HttpRequest) -> UUID:
+    """The command's id from the form. Raises BadRequest when the page sent none."""
+    try:
+        return UUID(request.POST["command"])
+    except (KeyError, ValueError):
+        raise BadRequest("The field 'command' must hold a UUID made by the page.") from None
+
+
+@require_POST
+@requires_role(Role.TUTOR)
+def start_session(request: HttpRequest) -> HttpResponse:
+    """Fields: problem, protocol (primary keys)."""
+    try:
+        problem_pk, protocol_pk = int(request.POST["problem"]), int(request.POST["protocol"])
+    except (KeyError, ValueError):
+        raise BadRequest("The fields 'problem' and 'protocol' must hold numbers.") from None
+    problem = get_object_or_404(Problem.objects.select_related("dataset"), pk=problem_pk)
+    protocol = get_object_or_404(Protocol, pk=protocol_pk)
+    try:
+        started = StartSession(person_of(request), problem, protocol, settings.TUTORING_MODEL).execute()
+    except Refused as refused:
+        messages.error(request, str(refused))
+        return redirect(problem)
+    return redirect(started)
+
+
+@command
+def send_message(request: HttpRequest, session_id: UUID) -> None:
+    """Fields: command, mode (talk or code), text."""
+    mode = request.POST.get("mode")
+    if mode not in ("talk", "code"):
+        raise BadRequest("The field 'mode' must be 'talk' or 'code'.")
+    SendMessage(
+        session_id=session_id,
+        person=person_of(request),
+        command=command_id(request),
+        mode="talk" if mode == "talk" else "code",
+        text=text_field(request, "text"),
+    ).execute()
+
+
+@command
+def ask_again(request: HttpRequest, session_id: UUID) -> None:
+    """Field: command."""
+    AskAgain(session_id=session_id, person=person_of(request), command=command_id(request)).execute()
+
+
+@command
+def stop_reply(request: HttpRequest, session_id: UUID) -> None:
+    """Fields: command, reply (its number)."""
+    try:
+        reply = int(request.POST["reply"])
+    except (KeyError, ValueError):
+        raise BadRequest("The field 'reply' must hold the reply's number.") from None
+    StopReply(
+        session_id=session_id, person=person_of(request), command=command_id(request), reply_id=reply
+    ).execute()
+
+
+@command
+def execute(request: HttpRequest, session_id: UUID) -> None:
+    """Field: command."""
+    Execute(session_id=session_id, person=person_of(request), command=command_id(request)).execute()
+
+
+@command
+def close_session(request: HttpRequest, session_id: UUID) -> None:
+    """Fields: command, reason."""
+    CloseSession(
+        session_id=session_id,
+        person=person_of(request),
+        command=command_id(request),
+        reason=text_field(request, "reason"),
+    ).execute()
+
+
+@command
+def save_draft(request: HttpRequest, session_id: UUID) -> None:
+    """Field: text."""
+    SaveDraft(session_id, person_of(request), text_field(request, "text")).execute()
