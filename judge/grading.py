@@ -11,7 +11,16 @@ from judge.compilation import Program, compile_program
 from judge.judgement import Judgement, Test, TestResult, printable
 from judge.languages import ToolMissing, compiler_version, get_language
 from judge.limits import MEBIBYTE, Limits, Policy, limits_for
-from judge.sandbox import Ending, Job, Outcome, Sandbox, SandboxFault, open_sandbox, run_with_retries
+from judge.sandbox import (
+    Container,
+    Ending,
+    Outcome,
+    Run,
+    SandboxFault,
+    Surroundings,
+    open_sandbox,
+    run_with_retries,
+)
 from judge.verdicts import Verdict
 
 JUDGE_VERSION = "1"
@@ -84,34 +93,29 @@ def grade(
         if compilation.program is None:
             return judgement(Verdict.CE)
         applied = limits_for(limits, language, policy)
-        for test in tests:
-            add(_judge_test(sandbox, compilation.program, test, applied, checker))
-            if stop_at_first_failure and results[-1].verdict is not Verdict.AC:
-                break
+        program = compilation.program
+        surroundings = Surroundings(program.folder, program.readable, file_size=_SCRATCH, scratch=_SCRATCH)
+        with sandbox.open(surroundings) as container:
+            for test in tests:
+                add(_judge_test(container, program, test, applied, checker))
+                if stop_at_first_failure and results[-1].verdict is not Verdict.AC:
+                    break
     return judgement(
         next((result.verdict for result in results if result.verdict is not Verdict.AC), Verdict.AC)
     )
 
 
 def _judge_test(
-    sandbox: Sandbox, program: Program, test: Test, limits: Limits, checker: Checker
+    container: Container, program: Program, test: Test, limits: Limits, checker: Checker
 ) -> TestResult:
-    job = Job(
-        command=program.command,
-        folder=program.folder,
-        readable=program.readable,
-        input=test.input,
-        limits=limits,
-        wall=_WALL_FACTOR * limits.time + _WALL_EXTRA,
-        file_size=_SCRATCH,
-        scratch=_SCRATCH,
-    )
+    wall = _WALL_FACTOR * limits.time + _WALL_EXTRA
+    run = Run(program.command, limits, wall, test.input)
     try:
         answer = test.answer.read_bytes()
-        outcome = run_with_retries(sandbox, job)
+        outcome = run_with_retries(container, run)
         if outcome.ending is Ending.WALL:
             # Either it waits, or the machine was paused or overloaded, which must not make a wrong verdict.
-            outcome = run_with_retries(sandbox, job)
+            outcome = run_with_retries(container, run)
     except (SandboxFault, OSError) as error:
         return _judge_error(test, error)
     verdict, message = _fault(outcome, limits) or _answer(checker, outcome, answer)

@@ -4,13 +4,15 @@ from judge.sandbox.available import open_sandbox, sandbox_status
 from judge.sandbox.interface import (
     PROGRAM_FOLDER,
     SCRATCH_FOLDER,
+    Container,
     Ending,
-    Job,
     Outcome,
+    Run,
     Sandbox,
     SandboxFault,
     SandboxStatus,
     SandboxUnavailable,
+    Surroundings,
 )
 from judge.sandbox.retries import run_with_retries
 from judge.sandbox.system import compiler_files, interpreter_files, runtime_files
@@ -18,13 +20,15 @@ from judge.sandbox.system import compiler_files, interpreter_files, runtime_file
 __all__ = [
     "PROGRAM_FOLDER",
     "SCRATCH_FOLDER",
+    "Container",
     "Ending",
-    "Job",
     "Outcome",
+    "Run",
     "Sandbox",
     "SandboxFault",
     "SandboxStatus",
     "SandboxUnavailable",
+    "Surroundings",
     "compiler_files",
     "interpreter_files",
     "open_sandbox",

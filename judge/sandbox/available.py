@@ -4,14 +4,22 @@ import os
 import platform
 import shutil
 import subprocess
-import tempfile
 import threading
 from pathlib import Path
 
 from judge.limits import Limits
 from judge.sandbox.bubblewrap import Bubblewrap
-from judge.sandbox.interface import Job, Sandbox, SandboxFault, SandboxStatus, SandboxUnavailable
-from judge.sandbox.launcher import USAGE_STATUS, Launcher, NoLauncher, find_launcher
+from judge.sandbox.cgroups import find_control_groups
+from judge.sandbox.interface import (
+    PROGRAM_FOLDER,
+    Run,
+    Sandbox,
+    SandboxFault,
+    SandboxStatus,
+    SandboxUnavailable,
+    Surroundings,
+)
+from judge.sandbox.launcher import USAGE_STATUS, NoLauncher, find_launcher
 from judge.sandbox.system import runtime_files
 
 _INSTALL = (
@@ -46,6 +54,11 @@ _FORBIDDEN_BY = (
     ),
 )
 
+_IMPROVEMENT = (
+    "Tier A counts time and memory by control groups, which this process may not make here. As root it may; as a "
+    "plain user under systemd start with: systemd-run --user --scope --property=Delegate=yes ./run"
+)
+
 _found: Sandbox | None = None
 _finding = threading.Lock()
 
@@ -62,12 +75,13 @@ def open_sandbox() -> Sandbox:
 def sandbox_status() -> SandboxStatus:
     """Try the sandbox out now, by running a program in it."""
     try:
-        return SandboxStatus(True, _find().isolation, "", "")
+        sandbox = _find()
     except SandboxUnavailable as error:
         return SandboxStatus(False, "", error.problem, error.remedy)
+    return SandboxStatus(True, sandbox.isolation, "", "", "" if sandbox.has_groups else _IMPROVEMENT)
 
 
-def _find() -> Sandbox:
+def _find() -> Bubblewrap:
     if platform.system() != "Linux":
         raise SandboxUnavailable(f"there is no sandbox for {platform.system()}", _OTHER_SYSTEM)
     bwrap = shutil.which("bwrap")
@@ -82,13 +96,15 @@ def _find() -> Sandbox:
         remedy = "Set JUDGE_CACHE to a folder that can be written."
         raise SandboxUnavailable(f"the launcher cannot be stored: {error}", remedy) from error
     version = subprocess.run([bwrap, "--version"], check=False, capture_output=True, text=True).stdout.strip()
+    found = find_control_groups()
     problem = ""
     for user_namespace in _ways():
-        sandbox = Bubblewrap(Path(bwrap), version, launcher, user_namespace=user_namespace)
-        fault = _try(sandbox, launcher)
-        if fault is None:
-            return sandbox
-        problem = problem or fault
+        for groups in (found, None) if found else (None,):
+            sandbox = Bubblewrap(Path(bwrap), version, launcher, groups, user_namespace=user_namespace)
+            fault = _try(sandbox, launcher)
+            if fault is None:
+                return sandbox
+            problem = problem or fault
     raise SandboxUnavailable(f"bubblewrap could not make a sandbox ({problem})", _remedy())
 
 
@@ -97,23 +113,17 @@ def _ways() -> tuple[bool, ...]:
     return (False, True) if os.geteuid() == 0 else (True,)
 
 
-def _try(sandbox: Sandbox, launcher: Launcher) -> str | None:
+def _try(sandbox: Sandbox, launcher: Path) -> str | None:
     """Run a harmless program, the launcher itself; returns what went wrong."""
-    with tempfile.TemporaryDirectory() as folder:
-        job = Job(
-            command=launcher.command,
-            folder=Path(folder),
-            readable=runtime_files(),
-            input=None,
-            limits=Limits(time=5, memory=2**28),
-            wall=10,
-            file_size=2**20,
-            scratch=2**20,
-        )
-        try:
-            outcome = sandbox.run(job)
-        except SandboxFault as fault:
-            return str(fault)
+    surroundings = Surroundings(
+        folder=launcher.parent, readable=runtime_files(), file_size=2**20, scratch=2**20
+    )
+    run = Run((f"{PROGRAM_FOLDER}/{launcher.name}",), Limits(time=5, memory=2**28), wall=10)
+    try:
+        with sandbox.open(surroundings) as container:
+            outcome = container.run(run)
+    except SandboxFault as fault:
+        return str(fault)
     if outcome.exit_status != USAGE_STATUS:
         return f"a trial program ended with {outcome.ending} {outcome.exit_status} {outcome.signal}"
     return None

@@ -1,7 +1,7 @@
-"""The sandbox made of bubblewrap: fresh namespaces for each run, with the launcher as process 1 in them."""
+"""The sandbox made of bubblewrap: a container of fresh namespaces a submission, with the launcher as process 1."""
 
 import contextlib
-import math
+import functools
 import os
 import secrets
 import socket
@@ -9,15 +9,19 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from judge.sandbox.interface import PROGRAM_FOLDER, SCRATCH_FOLDER, Ending, Job, Outcome, SandboxFault
-from judge.sandbox.launcher import INSIDE, Launcher
+from judge.sandbox.cgroups import ControlGroups, control_group
+from judge.sandbox.container import PROCESSES, Container
+from judge.sandbox.interface import (
+    PROGRAM_FOLDER,
+    SCRATCH_FOLDER,
+    Outcome,
+    Run,
+    SandboxFault,
+    Surroundings,
+)
 from judge.sandbox.memory_file import sealed_file
 from judge.sandbox.seccomp import filter_program
-from judge.sandbox.streams import Collected, collect
-from judge.sandbox.system import interpreter_files
 
-_PROCESSES = 64
-_GRACE = 10.0  # seconds beyond its wall guard before a run that says nothing is given up
 _USERS = range(61184, 65520)  # systemd's range for short-lived services, below 2^16 for nested containers
 _ENVIRONMENT = {
     "PATH": "/usr/bin:/bin",
@@ -28,24 +32,29 @@ _ENVIRONMENT = {
 }
 _DEVICES = ("/dev/null", "/dev/random", "/dev/urandom")  # not zero or full: endless input for a compiler
 _SYSTEM_FILES = (Path("/etc/ld.so.cache"), Path("/etc/alternatives"))
+_LAUNCHER = "/launcher"
+_WARM_PYTHON = Path(__file__).with_name("warm_python")
+_WARM_FOLDER = "/warm"
+_OWN_PROCESSES = 4  # the launcher, the warm interpreter, and room
 
 
 class Bubblewrap:
     """A sandbox (see `judge.sandbox.interface.Sandbox`).
 
     As root, bubblewrap makes the namespaces with root's rights and the launcher becomes a short-lived user
-    before it starts the program. As anybody else, or where root may not do that (`user_namespace`), a user
-    namespace stands for those rights and the program runs as an unprivileged user of it.
+    before it starts a program. As anybody else, or where root may not do that (`user_namespace`), a user
+    namespace stands for those rights and programs run as an unprivileged user of it. `groups` are the control
+    groups to account with, if there are any.
     """
 
-    def __init__(self, bwrap: Path, version: str, launcher: Launcher, *, user_namespace: bool) -> None:
-        self._launcher = launcher
+    def __init__(
+        self, bwrap: Path, version: str, launcher: Path, groups: ControlGroups | None, *, user_namespace: bool
+    ) -> None:
+        self._groups = groups
         self._user_namespace = user_namespace
         self._filter = filter_program()
-        bounded = (
-            "--size" in subprocess.run([bwrap, "--help"], check=False, capture_output=True, text=True).stdout
-        )
-        self._bounded_scratch = bounded
+        said = subprocess.run([bwrap, "--help"], check=False, capture_output=True, text=True).stdout
+        self._bounded_scratch = "--size" in said
         namespaces = ["ipc", "pid", "net", "uts", *(["user"] if user_namespace else [])]
         self._beginning = [str(bwrap), *(f"--unshare-{name}" for name in namespaces), "--unshare-cgroup-try"]
         if user_namespace:
@@ -61,74 +70,116 @@ class Bubblewrap:
         for name, descriptor in (("fd", ""), ("stdin", "/0"), ("stdout", "/1"), ("stderr", "/2")):
             self._beginning += ["--symlink", f"/proc/self/fd{descriptor}", f"/dev/{name}"]
         self._beginning += ["--symlink", SCRATCH_FOLDER, "/tmp", "--symlink", SCRATCH_FOLDER, "/dev/shm"]  # noqa: S108
-        self._beginning += ["--ro-bind", str(launcher.file), INSIDE]
+        self._beginning += ["--ro-bind", str(launcher), _LAUNCHER]
+        self._beginning += ["--ro-bind", str(_WARM_PYTHON), _WARM_FOLDER]
 
+        tier, accounting = ("A", groups.title) if groups else ("B", "accounting by the launcher")
         users = "user namespace" if user_namespace else "own user"
         filtered = "system call filter" if self._filter else "no system call filter on this machine"
-        self.isolation = f"{version}, {users}, {filtered}, {launcher.title}, limits by rlimits and polling"
+        self.isolation = f"tier {tier}: {version}, {users}, {filtered}, {accounting}"
 
-    def run(self, job: Job) -> Outcome:
-        """Run the job to its end. Raises SandboxFault."""
+    @property
+    def has_groups(self) -> bool:
+        """Whether control groups account for what programs use."""
+        return self._groups is not None
+
+    @contextlib.contextmanager
+    def open(self, surroundings: Surroundings) -> Iterator["BubblewrapContainer"]:
+        """A new container, which ends with the block and all its processes with it."""
+        container = BubblewrapContainer(self, surroundings)
+        try:
+            yield container
+        finally:
+            container.close()
+
+    @contextlib.contextmanager
+    def started(self, surroundings: Surroundings) -> Iterator[Container]:
+        """A running container. Raises SandboxFault."""
         with contextlib.ExitStack() as stack:
-            report, launcher_report = socket.socketpair()
-            stack.enter_context(report)
-            stack.enter_context(launcher_report)
-            stdin = stack.enter_context(sealed_file(job.input.read_bytes() if job.input else b""))
-            inherited = [launcher_report.fileno()]
-            seccomp: list[str] = []
-            if self._filter:
-                inherited.append(stack.enter_context(sealed_file(self._filter)))
-                seccomp = ["--seccomp", str(inherited[-1])]
-            command = [
-                *self._beginning,
-                *self._mounts(job),
-                *seccomp,
-                "--",
-                *self._launch(job, launcher_report.fileno()),
-            ]
-            process = stack.enter_context(_started(command, stdin, inherited))
-            launcher_report.close()  # else the report would never end
-            collected = collect(process, report, job.limits.output, job.wall + _GRACE)
-        return _outcome(collected)
+            group = "-"
+            inherited: list[int] = []
+            if self._groups:
+                try:
+                    making = control_group(self._groups, PROCESSES + _OWN_PROCESSES)
+                    group, inherited = stack.enter_context(making)
+                except OSError as error:
+                    raise SandboxFault(f"no control group could be made: {error}") from error
+            ours, launchers = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            process = None
+            with launchers:
+                inherited = [launchers.fileno(), *inherited]
+                command = [*self._beginning, *self._mounts(surroundings)]
+                if self._filter:
+                    inherited.append(stack.enter_context(sealed_file(self._filter)))
+                    command += ["--seccomp", str(inherited[-1])]
+                user = 0 if self._user_namespace else _USERS.start + secrets.randbelow(len(_USERS))
+                command += ["--", _LAUNCHER, str(launchers.fileno()), str(user), group]
+                process = stack.enter_context(_started(command, inherited))
+            with ours:  # closed before the process is waited for: that is what ends it
+                yield Container(process, ours, surroundings)
 
-    def _mounts(self, job: Job) -> Iterator[str]:
-        interpreter = self._launcher.interpreter
-        for_launcher = interpreter_files(interpreter) if interpreter else ()
-        paths = dict.fromkeys((*job.readable, *for_launcher, *_SYSTEM_FILES))
-        # Made here, because those bubblewrap makes by itself are closed to users other than its own.
-        for parent in sorted({parent for path in paths for parent in path.parents} - {Path("/")}):
-            yield from ("--dir", str(parent))
-        for path in paths:
-            if path.is_symlink():
-                yield from ("--symlink", os.readlink(path), str(path))
-            elif path.exists():
-                yield from ("--ro-bind", str(path), str(path))
-        for source, seen_as in ((job.folder, PROGRAM_FOLDER), *job.mounted):
+    def _mounts(self, surroundings: Surroundings) -> Iterator[str]:
+        yield from _system_mounts((*surroundings.readable, *_SYSTEM_FILES))
+        for source, seen_as in ((surroundings.folder, PROGRAM_FOLDER), *surroundings.mounted):
             yield from ("--ro-bind", str(source), seen_as)
         yield from ("--perms", "1777")
         if self._bounded_scratch:
-            yield from ("--size", str(job.scratch))
+            yield from ("--size", str(surroundings.scratch))
         yield from ("--tmpfs", SCRATCH_FOLDER, "--remount-ro", "/", "--chdir", SCRATCH_FOLDER)
 
-    def _launch(self, job: Job, report: int) -> Iterator[str]:
-        yield from self._launcher.command
-        user = 0 if self._user_namespace else _USERS.start + secrets.randbelow(len(_USERS))
-        cpu, wall = math.ceil(job.limits.time * 1e6), math.ceil(job.wall * 1e6)
-        # Polling sees what is really used; address space is only bounded far above, because programs and
-        # threads reserve much more than they touch.
-        address_space = 4 * job.limits.memory + 16 * 2**30
-        numbers = (report, user, cpu, wall, job.limits.memory, address_space, job.file_size, _PROCESSES)
-        yield from map(str, numbers)
-        yield from job.command
+
+class BubblewrapContainer:
+    """A container (see `judge.sandbox.interface.Container`), made when first used and anew when it cannot be wiped."""
+
+    def __init__(self, sandbox: Bubblewrap, surroundings: Surroundings) -> None:
+        self._sandbox = sandbox
+        self._surroundings = surroundings
+        self._stack = contextlib.ExitStack()
+        self._container: Container | None = None
+
+    def run(self, run: Run) -> Outcome:
+        """Run the program to its end. Raises SandboxFault, after which the container may be used again."""
+        if self._container is None:
+            self._container = self._stack.enter_context(self._sandbox.started(self._surroundings))
+        try:
+            outcome, clean = self._container.run(run)
+        except BaseException:
+            self._container.process.kill()
+            self.close()
+            raise
+        if not clean:
+            self.close()
+        return outcome
+
+    def close(self) -> None:
+        """End the container and every process in it."""
+        self._container = None
+        self._stack.close()
+
+
+@functools.lru_cache(maxsize=32)
+def _system_mounts(paths: tuple[Path, ...]) -> tuple[str, ...]:
+    """What bubblewrap is told to show of the system; looked up once, because it takes as long as starting it."""
+    paths = tuple(dict.fromkeys(paths))
+    mounts: list[str] = []
+    # Made here, because those bubblewrap makes by itself are closed to users other than its own.
+    for parent in sorted({parent for path in paths for parent in path.parents} - {Path("/")}):
+        mounts += ["--dir", str(parent)]
+    for path in paths:
+        if path.is_symlink():
+            mounts += ["--symlink", os.readlink(path), str(path)]
+        elif path.exists():
+            mounts += ["--ro-bind", str(path), str(path)]
+    return tuple(mounts)
 
 
 @contextlib.contextmanager
-def _started(command: list[str], stdin: int, inherited: list[int]) -> Iterator[subprocess.Popen[bytes]]:
-    """The running command, which is dead when the block ends."""
+def _started(command: list[str], inherited: list[int]) -> Iterator[subprocess.Popen[bytes]]:
+    """The running command, which has ended when the block has: by itself after a good end, killed after a bad one."""
     process = subprocess.Popen(
         command,
-        stdin=stdin,
-        stdout=subprocess.PIPE,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         env=_ENVIRONMENT,
         pass_fds=inherited,
@@ -137,26 +188,6 @@ def _started(command: list[str], stdin: int, inherited: list[int]) -> Iterator[s
     with process:
         try:
             yield process
-        finally:
+        except BaseException:
             process.kill()
-
-
-def _outcome(collected: Collected) -> Outcome:
-    words = collected.report.split()
-    if len(words) != 6 or words[0] != "ended":
-        why = collected.report.strip() or collected.stderr.decode("utf-8", "replace").strip()
-        raise SandboxFault(why or "the sandbox ended without a word")
-    cause, numbers = words[1], [int(word) for word in words[2:]]
-    status, cpu, wall, memory = numbers
-    ending = Ending.OUTPUT if collected.too_much else Ending(cause)
-    exited = ending is Ending.EXIT
-    return Outcome(
-        ending=ending,
-        exit_status=os.WEXITSTATUS(status) if exited and os.WIFEXITED(status) else None,
-        signal=os.WTERMSIG(status) if exited and os.WIFSIGNALED(status) else None,
-        time=cpu / 1e6,
-        wall=wall / 1e6,
-        memory=memory,
-        stdout=collected.stdout,
-        stderr=collected.stderr,
-    )
+            raise

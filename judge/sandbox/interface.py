@@ -1,6 +1,8 @@
 """What a sandbox promises, whatever it is made of."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
@@ -32,25 +34,43 @@ class Ending(StrEnum):
 
 
 @dataclass(frozen=True)
-class Job:
-    """One program to run.
+class Surroundings:
+    """What all runs in one container see of the host, and it is all they see.
 
-    `folder` is what the program may read besides the system, seen as PROGRAM_FOLDER; `readable` are files and
-    folders of the system, seen under their own paths; `mounted` are others, each with the path it is seen
-    under, also only to be read. `input` becomes standard input (None: empty). It starts in SCRATCH_FOLDER,
-    empty and its own. `wall` is the guard in seconds of real time; `file_size` bounds each file the program
-    writes and `scratch` all of them together, in bytes.
+    `folder` is seen as PROGRAM_FOLDER; `readable` are files and folders of the system, seen under their own paths;
+    `mounted` are others, each with the path it is seen under. None can be written. SCRATCH_FOLDER is where
+    programs start and the one place where they may write: `scratch` bounds all files there together, `file_size`
+    each of them, in bytes.
     """
 
-    command: tuple[str, ...]
     folder: Path
     readable: tuple[Path, ...]
-    input: Path | None
-    limits: Limits
-    wall: float
     file_size: int
     scratch: int
     mounted: tuple[tuple[Path, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of a program in a container.
+
+    `input` becomes standard input: bytes, a file's content, or a descriptor such as an end of a pipe. Standard
+    output is collected, or goes to the descriptor `output`. `wall` is the guard in seconds of real time. `files`
+    are laid into the scratch folder by their plain names before the program starts; `collect` names files there
+    whose content comes back with the outcome, if they exist.
+
+    `warm` asks for the fast path of CPython: the names of modules to import once for all runs of this container.
+    `command` is then the interpreter with its arguments. The sandbox may take the slow path all the same.
+    """
+
+    command: tuple[str, ...]
+    limits: Limits
+    wall: float
+    input: bytes | Path | int = b""
+    output: int | None = None
+    files: Mapping[str, bytes | Path] = field(default_factory=dict)
+    collect: tuple[str, ...] = ()
+    warm: tuple[str, ...] | None = None
 
 
 PROGRAM_FOLDER = "/program"
@@ -62,7 +82,9 @@ class Outcome:
     """What happened: CPU and real seconds and peak bytes of all its processes, and what it printed.
 
     `exit_status` is None unless the program ended by itself with one, `signal` unless a signal ended it.
-    `stdout` holds at most the output limit; `stderr` at most STDERR_LIMIT bytes from its beginning.
+    `stdout` holds at most the output limit; `stderr` at most STDERR_LIMIT bytes from its beginning. `files`
+    holds the collected files, each at most one byte more than the output limit. `ended` is when the program
+    ended, in seconds of the machine's monotonic clock.
     """
 
     ending: Ending
@@ -73,9 +95,19 @@ class Outcome:
     memory: int
     stdout: bytes
     stderr: bytes
+    files: Mapping[str, bytes]
+    ended: float
 
 
 STDERR_LIMIT = 2**16
+
+
+class Container(Protocol):
+    """A place for the runs of one submission, one at a time. No run finds anything that another left."""
+
+    def run(self, run: Run) -> Outcome:
+        """Run the program to its end. Raises SandboxFault, after which the container may be used again."""
+        ...
 
 
 class Sandbox(Protocol):
@@ -86,16 +118,20 @@ class Sandbox(Protocol):
         """What keeps programs in, in a few words, for the record of each judgement."""
         ...
 
-    def run(self, job: Job) -> Outcome:
-        """Run the job to its end. Raises SandboxFault."""
+    def open(self, surroundings: Surroundings) -> AbstractContextManager[Container]:
+        """A new container, which ends with the block and all its processes with it."""
         ...
 
 
 @dataclass(frozen=True)
 class SandboxStatus:
-    """Whether programs can be run here; if not, why, and what to do about it."""
+    """Whether programs can be run here; if not, why, and what to do about it.
+
+    `isolation` names the tier and what it is made of; `improvement` says how to reach the next tier, or is empty.
+    """
 
     available: bool
     isolation: str
     problem: str
     remedy: str
+    improvement: str = ""

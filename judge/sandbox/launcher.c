@@ -1,13 +1,27 @@
-/* Process 1 of the sandbox: starts one program, holds it to its limits, measures it, reports, and ends.
+/* Process 1 of a container: runs one program after the other, holds each to its limits, measures it, reports,
+ * and leaves nothing of it behind.
  *
- * usage: launcher REPORT USER CPU WALL MEMORY ADDRESS_SPACE FILE_SIZE PROCESSES COMMAND [ARGUMENT]...
+ * usage: launcher SOCKET USER GROUP
  *
- * REPORT is the descriptor of a socket to the judge. One line is written to it:
- *   "ended CAUSE STATUS CPU WALL MEMORY" (STATUS as wait returns it) or "fault WHAT WENT WRONG".
- * The judge stops the run by closing its side, and so does the judge's death.
- * USER is the user to become before the program starts, or 0 to stay who we are. CPU and WALL are
- * microseconds, MEMORY, ADDRESS_SPACE and FILE_SIZE bytes. python_launcher.py does the same where there is
- * no C compiler.
+ * SOCKET is the descriptor of a sequenced-packet socket to the judge; the container ends when the judge closes
+ * it or dies. USER is the user to become before a program starts, or 0 to stay who we are. GROUP is "-", or
+ * seven descriptors of files of a control group, joined by commas (judge/sandbox/cgroups.py): where to join it
+ * (-1 for none, twice more for version 1), CPU time, memory in use, peak memory, memory limit and events;
+ * after them the CPU time's unit in units a microsecond.
+ *
+ * A request is one packet of words, each ended by a zero byte, with the descriptors it speaks of:
+ *   run WARM CPU WALL MEMORY ADDRESS_SPACE FILE_SIZE PROCESSES FILES COLLECTED name… name… COMMAND [ARGUMENT]…
+ *     descriptors: standard input, output, error, then the content of each of the FILES files to be laid into the
+ *     scratch folder. CPU and WALL are microseconds, MEMORY, ADDRESS_SPACE and FILE_SIZE bytes. WARM 1: the
+ *     program is a fork of the interpreter that "warm" started, which starts COMMAND by itself.
+ *     answer: ended CAUSE STATUS CPU WALL MEMORY TIME CLEAN name… with the descriptors of the files COLLECTED that
+ *     are there; STATUS as wait returns it, TIME the end on the monotonic clock. CLEAN 0: this container must
+ *     not be used again.
+ *   warm ADDRESS_SPACE FILE_SIZE PROCESSES COMMAND [ARGUMENT]…
+ *     starts an interpreter with these descriptors (warm_python/sitecustomize.py) whose forks are the runs to come.
+ *     answer: ready, or cold, as also to a run that wanted a fork of it when it is no more.
+ *   stop    ends the run in progress; without one it does nothing.
+ * Instead of an answer: "fault WHAT WENT WRONG", and the container has ended.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -21,27 +35,31 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { PERIOD_MS = 10, OPEN_FILES = 256, USAGE = 64 };
+enum { PERIOD = 10000, OPEN_FILES = 256, USAGE = 64, WORDS = 250, PACKET = 65536, ABOVE = 10, PATIENCE = 20000 };
 
 typedef long long number;
-static int report;
+typedef struct { number cpu, wall, memory, address_space, file_size, processes; } limits;
+typedef struct { int join[3], cpu, usage, peak, limit, events; number unit, limited_to; } group;
+
+static int judge, scratch, interpreter_socket = -1;
+static pid_t interpreter; /* the warm one, or 0 */
+static uid_t user;
+static group control = {.cpu = -1};
+static char packet[PACKET], *words[WORDS + 1];
+static int descriptors[WORDS], word_count, descriptor_count;
+static sigset_t usual;
 
 static void fault(const char *what) {
-    dprintf(report, "fault %s: %s\n", what, strerror(errno));
-    _exit(1);
-}
-
-static void limit(int resource, number value) {
-    struct rlimit both;
-    getrlimit(resource, &both);
-    if ((rlim_t)value < both.rlim_max) both.rlim_max = value; /* nobody but root may raise it again */
-    both.rlim_cur = both.rlim_max;
-    if (setrlimit(resource, &both)) fault("setrlimit");
+    dprintf(judge, "fault %s: %s", what, strerror(errno));
+    _exit(1); /* and with us, as process 1, everything in here */
 }
 
 static number now(void) {
@@ -50,22 +68,52 @@ static number now(void) {
     return time.tv_sec * 1000000LL + time.tv_nsec / 1000;
 }
 
-static number used_by_reaped(struct rusage *usage) {
-    getrusage(RUSAGE_CHILDREN, usage);
+static number microseconds(const struct rusage *usage) {
     return (usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * 1000000LL + usage->ru_utime.tv_usec
            + usage->ru_stime.tv_usec;
 }
 
-/* CPU time of all living processes with the children they waited for, and the sum of their resident memory. */
-static void look(number *cpu, number *memory) {
+static number own_time(void) {
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return microseconds(&usage);
+}
+
+/* The number behind `key` in a file of the control group, or -1. */
+static number counter(int file, const char *key) {
+    char text[4096];
+    ssize_t length = file < 0 ? -1 : pread(file, text, sizeof text - 1, 0);
+    if (length <= 0) return -1;
+    text[length] = 0;
+    const char *found = strstr(text, key);
+    return found ? atoll(found + strlen(key)) : -1;
+}
+
+static number group_time(void) { return counter(control.cpu, control.unit == 1 ? "usage_usec" : "") / control.unit; }
+
+/* Only file systems that hold `memory` bytes more than now; the kernel kills what goes beyond. */
+static void limit_group(number in_use, number memory) {
+    enum { SLACK = 4 << 20 }; /* the kernel counts in batches; the verdict is by the peak, which is exact */
+    number wanted = in_use + memory + SLACK, change = wanted - control.limited_to;
+    if (change > SLACK / 2 || change < -SLACK / 2) {
+        char text[32];
+        int length = snprintf(text, sizeof text, "%lld", wanted);
+        if (pwrite(control.limit, text, length, 0) != length) fault("memory limit of the control group");
+        control.limited_to = wanted;
+    }
+}
+
+/* CPU time of all processes under a program with the children they waited for, and their resident memory. */
+static void look(number *cpu, number *memory, int *processes_left) {
     static long tick, page;
     if (!tick) tick = sysconf(_SC_CLK_TCK), page = sysconf(_SC_PAGESIZE);
-    *cpu = *memory = 0;
+    *cpu = *memory = *processes_left = 0;
     DIR *processes = opendir("/proc");
     if (!processes) fault("/proc");
     for (struct dirent *entry; (entry = readdir(processes));) {
         int process = atoi(entry->d_name);
-        if (process <= 1) continue;
+        if (process <= 1 || process == interpreter) continue;
+        ++*processes_left;
         char path[32], text[1024];
         snprintf(path, sizeof path, "/proc/%d/stat", process);
         int file = open(path, O_RDONLY | O_CLOEXEC);
@@ -75,84 +123,315 @@ static void look(number *cpu, number *memory) {
         if (length <= 0) continue;
         text[length] = 0;
         char *fields = strrchr(text, ')'); /* the program chooses its name, which may hold spaces and ")" */
-        number user, system, reaped_user, reaped_system, pages;
+        number in_user, in_system, reaped_user, reaped_system, pages;
         if (fields && sscanf(fields + 1,
                              " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lld %lld %lld %lld %*d %*d %*d %*d"
-                             " %*u %*u %lld", &user, &system, &reaped_user, &reaped_system, &pages) == 5) {
-            *cpu += (user + system + reaped_user + reaped_system) * 1000000 / tick;
+                             " %*u %*u %lld", &in_user, &in_system, &reaped_user, &reaped_system, &pages) == 5) {
+            *cpu += (in_user + in_system + reaped_user + reaped_system) * 1000000 / tick;
             *memory += pages * page;
         }
     }
     closedir(processes);
 }
 
+/* Memory of the warm interpreter that is not mapped from files: a fork starts with it, a fresh start makes it anew. */
+static number interpreter_memory(void) {
+    char path[32];
+    number total, resident, shared;
+    snprintf(path, sizeof path, "/proc/%d/statm", interpreter);
+    FILE *file = fopen(path, "re");
+    if (!file) return 0;
+    int read = fscanf(file, "%lld %lld %lld", &total, &resident, &shared);
+    fclose(file);
+    return read == 3 ? (resident - shared) * sysconf(_SC_PAGESIZE) : 0;
+}
+
+/* ---- packets ---- */
+
+/* Receives one packet into `packet`, `words` and `descriptors`; false when the judge has gone. */
+static int receive(int socket, int flags) {
+    char control_space[CMSG_SPACE(sizeof descriptors)];
+    struct iovec space = {packet, PACKET - 1};
+    struct msghdr message = {.msg_iov = &space, .msg_iovlen = 1, .msg_control = control_space,
+                             .msg_controllen = sizeof control_space};
+    ssize_t length;
+    while ((length = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | flags)) < 0 && errno == EINTR) continue;
+    word_count = descriptor_count = 0;
+    if (length <= 0) return 0;
+    packet[length] = 0;
+    for (char *word = packet; word < packet + length && word_count < WORDS; word += strlen(word) + 1)
+        words[word_count++] = word;
+    words[word_count] = NULL;
+    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+    if (header && header->cmsg_type == SCM_RIGHTS) {
+        descriptor_count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+        memcpy(descriptors, CMSG_DATA(header), descriptor_count * sizeof(int));
+    }
+    return 1;
+}
+
+static int transmit(int socket, const char *text, size_t length, const int *sent, int count) {
+    char control_space[CMSG_SPACE(sizeof descriptors)] = {0};
+    struct iovec content = {(void *)text, length};
+    struct msghdr message = {.msg_iov = &content, .msg_iovlen = 1};
+    if (count) {
+        message.msg_control = control_space;
+        message.msg_controllen = CMSG_SPACE(count * sizeof(int));
+        struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+        header->cmsg_level = SOL_SOCKET;
+        header->cmsg_type = SCM_RIGHTS;
+        header->cmsg_len = CMSG_LEN(count * sizeof(int));
+        memcpy(CMSG_DATA(header), sent, count * sizeof(int));
+    }
+    return sendmsg(socket, &message, MSG_NOSIGNAL) == (ssize_t)length;
+}
+
+/* ---- starting ---- */
+
+static void limit(int resource, number value) {
+    struct rlimit both;
+    getrlimit(resource, &both);
+    if ((rlim_t)value < both.rlim_max) both.rlim_max = value; /* nobody but root may raise it again */
+    both.rlim_cur = both.rlim_max;
+    if (setrlimit(resource, &both)) fault("setrlimit");
+}
+
+static void hide_descriptors(void) {
+    if (syscall(SYS_close_range, 3, ~0U, 4 /* CLOSE_RANGE_CLOEXEC */) == 0) return;
+    for (int descriptor = 3; descriptor < OPEN_FILES; descriptor++) fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+}
+
+/* In the child: becomes the command, confined, with nothing but `given` as its descriptors 0, 1, 2 … */
+static void become(char **command, const int *given, int count, const limits *allowed) {
+    int kept[4];
+    for (int i = 0; i < count; i++) /* first out of the way, so that none is overwritten by another */
+        if ((kept[i] = fcntl(given[i], F_DUPFD_CLOEXEC, ABOVE)) < 0) fault("descriptors");
+    hide_descriptors();
+    for (int i = 0; i < count; i++)
+        if (dup2(kept[i], i) < 0) fault("descriptors");
+    if (allowed->cpu) limit(RLIMIT_CPU, allowed->cpu / 1000000 + 2); /* backstops: `watch` is stricter */
+    if (allowed->memory) limit(RLIMIT_STACK, allowed->memory); /* deep recursion is limited by memory alone */
+    limit(RLIMIT_AS, allowed->address_space);
+    limit(RLIMIT_FSIZE, allowed->file_size);
+    limit(RLIMIT_NPROC, allowed->processes);
+    limit(RLIMIT_NOFILE, OPEN_FILES);
+    limit(RLIMIT_CORE, 0);
+    if (control.cpu >= 0 && allowed->cpu) { /* where memory runs out, the program dies and not we */
+        int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+        if (file >= 0) (void)!write(file, "1000", 4);
+    }
+    if (user && (setgroups(0, NULL) || setresgid(user, user, user) || setresuid(user, user, user)))
+        fault("changing the user");
+    sigprocmask(SIG_SETMASK, &usual, NULL);
+    execv(command[0], command);
+    if (strncmp(command[0], "/program/", 9)) fault(command[0]);
+    perror(command[0]); /* compiled from a source that made it so: not our fault */
+    _exit(126);
+}
+
+static int answers(int socket, char *text, size_t size) {
+    struct pollfd both[2] = {{socket, POLLIN, 0}, {judge, POLLRDHUP, 0}};
+    if (poll(both, 2, PATIENCE) <= 0 || !(both[0].revents & POLLIN)) return 0;
+    ssize_t length = recv(socket, text, size - 1, 0);
+    if (length <= 0) return 0;
+    text[length] = 0;
+    return 1;
+}
+
+static void end_everything(void) {
+    kill(-1, SIGKILL); /* everything in this container but us */
+    while (wait(NULL) > 0 || errno == EINTR) continue;
+    if (interpreter_socket >= 0) close(interpreter_socket);
+    interpreter_socket = -1;
+    interpreter = 0;
+}
+
+static void warm_up(void) {
+    limits allowed = {0, 0, 0, atoll(words[1]), atoll(words[2]), atoll(words[3])};
+    int pair[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) fault("socketpair");
+    if ((interpreter = fork()) < 0) fault("fork");
+    if (interpreter == 0) {
+        int given[4] = {descriptors[0], descriptors[1], descriptors[2], pair[1]};
+        become(words + 4, given, 4, &allowed);
+    }
+    close(pair[1]);
+    interpreter_socket = pair[0];
+    char text[16];
+    if (answers(interpreter_socket, text, sizeof text)) {
+        dprintf(judge, "ready");
+    } else {
+        end_everything();
+        dprintf(judge, "cold");
+    }
+}
+
+/* A fork of the warm interpreter, our child as every program is, or 0 when the interpreter is no more. */
+static pid_t fork_of_interpreter(const limits *allowed) {
+    char text[96];
+    int length = snprintf(text, sizeof text, "%lld %lld %lld %d", allowed->cpu / 1000000 + 2, allowed->memory,
+                          allowed->address_space, control.cpu >= 0);
+    if (!interpreter || !transmit(interpreter_socket, text, length, descriptors, 3)) return 0;
+    return answers(interpreter_socket, text, sizeof text) ? atoi(text) : 0;
+}
+
+/* ---- files ---- */
+
+static void lay_file(const char *name, int content) {
+    int file = openat(scratch, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    struct stat status;
+    if (file < 0 || fstat(content, &status) || fchmod(file, 0666)) fault(name);
+    for (off_t sent = 0; sent < status.st_size;)
+        if (sendfile(file, content, &sent, status.st_size - sent) <= 0) fault(name);
+    close(file);
+}
+
+/* Empties the scratch folder; false where something cannot be removed, as a folder that is not empty. */
+static int sweep(void) {
+    int empty = 1, copy = openat(scratch, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *folder = copy < 0 ? NULL : fdopendir(copy);
+    if (!folder) return 0;
+    for (struct dirent *entry; (entry = readdir(folder));) {
+        if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..")) continue;
+        if (unlinkat(scratch, entry->d_name, 0) && unlinkat(scratch, entry->d_name, AT_REMOVEDIR)) empty = 0;
+    }
+    closedir(folder);
+    struct timespec none[2] = {{0, 0}, {0, 0}};
+    return empty && !fchmod(scratch, 01777) && !futimens(scratch, none); /* nothing may be told by these either */
+}
+
+/* ---- a run ---- */
+
+static void run(void) {
+    limits allowed = {atoll(words[2]), atoll(words[3]), atoll(words[4]), atoll(words[5]), atoll(words[6]),
+                      atoll(words[7])};
+    int warm = atoi(words[1]), files = atoi(words[8]), collected = atoi(words[9]);
+    char **laid = words + 10, **wanted = laid + files, **command = wanted + collected;
+    if (command >= words + word_count || descriptor_count != 3 + files) errno = EINVAL, fault("request");
+    for (int i = 0; i < files; i++) lay_file(laid[i], descriptors[3 + i]);
+    if (user) /* programs may open /dev/stdout and /dev/stderr, whose pipes belong to the judge's user */
+        for (int i = 1; i < 3; i++) fchmod(descriptors[i], 0666);
+
+    number start = now(), own_start = own_time(), group_start = 0, in_use = 0, out_of_memory = 0;
+    int has_peak = 0;
+    if (control.cpu >= 0) {
+        has_peak = control.peak >= 0 && pwrite(control.peak, "0", 1, 0) == 1;
+        in_use = counter(control.usage, "");
+        limit_group(in_use, allowed.memory);
+        out_of_memory = counter(control.events, "oom_kill ");
+        group_start = group_time();
+    }
+    pid_t program = warm ? fork_of_interpreter(&allowed) : fork();
+    if (program < 0) fault("fork");
+    if (program == 0 && warm) {
+        end_everything();
+        dprintf(judge, "cold");
+        sweep();
+        return;
+    }
+    if (program == 0) become(command, descriptors, 3, &allowed);
+    for (int i = 0; i < descriptor_count; i++) close(descriptors[i]); /* so that pipes end when the program does */
+
+    const char *cause = NULL;
+    int status = 0, left = 0;
+    number cpu = 0, memory = 0, peak = 0, reaped = 0;
+    struct pollfd lifeline = {judge, POLLIN | POLLRDHUP, 0};
+    for (;;) {
+        struct rusage usage;
+        int one_status;
+        for (pid_t one; (one = wait4(-1, &one_status, WNOHANG, &usage)) > 0;) { /* orphans are ours to wait for too */
+            if (one == interpreter) {
+                interpreter = 0;
+                continue;
+            }
+            if (one == program) status = one_status, cause = "exit";
+            reaped += microseconds(&usage);
+            if (usage.ru_maxrss * 1024LL > peak) peak = usage.ru_maxrss * 1024LL;
+        }
+        if (cause) break;
+        if (control.cpu >= 0) {
+            cpu = group_time() - group_start;
+            memory = has_peak ? 0 : counter(control.usage, "") - in_use;
+        } else {
+            look(&cpu, &memory, &left);
+            cpu += reaped;
+        }
+        if (memory > peak) peak = memory;
+        if (cpu > allowed.cpu) cause = "cpu";
+        else if (memory > allowed.memory) cause = "memory";
+        else if (now() - start > allowed.wall) cause = "wall";
+        else if (lifeline.revents) cause = "stopped";
+        if (cause) break;
+        number rest = allowed.cpu - cpu + 500, pause = (rest < PERIOD ? rest : PERIOD) * 1000;
+        struct timespec period = {0, pause};
+        ppoll(&lifeline, 1, &period, &usual);
+    }
+    number end = now();
+    if (interpreter && !strcmp(cause, "exit")) look(&cpu, &memory, &left);
+    if (!interpreter || left || strcmp(cause, "exit")) {
+        struct rusage usage;
+        kill(-1, SIGKILL); /* then wait, so that all of its time is counted */
+        for (pid_t one; (one = wait4(-1, NULL, 0, &usage)) > 0 || errno == EINTR;) {
+            if (one <= 0 || one == interpreter) continue;
+            reaped += microseconds(&usage);
+            if (usage.ru_maxrss * 1024LL > peak) peak = usage.ru_maxrss * 1024LL;
+        }
+        end_everything();
+    }
+    cpu = reaped;
+    if (control.cpu >= 0) {
+        cpu = group_time() - group_start - (own_time() - own_start);
+        if (has_peak) {
+            peak = counter(control.peak, "") - in_use + (warm ? interpreter_memory() : 0);
+        }
+        if (counter(control.events, "oom_kill ") > out_of_memory) cause = "memory";
+    }
+
+    int found[WORDS], found_count = 0;
+    char text[PACKET];
+    size_t length;
+    for (int i = 0; i < collected; i++) {
+        struct stat about;
+        int file = openat(scratch, wanted[i], O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        if (file < 0) continue;
+        if (fstat(file, &about) || !S_ISREG(about.st_mode)) close(file);
+        else found[found_count] = file, wanted[found_count++] = wanted[i];
+    }
+    length = snprintf(text, sizeof text, "ended %s %d %lld %lld %lld %lld %d", cause, status, cpu, end - start, peak, end,
+                      sweep()) + 1;
+    for (int i = 0; i < found_count; i++) length += snprintf(text + length, sizeof text - length, "%s", wanted[i]) + 1;
+    if (!transmit(judge, text, length, found, found_count)) _exit(1);
+    for (int i = 0; i < found_count; i++) close(found[i]);
+}
+
 static void wake(int signal) { (void)signal; } /* exists so that SIGCHLD interrupts ppoll */
 
 int main(int count, char **arguments) {
-    if (count < 10) return USAGE;
-    number value[9];
-    for (int i = 1; i <= 8; i++) value[i] = atoll(arguments[i]);
-    report = value[1];
-    number user = value[2], cpu_limit = value[3], wall_limit = value[4], memory_limit = value[5];
-
-    fcntl(report, F_SETFD, FD_CLOEXEC);         /* the program must not be able to write the report … */
-    if (prctl(PR_SET_DUMPABLE, 0)) fault("prctl"); /* … nor reach it through our memory or /proc/1/fd */
-    if (user) { /* programs may open /dev/stdout and /dev/stderr, whose pipes belong to the judge's user */
-        fchmod(1, 0666);
-        fchmod(2, 0666);
+    if (count != 4) return USAGE;
+    /* The program must not be able to write an answer, nor reach the socket through our memory or /proc/1/fd. */
+    judge = fcntl(atoi(arguments[1]), F_DUPFD_CLOEXEC, ABOVE);
+    close(atoi(arguments[1]));
+    user = atoi(arguments[2]);
+    if (prctl(PR_SET_DUMPABLE, 0)) fault("prctl");
+    if (arguments[3][0] != '-') {
+        sscanf(arguments[3], "%d,%d,%d,%d,%d,%d,%d,%d,%lld", &control.join[0], &control.join[1], &control.join[2],
+               &control.cpu, &control.usage, &control.peak, &control.limit, &control.events, &control.unit);
+        for (int i = 0; i < 3; i++)
+            if (control.join[i] >= 0 && write(control.join[i], "0", 1) != 1) fault("joining the control group");
     }
-    sigset_t usual, without_child;
+    if ((scratch = open("/box", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0) fault("/box");
+    sigset_t without_child;
     sigprocmask(SIG_SETMASK, NULL, &usual);
     without_child = usual;
     sigaddset(&without_child, SIGCHLD);
     sigprocmask(SIG_SETMASK, &without_child, NULL); /* only ppoll lets it in: none gets lost between two looks */
     signal(SIGCHLD, wake);
-
-    number start = now();
-    pid_t program = fork();
-    if (program < 0) fault("fork");
-    if (program == 0) {
-        for (int descriptor = 3; descriptor < OPEN_FILES; descriptor++) fcntl(descriptor, F_SETFD, FD_CLOEXEC);
-        limit(RLIMIT_CPU, cpu_limit / 1000000 + 2); /* backstops: the loop below is stricter */
-        limit(RLIMIT_AS, value[6]);
-        limit(RLIMIT_STACK, memory_limit); /* deep recursion is limited by memory alone */
-        limit(RLIMIT_FSIZE, value[7]);
-        limit(RLIMIT_NPROC, value[8]);
-        limit(RLIMIT_NOFILE, OPEN_FILES);
-        limit(RLIMIT_CORE, 0);
-        if (user && (setgroups(0, NULL) || setresgid(user, user, user) || setresuid(user, user, user)))
-            fault("changing the user");
-        sigprocmask(SIG_SETMASK, &usual, NULL);
-        execv(arguments[9], arguments + 9);
-        if (strncmp(arguments[9], "/program/", 9)) fault(arguments[9]);
-        perror(arguments[9]); /* compiled from a source that made it so: not our fault */
-        _exit(126);
+    while (receive(judge, 0)) {
+        if (!strcmp(words[0], "run") && word_count > 10 && descriptor_count >= 3) run();
+        else if (!strcmp(words[0], "warm") && word_count > 4 && descriptor_count == 3) {
+            warm_up();
+            for (int i = 0; i < descriptor_count; i++) close(descriptors[i]);
+        } else if (strcmp(words[0], "stop")) errno = EINVAL, fault("request");
     }
-
-    const char *cause = NULL;
-    int status = 0;
-    number cpu, memory, peak = 0;
-    struct rusage usage;
-    struct pollfd lifeline = {report, POLLIN | POLLRDHUP, 0};
-    struct timespec period = {0, PERIOD_MS * 1000000};
-    while (!cause) {
-        ppoll(&lifeline, 1, &period, &usual);
-        int one_status;
-        for (pid_t one; (one = waitpid(-1, &one_status, WNOHANG)) > 0;) /* orphans are ours to wait for too */
-            if (one == program) status = one_status, cause = "exit";
-        if (cause) break;
-        look(&cpu, &memory);
-        if (memory > peak) peak = memory;
-        if (cpu + used_by_reaped(&usage) > cpu_limit) cause = "cpu";
-        else if (memory > memory_limit) cause = "memory";
-        else if (now() - start > wall_limit) cause = "wall";
-        else if (lifeline.revents) cause = "stopped";
-    }
-    number wall = now() - start;
-    kill(-1, SIGKILL); /* everything in this namespace but us; then wait, so that all of its time is counted */
-    while (wait(NULL) > 0 || errno == EINTR) continue;
-    cpu = used_by_reaped(&usage);
-    if (usage.ru_maxrss * 1024LL > peak) peak = usage.ru_maxrss * 1024LL;
-    dprintf(report, "ended %s %d %lld %lld %lld\n", cause, status, cpu, wall, peak);
     return 0;
 }

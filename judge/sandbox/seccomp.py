@@ -57,6 +57,7 @@ _DENIED = {
     "request_key": (249, 218),
     "setdomainname": (171, 162),
     "sethostname": (170, 161),
+    "semget": (64, 190),
     "setns": (308, 268),
     "settimeofday": (164, 170),
     "shmget": (29, 194),

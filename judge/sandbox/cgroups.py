@@ -1,0 +1,243 @@
+"""Control groups of the kernel, version 1 and 2: one for each container, where this process may make them.
+
+They count what all processes of a container use together, whatever becomes of each, and end a program that
+asks for more memory than it may have at the moment it does. Without them the launcher counts by itself.
+"""
+
+import contextlib
+import itertools
+import os
+import signal
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+_MOUNTS = Path("/proc/self/mounts")
+_MEMBERSHIP = Path("/proc/self/cgroup")
+_PREFIX = "judge-"
+_TREES = 3  # a group has a folder in so many trees at most
+_TRIES, _PAUSE = 200, 0.01  # seconds
+_serial = itertools.count()
+
+
+@dataclass(frozen=True)
+class Files:
+    """The files of one container's group that the launcher works with; None where the kernel has none.
+
+    `time_unit` is how many units of `time` make a microsecond.
+    """
+
+    join: tuple[Path, ...]
+    time: Path
+    usage: Path
+    peak: Path | None
+    limit: Path
+    events: Path
+    time_unit: int
+
+
+class ControlGroups(Protocol):
+    """One of the kernel's two versions of control groups."""
+
+    title: str
+
+    def make(self, name: str, processes: int) -> Files:
+        """Make a group for at most so many processes. Raises OSError."""
+        ...
+
+    def parents(self) -> list[Path]:
+        """The folders in which groups are made."""
+        ...
+
+
+class Version1:
+    """A tree for each controller; groups are made below this process's own in each."""
+
+    title = "control groups version 1"
+
+    def __init__(self, memory: Path, time: Path, processes: Path) -> None:
+        self._memory, self._time, self._processes = memory, time, processes
+
+    def parents(self) -> list[Path]:
+        return list(dict.fromkeys((self._memory, self._time, self._processes)))
+
+    def make(self, name: str, processes: int) -> Files:
+        folders = [parent / name for parent in self.parents()]
+        for folder in folders:
+            folder.mkdir()
+        memory = self._memory / name
+        with contextlib.suppress(OSError):  # where there is no swap
+            (memory / "memory.swappiness").write_text("0")
+        (self._processes / name / "pids.max").write_text(str(processes))
+        return Files(
+            join=tuple(folder / "cgroup.procs" for folder in folders),
+            time=self._time / name / "cpuacct.usage",
+            usage=memory / "memory.usage_in_bytes",
+            peak=memory / "memory.max_usage_in_bytes",
+            limit=memory / "memory.limit_in_bytes",
+            events=memory / "memory.oom_control",
+            time_unit=1000,
+        )
+
+
+class Version2:
+    """One tree; groups are made below a folder of ours in the highest place where that is allowed."""
+
+    title = "control groups version 2"
+
+    def __init__(self, parent: Path) -> None:
+        self._parent = parent
+
+    def parents(self) -> list[Path]:
+        return [self._parent]
+
+    def make(self, name: str, processes: int) -> Files:
+        group = self._parent / name
+        group.mkdir()
+        with contextlib.suppress(OSError):  # where there is no swap
+            (group / "memory.swap.max").write_text("0")
+        (group / "pids.max").write_text(str(processes))
+        peak = group / "memory.peak"  # Linux 5.19; can be set back for each program since 6.12
+        return Files(
+            join=(group / "cgroup.procs",),
+            time=group / "cpu.stat",
+            usage=group / "memory.current",
+            peak=peak if peak.exists() else None,
+            limit=group / "memory.max",
+            events=group / "memory.events",
+            time_unit=1,
+        )
+
+
+def find_control_groups() -> ControlGroups | None:
+    """The control groups of this machine, where this process may make new ones; else None."""
+    mounts = [line.split() for line in _read(_MOUNTS).splitlines()]
+    own = [line.split(":", 2) for line in _read(_MEMBERSHIP).splitlines()]
+    found = _version_1(mounts, own) or _version_2(mounts, own)
+    if found is None:
+        return None
+    _sweep(found)
+    try:
+        with control_group(found, processes=1):
+            return found
+    except OSError:
+        return None
+
+
+@contextlib.contextmanager
+def control_group(groups: ControlGroups, processes: int) -> Iterator[tuple[str, list[int]]]:
+    """A new group: the launcher's argument for it and the descriptors it names, closed by the caller's block.
+
+    Raises OSError.
+    """
+    with contextlib.ExitStack() as stack:
+        name = f"{_PREFIX}{os.getpid()}-{next(_serial)}"
+        for parent in groups.parents():  # before they are made, so that one half made is removed too
+            stack.callback(_remove, parent / name)
+        files = groups.make(name, processes)
+        descriptors: list[int] = []
+
+        def opened(path: Path | None, flags: int) -> int:
+            if path is None:
+                return -1
+            descriptor = os.open(path, flags | os.O_CLOEXEC)
+            stack.callback(os.close, descriptor)
+            descriptors.append(descriptor)
+            return descriptor
+
+        join = [opened(path, os.O_WRONLY) for path in files.join]
+        numbers = [
+            *join,
+            *[-1] * (_TREES - len(join)),
+            opened(files.time, os.O_RDONLY),
+            opened(files.usage, os.O_RDONLY),
+            _opened_peak(files.peak, opened),
+            opened(files.limit, os.O_WRONLY),
+            opened(files.events, os.O_RDONLY),
+            files.time_unit,
+        ]
+        yield ",".join(map(str, numbers)), descriptors
+
+
+def _opened_peak(path: Path | None, opened: "_Open") -> int:
+    try:
+        return opened(path, os.O_RDWR)
+    except OSError:  # before Linux 6.12 it cannot be set back, and the launcher does without it
+        return -1
+
+
+class _Open(Protocol):
+    def __call__(self, path: Path | None, flags: int) -> int: ...
+
+
+def _version_1(mounts: list[list[str]], own: list[list[str]]) -> Version1 | None:
+    folders: dict[str, Path] = {}
+    for _, controllers, path in own:
+        for controller in controllers.split(","):
+            for mount in mounts:
+                if mount[2] == "cgroup" and controller in mount[3].split(","):
+                    # In a container the mount shows a part of the tree, of which this process is the root.
+                    within = Path(mount[1]) / path.lstrip("/")
+                    folders[controller] = within if within.is_dir() else Path(mount[1])
+    if not {"memory", "cpuacct", "pids"} <= folders.keys():
+        return None
+    return Version1(folders["memory"], folders["cpuacct"], folders["pids"])
+
+
+def _version_2(mounts: list[list[str]], own: list[list[str]]) -> Version2 | None:
+    root = next((Path(mount[1]) for mount in mounts if mount[2] == "cgroup2"), None)
+    path = next((path for number, _, path in own if number == "0"), None)
+    if root is None or path is None:
+        return None
+    here = root / path.lstrip("/")
+    for ancestor in (root, *reversed(here.relative_to(root).parents[:-1]), here):
+        folder = ancestor / "judge-programs"
+        try:
+            if not folder.is_dir():
+                _delegate(ancestor)
+                folder.mkdir()
+            _delegate(folder)
+        except OSError:
+            continue
+        return Version2(folder)
+    return None
+
+
+def _delegate(folder: Path) -> None:
+    """Let groups below this one be limited in memory and processes. Raises OSError."""
+    if not {"memory", "pids"} <= set(_read(folder / "cgroup.subtree_control").split()):
+        (folder / "cgroup.subtree_control").write_text("+memory +pids")
+
+
+def _sweep(groups: ControlGroups) -> None:
+    """Remove the groups of judges that were killed."""
+    for parent in groups.parents():
+        for folder in parent.glob(f"{_PREFIX}*-*"):
+            owner = folder.name.removeprefix(_PREFIX).partition("-")[0]
+            if owner.isdigit() and not Path("/proc", owner).exists():
+                _remove(folder)
+
+
+def _remove(folder: Path) -> None:
+    """Remove a group and what still runs in it, which after a killed judge may take a moment to die."""
+    for _ in range(_TRIES):
+        try:
+            folder.rmdir()
+        except FileNotFoundError:
+            return
+        except OSError:
+            for process in _read(folder / "cgroup.procs").split():
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(int(process), signal.SIGKILL)
+            time.sleep(_PAUSE)
+        else:
+            return
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_text()
+    except OSError:
+        return ""
