@@ -14,6 +14,7 @@ from judge.sandbox.interface import STDERR_LIMIT, Ending, Outcome, Run, SandboxF
 from judge.sandbox.memory_file import sealed_file
 
 PROCESSES = 64
+WARM_FOLDER = "/warm"  # where an interpreter finds what stops it before it opens the program
 _GRACE = 10.0  # seconds beyond its wall guard before a run that says nothing is given up
 _WARM_UP = 25.0  # seconds, more than the launcher's own patience
 _CHUNK = 2**18
@@ -48,7 +49,8 @@ class Container:
                 # Of the same kinds as a run's, because an interpreter looks at them while it starts.
                 descriptors = [stack.enter_context(sealed_file(b""))]
                 descriptors += [_pipe(stack, stack)[1] for _ in range(2)]
-                words = ["warm", *self._bounds(run), f"JUDGE_MODULES={' '.join(modules)}", *run.command]
+                environment = [f"PYTHONPATH={WARM_FOLDER}", f"JUDGE_MODULES={' '.join(modules)}"]
+                words = ["warm", *self._bounds(run), *environment, *run.command]
                 self._send(words, descriptors)
             if self._receive(time.monotonic() + _WARM_UP)[0] == "ready":
                 self._warmed = started_for

@@ -17,7 +17,7 @@
  *     answer: ended CAUSE STATUS CPU WALL MEMORY TIME CLEAN name… with the descriptors of the files COLLECTED that
  *     are there; STATUS as wait returns it, TIME the end on the monotonic clock. CLEAN 0: this container must
  *     not be used again.
- *   warm ADDRESS_SPACE FILE_SIZE PROCESSES COMMAND [ARGUMENT]…
+ *   warm ADDRESS_SPACE FILE_SIZE PROCESSES VARIABLE=VALUE… COMMAND [ARGUMENT]…
  *     starts an interpreter with these descriptors (warm_python/sitecustomize.py) whose forks are the runs to come.
  *     answer: ready, or cold, as also to a run that wanted a fork of it when it is no more.
  *   stop    ends the run in progress; without one it does nothing.
@@ -223,6 +223,8 @@ static void become(char **command, const int *given, int count, const limits *al
     if (user && (setgroups(0, NULL) || setresgid(user, user, user) || setresuid(user, user, user)))
         fault("changing the user");
     sigprocmask(SIG_SETMASK, &usual, NULL);
+    while (command[0] && strchr(command[0], '=')) putenv(*command++);
+    if (!command[0]) errno = EINVAL, fault("request");
     execv(command[0], command);
     if (strncmp(command[0], "/program/", 9)) fault(command[0]);
     perror(command[0]); /* compiled from a source that made it so: not our fault */
