@@ -20,6 +20,11 @@ class Limits:
     memory: int
     output: int = 64 * MEBIBYTE
 
+    @property
+    def wall(self) -> float:
+        """The guard in real seconds: it ends programs that wait, and leaves room for a machine at work."""
+        return 3 * self.time + 2
+
     def __post_init__(self) -> None:
         for name, value in (("time", self.time), ("memory", self.memory), ("output", self.output)):
             if not math.isfinite(value) or value <= 0:

@@ -1,0 +1,35 @@
+"""What a trial is given and promises."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from judge.checkers import Checker
+from judge.compilation import Program
+from judge.judgement import Test, TestResult
+from judge.limits import Limits
+
+
+@dataclass(frozen=True)
+class FileNames:
+    """The files that a program may read and write instead of standard input and output, by plain name."""
+
+    input: str
+    output: str
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What is tried: a compiled program, with the limits it gets, how its output is judged, and its files if any."""
+
+    program: Program
+    limits: Limits
+    checker: Checker
+    files: FileNames | None = None
+
+
+class Trial(Protocol):
+    """Tries one program on tests, one after the other."""
+
+    def judge(self, test: Test) -> TestResult:
+        """Run the program on the test and say what it earned. Raises SandboxFault and OSError: nobody's fault."""
+        ...
