@@ -21,12 +21,14 @@ from typing import TYPE_CHECKING
 from judge.compilation import compile_program
 from judge.compiler import filled
 from judge.languages import CPP
+from judge.limits import Limits
 from judge.sandbox import open_sandbox
 
 if TYPE_CHECKING:
     from judge.languages import Language
 
 ROUNDS = 5
+LIMITS = Limits(time=1, memory=2**28)
 SOURCE = """
 #include <bits/stdc++.h>
 using namespace std;
@@ -66,7 +68,7 @@ def judged(language: Language, number: int) -> float:
     """Seconds the judge takes to compile the program of that number."""
     with tempfile.TemporaryDirectory() as folder:
         start = time.perf_counter()
-        compilation = compile_program(open_sandbox(), language, SOURCE % number, Path(folder))
+        compilation = compile_program(open_sandbox(), language, SOURCE % number, LIMITS, Path(folder))
         seconds = time.perf_counter() - start
     assert compilation.program is not None, compilation.output
     return seconds
@@ -77,7 +79,7 @@ def plain(number: int) -> float:
     with tempfile.TemporaryDirectory() as folder:
         source, program = (Path(folder) / name for name in ("main.cpp", "program"))
         source.write_text(SOURCE % number)
-        command = filled(CPP.compile, CPP.tool(), CPP, str(program))[:-1]
+        command = filled(CPP, CPP.compile, (source.name,), str(program))[:-1]
         start = time.perf_counter()
         subprocess.run([*command, str(source)], check=True)
         return time.perf_counter() - start

@@ -1,27 +1,23 @@
 """Compiling a program inside the sandbox, unless the cache has it, and the command that then runs it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from judge import compiler
 from judge.compiled_programs import load_program, store_program
-from judge.compiler import compile_key, filled, run_compiler, stored
+from judge.compiler import DRIVERS, Files, compile_key, files_to_run, filled, run_compiler, stored
 from judge.judgement import printable
 from judge.languages import Language
-from judge.limits import MEBIBYTE
+from judge.limits import MEBIBYTE, Limits
 from judge.precompiled_headers import precompiled_headers
-from judge.sandbox import (
-    PROGRAM_FOLDER,
-    Ending,
-    Outcome,
-    Sandbox,
-    SandboxFault,
-    interpreter_files,
-    runtime_files,
-)
+from judge.sandbox import PROGRAM_FOLDER, Ending, Outcome, Sandbox, SandboxFault, Surroundings
+from judge.sources import Sources, UnusableSource, read_sources
+from judge.warm_start import modules_to_import
 
 _SHOWN = 4_000
 _PROGRAM_NAME = "program"
+_SCRATCH = 64 * MEBIBYTE  # what a program may write to files
 
 _PROBLEMS = {
     Ending.CPU: "The compiler was stopped: it used more than {time:.0f} s.",
@@ -33,11 +29,16 @@ _PROBLEMS = {
 
 @dataclass(frozen=True)
 class Program:
-    """A program ready to run: its folder, the command inside the sandbox, the system files it needs."""
+    """A program ready to run: what it needs around it, and the command inside the sandbox.
 
-    folder: Path
+    The last line it says for lack of memory matches `out_of_memory`. `warm` are the modules of a Python program
+    that can be imported once for all of its runs; None where there is no such way to start it.
+    """
+
+    surroundings: Surroundings
     command: tuple[str, ...]
-    readable: tuple[Path, ...]
+    out_of_memory: str
+    warm: tuple[str, ...] | None
 
 
 @dataclass(frozen=True)
@@ -48,49 +49,75 @@ class Compilation:
     output: str
 
 
-def compile_program(sandbox: Sandbox, language: Language, source: str, folder: Path) -> Compilation:
-    """Compile (or, for an interpreted language, check) the source, keeping everything in the empty `folder`.
+def compile_program(
+    sandbox: Sandbox,
+    language: Language,
+    source: str | Mapping[str, str],
+    limits: Limits,
+    folder: Path,
+) -> Compilation:
+    """Compile (or, for an interpreted language, check) a program, keeping everything in the empty `folder`.
 
-    A program that was compiled before comes from the cache. Raises SandboxFault, OSError, and ToolMissing where
-    there is no compiler.
+    `source` is its text, or the texts of its files by name (see `judge.sources`). `limits` are those it will run
+    under, which virtual machines must be told. A program that was compiled before comes from the cache. Raises
+    SandboxFault, OSError, and ToolMissing where there is no compiler.
     """
-    # A lone surrogate cannot be encoded properly; the compiler shall be the one to say so.
-    content = source.encode("utf-8", "surrogatepass")
+    try:
+        sources = read_sources(source, language)
+    except UnusableSource as error:
+        return Compilation(None, str(error))
+    names = sources.programs
     if not language.makes_program:
-        sources = stored(folder / "source", language.source_name, content)
-        outcome = run_compiler(sandbox, language, sources)
+        written = stored(folder / "source", sources.files)
+        outcome = run_compiler(sandbox, language, written, names)
         if failed := _failure(outcome):
             return failed
-        tool = language.tool()
-        command = filled(language.run, tool, language, "")
-        program = Program(sources, command, interpreter_files(tool))
+        program = _program(language, sources, limits, written, "")
         return Compilation(program, printable(outcome.stderr, _SHOWN))
-    key = compile_key(language, "program", content)
+    files = (*sources.files, *_driver(language))
+    key = compile_key(language, "program", files)
     found = load_program(key)
     if found is None:
-        sources = stored(folder / "source", language.source_name, content)
-        outcome = _compiled(sandbox, language, content, sources)
+        outcome = _compiled(sandbox, language, files, names, stored(folder / "source", files))
         if failed := _failure(outcome):
             return failed
         found = outcome.stdout, outcome.stderr
         store_program(key, *found)
     made, said = found
-    programs = stored(folder / "compiled", _PROGRAM_NAME, made)
-    command = filled(language.run, language.tool(), language, f"{PROGRAM_FOLDER}/{_PROGRAM_NAME}")
-    return Compilation(Program(programs, command, runtime_files()), printable(said, _SHOWN))
+    written = stored(folder / "compiled", [(_PROGRAM_NAME, made)])
+    program = _program(language, sources, limits, written, f"{PROGRAM_FOLDER}/{_PROGRAM_NAME}")
+    return Compilation(program, printable(said, _SHOWN))
 
 
-def _compiled(sandbox: Sandbox, language: Language, content: bytes, sources: Path) -> Outcome:
-    if headers := precompiled_headers(sandbox, language, content):
+def _program(language: Language, sources: Sources, limits: Limits, folder: Path, file: str) -> Program:
+    memory = limits.memory - language.allowance
+    texts = (content.decode() for name, content in sources.files if name in sources.programs)
+    return Program(
+        surroundings=Surroundings(folder, files_to_run(language), file_size=_SCRATCH, scratch=_SCRATCH),
+        command=filled(language, language.run, sources.programs, file, memory),
+        out_of_memory=language.out_of_memory,
+        warm=modules_to_import("\n".join(texts)) if language.has_warm_start else None,
+    )
+
+
+def _driver(language: Language) -> Files:
+    if language.driver:
+        yield f"{DRIVERS}/{language.driver.name}", language.driver.read_bytes()
+
+
+def _compiled(
+    sandbox: Sandbox, language: Language, files: Files, names: tuple[str, ...], folder: Path
+) -> Outcome:
+    if headers := precompiled_headers(sandbox, language, files):
         try:
-            outcome = run_compiler(sandbox, language, sources, headers=headers)
+            outcome = run_compiler(sandbox, language, folder, names, headers=headers)
         except SandboxFault:
             pass  # another judge may just have removed the headers from the cache
         else:
             if outcome.exit_status == 0 or outcome.ending in (Ending.CPU, Ending.WALL, Ending.OUTPUT):
                 return outcome
     # So that what a program is told and whether it compiles never hang on the precompiled header.
-    return run_compiler(sandbox, language, sources)
+    return run_compiler(sandbox, language, folder, names)
 
 
 def _failure(outcome: Outcome) -> Compilation | None:

@@ -1,6 +1,7 @@
 """What a program may use, and the two policies for applying a problem's limits to a language."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -38,8 +39,14 @@ class Policy(StrEnum):
     COMPAT = "compat"
 
 
-def limits_for(limits: Limits, language: str, policy: Policy) -> Limits:
-    """The limits a program in this language gets under this policy. Raises UnknownLanguage."""
-    if policy is Policy.COMPAT:
-        return limits
-    return replace(limits, time=limits.time * get_language(language).time_multiplier)
+def limits_for(
+    limits: Limits, language: str, policy: Policy, time_multipliers: Mapping[str, float] | None = None
+) -> Limits:
+    """The limits a program in this language gets under this policy. Raises UnknownLanguage.
+
+    `time_multipliers` replace those of the table for the languages they name. What a virtual machine needs for
+    itself comes on top of the problem's memory under either policy: no choice of the programmer's uses it up.
+    """
+    row = get_language(language)
+    multiplier = (time_multipliers or {}).get(language, row.time_multiplier) if policy is Policy.FAIR else 1.0
+    return replace(limits, time=limits.time * multiplier, memory=limits.memory + row.allowance)

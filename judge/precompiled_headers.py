@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 from judge import cache
-from judge.compiler import compile_key, run_compiler, stored
+from judge.compiler import Files, compile_key, run_compiler, stored
 from judge.languages import Language
 from judge.sandbox import Sandbox, SandboxFault
 
@@ -20,17 +20,17 @@ _failed: set[Path] = set()
 """Entries that could not be made; trying again with every program would be slow."""
 
 
-def precompiled_headers(sandbox: Sandbox, language: Language, source: bytes) -> Path | None:
-    """A folder to search for headers before all others, or None where there is none that could help this source.
+def precompiled_headers(sandbox: Sandbox, language: Language, files: Files) -> Path | None:
+    """A folder to search for headers before all others, or None where there is none that could help these sources.
 
     Makes the precompiled header when it is missing or damaged, which takes some seconds. Raises ToolMissing and OSError
     as `compile_key` does.
     """
     header = language.precompiled
-    if header is None or header.encode() not in source:
+    if header is None or not any(header.encode() in content for _, content in files):
         return None
-    content = f"#include <{header}>\n".encode()
-    entry = headers_folder() / compile_key(language, "header", content)
+    source = ((language.source_name, f"#include <{header}>\n".encode()),)
+    entry = headers_folder() / compile_key(language, "header", source)
     if _is_sound(entry, header):
         cache.mark_used(entry)
         return entry / "include"
@@ -38,7 +38,7 @@ def precompiled_headers(sandbox: Sandbox, language: Language, source: bytes) -> 
         return None
     # A cache that cannot be written, or a sandbox that fails: there is no sound entry then.
     with contextlib.suppress(OSError, SandboxFault):
-        _make(sandbox, language, content, entry)
+        _make(sandbox, language, source, entry)
     if _is_sound(entry, header):
         return entry / "include"
     _failed.add(entry)
@@ -50,15 +50,16 @@ def headers_folder() -> Path:
     return cache.default_cache() / "headers"
 
 
-def _make(sandbox: Sandbox, language: Language, content: bytes, entry: Path) -> None:
+def _make(sandbox: Sandbox, language: Language, source: Files, entry: Path) -> None:
     assert language.precompiled is not None
     folder = headers_folder()
     if not cache.private_folder(folder):
         return
     with tempfile.TemporaryDirectory(dir=folder, prefix="new-", ignore_cleanup_errors=True) as name:
         new = Path(name)
-        sources = stored(new / "source", language.source_name, content)
-        outcome = run_compiler(sandbox, language, sources, options=("-x", "c++-header"))
+        folder_of_source = stored(new / "source", source)
+        names = tuple(name for name, _ in source)
+        outcome = run_compiler(sandbox, language, folder_of_source, names, options=("-x", "c++-header"))
         if outcome.exit_status != 0:
             return
         made = new / "entry"

@@ -15,7 +15,12 @@ from judge.sandbox.interface import (
     Surroundings,
 )
 from judge.sandbox.retries import run_with_retries
-from judge.sandbox.system import compiler_files, interpreter_files, runtime_files
+from judge.sandbox.system import (
+    compiler_files,
+    interpreter_files,
+    runtime_files,
+    virtual_machine_files,
+)
 
 __all__ = [
     "PROGRAM_FOLDER",
@@ -35,4 +40,5 @@ __all__ = [
     "run_with_retries",
     "runtime_files",
     "sandbox_status",
+    "virtual_machine_files",
 ]

@@ -3,6 +3,7 @@
 /usr as a whole is not among them: containers keep projects, and so hidden tests, below it.
 """
 
+import functools
 from pathlib import Path
 
 _LIBRARIES = tuple(
@@ -34,8 +35,31 @@ def interpreter_files(interpreter: Path) -> tuple[Path, ...]:
     return (*_LIBRARIES, prefix / "lib", prefix / "lib64", interpreter)
 
 
+@functools.cache
 def compiler_files(compiler: Path) -> tuple[Path, ...]:
-    """What a compiler needs: its programs, headers and libraries."""
+    """What a compiler needs: its programs, headers and libraries, and what links in its own folder lead to."""
     prefix = compiler.parent.parent
     elsewhere = () if prefix in (Path("/usr"), Path("/usr/local"), Path("/")) else (prefix,)
-    return (*_LIBRARIES, *_TOOLS, *elsewhere)
+    linked = (
+        {path.resolve().parent for path in compiler.parent.iterdir() if path.is_symlink()}
+        if elsewhere
+        else set()
+    )
+    return (*_LIBRARIES, *_TOOLS, *elsewhere, *sorted(linked))
+
+
+@functools.cache
+def virtual_machine_files(java: Path) -> tuple[Path, ...]:
+    """What a Java virtual machine needs: its installation, and of /etc the settings that belong to it."""
+    home = java.parent.parent
+    links = (
+        path.resolve()
+        for folder in ("conf", "lib")
+        for path in (home / folder).rglob("*")
+        if path.is_symlink()
+    )
+    settings = {
+        Path(*path.parts[:3]) for path in links if path.parts[1:2] == ("etc",) and "java" in path.parts[2]
+    }
+    elsewhere = () if any(home.is_relative_to(folder) for folder in _LIBRARIES) else (home,)
+    return (*_LIBRARIES, *elsewhere, *sorted(settings))
