@@ -8,13 +8,14 @@ import socket
 import subprocess
 import time
 from dataclasses import dataclass
+from io import FileIO
 from pathlib import Path
 
 from judge.sandbox.interface import STDERR_LIMIT, Ending, Outcome, Run, SandboxFault, Surroundings
 from judge.sandbox.memory_file import sealed_file
 
 PROCESSES = 64
-WARM_FOLDER = "/warm"  # where an interpreter finds what stops it before it opens the program
+WARM_PYTHON = "/warm_python.py"
 _GRACE = 10.0  # seconds beyond its wall guard before a run that says nothing is given up
 _WARM_UP = 25.0  # seconds, more than the launcher's own patience
 _CHUNK = 2**18
@@ -49,8 +50,8 @@ class Container:
                 # Of the same kinds as a run's, because an interpreter looks at them while it starts.
                 descriptors = [stack.enter_context(sealed_file(b""))]
                 descriptors += [_pipe(stack, stack)[1] for _ in range(2)]
-                environment = [f"PYTHONPATH={WARM_FOLDER}", f"JUDGE_MODULES={' '.join(modules)}"]
-                words = ["warm", *self._bounds(run), *environment, *run.command]
+                *interpreter, program = run.command
+                words = ["warm", *self._bounds(run), *interpreter, WARM_PYTHON, program, *modules]
                 self._send(words, descriptors)
             if self._receive(time.monotonic() + _WARM_UP)[0] == "ready":
                 self._warmed = started_for
@@ -62,13 +63,14 @@ class Container:
         deadline = time.monotonic() + run.wall + _GRACE
         with contextlib.ExitStack() as stack:
             sent = stack.enter_context(contextlib.ExitStack())
-            input_ = run.input if isinstance(run.input, int) else _content(sent, run.input)
+            input_ = _content(sent, run.input)
             errors, into_errors = _pipe(stack, sent)
             collected = {errors: _Stream(STDERR_LIMIT)}
-            output, into_output = -1, run.output
-            if into_output is None:
+            if run.output is None:
                 output, into_output = _pipe(stack, sent)
                 collected[output] = _Stream(run.limits.output)
+            else:
+                output, into_output = -1, _content(sent, run.output)
             descriptors = [input_, into_output, into_errors]
             descriptors += [_content(sent, content) for content in run.files.values()]
             limits = [math.ceil(run.limits.time * 1e6), math.ceil(run.wall * 1e6), run.limits.memory]
@@ -188,15 +190,18 @@ def _pipe(reading: contextlib.ExitStack, writing: contextlib.ExitStack) -> tuple
     return ends
 
 
-def _content(stack: contextlib.ExitStack, content: bytes | Path) -> int:
+def _content(stack: contextlib.ExitStack, content: bytes | Path | FileIO) -> int:
+    if isinstance(content, FileIO):
+        return stack.enter_context(content).fileno()
     return stack.enter_context(sealed_file(content if isinstance(content, bytes) else content.read_bytes()))
 
 
 def _contents(names: list[str], files: list[int], limit: int) -> dict[str, bytes]:
-    contents = {}
+    contents, room = {}, limit + 1
     for name, file in zip(names, files, strict=False):
         with os.fdopen(os.dup(file), "rb") as stream:
-            contents[name] = stream.read(limit + 1)
+            contents[name] = stream.read(room)
+        room -= len(contents[name])
     return contents
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from enum import StrEnum
+from io import FileIO
 from pathlib import Path
 from typing import Protocol
 
@@ -54,20 +55,21 @@ class Surroundings:
 class Run:
     """One run of a program in a container.
 
-    `input` becomes standard input: bytes, a file's content, or a descriptor such as an end of a pipe. Standard
-    output is collected, or goes to the descriptor `output`. `wall` is the guard in seconds of real time. `files`
-    are laid into the scratch folder by their plain names before the program starts; `collect` names files there
-    whose content comes back with the outcome, if they exist.
+    `input` becomes standard input: bytes, a file's content, or an end of a pipe. Standard output is collected, or
+    goes to the end of a pipe that `output` is. Such ends are closed here once the program has them. `wall` is the
+    guard in seconds of real time. `files` are laid into the scratch folder by their plain names before the program
+    starts; `collect` names files there whose content comes back with the outcome, if they exist. The name `*` stands
+    for all that do not begin with a dot.
 
     `warm` asks for the fast path of CPython: the names of modules to import once for all runs of this container.
-    `command` is then the interpreter with its arguments. The sandbox may take the slow path all the same.
+    `command` then ends with the program's file. The sandbox may take the slow path all the same.
     """
 
     command: tuple[str, ...]
     limits: Limits
     wall: float
-    input: bytes | Path | int = b""
-    output: int | None = None
+    input: bytes | Path | FileIO = b""
+    output: FileIO | None = None
     files: Mapping[str, bytes | Path] = field(default_factory=dict)
     collect: tuple[str, ...] = ()
     warm: tuple[str, ...] | None = None
@@ -83,7 +85,7 @@ class Outcome:
 
     `exit_status` is None unless the program ended by itself with one, `signal` unless a signal ended it.
     `stdout` holds at most the output limit; `stderr` at most STDERR_LIMIT bytes from its beginning. `files`
-    holds the collected files, each at most one byte more than the output limit. `ended` is when the program
+    holds the collected files, all together at most one byte more than the output limit. `ended` is when the program
     ended, in seconds of the machine's monotonic clock.
     """
 

@@ -15,10 +15,10 @@
  *     scratch folder. CPU and WALL are microseconds, MEMORY, ADDRESS_SPACE and FILE_SIZE bytes. WARM 1: the
  *     program is a fork of the interpreter that "warm" started, which starts COMMAND by itself.
  *     answer: ended CAUSE STATUS CPU WALL MEMORY TIME CLEAN name… with the descriptors of the files COLLECTED that
- *     are there; STATUS as wait returns it, TIME the end on the monotonic clock. CLEAN 0: this container must
- *     not be used again.
- *   warm ADDRESS_SPACE FILE_SIZE PROCESSES VARIABLE=VALUE… COMMAND [ARGUMENT]…
- *     starts an interpreter with these descriptors (warm_python/sitecustomize.py) whose forks are the runs to come.
+ *     are there; the name * stands for all that do not begin with a dot. STATUS as wait returns it, TIME the end on
+ *     the monotonic clock. CLEAN 0: this container must not be used again.
+ *   warm ADDRESS_SPACE FILE_SIZE PROCESSES COMMAND [ARGUMENT]…
+ *     starts an interpreter with these descriptors (warm_python.py) whose forks are the runs to come.
  *     answer: ready, or cold, as also to a run that wanted a fork of it when it is no more.
  *   stop    ends the run in progress; without one it does nothing.
  * Instead of an answer: "fault WHAT WENT WRONG", and the container has ended.
@@ -55,6 +55,9 @@ static uid_t user;
 static group control = {.cpu = -1};
 static char packet[PACKET], *words[WORDS + 1];
 static int descriptors[WORDS], word_count, descriptor_count;
+static char found_names[PACKET / 2]; /* of the files to be collected, each ended by a zero byte */
+static int found[WORDS], found_count;
+static size_t found_length;
 static sigset_t usual;
 
 static void fault(const char *what) {
@@ -223,8 +226,6 @@ static void become(char **command, const int *given, int count, const limits *al
     if (user && (setgroups(0, NULL) || setresgid(user, user, user) || setresuid(user, user, user)))
         fault("changing the user");
     sigprocmask(SIG_SETMASK, &usual, NULL);
-    while (command[0] && strchr(command[0], '=')) putenv(*command++);
-    if (!command[0]) errno = EINVAL, fault("request");
     execv(command[0], command);
     if (strncmp(command[0], "/program/", 9)) fault(command[0]);
     perror(command[0]); /* compiled from a source that made it so: not our fault */
@@ -286,6 +287,31 @@ static void lay_file(const char *name, int content) {
     for (off_t sent = 0; sent < status.st_size;)
         if (sendfile(file, content, &sent, status.st_size - sent) <= 0) fault(name);
     close(file);
+}
+
+/* Opens a regular file of the scratch folder and adds it to those found, if there is one and room for it. */
+static void find_file(const char *name) {
+    struct stat about;
+    size_t length = strlen(name) + 1;
+    if (found_count == WORDS || found_length + length > sizeof found_names) return;
+    int file = openat(scratch, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (file < 0) return;
+    if (fstat(file, &about) || !S_ISREG(about.st_mode)) {
+        close(file);
+        return;
+    }
+    found[found_count++] = file;
+    memcpy(found_names + found_length, name, length);
+    found_length += length;
+}
+
+static void find_files(void) {
+    int copy = openat(scratch, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *folder = copy < 0 ? NULL : fdopendir(copy);
+    if (!folder) return;
+    for (struct dirent *entry; (entry = readdir(folder));)
+        if (entry->d_name[0] != '.') find_file(entry->d_name);
+    closedir(folder);
 }
 
 /* Empties the scratch folder; false where something cannot be removed, as a folder that is not empty. */
@@ -389,19 +415,15 @@ static void run(void) {
         if (counter(control.events, "oom_kill ") > out_of_memory) cause = "memory";
     }
 
-    int found[WORDS], found_count = 0;
+    found_count = found_length = 0;
+    for (int i = 0; i < collected; i++)
+        if (strcmp(wanted[i], "*")) find_file(wanted[i]);
+        else find_files();
     char text[PACKET];
-    size_t length;
-    for (int i = 0; i < collected; i++) {
-        struct stat about;
-        int file = openat(scratch, wanted[i], O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-        if (file < 0) continue;
-        if (fstat(file, &about) || !S_ISREG(about.st_mode)) close(file);
-        else found[found_count] = file, wanted[found_count++] = wanted[i];
-    }
-    length = snprintf(text, sizeof text, "ended %s %d %lld %lld %lld %lld %d", cause, status, cpu, end - start, peak, end,
-                      sweep()) + 1;
-    for (int i = 0; i < found_count; i++) length += snprintf(text + length, sizeof text - length, "%s", wanted[i]) + 1;
+    size_t length = snprintf(text, PACKET / 2, "ended %s %d %lld %lld %lld %lld %d", cause, status, cpu, end - start,
+                             peak, end, sweep()) + 1;
+    memcpy(text + length, found_names, found_length);
+    length += found_length;
     if (!transmit(judge, text, length, found, found_count)) _exit(1);
     for (int i = 0; i < found_count; i++) close(found[i]);
 }
