@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from judge.sandbox.cgroups import ControlGroups, control_group
-from judge.sandbox.container import PROCESSES, WARM_FOLDER, Container
+from judge.sandbox.container import PROCESSES, WARM_PYTHON, Container
 from judge.sandbox.interface import (
     PROGRAM_FOLDER,
     SCRATCH_FOLDER,
@@ -33,7 +33,7 @@ _ENVIRONMENT = {
 _DEVICES = ("/dev/null", "/dev/random", "/dev/urandom")  # not zero or full: endless input for a compiler
 _SYSTEM_FILES = (Path("/etc/ld.so.cache"), Path("/etc/alternatives"))
 _LAUNCHER = "/launcher"
-_WARM_PYTHON = Path(__file__).with_name("warm_python")
+_WARM_PYTHON = Path(__file__).with_name("warm_python.py")
 _OWN_PROCESSES = 4  # the launcher, the warm interpreter, and room
 
 
@@ -70,7 +70,7 @@ class Bubblewrap:
             self._beginning += ["--symlink", f"/proc/self/fd{descriptor}", f"/dev/{name}"]
         self._beginning += ["--symlink", SCRATCH_FOLDER, "/tmp", "--symlink", SCRATCH_FOLDER, "/dev/shm"]  # noqa: S108
         self._beginning += ["--ro-bind", str(launcher), _LAUNCHER]
-        self._beginning += ["--ro-bind", str(_WARM_PYTHON), WARM_FOLDER]
+        self._beginning += ["--ro-bind", str(_WARM_PYTHON), WARM_PYTHON]
 
         tier, accounting = ("A", groups.title) if groups else ("B", "accounting by the launcher")
         users = "user namespace" if user_namespace else "own user"

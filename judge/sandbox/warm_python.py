@@ -1,0 +1,155 @@
+"""An interpreter of the sandbox that has started, and read the program, once for all tests: each is a fork of it.
+
+usage: warm_python.py PROGRAM MODULE…
+
+It imports the modules, compiles the program, and waits for the launcher (descriptor 3). For each message it forks.
+The fork is a child of the launcher, as every program is; it takes the descriptors and limits of the message and
+runs the program as its main module. A start of one's own takes five times as long, most of it for pages of memory
+that both need; so a fork also ends without taking the interpreter apart, but does before it all that a
+program can notice of that: it waits for threads, calls what was registered, finalises the program's objects,
+and flushes what was printed.
+
+The interpreter is confined as programs are. It is not dumpable, so that no fork can write into its memory. Needs
+CPython 3.8 or newer on Linux and knows nothing of the project.
+"""
+
+from __future__ import annotations  # Python 3.8
+
+import atexit
+import ctypes
+import gc
+import importlib
+import os
+import resource
+import socket
+import sys
+from importlib.machinery import SourceFileLoader
+from types import CodeType, ModuleType
+
+LAUNCHER = 3
+CLONE_PARENT, SIGCHLD = 0x8000, 17
+SYS_CLONE = {"x86_64": 56, "aarch64": 220}
+PR_SET_DUMPABLE = 4
+FLUSH_FAILED = 120  # the interpreter's own exit status for it
+
+
+def wait_for_a_test(libc: ctypes.PyDLL) -> None:
+    """Return in each fork; in the interpreter itself, never."""
+    clone = SYS_CLONE[os.uname().machine]
+    launcher = socket.socket(fileno=LAUNCHER)
+    if libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0):
+        os._exit(1)
+    gc.collect()
+    gc.freeze()
+    launcher.send(b"ready")
+    while True:
+        message, ancillary, _, _ = launcher.recvmsg(256, socket.CMSG_SPACE(3 * 4))
+        if not message:
+            os._exit(0)
+        descriptors = memoryview(ancillary[0][2]).cast("i").tolist()
+        ctypes.pythonapi.PyOS_BeforeFork()
+        process = libc.syscall(clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0)
+        if process == 0:
+            ctypes.pythonapi.PyOS_AfterFork_Child()
+            launcher.close()
+            for place, descriptor in enumerate(descriptors):
+                os.dup2(descriptor, place)
+                os.close(descriptor)
+            set_limits(*map(int, message.split()))
+            libc.prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)
+            return
+        ctypes.pythonapi.PyOS_AfterFork_Parent()
+        for descriptor in descriptors:
+            os.close(descriptor)
+        if process < 0:
+            os._exit(1)
+        launcher.send(str(process).encode())
+
+
+def set_limits(cpu: int, stack: int, address_space: int, expendable: int) -> None:
+    for which, value in (
+        (resource.RLIMIT_CPU, cpu),
+        (resource.RLIMIT_STACK, stack),
+        (resource.RLIMIT_AS, address_space),
+    ):
+        hard = resource.getrlimit(which)[1]
+        lower = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.setrlimit(which, (lower, lower))
+    if expendable:  # where memory runs out, the program dies and not the launcher
+        try:
+            file = os.open("/proc/self/oom_score_adj", os.O_WRONLY)
+            os.write(file, b"1000")
+            os.close(file)
+        except OSError:
+            pass  # then the kernel chooses for itself
+
+
+def main_module(path: str) -> ModuleType:
+    module = ModuleType("__main__")
+    module.__dict__.update(
+        __annotations__={},
+        __builtins__=sys.modules["builtins"],
+        __cached__=None,
+        __file__=path,
+        __loader__=SourceFileLoader("__main__", path),
+    )
+    return module
+
+
+def status_of(end: SystemExit) -> int:
+    if end.code is None:
+        return 0
+    if isinstance(end.code, int):
+        return end.code & 0xFF
+    print(end.code, file=sys.stderr)
+    return 1
+
+
+def flush(status: int) -> int:
+    """Flush both streams; the exit status after it."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (AttributeError, ValueError):  # None or closed by the program
+            pass
+        except BaseException:  # noqa: BLE001  (whatever a program's own stream raises)
+            status = status or FLUSH_FAILED
+    return status
+
+
+def finish(status: int) -> None:
+    """End as the interpreter does, but for freeing what it shares with all forks."""
+    if "threading" in sys.modules:
+        sys.modules["threading"]._shutdown()
+    atexit._run_exitfuncs()
+    status = flush(status)
+    sys.stdin, sys.stdout, sys.stderr = sys.__stdin__, sys.__stdout__, sys.__stderr__
+    sys.modules.pop("__main__", None)
+    gc.collect()
+    os._exit(flush(status))
+
+
+def code_of(path: str) -> CodeType:
+    with open(path, "rb") as file:
+        return compile(file.read(), path, "exec", dont_inherit=True)
+
+
+path = sys.argv[1]
+for name in sys.argv[2:]:
+    importlib.import_module(name)
+code = code_of(path)
+sys.argv = [path]
+sys.path[0] = os.path.dirname(path)
+sys.modules["__main__"] = main_module(path)
+sys.setrecursionlimit(sys.getrecursionlimit() + 1)  # for the frame that this module is
+wait_for_a_test(ctypes.PyDLL(None))  # which keeps the interpreter's lock, as a fork must
+try:
+    exec(code, sys.modules["__main__"].__dict__)  # noqa: S102  (in the sandbox)
+except SystemExit as end:
+    status = status_of(end)
+except BaseException as error:  # noqa: BLE001
+    sys.excepthook(type(error), error, error.__traceback__ and error.__traceback__.tb_next)
+    status = 1
+else:
+    status = 0
+finish(status)
