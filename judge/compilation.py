@@ -91,12 +91,13 @@ def compile_program(
 
 def _program(language: Language, sources: Sources, limits: Limits, folder: Path, file: str) -> Program:
     memory = limits.memory - language.allowance
-    texts = (content.decode() for name, content in sources.files if name in sources.programs)
+    text = sources.files[0][1].decode()
     return Program(
         surroundings=Surroundings(folder, files_to_run(language), file_size=_SCRATCH, scratch=_SCRATCH),
         command=filled(language, language.run, sources.programs, file, memory),
         out_of_memory=language.out_of_memory,
-        warm=modules_to_import("\n".join(texts)) if language.has_warm_start else None,
+        # A file of the program's own may have the name of a module that would be imported instead.
+        warm=modules_to_import(text) if language.has_warm_start and len(sources.files) == 1 else None,
     )
 
 

@@ -3,6 +3,7 @@
 import contextlib
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from judge.checkers import Checker
@@ -16,6 +17,9 @@ from judge.verdicts import Verdict
 
 JUDGE_VERSION = "2"
 """Raised whenever a change to the judge may change a verdict."""
+
+_FEW = 3
+"""With fewer tests an interpreter started once for all of them costs more than one started for each."""
 
 
 def grade(
@@ -75,7 +79,10 @@ def grade(
             compiler_output = compilation.output
             if compilation.program is None:
                 return judgement(Verdict.CE)
-            trial = stack.enter_context(open_trial(sandbox, Tried(compilation.program, applied, checker, files)))
+            program = compilation.program
+            if len(tests) < _FEW:
+                program = replace(program, warm=None)
+            trial = stack.enter_context(open_trial(sandbox, Tried(program, applied, checker, files)))
         except (SandboxFault, ToolMissing, OSError) as error:
             add(judge_error(tests[0], error))
             return judgement(Verdict.JE)

@@ -101,7 +101,7 @@ def status_of(end: SystemExit) -> int:
         return 0
     if isinstance(end.code, int):
         return end.code & 0xFF
-    print(end.code, file=sys.stderr)
+    sys.stderr.write(f"{end.code}\n")
     return 1
 
 
