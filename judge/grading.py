@@ -13,6 +13,7 @@ from judge.languages import ToolMissing, compiler_version, get_language
 from judge.limits import Limits, Policy, limits_for
 from judge.sandbox import SandboxFault, open_sandbox
 from judge.trials import FileNames, Tried, judge_error, open_trial
+from judge.validators import CheckerFault
 from judge.verdicts import Verdict
 
 JUDGE_VERSION = "2"
@@ -32,15 +33,19 @@ def grade(
     policy: Policy = Policy.FAIR,
     stop_at_first_failure: bool = True,
     files: FileNames | None = None,
+    warm_start: bool = True,
     on_test: Callable[[TestResult], None] | None = None,
 ) -> Judgement:
     """Judge a program on tests, in their order. `on_test` is told each result as it comes.
 
-    The source is one text, or the texts of several files by name. With `files` the program finds its input also
-    in a file, and what it writes to the other counts before what it prints. `limits` are the problem's; the policy decides what the language makes of them. A judge that fails (a broken
-    sandbox, an unreadable test, a missing compiler) gives JE, never a verdict on the program.
+    The source is one text, or the texts of several files by name. With `files` the program finds its input also in
+    a file, and what it writes to the other counts before what it prints. `limits` are the problem's; the policy
+    decides what the language makes of them. Without `warm_start` an interpreter starts anew for each test even
+    where a fork of one that has started would do.
 
-    Raises SandboxUnavailable where nothing can be run safely, UnknownLanguage, and ValueError without tests.
+    A judge that fails (a broken sandbox, an unreadable test, a missing compiler) gives JE, never a verdict on the
+    program. Raises SandboxUnavailable where nothing can be run safely, UnknownLanguage, and ValueError without
+    tests.
     """
     row = get_language(language)
     if not tests:
@@ -80,16 +85,16 @@ def grade(
             if compilation.program is None:
                 return judgement(Verdict.CE)
             program = compilation.program
-            if len(tests) < _FEW:
+            if not warm_start or len(tests) < _FEW:
                 program = replace(program, warm=None)
             trial = stack.enter_context(open_trial(sandbox, Tried(program, applied, checker, files)))
-        except (SandboxFault, ToolMissing, OSError) as error:
+        except (SandboxFault, CheckerFault, ToolMissing, OSError) as error:
             add(judge_error(tests[0], error))
             return judgement(Verdict.JE)
         for test in tests:
             try:
                 add(trial.judge(test))
-            except (SandboxFault, OSError) as error:
+            except (SandboxFault, CheckerFault, OSError) as error:
                 add(judge_error(test, error))
             if stop_at_first_failure and results[-1].verdict is not Verdict.AC:
                 break

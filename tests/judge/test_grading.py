@@ -1,7 +1,9 @@
 """What a judgement says about a whole submission: order, counts, policies, judge errors, the JSON form."""
 
+import contextlib
 import json
 import threading
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,7 +11,9 @@ import pytest
 
 import judge
 from judge import Checker, Judgement, Limits, Policy, TestResult, Verdict, limits_for
-from judge.sandbox import Job, Outcome, SandboxFault, open_sandbox
+from judge.measuring import Measuring
+from judge.sandbox import Container, Ending, Outcome, Run, SandboxFault, Surroundings, open_sandbox
+from judge.trials import FileNames
 from tests.judge.conftest import SMALL, MakeTest
 
 pytestmark = pytest.mark.usefixtures("sandbox")
@@ -87,7 +91,7 @@ def test_judgements_survive_their_json_form(make_test: MakeTest, source: str) ->
 def test_a_judgement_records_what_it_was_made_with(make_test: MakeTest) -> None:
     judgement = judge.grade("print(1)", "python", [make_test("", "1")], SMALL, Checker())
     assert judgement.judge_version == judge.JUDGE_VERSION
-    assert judgement.isolation.startswith("bubblewrap")
+    assert judgement.isolation.startswith("tier ")
     assert judgement.compiler.startswith("Python 3.")
 
 
@@ -101,7 +105,7 @@ def test_what_a_program_prints_is_kept_in_part_and_without_null_bytes(make_test:
 def test_no_tests_and_unknown_languages_are_refused(make_test: MakeTest) -> None:
     with pytest.raises(ValueError, match="without tests"):
         judge.grade("print(1)", "python", [], SMALL, Checker())
-    with pytest.raises(judge.UnknownLanguage, match="cpp, python"):
+    with pytest.raises(judge.UnknownLanguage, match=r"cpp.*python"):
         judge.grade("print(1)", "cobol", [make_test("", "")], SMALL, Checker())
 
 
@@ -134,7 +138,7 @@ def test_a_missing_compiler_is_a_judge_error_with_the_remedy(
 
 
 class Flaky:
-    """The real sandbox, which fails so many times before it works."""
+    """The real sandbox, whose runs fail so many times before they work."""
 
     isolation = "flaky"
 
@@ -142,11 +146,21 @@ class Flaky:
         self.failures = failures
         self.runs = 0
 
-    def run(self, job: Job) -> Outcome:
-        self.runs += 1
-        if self.runs <= self.failures:
+    @contextlib.contextmanager
+    def open(self, surroundings: Surroundings) -> Iterator[Container]:
+        with open_sandbox().open(surroundings) as container:
+            yield FlakyContainer(self, container)
+
+
+class FlakyContainer:
+    def __init__(self, sandbox: Flaky, container: Container) -> None:
+        self.sandbox, self.container = sandbox, container
+
+    def run(self, run: Run) -> Outcome:
+        self.sandbox.runs += 1
+        if self.sandbox.runs <= self.sandbox.failures:
             raise SandboxFault("out of order")
-        return open_sandbox().run(job)
+        return self.container.run(run)
 
 
 @pytest.mark.parametrize(("failures", "verdict", "runs"), [(2, Verdict.AC, 4), (100, Verdict.JE, 3)])
@@ -159,6 +173,103 @@ def test_faults_of_the_sandbox_are_retried_and_then_a_judge_error(
     assert (judgement.verdict, flaky.runs) == (verdict, runs)
     if verdict is Verdict.JE:
         assert "out of order" in judgement.tests[0].message
+
+
+class Scripted:
+    """A container whose runs end as they are told to, in turn."""
+
+    def __init__(self, *outcomes: Outcome) -> None:
+        self.outcomes = list(outcomes)
+        self.limits: list[float] = []
+
+    def run(self, run: Run) -> Outcome:
+        self.limits.append(run.limits.time)
+        return self.outcomes.pop(0)
+
+
+def ended(time: float, *, ending: Ending = Ending.EXIT, memory: int = 1) -> Outcome:
+    status = 0 if ending is Ending.EXIT else None
+    return Outcome(ending, status, None, time, time, memory, b"", b"", {}, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("first", "repetitions", "time"),
+    [
+        (ended(0.9), [], 0.9),
+        (ended(1.0, ending=Ending.CPU), [ended(0.98)], 0.98),
+        (ended(1.0, ending=Ending.CPU), [ended(1.1, ending=Ending.CPU)], 1.0),
+        (ended(1.0, ending=Ending.CPU), [ended(1.05), ended(1.04)], 1.04),
+        (ended(1.0, ending=Ending.CPU), [ended(1.05), ended(0.99)], 0.99),
+        (ended(0.1, ending=Ending.WALL), [ended(0.2)], 0.2),
+        (ended(0.5, memory=105), [ended(0.6, memory=99)], 0.6),
+        (ended(0.5, memory=111), [], 0.5),
+    ],
+    ids=[
+        "well",
+        "was slowed down",
+        "far too slow",
+        "a little too slow",
+        "near",
+        "paused",
+        "memory",
+        "much memory",
+    ],
+)
+def test_runs_near_a_limit_are_measured_again(
+    first: Outcome, repetitions: list[Outcome], time: float
+) -> None:
+    container = Scripted(first, *repetitions)
+    outcome = Measuring(container).run(Run(("program",), Limits(time=1, memory=100), wall=5))
+    assert outcome.time == time
+    assert container.outcomes == []
+
+
+def test_a_submission_shown_to_be_too_slow_is_believed_from_then_on() -> None:
+    slow = ended(1.0, ending=Ending.CPU)
+    container = Scripted(slow, ended(1.1, ending=Ending.CPU), slow)
+    measuring = Measuring(container)
+    for _ in range(2):
+        measuring.run(Run(("program",), Limits(time=1, memory=100), wall=5))
+    assert container.limits == pytest.approx([1, 1.1, 1])
+
+
+COPY_FILE = {
+    "python": "open('sum.out', 'w').write(str(sum(map(int, open('sum.in').read().split()))))",
+    "cpp": """
+#include <cstdio>
+int main() {
+    freopen("sum.in", "r", stdin);
+    freopen("sum.out", "w", stdout);
+    int a, b;
+    scanf("%d%d", &a, &b);
+    printf("%d", a + b);
+}
+""",
+}
+
+
+@pytest.mark.parametrize("language", COPY_FILE)
+def test_programs_may_read_and_write_the_files_of_the_problem(make_test: MakeTest, language: str) -> None:
+    tests = [make_test(f"{number} 4", str(number + 4), name=str(number)) for number in range(4)]
+    files = FileNames("sum.in", "sum.out")
+    judgement = judge.grade(COPY_FILE[language], language, tests, SMALL, Checker(), files=files)
+    assert judgement.verdict is Verdict.AC, judgement
+    assert judge.grade(COPY_FILE[language], language, tests, SMALL, Checker()).verdict is not Verdict.AC
+
+
+def test_where_files_may_be_used_standard_streams_still_work_and_only_files_count_as_files(
+    make_test: MakeTest,
+) -> None:
+    tests = [make_test("3 4", "7")]
+    for output, verdict in (
+        ("print(sum(map(int, input().split())))", Verdict.AC),
+        ("print(7)\nopen('sum.out', 'w').write('8')", Verdict.WA),
+        ("print(7)\nimport os\nos.mkfifo('sum.out')", Verdict.AC),
+        ("print(7)\nimport os\nos.symlink('/program/main.py', 'sum.out')", Verdict.AC),
+        ("print(7)\nopen('sum.out', 'w').write('7' * 2**20 + '7')", Verdict.OLE),
+    ):
+        files = FileNames("sum.in", "sum.out")
+        assert judge.grade(output, "python", tests, SMALL, Checker(), files=files).verdict is verdict, output
 
 
 def test_several_programs_can_be_judged_at_once(make_test: MakeTest) -> None:
@@ -196,7 +307,7 @@ def test_languages_are_known_by_the_ending_of_a_file(file: Path | str, language:
     assert judge.language_of(file) == language
 
 
-@pytest.mark.parametrize("file", ["a.kt", "a", "", ".hs", "py", "a.c"])
+@pytest.mark.parametrize("file", ["a.hs", "a", "", ".rs", "py", "a.pyc"])
 def test_files_of_other_languages_are_refused_with_the_endings_there_are(file: str) -> None:
     with pytest.raises(judge.UnknownLanguage, match=r"\.py.*\.cpp"):
         judge.language_of(file)
