@@ -10,16 +10,17 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from tests.imitation import Imitation
+
 REPOSITORY = Path(__file__).resolve().parent.parent
 
-START_TIMEOUT = 120
-"""Seconds the stack may take until its pages answer; it shares its cores with other tests."""
+HANG = 120
+"""Seconds after which whatever a test waits for will not come. Nothing is measured by it: it may be generous."""
 
 # What a developer's shell may hold and a test must not depend on.
 _FOREIGN = (
@@ -78,23 +79,21 @@ class Stack:
         """What the supervisor has printed so far."""
         return "".join(self._lines)
 
-    def wait_until_ready(self, seconds: float = START_TIMEOUT) -> "Stack":
+    def wait_until_ready(self) -> "Stack":
         """Returns when the supervisor has said so; fails with its output and logs when it does not."""
-        self.wait_for(
-            lambda: "Hintbench is ready" in self.output or self.supervisor.poll() is not None, seconds
-        )
+        self.wait_for(lambda: "Hintbench is ready" in self.output or self.supervisor.poll() is not None)
         if self.supervisor.poll() is not None:
-            self._reader.join(5)
+            self._reader.join(HANG)
             pytest.fail(f"the stack has ended at its start:\n{self.output}\n{self.logs()}")
         return self
 
-    def wait_for(self, condition: Any, seconds: float = 20) -> None:
-        """Look at `condition()` until it is true; fails with the logs after `seconds`."""
-        end = time.monotonic() + seconds
+    def wait_for(self, condition: Callable[[], object]) -> None:
+        """Look at `condition()` until it is true; fails with the logs after HANG seconds."""
+        end = time.monotonic() + HANG
         while not condition():
             if time.monotonic() > end:
-                pytest.fail(f"waited {seconds} s in vain\n{self.output}\n{self.logs()}")
-            time.sleep(0.05)
+                pytest.fail(f"waited {HANG} s in vain\n{self.output}\n{self.logs()}")
+            time.sleep(0.02)
 
     def logs(self) -> str:
         """The ends of all logs, for the message of a failing test."""
@@ -114,17 +113,19 @@ class Stack:
         return self.pids()[part]
 
     def kill(self, part: str) -> None:
-        """End a part without warning (SIGKILL)."""
-        os.kill(self.pid_of(part), signal.SIGKILL)
+        """End a part without warning (SIGKILL). Returns when it is gone, perhaps before it is started again."""
+        pid = self.pid_of(part)
+        os.kill(pid, signal.SIGKILL)
+        self.wait_for(lambda: self.pids().get(part) != pid)
 
-    def wait_until_healthy(self, seconds: float = 30) -> None:
+    def wait_until_healthy(self) -> None:
         """Returns when the database and the queue answer through the web server."""
-        self.wait_for(lambda: self.get("/healthz")[0] == 200, seconds)
+        self.wait_for(lambda: self.get("/healthz")[0] == 200)
 
     def get(self, path: str) -> tuple[int, str]:
         """Status and body of a page; (0, reason) when nothing answers."""
         try:
-            with urllib.request.urlopen(self.url + path, timeout=5) as response:
+            with urllib.request.urlopen(self.url + path, timeout=HANG) as response:
                 return response.status, response.read().decode()
         except urllib.error.HTTPError as error:
             return error.code, error.read().decode()
@@ -140,22 +141,22 @@ class Stack:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=HANG,
         )
         if check and result.returncode:
             pytest.fail(f"manage.py {' '.join(words)} has failed:\n{result.stdout}\n{result.stderr}")
         return result
 
-    def stop(self, number: int = signal.SIGTERM, seconds: float = 15) -> int:
+    def stop(self, number: int = signal.SIGTERM) -> int:
         """End the supervisor with a signal and wait for it; its exit status."""
         if self.supervisor.poll() is None:
             self.supervisor.send_signal(number)
         try:
-            return self.supervisor.wait(seconds)
+            return self.supervisor.wait(HANG)
         finally:
             if self.supervisor.poll() is None:
                 self.supervisor.kill()
-            self._reader.join(5)
+            self._reader.join(HANG)
 
     def _read(self) -> None:
         assert self.supervisor.stdout is not None
@@ -175,6 +176,24 @@ def free_port() -> int:
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     """One running Hintbench for all tests that do not harm it."""
     running = Stack(tmp_path_factory.mktemp("stack"))
+    try:
+        yield running.wait_until_ready()
+    finally:
+        running.stop()
+
+
+@pytest.fixture(scope="session")
+def imitated_stack(tmp_path_factory: pytest.TempPathFactory, imitation_server: Imitation) -> Iterator[Stack]:
+    """A running Hintbench whose model is the imitation, so that a reply can be held in its middle.
+
+    Its tests may kill its parts, and leave it healthy.
+    """
+    running = Stack(
+        tmp_path_factory.mktemp("imitated"),
+        TUTORING_MODEL="openai:gpt-4o",
+        OPENAI_API_KEY="sk-imitation-000000",
+        OPENAI_BASE_URL=imitation_server.openai_url,
+    )
     try:
         yield running.wait_until_ready()
     finally:

@@ -13,7 +13,7 @@ const active = byId("active-reply");
 const stream = byId("stream");
 const message = byId("message");
 const stopForm = byId("stop-form");
-const end = followEnd(byId("conversation"), byId("latest-mark"), byId("jump"));
+const end = followEnd(byId("conversation"), byId("jump"));
 
 /* ---- What the server says ---- */
 
@@ -38,21 +38,23 @@ function sync() {
 
 const handlers = {
   events(received) {
-    for (const { seq, kind, html } of received.events) {
-      lastSeq = Math.max(lastSeq, seq);
-      if (byId(`event-${seq}`)) continue;
-      if (kind === "reply" || kind === "reply_failed") clearActive();
-      insert(fragment(html).firstElementChild, seq);
-    }
-    end.grown();
+    end.grow(() => {
+      for (const { seq, kind, html } of received.events) {
+        lastSeq = Math.max(lastSeq, seq);
+        if (byId(`event-${seq}`)) continue;
+        if (kind === "reply" || kind === "reply_failed") clearActive();
+        insert(fragment(html).firstElementChild, seq);
+      }
+    });
   },
 
   snapshot({ reply, attempt, seq, text }) {
     Object.assign(active.dataset, { reply, attempt, seq });
     stopForm.elements.reply.value = reply;
-    stream.textContent = text;
-    active.hidden = false;
-    end.grown();
+    end.grow(() => {
+      stream.textContent = text;
+      active.hidden = false;
+    });
   },
 
   delta({ reply, attempt, seq, text }) {
@@ -64,19 +66,19 @@ const handlers = {
       return;
     }
     here.seq = seq;
-    stream.append(text);
-    end.grown();
+    end.grow(() => stream.append(text));
   },
 
   status({ html, may, state, active_reply }) {
-    for (const part of fragment(html).children) replacePart(part);
-    for (const control of page.querySelectorAll("[data-may]")) control.disabled = !may[control.dataset.may];
-    for (const control of page.querySelectorAll("[data-shown]")) control.hidden = !may[control.dataset.shown];
-    if (active_reply === null) clearActive();
-    page.dataset.state = state;
-    byId("open-controls").hidden = state !== "open";
-    byId("closed-controls").hidden = state !== "closed";
-    end.grown();
+    end.grow(() => {
+      for (const part of fragment(html).children) replacePart(part);
+      for (const control of page.querySelectorAll("[data-may]")) control.disabled = !may[control.dataset.may];
+      for (const control of page.querySelectorAll("[data-shown]")) control.hidden = !may[control.dataset.shown];
+      if (active_reply === null) clearActive();
+      page.dataset.state = state;
+      byId("open-controls").hidden = state !== "open";
+      byId("closed-controls").hidden = state !== "closed";
+    });
   },
 };
 
@@ -139,15 +141,12 @@ async function sendMessage(form, fields) {
   const content = `${fields.get("mode")} ${fields.get("text")}`;
   fields.set("command", uncertain?.content === content ? uncertain.command : crypto.randomUUID());
   const text = message.value;
+  end.toEnd(); // now, not with the answer: by then the reader may have gone up to read something
   await draft.settle();
   const answer = await send(form.action, fields);
   uncertain = answer.certain ? null : { content, command: fields.get("command") };
-  if (answer.accepted) {
-    draft.sent(text);
-    end.toEnd();
-  } else {
-    say("refusal", answer.message);
-  }
+  if (answer.accepted) draft.sent(text);
+  else say("refusal", answer.message);
   message.focus();
 }
 

@@ -5,29 +5,21 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from functools import cache
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, StorageState, expect, sync_playwright
 
-from tests.stack import Stack
+from tests.stack import HANG, Stack
 from tutoring.management.commands.create_demo_accounts import DEMO_PASSWORD
-
-WORD_DELAY_MS = "12"
-"""Slow enough that a reply can be met in the middle, fast enough that the tests are not kept waiting."""
 
 OpenPage = Callable[..., Page]
 
 
-@pytest.fixture(scope="session")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    """A running Hintbench whose practice student writes slowly enough to be interrupted."""
-    running = Stack(tmp_path_factory.mktemp("site"), PRACTICE_WORD_DELAY_MS=WORD_DELAY_MS)
-    try:
-        yield running.wait_until_ready()
-    finally:
-        running.stop()
+@pytest.fixture(scope="module")
+def site(stack: Stack) -> Stack:
+    """The Hintbench in front of which the browser stands. A file may have another."""
+    return stack
 
 
 @pytest.fixture(scope="module")
@@ -46,22 +38,31 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture(scope="module")
-def logins(chromium: Browser, site: Stack) -> Callable[[str], StorageState]:
-    """The cookies of a person who has logged in by the form; once each, since hashing a password takes long."""
-    expect.set_options(timeout=15_000)
+@pytest.fixture(scope="session")
+def login_states() -> dict[tuple[str, str], StorageState]:
+    """The cookies of who has logged in, by address and user: hashing a password takes long."""
+    return {}
 
-    @cache
+
+@pytest.fixture(scope="module")
+def logins(
+    chromium: Browser, site: Stack, login_states: dict[tuple[str, str], StorageState]
+) -> Callable[[str], StorageState]:
+    """The cookies of a person who has logged in by the form."""
+    expect.set_options(timeout=HANG * 1000)
+
     def log_in(user: str) -> StorageState:
-        page = chromium.new_page(base_url=site.url)
-        page.goto("/problems/")
-        page.get_by_label("User name").fill(user)
-        page.get_by_label("Password").fill(DEMO_PASSWORD)
-        page.get_by_role("button", name="Log in").click()
-        page.wait_for_url("**/problems/")
-        state = page.context.storage_state()
-        page.context.close()
-        return state
+        if (site.url, user) not in login_states:
+            page = chromium.new_page(base_url=site.url)
+            page.set_default_timeout(HANG * 1000)
+            page.goto("/problems/")
+            page.get_by_label("User name").fill(user)
+            page.get_by_label("Password").fill(DEMO_PASSWORD)
+            page.get_by_role("button", name="Log in").click()
+            page.wait_for_url("**/problems/")
+            login_states[site.url, user] = page.context.storage_state()
+            page.context.close()
+        return login_states[site.url, user]
 
     return log_in
 
@@ -94,6 +95,7 @@ def open_page(chromium: Browser, site: Stack, logins: Callable[[str], StorageSta
             }
             | options
         )
+        context.set_default_timeout(HANG * 1000)
         contexts.append(context)
         page = context.new_page()
         page.on("pageerror", lambda error: complaints.append(str(error)))

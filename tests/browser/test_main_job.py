@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import time
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import OpenPage
-from tests.browser.workspace import ask_for_code, execute, message, replies, start_session, stream, talk
-from tests.stack import Stack
+from tests.browser.workspace import ask_for_code, execute, message, replies, start_session, talk
+from tests.stack import HANG
 
 pytestmark = pytest.mark.browser
 
@@ -31,14 +32,10 @@ def test_tutor_guides_the_student_to_a_solution_and_a_reviewer_exports_how(open_
     expect(tutor.get_by_role("button", name="Execute…")).to_be_disabled()
     expect(tutor.get_by_text("scripted practice student", exact=True)).to_be_visible()
 
-    tutor.get_by_role("button", name="Ask for code").click()
-    expect(stream(tutor)).to_contain_text("We count")
-    tutor.reload()  # in the middle of the reply
-    expect(tutor.locator("#active-reply")).to_contain_text("We count the contiguous groups")
-    expect(replies(tutor)).to_have_count(1)
+    ask_for_code(tutor)
+    expect(replies(tutor).first).to_contain_text("We count the contiguous groups")
     expect(replies(tutor).first).to_contain_text("generation 1")
     expect(tutor.locator("#budget")).to_contain_text("4 of 5 left")
-    expect(tutor.locator("#active-reply")).to_be_hidden()
 
     talk(tutor, HINT)
     expect(replies(tutor).last).not_to_contain_text("generation")
@@ -108,13 +105,7 @@ def test_whole_session_needs_no_mouse(open_page: OpenPage) -> None:
     expect(page.get_by_role("alert")).to_contain_text("The message is empty")
     page.keyboard.type("Now write it down.")
     page.keyboard.press("Control+Shift+Enter")
-    expect(stream(page)).to_contain_text("In plain")
-    page.keyboard.press("Escape")
     expect(replies(page)).to_have_count(2)
-    expect(replies(page).last).to_contain_text("stopped by you")
-    page.keyboard.type("Please write all of it.")
-    page.keyboard.press("Control+Shift+Enter")
-    expect(replies(page)).to_have_count(3)
 
     press_until_focused(page, "Tab", "Execute…")
     page.keyboard.press("Enter")
@@ -141,10 +132,8 @@ def test_session_can_be_held_without_javascript(open_page: OpenPage) -> None:
     page = open_page("demo-tutor", java_script_enabled=False)
     start_session(page, "seed-bank")
     page.get_by_role("button", name="Ask for code").click()
-    for _ in range(100):
-        if replies(page).count():
-            break
-        page.wait_for_timeout(100)
+    end = time.monotonic() + HANG
+    while not replies(page).count() and time.monotonic() < end:
         page.reload()
     expect(replies(page)).to_contain_text("generation 1")
     expect(page.locator("#budget")).to_contain_text("4 of 5 left")
@@ -178,40 +167,3 @@ def test_nothing_typed_is_lost_by_reload_or_on_another_machine(open_page: OpenPa
     page.reload()
     expect(message(page)).to_have_value("")
     expect(page.locator("#events .message-event")).to_have_count(1)
-
-
-def test_page_comes_back_by_itself_when_the_web_server_is_killed(open_page: OpenPage, site: Stack) -> None:
-    page = open_page("demo-tutor")
-    start_session(page, "tram-depot")
-    page.get_by_role("button", name="Ask for code").click()
-    expect(stream(page)).not_to_be_empty()
-    site.kill("web")
-    expect(page.locator("#connection")).to_contain_text("reconnecting")
-    expect(replies(page)).to_have_count(1, timeout=30_000)
-    expect(page.locator("#connection")).to_be_hidden()
-    expect(page.locator("#active-reply")).to_be_hidden()
-    expect(page.locator("#budget")).to_contain_text("4 of 5 left")
-    written = replies(page).inner_text()
-    page.reload()
-    expect(replies(page)).to_have_count(1)
-    assert replies(page).inner_text() == written
-
-
-def test_reader_who_scrolled_up_is_left_in_peace(open_page: OpenPage) -> None:
-    page = open_page("demo-tutor", viewport={"width": 1280, "height": 500})
-    start_session(page, "returns-trolley")
-    ask_for_code(page)
-    box = page.locator("#conversation")
-    at_end = "box => box.scrollHeight - box.scrollTop - box.clientHeight < 8"
-    assert box.evaluate(at_end)
-    box.evaluate("box => box.scrollTop = 0")
-    message(page).fill("What about the pile?")
-    expect(page.get_by_role("button", name="Jump to the latest")).to_be_hidden()
-    page.keyboard.press("Control+Enter")
-    expect(stream(page)).not_to_be_empty()
-    assert box.evaluate(at_end), "who sends wants to see the answer"
-    box.evaluate("box => box.scrollTop = 0")
-    expect(replies(page)).to_have_count(2)
-    assert box.evaluate("box => box.scrollTop") == 0
-    page.get_by_role("button", name="Jump to the latest").click()
-    assert box.evaluate(at_end)

@@ -28,6 +28,12 @@ def stream(page: Page) -> Locator:
     return page.locator("#active-reply:not([hidden]) .stream")
 
 
+def at_end(page: Page) -> bool:
+    """Whether the end of the conversation is in view."""
+    box = page.locator("#conversation")
+    return bool(box.evaluate("box => box.scrollHeight - box.scrollTop - box.clientHeight < 8"))
+
+
 def ask_for_code(page: Page, hint: str = "") -> None:
     """Send a message that asks for a program and wait for the reply."""
     before = replies(page).count()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from django.test import Client
 
-from tests.stack import REPOSITORY, Stack
+from tests.stack import HANG, REPOSITORY, Stack
 
 
 def doctor(tmp_path: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -23,7 +23,7 @@ def doctor(tmp_path: Path, *words: str, **variables: str) -> subprocess.Complete
         env=environment | variables,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=HANG,
     )
 
 

@@ -11,7 +11,7 @@ from django.test import Client
 
 from config import env
 from config.secret_key import secret_key
-from tests.stack import REPOSITORY
+from tests.stack import HANG, REPOSITORY
 
 
 def start(tmp_path: Path, *command: str, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -26,7 +26,7 @@ def start(tmp_path: Path, *command: str, **variables: str) -> subprocess.Complet
         env=environment | variables,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=HANG,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -22,6 +23,17 @@ class Tokens:
 
 
 @dataclass(frozen=True)
+class Hold:
+    """Keeps an answer in its middle, behind its first `after` pieces, until the test calls `release()`."""
+
+    after: int
+    released: threading.Event = field(default_factory=threading.Event)
+
+    def release(self) -> None:
+        self.released.set()
+
+
+@dataclass(frozen=True)
 class Script:
     """One answer. With a `status` of 400 or more it is an error; else the pieces, each after `delay` seconds.
 
@@ -35,6 +47,7 @@ class Script:
     delay: float = 0.0
     ending: Literal["complete", "cut", "unfinished", "error", "hang"] = "complete"
     after: int | None = None
+    hold: Hold | None = None
     finish: Literal["stop", "length", "refusal"] = "stop"
     tokens: Tokens | None = field(default_factory=Tokens)
     status: int = 200

@@ -164,7 +164,11 @@ async def _stream(
     await send(wire.opening(script.tokens))
     for text in script.reasoning:
         await send(wire.reasoning(text))
-    for text in script.pieces[: script.after]:
+    for sent, text in enumerate(script.pieces[: script.after]):
+        while script.hold and sent == script.hold.after and not script.hold.released.is_set():
+            if reader.at_eof():
+                raise ConnectionResetError
+            await asyncio.sleep(0.01)
         if script.delay:
             await asyncio.sleep(script.delay)
         await send(wire.piece(text.replace(NOW, f"{time.time():.4f}")))

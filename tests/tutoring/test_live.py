@@ -10,70 +10,80 @@ import pytest
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from tests.stack import Stack
+from tests.imitation import Hold, Imitation, Script, pieces_of
+from tests.stack import HANG, Stack
 from tests.tutoring.visitor import Socket, Visitor
 
 PASSWORD = "hintbench-demo"
 
 MAKE_TUTORS = """
+from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import Group, User
-for name in {names}:
-    User.objects.create_user(name, password="{password}").groups.add(Group.objects.get(name="tutor"))
+password = make_password("{password}")  # once: it takes long
+tutors = User.objects.bulk_create(User(username=name, password=password) for name in {names})
+Group.objects.get(name="tutor").user_set.add(*tutors)
 """
 
-
-@pytest.fixture(scope="module")
-def slow_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    """A running Hintbench whose practice student takes some seconds a reply; tests kill its parts."""
-    running = Stack(tmp_path_factory.mktemp("live"), PRACTICE_WORD_DELAY_MS="30")
-    try:
-        yield running.wait_until_ready()
-    finally:
-        running.stop()
+WORDS = " ".join(f"word{number}" for number in range(30))
+REPLY = pieces_of(f"I begin. {WORDS} and end.\n\n```python\nprint(1)\n```\n\nThat was all.")
+HELD = 20
+BEGINNING = "".join(REPLY[:HELD])
+"""What has been said while a reply is held."""
 
 
 @pytest.fixture(scope="module")
-def tutors(slow_stack: Stack) -> Iterator[str]:
+def tutors(imitated_stack: Stack) -> Iterator[str]:
     """Names of tutors nobody has used yet: sessions a problem are limited."""
     names = [f"tutor-{number}" for number in range(20)]
-    slow_stack.manage("shell", "-v", "0", "-c", MAKE_TUTORS.format(names=names, password=PASSWORD))
+    imitated_stack.manage("shell", "-v", "0", "-c", MAKE_TUTORS.format(names=names, password=PASSWORD))
     return iter(names)
 
 
 @pytest.fixture
-def tutor(slow_stack: Stack, tutors: Iterator[str]) -> Visitor:
+def tutor(imitated_stack: Stack, tutors: Iterator[str]) -> Visitor:
     """A tutor of this test's own."""
-    return Visitor(slow_stack, next(tutors), PASSWORD)
+    return Visitor(imitated_stack, next(tutors), PASSWORD)
+
+
+@pytest.fixture
+def hold(imitation: Imitation) -> Hold:
+    """The next reply stops in its middle until `release()`; the one after it does not."""
+    hold = Hold(HELD)
+    imitation.script(Script(REPLY, delay=0.005, hold=hold), Script(REPLY))
+    return hold
 
 
 def ask(tutor: Visitor, path: str) -> Socket:
-    """Ask for the first program and wait until some of the reply is there."""
+    """Ask for the first program and wait until the reply is in its middle, where the test holds it."""
     status, answer = tutor.command(path + "send/", mode="code", text="")
     assert (status, answer) == (200, {"accepted": True})
     socket = tutor.socket(path)
-    socket.listen_until(lambda s: len(s.text) > 20)
+    socket.listen_until(lambda s: s.text == BEGINNING)
     return socket
 
 
 def assert_whole(socket: Socket) -> None:
-    """The reply's event came exactly once, and the text before it only grew or began anew."""
+    """The reply's event came exactly once and whole, and the text before it only grew or began anew."""
     assert socket.kinds().count("reply") == 1
-    assert "```" not in socket.events[-1]["html"]
+    html = socket.events[-1]["html"]
+    assert "I begin" in html
+    assert "That was all." in html
+    assert "```" not in html
     for (attempt, before), (next_attempt, after) in pairwise(socket.texts):
         assert next_attempt >= attempt
         assert next_attempt > attempt or after.startswith(before), "text was lost or doubled"
 
 
-def test_reply_streams_and_a_reconnected_page_gets_the_rest_once(slow_stack: Stack, tutor: Visitor):
+def test_reply_streams_and_a_reconnected_page_gets_the_rest_once(
+    imitated_stack: Stack, tutor: Visitor, hold: Hold
+):
     path = tutor.start_session("last-rolls")
     socket = ask(tutor, path)
-    so_far = socket.text
-    socket.drop()
-    socket.listen_until(lambda s: len(s.text) > len(so_far) + 20)
-    assert socket.text.startswith(so_far)
     fresh = tutor.socket(path)
     fresh.listen_until(lambda s: bool(s.text))
-    assert fresh.text.startswith(so_far), "a reloaded page shows the text from its beginning"
+    assert fresh.text == BEGINNING, "a reloaded page shows the text from its beginning"
+    socket.drop()
+    hold.release()
     for one in (socket, fresh):
         one.listen_until(lambda s: "reply" in s.kinds() and s.status["active_reply"] is None)
         assert_whole(one)
@@ -81,61 +91,68 @@ def test_reply_streams_and_a_reconnected_page_gets_the_rest_once(slow_stack: Sta
 
 @pytest.mark.parametrize("part", ["web", "streamer", "valkey", "worker-1"])
 def test_kill_in_the_middle_of_a_reply_loses_and_doubles_nothing(
-    slow_stack: Stack, tutor: Visitor, part: str
+    imitated_stack: Stack, tutor: Visitor, hold: Hold, part: str
 ):
     path = tutor.start_session("last-rolls")
     socket = ask(tutor, path)
-    slow_stack.kill(part)
-    socket.listen_until(lambda s: "reply" in s.kinds(), seconds=60)
+    imitated_stack.kill(part)
+    hold.release()
+    socket.listen_until(lambda s: "reply" in s.kinds())
     assert_whole(socket)
     status, page = tutor.get(path)
     assert status == 200
     assert page.count('data-kind="reply"') == 1
-    slow_stack.wait_until_healthy()
+    imitated_stack.wait_until_healthy()
 
 
-def test_stop_stops_within_a_moment_and_leaves_what_was_said(slow_stack: Stack, tutor: Visitor):
+def test_stop_ends_a_reply_that_says_nothing_more_and_leaves_what_was_said(
+    imitated_stack: Stack, tutor: Visitor, hold: Hold
+):
     path = tutor.start_session("last-rolls")
     socket = ask(tutor, path)
     assert socket.reply is not None
     status, _ = tutor.command(path + "stop/", reply=str(socket.reply["id"]))
     assert status == 200
-    socket.listen_until(lambda s: "reply" in s.kinds() and s.status["may"]["send"], seconds=5)
-    assert "stopped" in socket.events[-1]["html"].lower()
+    socket.listen_until(lambda s: "reply" in s.kinds() and s.status["may"]["send"])
+    html = socket.events[-1]["html"]
+    assert "stopped" in html.lower()
+    assert BEGINNING.split()[-1] in html
+    assert not hold.released.is_set()
 
 
-def test_execution_survives_the_death_of_its_worker(slow_stack: Stack, tutor: Visitor):
+def test_execution_survives_the_death_of_its_worker(imitated_stack: Stack, tutor: Visitor, hold: Hold):
     path = tutor.start_session("last-rolls")
     socket = ask(tutor, path)
+    hold.release()
     socket.listen_until(lambda s: "reply" in s.kinds())
-    slow_stack.kill("worker-1")
+    imitated_stack.kill("worker-1")
     assert tutor.command(path + "execute/")[0] == 200
-    socket.listen_until(lambda s: "closed" in s.kinds(), seconds=60)
+    socket.listen_until(lambda s: "closed" in s.kinds())
     assert socket.kinds().count("verdict") == 1
     status, answer = tutor.command(path + "send/", mode="talk", text="And now?")
     assert status == 409
     assert "closed" in answer["message"]
 
 
-def test_socket_turns_strangers_away(slow_stack: Stack, tutor: Visitor):
+def test_socket_turns_strangers_away(imitated_stack: Stack, tutor: Visitor):
     path = tutor.start_session("last-rolls")
-    reviewer = Visitor(slow_stack, "demo-reviewer", PASSWORD).socket(path)
+    reviewer = Visitor(imitated_stack, "demo-reviewer", PASSWORD).socket(path)
     reviewer.listen_until(lambda s: s.close_code is not None)
     assert reviewer.close_code == 4403
-    other = Visitor(slow_stack, "demo-tutor", PASSWORD).socket(path)
+    other = Visitor(imitated_stack, "demo-tutor", PASSWORD).socket(path)
     other.listen_until(lambda s: s.close_code is not None)
     assert other.close_code == 4404
-    nobody = Visitor(slow_stack, "demo-tutor", PASSWORD)
+    nobody = Visitor(imitated_stack, "demo-tutor", PASSWORD)
     nobody.jar.clear()
     stranger = nobody.socket(path)
     stranger.listen_until(lambda s: s.close_code is not None)
     assert stranger.close_code == 4401
-    foreign_page = slow_stack.url.replace("http://", "ws://") + "/ws" + path
+    foreign_page = imitated_stack.url.replace("http://", "ws://") + "/ws" + path
     with pytest.raises(InvalidStatus, match="403"):
         connect(foreign_page, additional_headers={"Origin": "https://evil.example"})
 
 
-def test_socket_of_who_logs_out_is_closed(slow_stack: Stack, tutor: Visitor):
+def test_socket_of_who_logs_out_is_closed(imitated_stack: Stack, tutor: Visitor):
     path = tutor.start_session("last-rolls")
     socket = tutor.socket(path)
     socket.listen_until(lambda s: bool(s.events))
@@ -144,7 +161,7 @@ def test_socket_of_who_logs_out_is_closed(slow_stack: Stack, tutor: Visitor):
     assert socket.close_code == 4401
 
 
-def test_nonsense_on_the_socket_is_answered_and_survived(slow_stack: Stack, tutor: Visitor):
+def test_nonsense_on_the_socket_is_answered_and_survived(imitated_stack: Stack, tutor: Visitor):
     path = tutor.start_session("last-rolls")
     socket = tutor.socket(path)
     socket.listen_until(lambda s: bool(s.events))
@@ -153,7 +170,7 @@ def test_nonsense_on_the_socket_is_answered_and_survived(slow_stack: Stack, tuto
     for text in ("not json", "[]", '{"op": "execute"}', '{"op": "sync"}', "x" * 5000):
         connection.send(text)
         while True:
-            answer = connection.recv(timeout=10)
+            answer = connection.recv(timeout=HANG)
             if '"error"' in str(answer):
                 break
-    assert urllib.request.urlopen(slow_stack.url + "/healthz").status == 200
+    assert urllib.request.urlopen(imitated_stack.url + "/healthz").status == 200

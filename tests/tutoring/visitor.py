@@ -17,7 +17,7 @@ from uuid import uuid4
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
-from tests.stack import Stack
+from tests.stack import HANG, Stack
 
 
 class Visitor:
@@ -53,7 +53,7 @@ class Visitor:
         assert form is not None, "no form to start a session"
         assert protocol is not None, "no protocol to choose"
         request = self._request("/sessions/start/", {"problem": form[1], "protocol": protocol[1]})
-        with self.opener.open(request, timeout=20) as response:
+        with self.opener.open(request, timeout=HANG) as response:
             path = str(urllib.parse.urlsplit(response.url).path)
         assert path.startswith("/sessions/"), path
         return path
@@ -63,7 +63,7 @@ class Visitor:
         cookies = "; ".join(f"{cookie.name}={cookie.value}" for cookie in self.jar)
         address = self.stack.url.replace("http://", "ws://") + "/ws" + path
         headers = {"Cookie": cookies, "Origin": self.stack.url}
-        return Socket(lambda: connect(address, additional_headers=headers, open_timeout=10))
+        return Socket(lambda: connect(address, additional_headers=headers, open_timeout=HANG))
 
     def _request(self, path: str, fields: dict[str, str]) -> urllib.request.Request:
         token = next((cookie.value or "" for cookie in self.jar if cookie.name == "csrftoken"), "")
@@ -72,7 +72,7 @@ class Visitor:
 
     def _open(self, request: urllib.request.Request) -> tuple[int, str]:
         try:
-            with self.opener.open(request, timeout=20) as response:
+            with self.opener.open(request, timeout=HANG) as response:
                 return response.status, response.read().decode()
         except urllib.error.HTTPError as error:
             return error.code, error.read().decode()
@@ -95,7 +95,7 @@ class Socket:
         self.close_code: int | None = None
         self.reconnections = -1
 
-    def listen_until(self, condition: Callable[[Socket], bool], seconds: float = 30) -> None:
+    def listen_until(self, condition: Callable[[Socket], bool], seconds: float = HANG) -> None:
         """Receive and fold messages, reconnecting as often as needed, until the condition holds."""
         end = time.monotonic() + seconds
         while not condition(self):

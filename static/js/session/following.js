@@ -1,28 +1,40 @@
 /* Scrolls with the conversation while its end is in view, and never takes the reader away from anything else. */
 
-/** Watches `box`, whose last element is `mark`; `jump` is the button that brings the reader to the end. */
-export function followEnd(box, mark, jump) {
-  let atEnd = true;
+const ROUNDING = 1; // pixels: positions are fractions, heights are whole
 
-  new IntersectionObserver(
-    ([entry]) => {
-      atEnd = entry.isIntersecting;
-      if (atEnd) jump.hidden = true;
-    },
-    { root: box, rootMargin: "4px" },
-  ).observe(mark);
-  jump.addEventListener("click", toEnd);
-  toEnd();
+/** Keeps the reader of `box` at its end while they are there; `jump` is the button that brings them back. */
+export function followEnd(box, jump) {
+  let following = true;
+  let kept = 0; // where the reader was when last seen at the end
 
-  function toEnd() {
-    box.scrollTop = box.scrollHeight;
+  /* The position itself is asked, when it matters: a scroll event comes a frame after the reader has moved,
+     and text may come between. Who is no longer at the end without having moved up has not left it: the box
+     has become smaller. */
+  function look() {
+    const place = box.scrollTop;
+    const atEnd = box.scrollHeight - box.clientHeight - place <= ROUNDING;
+    following = atEnd || (following && place >= kept - ROUNDING);
+    if (!atEnd) return;
+    kept = place;
     jump.hidden = true;
   }
 
+  function toEnd() {
+    jump.hidden = true;
+    box.scrollTop = box.scrollHeight;
+    look();
+  }
+
+  box.addEventListener("scroll", look);
+  jump.addEventListener("click", toEnd);
+  toEnd();
+
   return {
-    /** To be called after something was added at the end. */
-    grown() {
-      if (atEnd) toEnd();
+    /** Carries out `change`, which adds something at the end, and shows the new end to who was at the old one. */
+    grow(change) {
+      look();
+      change();
+      if (following) toEnd();
       else jump.hidden = false;
     },
     toEnd,

@@ -13,6 +13,7 @@ import pytest
 from tests.benchmark.runs.loaded import make_bank
 from tests.benchmark.runs.processes import FORKS, CommandProcess
 from tests.imitation import Imitation
+from tests.stack import HANG
 
 
 @dataclass
@@ -52,7 +53,7 @@ class Workshop:
 
     def rows(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """What the database holds, read or changed behind the program's back."""
-        with sqlite3.connect(self.var / "hintbench.sqlite3", timeout=10) as connection:
+        with sqlite3.connect(self.var / "hintbench.sqlite3", timeout=HANG) as connection:
             return connection.execute(query, values).fetchall()
 
 

@@ -11,6 +11,8 @@ import time
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
+from tests.stack import HANG
+
 FORKS = multiprocessing.get_context("forkserver")
 FORKS.set_forkserver_preload(["tests.benchmark.runs.loaded"])
 
@@ -33,7 +35,7 @@ class CommandProcess:
 
     def wait(self) -> tuple[int, str, str]:
         """Exit status (negative: the signal), standard output and standard error."""
-        self._process.join(timeout=60)
+        self._process.join(timeout=HANG)
         assert self._process.exitcode is not None, self.errors()
         return self._process.exitcode, self._output.read_text(), self.errors()
 

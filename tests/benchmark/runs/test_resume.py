@@ -6,15 +6,13 @@ import time
 from collections.abc import Callable
 from uuid import UUID
 
-import pytest
-
 from tests.benchmark.runs.bank import REPLY
 from tests.benchmark.runs.conftest import Workshop
-from tests.imitation import Script, pieces_of
+from tests.imitation import Hold, Script, pieces_of
+from tests.stack import HANG
 
 CONCURRENCY = 2
 SOLUTION = Script(pieces_of(REPLY))
-SLOW = Script(pieces_of(REPLY), delay=0.01)
 HANGING = Script(pieces_of(REPLY), ending="hang")
 EPISODIC = [
     "run_baseline", "--json", "--dataset", "orchard", "--model", "openai:gpt-4o", "--method", "episodic",
@@ -24,7 +22,7 @@ ITEMS, STEPS = 8, 2
 
 
 def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + HANG
     while not condition():
         assert time.monotonic() < deadline, "it never came to that"
         time.sleep(0.02)
@@ -49,8 +47,7 @@ def comparable(workshop: Workshop, run: str) -> dict[str, object]:
     }
 
 
-@pytest.mark.parametrize("stored_at_kill", [3, 9])
-def test_after_kill_9_only_the_calls_in_flight_are_repeated(workshop: Workshop, stored_at_kill: int) -> None:
+def test_after_kill_9_only_the_calls_in_flight_are_repeated(workshop: Workshop) -> None:
     workshop.imitation.script(*[SOLUTION] * ITEMS * STEPS)
     undisturbed = workshop.baseline(*EPISODIC[8:], method="episodic")
     expected = comparable(workshop, undisturbed["run"])
@@ -60,37 +57,56 @@ def test_after_kill_9_only_the_calls_in_flight_are_repeated(workshop: Workshop, 
     workshop.rows("delete from benchmark_run")
     workshop.imitation.reset()
 
-    workshop.imitation.script(*[SLOW] * ITEMS * STEPS * 2)
-    killed = workshop.start(*EPISODIC)
-    until(lambda: len(generations(workshop)) >= stored_at_kill)
-    killed.signal(signal.SIGKILL)
-    status, output, _ = killed.wait()
-    assert (status, output) == (-signal.SIGKILL, "")
-    before = generations(workshop)
+    stored, command = 0, EPISODIC
+    before: dict[tuple[int, int], tuple[str, str]] = {}
+    for stored_at_kill in (3, 9):
+        workshop.imitation.script(*[SOLUTION] * (stored_at_kill - stored), *[HANGING] * CONCURRENCY)
+        sent = len(workshop.imitation.requests) + stored_at_kill - stored + CONCURRENCY
+        killed = workshop.start(*command)
+        until(lambda: len(generations(workshop)) == stored_at_kill)  # noqa: B023  (called in this round)
+        until(lambda: len(workshop.imitation.requests) == sent)  # noqa: B023
+        killed.signal(signal.SIGKILL)
+        status, output, _ = killed.wait()
+        assert (status, output) == (-signal.SIGKILL, "")
+        after = generations(workshop)
+        assert {key: after[key] for key in before} == before
+        before, stored = after, stored_at_kill
+        command = [
+            "run_baseline",
+            "--json",
+            "--concurrency",
+            str(CONCURRENCY),
+            "--resume",
+            only_run(workshop),
+        ]
 
+    workshop.imitation.script(*[SOLUTION] * (ITEMS * STEPS - stored))
     resumed = workshop.baseline("--resume", only_run(workshop))
     assert resumed["state"] == "finished"
     after = generations(workshop)
     assert {key: after[key] for key in before} == before
     assert len(after) == ITEMS * STEPS
-    assert ITEMS * STEPS <= len(workshop.imitation.requests) <= ITEMS * STEPS + CONCURRENCY
+    assert len(workshop.imitation.requests) == ITEMS * STEPS + 2 * CONCURRENCY
     assert comparable(workshop, resumed["run"]) == expected
 
 
 def test_ctrl_c_keeps_the_calls_in_flight_and_says_how_to_go_on(workshop: Workshop) -> None:
-    workshop.imitation.script(*[SLOW] * ITEMS * STEPS)
+    hold = Hold(after=1)
+    workshop.imitation.script(*[SOLUTION] * 2, *[Script(pieces_of(REPLY), hold=hold)] * CONCURRENCY)
     running = workshop.start(*EPISODIC)
-    until(lambda: len(workshop.imitation.requests) >= 4)
+    until(lambda: len(workshop.imitation.requests) == 2 + CONCURRENCY)
     running.signal(signal.SIGINT)
+    until(lambda: "calls in flight" in running.errors())
+    hold.release()
     status, output, errors = running.wait()
     run = only_run(workshop)
     assert status == 1
     assert '"state": "stopped"' in output
     assert f"manage.py run_baseline --resume {run}" in errors
-    sent = len(workshop.imitation.requests)
-    assert len(generations(workshop)) == sent < ITEMS * STEPS
+    assert len(generations(workshop)) == len(workshop.imitation.requests) == 2 + CONCURRENCY
     assert workshop.rows("select count(*) from benchmark_workitem where state = 'leased'") == [(0,)]
 
+    workshop.imitation.script(*[SOLUTION] * (ITEMS * STEPS - 2 - CONCURRENCY))
     assert workshop.baseline("--resume", run)["state"] == "finished"
     assert len(workshop.imitation.requests) == ITEMS * STEPS
 
@@ -111,10 +127,16 @@ def test_a_second_ctrl_c_drops_the_calls_in_flight(workshop: Workshop) -> None:
 
 
 def test_two_processes_on_one_run_share_its_items(workshop: Workshop) -> None:
-    workshop.imitation.script(*[SLOW] * ITEMS * STEPS)
+    hold = Hold(after=1)
+    held = Script(pieces_of(REPLY), hold=hold)
+    workshop.imitation.script(*[held] * 2 * CONCURRENCY, *[SOLUTION] * (ITEMS * STEPS - 2 * CONCURRENCY))
     first = workshop.start(*EPISODIC)
-    until(lambda: len(workshop.imitation.requests) >= 2)
-    second = workshop.start("run_baseline", "--json", "--resume", only_run(workshop))
+    until(lambda: len(workshop.imitation.requests) == CONCURRENCY)
+    second = workshop.start(
+        "run_baseline", "--json", "--concurrency", str(CONCURRENCY), "--resume", only_run(workshop)
+    )
+    until(lambda: len(workshop.imitation.requests) == 2 * CONCURRENCY)  # both are at work
+    hold.release()
     first.wait()
     second.wait()
     assert len(workshop.imitation.requests) == len(generations(workshop)) == ITEMS * STEPS

@@ -1,0 +1,140 @@
+"""A reply while it is being written, in a real browser; its model is the imitation, which waits in mid-reply."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, Route, expect
+
+from tests.browser.conftest import OpenPage
+from tests.browser.workspace import ask_for_code, at_end, message, replies, start_session, stream
+from tests.imitation import Hold, Imitation, Script, pieces_of
+from tests.stack import Stack
+
+pytestmark = pytest.mark.browser
+
+PROGRAM = "\n".join(f"print({number})" for number in range(40))
+REPLY = pieces_of(f"I would begin like this. Then I would print.\n\n```python\n{PROGRAM}\n```\n")
+
+# Sends the reader to the top at the worst moment: text has arrived, and the page is about to show it.
+# Only then may the command that asked for it be answered.
+KEEP_SOCKETS = """
+window.sockets = [];
+window.WebSocket = class extends WebSocket {
+  constructor(...words) { super(...words); sockets.push(this); }
+};
+"""
+GO_UP_AS_TEXT_ARRIVES = """(box) => {
+  const goUp = ({ data, target }) => {
+    if (!JSON.parse(data).text) return;
+    target.removeEventListener("message", goUp, { capture: true });
+    window.wasAtEnd = box.scrollHeight - box.scrollTop - box.clientHeight < 8;
+    box.scrollTop = 0;
+  };
+  sockets.at(-1).addEventListener("message", goUp, { capture: true });
+}"""
+
+
+@pytest.fixture(scope="module")
+def site(imitated_stack: Stack) -> Stack:
+    return imitated_stack
+
+
+@pytest.fixture
+def hold(imitation: Imitation) -> Hold:
+    """The next reply stops after five words until `release()`."""
+    hold = Hold(after=5)
+    imitation.script(Script(REPLY, delay=0.005, hold=hold))
+    return hold
+
+
+def ask_and_meet(page: Page) -> None:
+    """Ask for code and wait until the reply is in its middle."""
+    page.get_by_role("button", name="Ask for code").click()
+    expect(stream(page)).to_have_text("I would begin like this.")
+
+
+def test_reload_in_the_middle_of_a_reply_shows_all_of_it_once(open_page: OpenPage, hold: Hold) -> None:
+    page = open_page("demo-tutor")
+    start_session(page, "choir-photograph")
+    ask_and_meet(page)
+    page.reload()
+    expect(stream(page)).to_have_text("I would begin like this.")
+    hold.release()
+    expect(replies(page)).to_have_count(1)
+    expect(replies(page)).to_contain_text("generation 1")
+    expect(replies(page)).to_contain_text("print(39)")
+    expect(page.locator("#budget")).to_contain_text("4 of 5 left")
+    expect(page.locator("#active-reply")).to_be_hidden()
+
+
+def test_escape_stops_a_reply(open_page: OpenPage, hold: Hold) -> None:
+    page = open_page("demo-tutor")
+    start_session(page, "last-rolls")
+    ask_and_meet(page)
+    page.keyboard.press("Escape")
+    expect(replies(page)).to_contain_text("stopped by you")
+    expect(replies(page)).to_contain_text("I would begin like this.")
+    expect(message(page)).to_be_enabled()
+
+
+def test_page_comes_back_by_itself_when_the_web_server_is_killed(
+    open_page: OpenPage, hold: Hold, site: Stack
+) -> None:
+    page = open_page("demo-tutor")
+    start_session(page, "tram-depot")
+    ask_and_meet(page)
+    site.kill("web")
+    expect(page.locator("#connection")).to_contain_text("reconnecting")
+    hold.release()
+    expect(replies(page)).to_have_count(1)
+    expect(page.locator("#connection")).to_be_hidden()
+    expect(page.locator("#active-reply")).to_be_hidden()
+    expect(page.locator("#budget")).to_contain_text("4 of 5 left")
+    written = replies(page).inner_text()
+    page.reload()
+    expect(replies(page)).to_have_count(1)
+    assert replies(page).inner_text() == written
+
+
+def test_reader_who_went_up_is_left_in_peace_and_brought_to_the_end_by_sending(
+    open_page: OpenPage, imitation: Imitation
+) -> None:
+    page = open_page("demo-tutor", viewport={"width": 1280, "height": 500})
+    page.add_init_script(KEEP_SOCKETS)
+    imitation.script(Script(REPLY), Script(REPLY, delay=0.005))
+    start_session(page, "returns-trolley")
+    ask_for_code(page)
+    box = page.locator("#conversation")
+    jump = page.get_by_role("button", name="Jump to the latest")
+    assert at_end(page)
+    box.evaluate("box => box.scrollTop = 0")
+    expect(jump).to_be_hidden()
+
+    def answer_late(route: Route) -> None:
+        answer = route.fetch()
+        page.wait_for_function("() => window.wasAtEnd !== undefined")
+        route.fulfill(response=answer)
+
+    page.route("**/send/", answer_late)
+    box.evaluate(GO_UP_AS_TEXT_ARRIVES)
+    message(page).fill("What about the pile?")
+    page.keyboard.press("Control+Enter")
+    expect(replies(page)).to_have_count(2)
+    expect(message(page)).to_have_value("")
+    assert page.evaluate("wasAtEnd"), "who sends wants to see the answer"
+    assert box.evaluate("box => box.scrollTop") == 0
+    jump.click()
+    expect(jump).to_be_hidden()
+    assert at_end(page)
+
+
+def test_page_still_follows_after_a_notice_took_some_of_its_room(open_page: OpenPage, hold: Hold) -> None:
+    page = open_page("demo-tutor", viewport={"width": 1280, "height": 500})
+    start_session(page, "hut-to-hut")
+    ask_and_meet(page)
+    page.locator("#conversation").evaluate("box => box.style.flexBasis = box.style.maxHeight = '60px'")
+    assert not at_end(page)
+    hold.release()
+    expect(replies(page)).to_have_count(1)
+    assert at_end(page)
+    expect(page.get_by_role("button", name="Jump to the latest")).to_be_hidden()
