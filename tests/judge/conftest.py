@@ -1,7 +1,7 @@
 """Grading small programs for the tests of the judge."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -44,7 +44,7 @@ def grade(sandbox: judge.SandboxStatus, make_test: MakeTest) -> Grade:
     """Grades a program on one test, without the allowance for slow languages."""
 
     def grade_one(
-        source: str,
+        source: str | Mapping[str, str],
         language: str = "python",
         *,
         given: str | bytes = "5\n3 1 4 1 5\n",

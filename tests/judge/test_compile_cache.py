@@ -4,7 +4,8 @@ import os
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 import judge
 from judge import Verdict, cache
 from judge.compiled_programs import load_program, store_program
-from judge.sandbox import Job, Outcome, open_sandbox
+from judge.sandbox import Container, Outcome, Run, Surroundings, open_sandbox
 from tests.judge.conftest import SMALL, Grade
 from tests.judge.corpus import Program, programs
 
@@ -30,14 +31,26 @@ class Recording:
     isolation = "recording"
 
     def __init__(self) -> None:
-        self.compilations: list[Job] = []
-        self.before: Callable[[Job], None] = lambda job: None
+        self.compilations: list[Surroundings] = []
+        self.before: Callable[[Surroundings], None] = lambda surroundings: None
 
-    def run(self, job: Job) -> Outcome:
-        if job.command[0] == "/bin/sh":
-            self.compilations.append(job)
-            self.before(job)
-        return open_sandbox().run(job)
+    @contextmanager
+    def open(self, surroundings: Surroundings) -> Iterator[Container]:
+        with open_sandbox().open(surroundings) as container:
+            yield RecordingContainer(self, surroundings, container)
+
+
+@dataclass(frozen=True)
+class RecordingContainer:
+    recording: Recording
+    surroundings: Surroundings
+    container: Container
+
+    def run(self, run: Run) -> Outcome:
+        if run.command[0] == "/bin/sh":
+            self.recording.compilations.append(self.surroundings)
+            self.recording.before(self.surroundings)
+        return self.container.run(run)
 
 
 @pytest.fixture
@@ -260,7 +273,7 @@ def test_a_header_that_is_damaged_or_not_ours_is_replaced(
     elif harm == "writable by others":
         file.parent.chmod(0o777)
     else:
-        recording.before = lambda job: cache.remove(entry) if job.mounted else None
+        recording.before = lambda surroundings: cache.remove(entry) if surroundings.mounted else None
     judgement = grade(WITH_VECTOR + "// again", "cpp")
     assert judgement.verdict is Verdict.AC
     assert (HEADER_USED in judgement.compiler_output) == (harm != "removed while in use")
@@ -344,13 +357,13 @@ def test_a_compiler_turned_against_the_judge_could_not_change_the_precompiled_he
     grade: Grade, recording: Recording, precompiled_vector: Path, tmp_path: Path
 ) -> None:
     grade(WITH_VECTOR, "cpp")
-    job = recording.compilations[-1]
+    surroundings = replace(recording.compilations[-1], folder=tmp_path)
     attempts = (
         "for f in /headers/vector.gch /headers/new /headers/../headers; do rm -rf $f; echo x > $f; done"
     )
-    outcome = open_sandbox().run(
-        replace(job, folder=tmp_path, command=("/bin/sh", "-c", f"ls /headers; {attempts}; ls /headers"))
-    )
+    command = ("/bin/sh", "-c", f"ls /headers; {attempts}; ls /headers")
+    with open_sandbox().open(surroundings) as container:
+        outcome = container.run(Run(command, SMALL, 10))
     assert outcome.stdout == b"vector.gch\nvector.gch\n"
     assert b"Read-only file system" in outcome.stderr
     assert HEADER_USED in grade(WITH_VECTOR + "// again", "cpp").compiler_output

@@ -1,0 +1,297 @@
+"""Every language of the table: programs run, fail and meet their limits alike; several files; unusable sources."""
+
+import os
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+import judge
+from judge import Limits, Verdict
+from judge.languages import LANGUAGES
+from judge.sources import MOST_BYTES, MOST_FILES
+from judge.tools import gnu_compiler
+from tests.judge.conftest import MEBIBYTE, SMALL, Grade
+
+PYTHON = """
+import sys
+sys.setrecursionlimit(10**6)
+def deep(n):
+    return 0 if n == 0 else 1 + deep(n - 1)
+mode, *numbers = input().split()
+if mode == "sum":
+    print(sum(map(int, numbers)))
+elif mode == "deep":
+    print(deep(int(numbers[0])))
+elif mode == "crash":
+    print([][1])
+elif mode == "memory":
+    kept = []
+    while True:
+        kept.append(bytearray(b"x" * 10**6))
+while True:
+    if mode != "loop":
+        break
+"""
+C = """
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+int deep(int n) { volatile char used[100]; used[0] = 1; return n == 0 ? 0 : used[0] + deep(n - 1); }
+int main(void) {
+    char mode[10];
+    int a = 0, b = 0;
+    scanf("%9s %d %d", mode, &a, &b);
+    if (!strcmp(mode, "sum")) printf("%d\\n", a + b + (int)sqrt(a - 3.0));
+    if (!strcmp(mode, "deep")) printf("%d\\n", deep(a));
+    if (!strcmp(mode, "crash")) abort();
+    while (!strcmp(mode, "memory")) memset(malloc(1000000), 1, 1000000);
+    for (volatile int i = 0; !strcmp(mode, "loop"); i++) {}
+}
+"""
+JAVA = """
+import java.util.*;
+public class Modes {
+    static int deep(int n) { return n == 0 ? 0 : 1 + deep(n - 1); }
+    public static void main(String[] arguments) {
+        Scanner in = new Scanner(System.in);
+        String mode = in.next();
+        int a = in.hasNextInt() ? in.nextInt() : 0;
+        if (mode.equals("sum")) System.out.println(a + in.nextInt());
+        if (mode.equals("deep")) System.out.println(deep(a));
+        if (mode.equals("crash")) System.out.println(mode.charAt(9));
+        List<byte[]> kept = new ArrayList<>();
+        while (mode.equals("memory")) kept.add(new byte[1000000]);
+        while (mode.equals("loop")) kept.clear();
+    }
+}
+"""
+KOTLIN = """
+fun deep(n: Int): Int = if (n == 0) 0 else 1 + deep(n - 1)
+fun main() {
+    val words = readLine()!!.split(" ")
+    val kept = mutableListOf<ByteArray>()
+    when (words[0]) {
+        "sum" -> println(words[1].toInt() + words[2].toInt())
+        "deep" -> println(deep(words[1].toInt()))
+        "crash" -> println(kept[1])
+        "memory" -> while (true) kept.add(ByteArray(1000000))
+        "loop" -> while (true) kept.clear()
+    }
+}
+"""
+PROGRAMS = {
+    "python": PYTHON,
+    "pypy": PYTHON,
+    "cpp": C,
+    "cpp17": C,
+    "cpp23": C,
+    "c": C,
+    "java": JAVA,
+    "kotlin": KOTLIN,
+}
+BROKEN = {"python": "print(", "pypy": "print(", "java": "class Main {", "kotlin": "fun other() = 1"}
+OWN_WAYS = ["pypy", "cpp", "c", "java", "kotlin"]
+"""Languages that are run, or run out of something, in a way of their own (Python: test_fidelity)."""
+
+
+@pytest.fixture
+def need(sandbox: judge.SandboxStatus) -> Callable[[str], None]:
+    """Skips the test where the language is not installed; on continuous integration it fails."""
+
+    def needed(language: str) -> None:
+        try:
+            judge.compiler_version(language)
+        except judge.ToolMissing as error:
+            (pytest.fail if os.environ.get("CI") else pytest.skip)(str(error))
+
+    return needed
+
+
+def test_every_language_has_programs_here() -> None:
+    assert PROGRAMS.keys() == LANGUAGES.keys()
+
+
+@pytest.mark.parametrize("language", PROGRAMS)
+def test_a_right_program_is_accepted(grade: Grade, need: Callable[[str], None], language: str) -> None:
+    need(language)
+    judgement = grade(PROGRAMS[language], language, given="sum 3 4\n", answer="7\n")
+    assert judgement.verdict is Verdict.AC, judgement
+    assert re.search(r"\d\.\d", judgement.compiler)
+
+
+@pytest.mark.parametrize("language", PROGRAMS)
+def test_what_does_not_compile_is_told_in_the_compilers_words(
+    grade: Grade, need: Callable[[str], None], language: str
+) -> None:
+    need(language)
+    judgement = grade(BROKEN.get(language, "int main() { return"), language)
+    assert judgement.verdict is Verdict.CE
+    assert "rror" in judgement.compiler_output
+
+
+@pytest.mark.parametrize("language", OWN_WAYS)
+@pytest.mark.parametrize(
+    ("given", "limits", "verdict"),
+    [
+        ("deep 100000", SMALL, Verdict.AC),
+        ("crash", SMALL, Verdict.RTE),
+        ("memory", replace(SMALL, memory=64 * MEBIBYTE), Verdict.MLE),
+        ("loop", replace(SMALL, time=0.2), Verdict.TLE),
+    ],
+    ids=["deep recursion", "run-time error", "memory limit", "time limit"],
+)
+def test_limits_are_the_same_for_all(
+    grade: Grade, need: Callable[[str], None], language: str, given: str, limits: Limits, verdict: Verdict
+) -> None:
+    need(language)
+    judgement = grade(PROGRAMS[language], language, given=given, answer="100000\n", limits=limits)
+    assert judgement.verdict is verdict, judgement
+
+
+def test_a_standard_the_compiler_does_not_know_is_a_missing_tool() -> None:
+    assert gnu_compiler("g++", "gnu++98")
+    assert gnu_compiler("g++", "gnu++1789") is None
+    unknown = replace(judge.get_language("cpp23"), find_tool=lambda: gnu_compiler("g++", "gnu++1789"))
+    with pytest.raises(judge.ToolMissing, match=r"C\+\+ 23 .* g\+\+ 11 or newer"):
+        unknown.tool()
+
+
+STANDARDS = {"cpp17": 201703, "cpp": 202002, "cpp23": 202100}
+
+
+@pytest.mark.parametrize("language", STANDARDS)
+def test_each_row_compiles_by_its_standard(grade: Grade, need: Callable[[str], None], language: str) -> None:
+    need(language)
+    source = f'#include <cstdio>\nint main() {{ if (__cplusplus / 100 == {STANDARDS[language]} / 100) puts("14"); }}'
+    assert grade(source, language).verdict is Verdict.AC
+
+
+PRINTS = 'System.out.println("14");'
+MAIN = f"public static void main(String[] arguments) {{ {PRINTS} }}"
+
+
+@pytest.mark.parametrize(
+    ("verdict", "source"),
+    [
+        (Verdict.AC, f"package a.b; class Some {{ {MAIN} }}"),
+        (Verdict.AC, f"class Before {{ int x; }} public enum Other {{ ONE; {MAIN} }} interface After {{ }}"),
+        (Verdict.AC, f"class A {{ class Inner {{ }} static class Nested {{ {MAIN} }} }}"),
+        (Verdict.AC, f"class A {{ {MAIN.replace('14', '15')} }} class Main {{ {MAIN} }}"),
+        (
+            Verdict.CE,
+            "public class Main { void main(String[] arguments) { } static int main() { return 0; } }",
+        ),
+    ],
+    ids=["package, not public", "several, one public", "nested", "two mains", "no main"],
+)
+def test_the_java_class_with_main_is_started_whatever_it_is_called(
+    grade: Grade, need: Callable[[str], None], verdict: Verdict, source: str
+) -> None:
+    need("java")
+    judgement = grade(source, "java")
+    assert judgement.verdict is verdict, judgement
+    assert ("public static void main" in judgement.compiler_output) == (verdict is Verdict.CE)
+
+
+SEVERAL = {
+    "python": {
+        "main.py": "import part.twice\nprint(part.twice.of(7))",
+        "part/twice.py": "def of(n): return 2 * n",
+    },
+    "pypy": {"b.py": "raise SystemExit", "__main__.py": "from a import n\nprint(n)", "a.py": "n = 14"},
+    "cpp": {
+        "main.cpp": '#include "twice.h"\n#include <cstdio>\nint main() { printf("%d", twice(7)); }',
+        "twice.cc": '#include "twice.h"\nint twice(int n) { return 2 * n; }',
+        "twice.h": "int twice(int n);",
+    },
+    "java": {
+        "a/One.java": f"package a; public class One {{ {MAIN.replace(PRINTS, 'b.Two.say();')} }}",
+        "Two.java": f"package b; public class Two {{ public static void say() {{ {PRINTS} }} }}",
+        "data.txt": "not a source",
+    },
+}
+
+
+@pytest.mark.parametrize("language", SEVERAL)
+def test_several_files_are_one_program(grade: Grade, need: Callable[[str], None], language: str) -> None:
+    need(language)
+    judgement = grade(SEVERAL[language], language)
+    assert judgement.verdict is Verdict.AC, judgement
+
+
+@pytest.mark.parametrize(
+    ("files", "verdict"),
+    [
+        ({"only.py": "print(14)"}, Verdict.AC),
+        ({"a.py": "print(14)", "b.py": "print(15)"}, Verdict.AC),
+        ({"__main__.py": "print(14)", "a.py": ""}, Verdict.AC),
+        ({"main.py": "print(14)", "__main__.py": "print(15)", "a.py": ""}, Verdict.AC),
+        ({"main.py": "print(14)", "a.py": "print("}, Verdict.CE),
+        ({"main.py": "print(open('/program/a.txt').read())", "a.txt": "14"}, Verdict.AC),
+    ],
+)
+def test_main_then_the_first_by_name_is_started(
+    grade: Grade, files: dict[str, str], verdict: Verdict
+) -> None:
+    assert grade(files).verdict is verdict
+
+
+def test_a_changed_header_compiles_anew(grade: Grade) -> None:
+    files = {"a.cpp": '#include "n.h"\n#include <cstdio>\nint main() { printf("%d", N); }'}
+    for number, verdict in ((15, Verdict.WA), (14, Verdict.AC)):
+        assert grade(files | {"n.h": f"#define N {number}"}, "cpp").verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ({"../a.py": "1"}, "cannot be called '../a.py'"),
+        ({"/a.py": "1"}, "cannot be called"),
+        ({"a\nb.py": "1"}, "cannot be called"),
+        ({"-c.py": "1"}, "cannot be called"),
+        ({".drivers/a.py": "1"}, "cannot be called"),
+        ({"a//b.py": "1"}, "cannot be called"),
+        ({"a" * 200 + ".py": "1"}, "cannot be called"),
+        ({"a.py": "1", "a.py/b.py": "1"}, "a.py is a file and a folder"),
+        ({"a.txt": "x"}, r"None of the files is a Python 3 source \(.py, .py3\): a.txt"),
+        ({f"{number}.py": "1" for number in range(MOST_FILES + 1)}, f"There are {MOST_FILES + 1} files"),
+        ("x" * (MOST_BYTES + 1), f"at most {MOST_BYTES} bytes"),
+        ("é" * (MOST_BYTES // 2 + 1), f"at most {MOST_BYTES} bytes"),
+        ({"a.py": "x" * MOST_BYTES, "b.py": "x"}, f"at most {MOST_BYTES} bytes"),
+        ("x" * 50_000_000, f"at most {MOST_BYTES} bytes"),
+        ("print(14)\nx = '\0'", "main.py, line 2, character 6: a NUL byte"),
+        ({"a.py": "x = 1", "b.py": "\n\ny\ud800"}, "b.py, line 3, character 2: .* surrogate"),
+    ],
+    ids=lambda value: str(value)[:20],
+)
+def test_unusable_sources_do_not_compile_and_the_message_says_why(
+    grade: Grade, source: str | dict[str, str], said: str
+) -> None:
+    judgement = grade(source)
+    assert judgement.verdict is Verdict.CE
+    assert re.search(said, judgement.compiler_output)
+
+
+LINES = {
+    "python": "# a comment\nprint(14)\n",
+    "cpp": '#include <cstdio>\n// a comment\nint main() { puts("14"); }\n',
+    "java": f"// a comment\nclass Main {{ {MAIN} }}\n",
+}
+
+
+@pytest.mark.parametrize(
+    "source_and_language",
+    [
+        *(("\ufeff" + lines.replace("\n", "\r\n"), language) for language, lines in LINES.items()),
+        *((LINES[language].replace("\n", "\r"), language) for language in ("python", "cpp")),
+    ],
+    ids=lambda pair: f"{pair[1]} {pair[0][:1]!a}",
+)
+def test_marks_and_line_ends_of_other_systems_do_no_harm(
+    grade: Grade, need: Callable[[str], None], source_and_language: tuple[str, str]
+) -> None:
+    need(source_and_language[1])
+    assert grade(*source_and_language).verdict is Verdict.AC
