@@ -10,12 +10,17 @@ import re
 import warnings
 from dataclasses import dataclass
 
+from judge import LANGUAGES
+
 # A reply's odd string escapes are its own business; without this Python 3.12 prints them on standard error.
 warnings.filterwarnings("ignore", module="<reply>")
 
 _TAGS = {
     "python": frozenset({"python", "py", "pypy", "cpython"}),
     "cpp": frozenset({"cpp", "c++", "cc", "cxx"}),
+    "c": frozenset({"c"}),
+    "java": frozenset({"java"}),
+    "kotlin": frozenset({"kotlin", "kt"}),
 }
 _FENCE_WORDS = frozenset().union(*_TAGS.values())
 _TAG = re.compile(r"[{.\s]*([a-z+#]+)")
@@ -60,7 +65,7 @@ def extract_program(reply: str, language: str, mode: str = "default") -> Extract
     `default`: reasoning is left out (`<think>…</think>`; everything before a closing tag without an opening
     one; a reply that ends inside its reasoning has no program). Of the fenced blocks those tagged with the
     language are preferred, else the untagged, else any; of these the last that parses wins (Python: its
-    grammar; C++: a `main`), else the last. An indented block that only quotes a few lines of the program, as
+    grammar; others: a `main`), else the last. An indented block that only quotes a few lines of the program, as
     models do in lists after it, wins only when no other block of the class parses.
 
     `usaco`: what the published code of the USACO benchmark does: from the first "```python" to the next
@@ -75,6 +80,7 @@ def extract_program(reply: str, language: str, mode: str = "default") -> Extract
     visible = _without_reasoning(reply)
     if visible is None:
         return Extraction(None, 0, 0, "unclosed-reasoning", 0)
+    language = _family(language)
     rule, blocks = _preferred(_fenced_blocks(visible), language)
     if not blocks:
         return Extraction(None, 0, 0, rule, 0)
@@ -93,13 +99,14 @@ def contains_program(reply: str, language: str) -> bool:
     * a closed block tagged with the language, even one with a syntax error: the published trajectories
       count every turn with a python fence, and a slip of the model is not a free generation;
     * any other fenced block (untagged, otherwise tagged, or cut off before its closing fence) that is a
-      complete program: Python that parses and prints or writes something; C++ with a `main` and balanced
+      complete program: Python that parses and prints or writes something; others with a `main` and balanced
       braces. So a sample's output in a plain block costs nothing, and a reply stopped in the middle of its
       program costs nothing, but stopping it just before the closing fence does not make it free.
     """
     visible = _without_reasoning(reply)
     if visible is None:
         return False
+    language = _family(language)
     return any(
         (block.closed and _has_language(block, language)) or _is_program(block.code, language)
         for block in _fenced_blocks(visible)
@@ -195,6 +202,11 @@ def _dedent(content: str, indent: int) -> str:
     return "\n".join(lines)
 
 
+def _family(language: str) -> str:
+    """What fences call the language: those of PyPy's programs say python."""
+    return LANGUAGES[language].family if language in LANGUAGES else language
+
+
 def _has_language(block: _Block, language: str) -> bool:
     return block.tag in _TAGS.get(language, {language})
 
@@ -218,9 +230,7 @@ def _parse_python(code: str) -> ast.Module | None:
 def _parses(code: str, language: str) -> bool:
     if language == "python":
         return _parse_python(code) is not None
-    if language == "cpp":
-        return re.search(r"\bmain\b", code) is not None
-    return True
+    return language not in _TAGS or re.search(r"\bmain\b", code) is not None
 
 
 def _is_program(code: str, language: str) -> bool:
@@ -228,9 +238,7 @@ def _is_program(code: str, language: str) -> bool:
     if language == "python":
         tree = _parse_python(code)
         return tree is not None and any(_writes(node) for node in ast.walk(tree))
-    if language == "cpp":
-        return _parses(code, language) and code.count("{") == code.count("}") > 0
-    return False
+    return language in _TAGS and _parses(code, language) and code.count("{") == code.count("}") > 0
 
 
 def _writes(node: ast.AST) -> bool:

@@ -31,7 +31,8 @@ class ToolMissing(Exception):
 class Language:
     """One row of the table. Where rows share an ending of file names, it means the first of them.
 
-    A single source is called `source_name`. In `compile`, `run` and `version`, `{tool}` stands for the compiler or
+    `title` is what a person reads, `family` what Markdown calls programs of this and related rows. A single source is
+    called `source_name`. In `compile`, `run` and `version`, `{tool}` stands for the compiler or
     interpreter, `{libraries}` for all archives beside it, `{machine}` for the virtual machine, `{driver}` for a file
     of ours that drives the compiler, `{sources}` for all source files, `{start}` for the one that is started,
     `{program}` for what the compiler writes, and `{memory}` for the problem's memory limit in MiB.
@@ -44,6 +45,7 @@ class Language:
 
     name: str
     title: str
+    family: str
     extensions: tuple[str, ...]
     source_name: str
     find_tool: Callable[[], Path | None]
@@ -80,6 +82,7 @@ _CHECK_PYTHON = "import sys\nfor name in sys.argv[1:]: compile(open(name, 'rb').
 PYTHON = Language(
     name="python",
     title="Python 3",
+    family="python",
     extensions=(".py", ".py3"),
     source_name="main.py",
     find_tool=python_interpreter,
@@ -110,6 +113,7 @@ PYPY = replace(
 CPP = Language(
     name="cpp",
     title="C++ 20",
+    family="cpp",
     extensions=(".cpp", ".cc", ".cxx", ".c++"),
     source_name="main.cpp",
     find_tool=functools.partial(gnu_compiler, "g++", "gnu++20"),
@@ -140,6 +144,7 @@ C = replace(
     CPP,
     name="c",
     title="C",
+    family="c",
     extensions=(".c",),
     source_name="main.c",
     find_tool=functools.partial(gnu_compiler, "gcc", "gnu17"),
@@ -156,6 +161,7 @@ _JVM_STACK = 64  # MiB
 JAVA = Language(
     name="java",
     title="Java",
+    family="java",
     extensions=(".java",),
     source_name="Main.java",
     find_tool=java_compiler,
@@ -183,6 +189,7 @@ KOTLIN = replace(
     JAVA,
     name="kotlin",
     title="Kotlin",
+    family="kotlin",
     extensions=(".kt",),
     source_name="main.kt",
     find_tool=kotlin_compiler,

@@ -96,4 +96,5 @@ def _problem(task: Task, state_limits: bool) -> str:
 
 
 def _language(name: str) -> dict[str, str]:
-    return {"language": get_language(name).title, "fence": name}
+    language = get_language(name)
+    return {"language": language.title, "fence": language.family}

@@ -72,6 +72,23 @@ def test_the_last_block_is_taken_when_none_parses():
     assert (found.code, found.rule, found.candidates) == ("c d\n", "tagged-unparsed", 2)
 
 
+@pytest.mark.parametrize(
+    ("language", "tag", "program"),
+    [
+        ("pypy", "python", PROGRAM),
+        ("cpp17", "cpp", CPP),
+        ("cpp23", "c++", CPP),
+        ("java", "java", "class A { public static void main(String[] a) { } }\n"),
+        ("kotlin", "kt", "fun main() { println(1) }\n"),
+    ],
+)
+def test_every_language_is_known_by_what_models_call_it(language: str, tag: str, program: str):
+    reply = fenced(program, tag) + fenced("3 4\n", "")
+    assert extract_program(reply, language).code == program
+    assert contains_program(reply, language)
+    assert contains_program(fenced(program, ""), language)
+
+
 def test_cpp_needs_a_main():
     reply = fenced(CPP, "c++") + fenced("int helper() { return 1; }\n", "cpp")
     assert extract_program(reply, "cpp").code == CPP

@@ -32,7 +32,7 @@ def test_values_are_read_by_their_type_and_the_rest_keeps_its_default() -> None:
         ("k1=inf", "k1=inf: not a number from 0"),
         ("temperature=nan", "not a number from 0 to 2 or none"),
         ("b=1.5", "not a number from 0 to 1"),
-        ("language=cobol", "language=cobol: not one of python, cpp"),
+        ("language=cobol", "language=cobol: not one of python, pypy, cpp"),
         ("state_limits=maybe", "not true or false"),
     ],
 )
