@@ -1,19 +1,35 @@
-"""Problems as the documents of a search: statement, analysis and a reference program."""
+"""Collections to search in: problems with their analyses and programs, and the articles of a textbook."""
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import date
 from functools import cached_property
+from threading import Lock
 
 from benchmark.models import Dataset, Problem, ReferenceSolution
+from benchmark.retrieval.engines import ENGINES, Engine
+from benchmark.retrieval.tokenizers import TOKENIZERS, words
+
+SHINGLE = 8
+"""Words in a row that make one shingle."""
 
 
 @dataclass(frozen=True)
 class Document:
-    """One searchable text. `id` is the problem's identifier at its source, unique in the corpus."""
+    """One searchable text. `id` is the identifier at its source, unique in the corpus."""
 
     id: str
     title: str
     text: str
+    statement: str = ""
+    """What near duplicates are told by; blank where the document is no problem."""
+    contest_date: date | None = None
+
+    @cached_property
+    def shingles(self) -> frozenset[tuple[str, ...]]:
+        """Every run of SHINGLE words of the statement."""
+        cut = words(self.statement)
+        return frozenset(tuple(cut[start : start + SHINGLE]) for start in range(len(cut) - SHINGLE + 1))
 
 
 @dataclass(frozen=True)
@@ -21,6 +37,10 @@ class Corpus:
     """Documents in the order that breaks ties, with a hash of all of them."""
 
     documents: tuple[Document, ...]
+    _indexes: dict[tuple[str, str], Engine] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+    _building: Lock = field(default_factory=Lock, init=False, repr=False, compare=False)
 
     @cached_property
     def content_hash(self) -> str:
@@ -32,11 +52,22 @@ class Corpus:
                 digest.update(len(encoded).to_bytes(8, "big") + encoded)
         return digest.hexdigest()
 
+    def index(self, engine: str, tokenizer: str) -> Engine:
+        """The index of all documents, built once of each kind, whichever thread asks first."""
+        with self._building:
+            if (engine, tokenizer) not in self._indexes:
+                texts = (TOKENIZERS[tokenizer](document.text) for document in self.documents)
+                self._indexes[engine, tokenizer] = ENGINES[engine](texts)
+            return self._indexes[engine, tokenizer]
+
 
 def problem_corpus(dataset: Dataset, language: str) -> Corpus:
     """Every problem of the dataset as a document, ordered by its external id whatever the database sorts by."""
     problems = dataset.problems.prefetch_related("references").defer("statement_html", "analysis_html")
-    documents = [Document(p.external_id, p.title, document_text(p, language)) for p in problems]
+    documents = [
+        Document(p.external_id, p.title, document_text(p, language), p.statement, p.contest_date)
+        for p in problems
+    ]
     return Corpus(tuple(sorted(documents, key=lambda document: document.id)))
 
 

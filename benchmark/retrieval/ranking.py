@@ -1,15 +1,11 @@
-"""BM25Okapi over a corpus without the problem asked about (leave-one-out)."""
+"""The documents most like a query, found without the problem asked about (leave-one-out)."""
 
 from dataclasses import dataclass
 
-from rank_bm25 import BM25Okapi
-
 from benchmark.retrieval.documents import Corpus
+from benchmark.retrieval.exclusion import places_left_out
+from benchmark.retrieval.index import NothingToRank
 from benchmark.retrieval.tokenizers import TOKENIZERS
-
-
-class NothingToRank(ValueError):
-    """No document with words is left to search in."""
 
 
 @dataclass(frozen=True)
@@ -20,6 +16,7 @@ class Bm25:
     k1: float = 1.5
     b: float = 0.75
     epsilon: float = 0.25
+    engine: str = "index"
 
 
 @dataclass(frozen=True)
@@ -36,34 +33,33 @@ def rank(
     query: str,
     *,
     top: int,
-    without: str,
+    without: str | None = None,
     bm25: Bm25 | None = None,
     exclude_same_name: bool = False,
+    exclude_near_duplicates: bool = False,
+    exclude_not_earlier: bool = False,
 ) -> list[Hit]:
     """The `top` best documents, best first; equal scores in the order of the corpus.
 
-    The document `without` is left out of the index itself, so it affects no statistic; with
-    `exclude_same_name` so are all documents of the same title (16 of 49 retrievals of the USACO paper's
-    Figure 9 share the name, METHODS.md 1.4). Raises NothingToRank.
+    The document `without` is left out of the index itself, so it affects no statistic; so are the documents that
+    the exclusions name by comparison with it (`places_left_out`). Raises NothingToRank, and NoDate where a date is
+    needed.
     """
     bm25 = bm25 or Bm25()
-    tokenize = TOKENIZERS[bm25.tokenizer]
-    title = next((_same(d.title) for d in corpus.documents if d.id == without), None)
-    kept = [
-        (index, document)
-        for index, document in enumerate(corpus.documents)
-        if document.id != without and not (exclude_same_name and _same(document.title) == title)
-    ]
-    words = [tokenize(document.text) for _, document in kept]
-    if not any(words):
-        raise NothingToRank(f"apart from {without} there is no other problem to search in")
-    scores = BM25Okapi(words, k1=bm25.k1, b=bm25.b, epsilon=bm25.epsilon).get_scores(tokenize(query))
-    hits = [
-        Hit(document.id, index, float(score)) for (index, document), score in zip(kept, scores, strict=True)
-    ]
-    hits.sort(key=lambda hit: (-hit.score, hit.index))
-    return hits[:top]
-
-
-def _same(title: str) -> str:
-    return " ".join(title.casefold().split())
+    left_out = places_left_out(
+        corpus,
+        without,
+        same_name=exclude_same_name,
+        near_duplicates=exclude_near_duplicates,
+        not_earlier=exclude_not_earlier,
+    )
+    words = TOKENIZERS[bm25.tokenizer](query)
+    try:
+        found = corpus.index(bm25.engine, bm25.tokenizer).best(
+            words, top, k1=bm25.k1, b=bm25.b, epsilon=bm25.epsilon, left_out=left_out
+        )
+    except NothingToRank:
+        apart = f"apart from {without} " if without else ""
+        excluded = f"and {len(left_out) - 1} others excluded with it " if len(left_out) > 1 else ""
+        raise NothingToRank(f"{apart}{excluded}there is no other text to search in") from None
+    return [Hit(corpus.documents[place].id, place, score) for place, score in found]

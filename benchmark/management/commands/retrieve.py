@@ -11,8 +11,24 @@ from tqdm import tqdm
 
 from benchmark.extraction import extract_program
 from benchmark.management.arguments import find_dataset, find_problem, positive
-from benchmark.retrieval import QUERY_KINDS, TOKENIZERS, Bm25, NothingToRank, make_query, problem_corpus, rank
+from benchmark.retrieval import (
+    ENGINES,
+    QUERY_KINDS,
+    TOKENIZERS,
+    Bm25,
+    NoDate,
+    NothingToRank,
+    make_query,
+    problem_corpus,
+    rank,
+)
 from judge import LANGUAGES
+
+EXCLUSIONS = {
+    "same-name": "leave out problems of the same name",
+    "near-duplicates": "leave out problems with nearly the same statement",
+    "not-earlier": "leave out problems that were not in an earlier contest",
+}
 
 
 class Command(BaseCommand):
@@ -37,7 +53,14 @@ class Command(BaseCommand):
         parser.add_argument(
             "--language", choices=LANGUAGES, default="python", help="of the reference solutions"
         )
-        parser.add_argument("--exclude-same-name", action="store_true")
+        for name, text in EXCLUSIONS.items():
+            parser.add_argument(f"--exclude-{name}", action="store_true", help=text)
+        parser.add_argument(
+            "--engine",
+            choices=ENGINES,
+            default=Bm25.engine,
+            help="rank_bm25 rebuilds its index for every problem, for comparison; default: index",
+        )
         parser.add_argument("--json", action="store_true")
 
     def handle(self, **options: Any) -> None:
@@ -52,6 +75,8 @@ class Command(BaseCommand):
             problems = [find_problem(dataset, options["problem"])]
         quiet = 0.1 if sys.stderr.isatty() else 10  # seconds between two states of the bar
         corpus = problem_corpus(dataset, options["language"])
+        bm25 = Bm25(options["tokenizer"], engine=options["engine"])
+        exclusions = {key: given for key, given in options.items() if key.startswith("exclude_")}
 
         def found() -> Iterator[dict[str, Any]]:
             for problem in tqdm(problems, unit="problem", disable=not options["all"], mininterval=quiet):
@@ -61,15 +86,15 @@ class Command(BaseCommand):
                     query,
                     top=options["top"],
                     without=problem.external_id,
-                    bm25=Bm25(options["tokenizer"]),
-                    exclude_same_name=options["exclude_same_name"],
+                    bm25=bm25,
+                    **exclusions,
                 )
                 results = [{"id": hit.id, "score": hit.score} for hit in hits]
                 yield {"problem": problem.external_id, "results": results}
 
         try:
             answers = list(found())
-        except NothingToRank as error:
+        except (NothingToRank, NoDate) as error:
             raise CommandError(f"{dataset.name}: {error}.") from None
         if options["json"]:
             document = {"results": answers} if options["all"] else answers[0]

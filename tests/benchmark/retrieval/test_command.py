@@ -1,6 +1,7 @@
 """manage.py retrieve: on the real problems it finds what the USACO paper's Figure 9 shows."""
 
 import json
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -16,29 +17,36 @@ def retrieve(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
     return json.loads(capsys.readouterr().out)
 
 
-@pytest.mark.parametrize(
-    ("problem", "expected"),
-    [
-        ("210_silver_milk_routing", ["969_gold_milk_pumping", "415_silver_watering_the_fields"]),
-        ("1011_bronze_triangles", ["1015_silver_triangles"]),
-    ],
-)
 def test_real_problems_are_found_as_in_the_paper(
-    usaco: Dataset, capsys: pytest.CaptureFixture[str], problem: str, expected: list[str]
+    usaco: Dataset, shared_data: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found = retrieve(
-        capsys,
-        "--dataset",
-        "usaco",
-        "--problem",
-        problem,
-        "--query",
-        "statement",
-        "--top",
-        str(len(expected)),
-    )
-    assert found["problem"] == problem
-    assert [hit["id"] for hit in found["results"]] == expected
+    """The paper's Figure 9 lists what was found with GPT-4's replies; the statements alone find half of it.
+
+    METHODS.md 1.4 and N-5: 28 of 49 first problems, 49 of 98 listed ones. Its ids have misspelt names, so problems
+    are compared by the number before them. The problem of the 50th row is not among the 484.
+    """
+    printed = json.loads((shared_data / "usaco" / "figure9_retrieved.json").read_text())
+    figure = {number(problem): [number(found) for found in listed] for problem, listed in printed.items()}
+    entries = retrieve(capsys, "--dataset", "usaco", "--all", "--query", "statement", "--top", "2")["results"]
+    found = {entry["problem"]: [hit["id"] for hit in entry["results"]] for entry in entries}
+    assert found["210_silver_milk_routing"] == [
+        "969_gold_milk_pumping",
+        "415_silver_watering_the_fields",
+    ]
+    numbers = {number(problem): [number(hit) for hit in hits] for problem, hits in found.items()}
+    rows = [(numbers[problem], listed) for problem, listed in figure.items() if problem in numbers]
+    assert len(rows) == 49
+    assert sum(ours[0] == listed[0] for ours, listed in rows) == 28
+    assert sum(len(set(ours) & set(listed)) for ours, listed in rows) == 49
+
+
+def number(problem: str) -> str:
+    return problem.partition("_")[0]
+
+
+def test_the_engine_of_the_paper_finds_the_same(farm: Dataset, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ("--dataset", "farm", "--all", "--top", "9")
+    assert retrieve(capsys, *arguments, "--engine", "rank_bm25") == retrieve(capsys, *arguments)
 
 
 @pytest.fixture
@@ -81,6 +89,37 @@ def test_all_problems_at_once_never_find_themselves(
         assert entry["problem"] not in {hit["id"] for hit in entry["results"]}
 
 
+def test_exclusions_leave_out_other_versions_of_the_problem_and_later_ones(
+    add_problem: AddProblem, capsys: pytest.CaptureFixture[str]
+) -> None:
+    dataset = Dataset.objects.create(name="farm", format="usaco")
+    long = " ".join(f"word{place}" for place in range(60))
+    rows = [
+        ("1", "Cows", long, date(2020, 1, 1)),
+        ("2", "COWS ", "other words", date(2019, 1, 1)),
+        ("3", "Bulls", long + " more", date(2019, 1, 1)),
+        ("4", "Hens", "word1 hens", date(2020, 1, 1)),
+        ("5", "Pigs", "pigs", date(2019, 12, 1)),
+        ("6", "Ducks", "ducks", None),
+    ]
+    for external_id, title, statement, contest_date in rows:
+        problem = add_problem(dataset, external_id, statement, title=title)
+        problem.contest_date = contest_date
+        problem.save()
+
+    def found(*arguments: str) -> set[str]:
+        entry = retrieve(capsys, "--dataset", "farm", "--problem", "1", "--top", "9", *arguments)
+        return {hit["id"] for hit in entry["results"]}
+
+    assert found() == {"2", "3", "4", "5", "6"}
+    assert found("--exclude-same-name") == {"3", "4", "5", "6"}
+    assert found("--exclude-near-duplicates") == {"2", "4", "5", "6"}
+    assert found("--exclude-not-earlier") == {"2", "3", "5"}
+    assert found("--exclude-not-earlier", "--exclude-near-duplicates", "--exclude-same-name") == {"5"}
+    with pytest.raises(CommandError, match="farm: 6 has no contest date"):
+        call_command("retrieve", "--dataset", "farm", "--problem", "6", "--exclude-not-earlier")
+
+
 def test_text_output_lists_places_scores_and_ids(farm: Dataset, capsys: pytest.CaptureFixture[str]) -> None:
     call_command("retrieve", "--dataset", "farm", "--problem", "1_cows")
     title, first, _ = capsys.readouterr().out.splitlines()
@@ -113,5 +152,5 @@ def test_what_is_wrong_is_said(farm: Dataset, arguments: list[str], said: str) -
 def test_a_dataset_of_one_problem_has_nothing_to_search_in(add_problem: AddProblem) -> None:
     dataset = Dataset.objects.create(name="lonely", format="usaco")
     add_problem(dataset, "1", "cows")
-    with pytest.raises(CommandError, match="no other problem to search in"):
+    with pytest.raises(CommandError, match="no other text to search in"):
         call_command("retrieve", "--dataset", "lonely", "--problem", "1")

@@ -1,0 +1,63 @@
+"""Documents that may give the problem asked about away: the same problem of another contest, and later ones."""
+
+from benchmark.retrieval.documents import Corpus, Document
+
+NEAR_DUPLICATE = 0.8
+"""Share of common shingles (Jaccard) from which on statements are near duplicates (METHODS.md 15)."""
+
+
+class NoDate(ValueError):
+    """Nothing is known to be earlier than a problem without a date."""
+
+
+def places_left_out(
+    corpus: Corpus,
+    without: str | None,
+    *,
+    same_name: bool = False,
+    near_duplicates: bool = False,
+    not_earlier: bool = False,
+) -> set[int]:
+    """The places of the document `without` and of those excluded by comparison with it (METHODS.md 15).
+
+    `same_name`: whatever its case and blanks; 16 of 49 retrievals of the USACO paper's Figure 9 share the name
+    (METHODS.md 1.4). `near_duplicates`: the statements share nearly all runs of words. `not_earlier`: the contest
+    was not before the document's; a missing date counts as late. Raises NoDate when `without` has none itself.
+    """
+    left_out = set()
+    for place, document in enumerate(corpus.documents):
+        if document.id == without:
+            left_out.add(place)
+            if same_name:
+                left_out |= _same_name(corpus, document)
+            if near_duplicates:
+                left_out |= _near_duplicates(corpus, document)
+            if not_earlier:
+                left_out |= _not_earlier(corpus, document)
+    return left_out
+
+
+def _same_name(corpus: Corpus, document: Document) -> set[int]:
+    title = _plain(document.title)
+    return {place for place, other in enumerate(corpus.documents) if _plain(other.title) == title}
+
+
+def _plain(title: str) -> str:
+    return " ".join(title.casefold().split())
+
+
+def _near_duplicates(corpus: Corpus, document: Document) -> set[int]:
+    own = document.shingles
+    return {
+        place
+        for place, other in enumerate(corpus.documents)
+        if own and len(own & other.shingles) >= NEAR_DUPLICATE * len(own | other.shingles)
+    }
+
+
+def _not_earlier(corpus: Corpus, document: Document) -> set[int]:
+    own = document.contest_date
+    if own is None:
+        raise NoDate(f"{document.id} has no contest date, so no problem is known to be earlier")
+    dates = [other.contest_date for other in corpus.documents]
+    return {place for place, date in enumerate(dates) if date is None or date >= own}
