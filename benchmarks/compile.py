@@ -45,23 +45,34 @@ int main() {
 
 
 def main() -> int:
+    figures = measure()
+    floor = figures["floor (g++)"]
+    print(f"{'compilation':<20} {'median ms':>10} {'x floor':>8}")
+    for name, seconds in figures.items():
+        print(f"{name:<20} {seconds * 1e3:10.1f} {seconds / floor:8.2f}")
+    return 0
+
+
+def measure() -> dict[str, float]:
+    """Median seconds of each kind of compilation, in an empty cache of its own."""
+    before = os.environ.get("JUDGE_CACHE")
     with tempfile.TemporaryDirectory(prefix="hintbench-compile-") as cache:
         os.environ["JUDGE_CACHE"] = cache
-        open_sandbox()
-        floor = statistics.median(plain(number) for number in range(ROUNDS))
-        without = replace(CPP, precompiled=None)
-        figures = {
-            "floor (g++)": [floor],
-            "first": [judged(CPP, 0)],
-            "precompiled header": [judged(CPP, number) for number in range(1, ROUNDS + 1)],
-            "cached": [judged(CPP, number) for number in range(1, ROUNDS + 1)],
-            "without": [judged(without, number) for number in range(ROUNDS + 1, 2 * ROUNDS + 1)],
-        }
-    print(f"{'compilation':<20} {'median ms':>10} {'x floor':>8}")
-    for name, times in figures.items():
-        median = statistics.median(times)
-        print(f"{name:<20} {median * 1e3:10.1f} {median / floor:8.2f}")
-    return 0
+        try:
+            open_sandbox()
+            without = replace(CPP, precompiled=None)
+            figures = {
+                "floor (g++)": [plain(number) for number in range(ROUNDS)],
+                "first": [judged(CPP, 0)],
+                "precompiled header": [judged(CPP, number) for number in range(1, ROUNDS + 1)],
+                "cached": [judged(CPP, number) for number in range(1, ROUNDS + 1)],
+                "without": [judged(without, number) for number in range(ROUNDS + 1, 2 * ROUNDS + 1)],
+            }
+        finally:
+            del os.environ["JUDGE_CACHE"]
+            if before:
+                os.environ["JUDGE_CACHE"] = before
+    return {name: statistics.median(times) for name, times in figures.items()}
 
 
 def judged(language: Language, number: int) -> float:

@@ -1,0 +1,333 @@
+"""What the judge adds to the programs it runs, beside the bare process and bubblewrap alone, in one run.
+
+    python -m benchmarks.judge [--rounds N]
+
+The bare process is started with posix_spawn by this same Python. Recipes take turns in random order; figures are
+medians. Status 1 when a target is missed, which on a machine at work says little.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import random
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import judge
+from benchmarks.compile import measure as measure_compilation
+from judge.compilation import compile_program
+from judge.limits import MEBIBYTE
+from judge.sandbox import Run, open_sandbox
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from judge.compilation import Program
+    from judge.sandbox import Container
+
+SOURCES = {
+    "cpp": "#include <iostream>\nint main() { int a, b; std::cin >> a >> b; std::cout << a + b << std::endl; }",
+    "python": "a, b = map(int, input().split())\nprint(a + b)\n",
+}
+INPUT = b"3 4\n"
+LIMITS = judge.Limits(time=2, memory=256 * MEBIBYTE)
+CORES = 2
+SECONDS = 3.0
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table; `met` is None where there is no target."""
+
+    what: str
+    ours: str
+    floor: str
+    peer: str
+    target: str
+    met: bool | None
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--rounds", type=int, default=200, help="measurements of each recipe")
+    rounds = parser.parse_args().rounds
+    print(f"{open_sandbox().isolation}; load {os.getloadavg()[0]:.1f}")
+    rows = [*tests("quiet", rounds, targets=(0.6, 2.0, 0.6))]
+    with hogs(4):
+        rows += tests("4 hogs", rounds // 4, targets=(1.0, None, None))
+    rows += [*throughput(), *compilation(), clock(), overshoot(), *peak_memory(), *output()]
+    print(f"{'what':<42} {'judge':>12} {'bare':>12} {'bubblewrap':>12}  target")
+    for row in rows:
+        mark = {True: "met", False: "MISSED", None: ""}[row.met]
+        print(f"{row.what:<42} {row.ours:>12} {row.floor:>12} {row.peer:>12}  {row.target} {mark}")
+    return int(any(row.met is False for row in rows))
+
+
+def tests(state: str, rounds: int, targets: tuple[float | None, float | None, float | None]) -> Iterator[Row]:
+    """Milliseconds of one trivial test: C++, Python from a warm interpreter, Python from a fresh one."""
+    with compiled("cpp") as cpp, compiled("python") as python, contextlib.ExitStack() as stack:
+        containers = [
+            stack.enter_context(open_sandbox().open(one.surroundings)) for one in (cpp, python, python)
+        ]
+        recipes: dict[str, Callable[[], object]] = {
+            "bare C++": bare(on_host(cpp)),
+            "C++": judged(containers[0], cpp, warm=False),
+            "bubblewrap C++": bubblewrap(on_host(cpp)),
+            "bare Python": bare(on_host(python)),
+            "warm Python": judged(containers[1], python, warm=True),
+            "fresh Python": judged(containers[2], python, warm=False),
+            "bubblewrap Python": bubblewrap(on_host(python)),
+        }
+        times = in_turns(recipes, rounds)
+    for name, kind, target in zip(
+        ("C++", "warm Python", "fresh Python"), ("over", "is", "over"), targets, strict=True
+    ):
+        language = name.rpartition(" ")[2]
+        ours, floor, peer = times[name], times[f"bare {language}"], times[f"bubblewrap {language}"]
+        value = ours - floor if kind == "over" else ours
+        wanted = "" if target is None else f"≤ {target} ms" + (" over bare" if kind == "over" else "")
+        yield Row(
+            f"{name} test, {state} (over bare {ours - floor:+.2f})",
+            f"{ours:.2f} ms",
+            f"{floor:.2f} ms",
+            f"{peer:.2f} ms",
+            wanted,
+            None if target is None else value <= target,
+        )
+
+
+def throughput() -> Iterator[Row]:
+    """Trivial tests a second on two cores: in one submission each, and in submissions of ten tests."""
+    with ProcessPoolExecutor(CORES) as pool:
+        for language, target in (("cpp", 1200), ("python", 900)):
+            floor = sum(pool.map(bare_for_a_while, [language] * CORES)) / SECONDS
+            one = sum(pool.map(run_for_a_while, [language] * CORES)) / SECONDS
+            ten = sum(pool.map(grade_for_a_while, [language] * CORES)) / SECONDS
+            bare_figure = f"{floor:.0f}/s"
+            yield Row(
+                f"{language} tests on {CORES} cores",
+                f"{one:.0f}/s",
+                bare_figure,
+                "",
+                f"≥ {target}/s",
+                one >= target,
+            )
+            yield Row(f"{language} tests, ten a submission", f"{ten:.0f}/s", bare_figure, "", "", None)
+
+
+def compilation() -> Iterator[Row]:
+    """Seconds of compiling a program with bits/stdc++.h."""
+    figures = measure_compilation()
+    floor = f"{figures['floor (g++)'] * 1e3:.0f} ms"
+    for what, name, target in (("first", "precompiled header", 0.6), ("again", "cached", 0.005)):
+        ours = figures[name]
+        yield Row(
+            f"bits/stdc++.h program compiled {what}",
+            f"{ours * 1e3:.1f} ms",
+            floor,
+            "",
+            f"≤ {target * 1e3:.0f} ms",
+            ours <= target,
+        )
+
+
+def clock() -> Row:
+    """CPU seconds of the same work with no and with four other busy processes."""
+    source = "int main() { volatile unsigned x = 1; for (int i = 0; i < 300000000; i++) x = x * 3 + 1; }"
+    with compiled("cpp", source) as program, open_sandbox().open(program.surroundings) as container:
+        run = Run(program.command, judge.Limits(time=20, memory=LIMITS.memory), wall=60)
+        quiet = statistics.median(container.run(run).time for _ in range(7))
+        with hogs(4):
+            busy = statistics.median(container.run(run).time for _ in range(7))
+    change = busy / quiet - 1
+    return Row(
+        f"CPU time under 4 hogs ({change:+.1%})",
+        f"{busy:.3f} s",
+        f"{quiet:.3f} s",
+        "",
+        "within 5 %",
+        abs(change) <= 0.05,
+    )
+
+
+def overshoot() -> Row:
+    """CPU seconds used beyond the limit before the end."""
+    endless = "int main() { for (;;); }"
+    with compiled("cpp", endless) as program, open_sandbox().open(program.surroundings) as container:
+        run = Run(program.command, judge.Limits(time=0.2, memory=LIMITS.memory), wall=5)
+        worst = max(container.run(run).time for _ in range(10)) - 0.2
+    return Row("CPU over the limit, worst of 10", f"{worst * 1e3:.1f} ms", "", "", "≤ 20 ms", worst <= 0.020)
+
+
+def peak_memory() -> Iterator[Row]:
+    """Measured peak of programs that touch a known number of bytes, from a small and from a large judge."""
+    template = """
+#include <cstring>
+static char a[{0} << 20];
+int main() {{ memset(a, 1, sizeof a); return a[9] - 1; }}
+"""
+    ballast = b""
+    for parent in (0, 600):
+        ballast = b"x" * (parent * MEBIBYTE)
+        for size in (1, 100):
+            with (
+                compiled("cpp", template.format(size)) as program,
+                open_sandbox().open(program.surroundings) as container,
+            ):
+                measured = container.run(Run(program.command, LIMITS, wall=5)).memory
+            error = measured / MEBIBYTE - size
+            yield Row(
+                f"peak memory, judge with {parent} MB more",
+                f"{measured / MEBIBYTE:.1f} MB",
+                f"{size} MB",
+                "",
+                "± 2 MB",
+                abs(error) <= 2,
+            )
+    del ballast
+
+
+def output() -> Iterator[Row]:
+    """Verdicts on 64 MB of right output, and on one byte more than the limit."""
+    with tempfile.TemporaryDirectory() as folder:
+        given = Path(folder) / "1.in"
+        given.write_bytes(b"0123456789abcde\n" * (4 * MEBIBYTE))
+        test = judge.Test("1", input=given, answer=given)
+        size = given.stat().st_size
+        copy = "#include <cstdio>\nint main() { for (int c; (c = getchar_unlocked()) >= 0;) putchar_unlocked(c); }"
+        for what, limit, verdict in (
+            ("64 MB of right output", size, "AC"),
+            ("one byte over the limit", size - 1, "OLE"),
+        ):
+            limits = judge.Limits(time=5, memory=LIMITS.memory, output=limit)
+            start = time.perf_counter()
+            judgement = judge.grade(copy, "cpp", [test], limits, judge.Checker())
+            seconds = time.perf_counter() - start
+            yield Row(
+                f"{what} ({seconds:.2f} s)", judgement.verdict, "", "", verdict, judgement.verdict == verdict
+            )
+
+
+# ---- recipes ----
+
+
+@contextlib.contextmanager
+def compiled(language: str, source: str = "") -> Iterator[Program]:
+    with tempfile.TemporaryDirectory() as folder:
+        row = judge.get_language(language)
+        made = compile_program(open_sandbox(), row, source or SOURCES[language], LIMITS, Path(folder))
+        assert made.program is not None, made.output
+        yield made.program
+
+
+def judged(container: Container, program: Program, *, warm: bool) -> Callable[[], object]:
+    run = Run(program.command, LIMITS, LIMITS.wall, INPUT, warm=program.warm if warm else None)
+
+    def recipe() -> None:
+        assert container.run(run).stdout == b"7\n"
+
+    return recipe
+
+
+def on_host(program: Program) -> list[str]:
+    """The program's command outside of the sandbox; it is our own."""
+    folder = str(program.surroundings.folder)
+    return [
+        word.replace("/program", folder, 1) if word.startswith("/program/") else word
+        for word in program.command
+    ]
+
+
+def bare(command: list[str]) -> Callable[[], object]:
+    given = os.memfd_create("input")
+    os.write(given, INPUT)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    actions = [(os.POSIX_SPAWN_DUP2, given, 0), (os.POSIX_SPAWN_DUP2, nowhere, 1)]
+
+    def recipe() -> None:
+        os.lseek(given, 0, os.SEEK_SET)
+        process = os.posix_spawn(command[0], command, os.environ, file_actions=actions)
+        assert os.waitpid(process, 0)[1] == 0
+
+    return recipe
+
+
+def bubblewrap(command: list[str]) -> Callable[[], object]:
+    bwrap = shutil.which("bwrap") or ""
+    return bare(
+        [bwrap, "--unshare-all", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--", *command]
+    )
+
+
+def in_turns(recipes: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:
+    """Median milliseconds of each recipe."""
+    times: dict[str, list[float]] = {name: [] for name in recipes}
+    for recipe in recipes.values():
+        recipe()
+    for _ in range(rounds):
+        for name in random.sample(list(recipes), len(recipes)):
+            start = time.perf_counter()
+            recipes[name]()
+            times[name].append(time.perf_counter() - start)
+    return {name: statistics.median(values) * 1e3 for name, values in times.items()}
+
+
+@contextlib.contextmanager
+def hogs(count: int) -> Iterator[None]:
+    """So many other busy processes."""
+    processes = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
+def for_a_while(recipe: Callable[[], object]) -> int:
+    """How often it ran in SECONDS."""
+    recipe()
+    count, end = 0, time.perf_counter() + SECONDS
+    while time.perf_counter() < end:
+        recipe()
+        count += 1
+    return count
+
+
+def bare_for_a_while(language: str) -> int:
+    with compiled(language) as program:
+        return for_a_while(bare(on_host(program)))
+
+
+def run_for_a_while(language: str) -> int:
+    with compiled(language) as program, open_sandbox().open(program.surroundings) as container:
+        return for_a_while(judged(container, program, warm=True))
+
+
+def grade_for_a_while(language: str) -> int:
+    with tempfile.TemporaryDirectory() as folder:
+        given, answer = (Path(folder) / name for name in ("1.in", "1.ans"))
+        given.write_bytes(INPUT)
+        answer.write_bytes(b"7\n")
+        ten = [judge.Test(str(number), given, answer) for number in range(10)]
+
+        def recipe() -> None:
+            assert judge.grade(SOURCES[language], language, ten, LIMITS, judge.Checker()).passed == 10
+
+        return 10 * for_a_while(recipe)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
