@@ -1,6 +1,6 @@
 """The judge: runs a program against tests in a sandbox and says a verdict. A library without Django."""
 
-from judge.checkers import Checker, CheckResult, check
+from judge.checkers import Checker, CheckingProgram, CheckResult, check
 from judge.grading import JUDGE_VERSION, grade
 from judge.judgement import Judgement, Test, TestResult
 from judge.languages import (
@@ -14,6 +14,7 @@ from judge.languages import (
 )
 from judge.limits import Limits, Policy, limits_for
 from judge.sandbox import SandboxStatus, SandboxUnavailable, sandbox_status
+from judge.trials import FileNames
 from judge.verdicts import VERDICT_MEANING, Verdict
 
 __all__ = [
@@ -22,6 +23,8 @@ __all__ = [
     "VERDICT_MEANING",
     "CheckResult",
     "Checker",
+    "CheckingProgram",
+    "FileNames",
     "Judgement",
     "Language",
     "Limits",

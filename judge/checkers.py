@@ -1,11 +1,16 @@
-"""Deciding whether an output is a correct answer. Works on bytes, outside the sandbox."""
+"""How outputs are checked: as data, and the comparisons that need no program. They work on bytes, outside the sandbox.
+
+Checkers that are programs of the problem's own run in the sandbox (`judge.validators`).
+"""
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from itertools import zip_longest
-from typing import Any, Literal
+from typing import Any, Literal, get_args
+
+from judge.limits import MEBIBYTE, Limits
 
 _BLANK = b" \t\n\r\x0b\f"  # what C's isspace accepts in the "C" locale, and bytes.split() too
 _PIECE = re.compile(b"[" + _BLANK + b"]+|[^" + _BLANK + b"]+")
@@ -24,29 +29,77 @@ _HEXADECIMAL = re.compile(
 )
 
 
+VALIDATION_LIMITS = Limits(time=60.0, memory=2048 * MEBIBYTE, output=8 * MEBIBYTE)
+"""What problem packages allow one run of an output validator where they set nothing."""
+
+Kind = Literal["exact", "tokens", "validator", "special"]
+
+
+@dataclass(frozen=True)
+class CheckingProgram:
+    """A program of the problem's own that judges outputs.
+
+    `sources` are its files, names and texts, all in one folder. `flags` are passed on to it. `interactive`: it talks
+    with the program while that runs. `passes`: how often at most the program is run on one test, each time with the
+    input that the checking program wrote after the time before. `limits` are those of one run of the checking program.
+
+    Raises ValueError for settings that make no sense.
+    """
+
+    language: str
+    sources: Mapping[str, str]
+    flags: tuple[str, ...] = ()
+    interactive: bool = False
+    passes: int = 1
+    limits: Limits = VALIDATION_LIMITS
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "flags", tuple(self.flags))
+        if not self.sources or not all(_is_file_name(name) for name in self.sources):
+            raise ValueError("a checking program consists of files in one folder, at least one of them")
+        if self.passes < 1:
+            raise ValueError(f"a program runs at least once on each test, not {self.passes} times")
+
+
+def _is_file_name(name: str) -> bool:
+    return name not in ("", ".", "..") and "/" not in name and "\0" not in name
+
+
 @dataclass(frozen=True)
 class Checker:
     """How outputs are compared with the judge's answer.
 
     kind "exact": the texts must be equal but for white space at both ends and the style of line ends, as in
     the USACO benchmark. kind "tokens": the default output validator of ICPC problem packages with its flags;
-    a tolerance of None is one that is not set, and where both are set, keeping either suffices.
+    a tolerance of None is one that is not set, and where both are set, keeping either suffices. kind "validator": an
+    output validator of a problem package, kind "special": a special judge of ICPC-Eval (METHODS.md 5.1), both of
+    them the `program`; `judge.validators` says how they are called.
 
-    Raises ValueError for an unknown kind or a tolerance that is no finite number of at least 0.
+    Raises ValueError for an unknown kind, a tolerance that is no finite number of at least 0, and a program where none
+    belongs or none where one does.
     """
 
-    kind: Literal["exact", "tokens"] = "tokens"
+    kind: Kind = "tokens"
     case_sensitive: bool = False
     space_change_sensitive: bool = False
     float_absolute: float | None = None
     float_relative: float | None = None
+    program: CheckingProgram | None = None
 
     def __post_init__(self) -> None:
-        if self.kind not in ("exact", "tokens"):
-            raise ValueError(f"unknown kind of checker {self.kind!r}; there are: exact, tokens")
+        if self.kind not in get_args(Kind):
+            raise ValueError(f"unknown kind of checker {self.kind!r}; there are: {', '.join(get_args(Kind))}")
         for tolerance in (self.float_absolute, self.float_relative):
             if tolerance is not None and not (math.isfinite(tolerance) and tolerance >= 0):
                 raise ValueError(f"a tolerance must be a number of at least 0, not {tolerance!r}")
+        if (self.program is not None) != (self.kind in ("validator", "special")):
+            raise ValueError(
+                f"a checker of kind {self.kind} {'has no' if self.program else 'needs a'} program"
+            )
+        if self.kind == "special" and self.program and (self.program.interactive or self.program.passes > 1):
+            raise ValueError(
+                "a special judge reads one finished output: it is neither interactive nor multi-pass"
+            )
 
     @classmethod
     def from_flags(cls, flags: list[str]) -> "Checker":
@@ -75,9 +128,18 @@ class Checker:
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> "Checker":
         """The checker `to_json` wrote; absent fields have their default. Raises ValueError for unknown ones."""
-        if unknown := data.keys() - {field.name for field in fields(cls)}:
-            raise ValueError(f"a checker has no {', '.join(sorted(unknown))}")
-        return cls(**data)
+        _refuse_unknown("checker", data, cls)
+        program = data.get("program")
+        if program is None:
+            return cls(**data)
+        _refuse_unknown("checking program", program, CheckingProgram)
+        limits = Limits(**program["limits"])
+        return cls(**data | {"program": CheckingProgram(**program | {"limits": limits})})
+
+
+def _refuse_unknown(what: str, data: Mapping[str, Any], kind: type[Checker | CheckingProgram]) -> None:
+    if unknown := data.keys() - {field.name for field in fields(kind)}:
+        raise ValueError(f"a {what} has no {', '.join(sorted(unknown))}")
 
 
 @dataclass(frozen=True)
@@ -89,7 +151,9 @@ class CheckResult:
 
 
 def check(checker: Checker, output: bytes, answer: bytes) -> CheckResult:
-    """Compare a program's output with the judge's answer."""
+    """Compare a program's output with the judge's answer. Raises ValueError for a checker that is a program."""
+    if checker.program is not None:
+        raise ValueError(f"a checker of kind {checker.kind} must be run")
     if checker.kind == "exact":
         return _check_exact(output, answer)
     return _check_tokens(checker, output, answer)

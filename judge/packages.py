@@ -1,45 +1,58 @@
 """Reading ICPC problem packages as far as judging needs them: limits, tests, comparison, labelled submissions.
 
-Formats: legacy and 2023-07 (METHODS.md 10.6). A package is a folder.
+Formats: legacy, 2023-07 and 2025-09 (METHODS.md 10.6). A package is a folder.
 """
 
 import configparser
 import math
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import yaml
 
 from judge.checkers import Checker
 from judge.expectations import Submission, read_submissions
 from judge.judgement import Test
 from judge.limits import MEBIBYTE, Limits
+from judge.package_files import (
+    PackageError,
+    files_below,
+    quoted,
+    read_mapping,
+    read_text,
+    refuse_links_outside,
+    shown,
+)
+from judge.package_validator import UnusableValidator, find_validator, read_validator
 
+_LEGACY_VERSIONS = ("legacy", "legacy-icpc")
+_VERSIONS = (*_LEGACY_VERSIONS, "2023-07", "2023-07-draft", "2025-09", "2025-09-draft", "draft")
 _LONGEST = 3600.0  # seconds
 _MEMORY = 2048  # MiB, where the package sets none
 _OUTPUT = 8  # MiB
-_UNSUPPORTED_TYPES = {
-    "interactive": "it is interactive",
-    "multi-pass": "its submissions run in several passes",
+_LARGEST = 2**20  # MiB
+_MOST_PASSES = 1000
+_TYPES = {
+    "pass-fail": "",
+    "interactive": "",
+    "multi-pass": "",
+    "default": "",
+    "custom": "",
     "submit-answer": "its submissions are answers, not programs",
     "scoring": "its submissions get scores",
+    "score": "its submissions get scores",
 }
-
-
-class PackageError(Exception):
-    """The folder is not a problem package that can be judged; the message says where and why."""
+_FLAGS = ("output_validator_args", "output_validator_flags", "validator_flags")
 
 
 @dataclass(frozen=True)
 class Package:
     """A problem package.
 
-    `time_limit` (CPU seconds) is None where the package leaves it to be derived: the slowest accepted
-    submission times `time_multiplier`, rounded up to a multiple of `time_resolution`, and at least 1 second.
-    `memory` and `output` are bytes. `unsupported` says why this judge cannot judge the package faithfully
-    (custom validators, interaction, scores …); it is empty where it can. Tests: samples first.
+    `time_limit` (CPU seconds) is None where the package leaves it to be derived. `memory` and `output` are bytes.
+    `unsupported` says why this judge cannot judge the package faithfully (scores, several validators …); it is
+    empty where it can. Tests: samples first.
     """
 
     name: str
@@ -47,6 +60,7 @@ class Package:
     time_limit: float | None
     time_multiplier: float
     time_resolution: float
+    safety_margin: float
     memory: int
     output: int
     checker: Checker
@@ -54,8 +68,6 @@ class Package:
     submissions: tuple[Submission, ...]
     format_version: str
     problem_yaml: dict[str, Any]
-    interactive: bool
-    custom_validator: bool
     unsupported: str
 
     @property
@@ -68,153 +80,207 @@ class Package:
         return Limits(time=time, memory=self.memory, output=self.output)
 
     def derived_time_limit(self, slowest_accepted: float) -> float:
-        """The time limit that follows from the slowest accepted submission; both in CPU seconds."""
-        steps = math.ceil(slowest_accepted * self.time_multiplier / self.time_resolution)
-        return max(1.0, steps * self.time_resolution)
+        """The smallest multiple of the resolution that allows the slowest accepted submission its multiple.
+
+        All in CPU seconds. The resolution is 1 s unless a package in the newer formats sets another.
+        """
+        exact = slowest_accepted * self.time_multiplier / self.time_resolution
+        return max(1, math.ceil(round(exact, 9))) * self.time_resolution
 
 
 def read_package(path: Path) -> Package:
-    """Read the package in the folder `path`. Raises PackageError."""
-    settings = _mapping(path / "problem.yaml", required=True)
+    """Read the package in the folder `path`. Raises PackageError, whatever is in it."""
+    try:
+        return _read(path)
+    except OSError as error:
+        raise PackageError(f"{shown(path)} cannot be read: {shown(error)}") from error
+
+
+def _read(path: Path) -> Package:
+    settings = read_mapping(path / "problem.yaml", required=True)
+    refuse_links_outside(path)
     version = str(settings.get("problem_format_version", "legacy"))
-    limits = settings.get("limits") or {}
-    if not isinstance(limits, dict):
-        raise PackageError(f"{path / 'problem.yaml'}: limits must be a mapping")
-    multipliers = limits.get("time_multipliers") or {}
-    if not isinstance(multipliers, dict):
-        raise PackageError(f"{path / 'problem.yaml'}: time_multipliers must be a mapping")
-    legacy = version == "legacy"
-    types = _types(settings)
-    interactive = "interactive" in types
-    custom = _has_custom_validator(path, settings, legacy)
+    legacy = version in _LEGACY_VERSIONS
+    types = _types(path, settings)
+    limits = _submapping(path, settings, "limits")
+    multipliers = {} if legacy else _submapping(path, limits, "time_multipliers")
     flags, own_flags = _validator_flags(path, settings)
-    unsupported = next((reason for name, reason in _UNSUPPORTED_TYPES.items() if name in types), "")
-    if not unsupported and custom:
-        unsupported = "it has its own output validator"
-    if not unsupported and own_flags:
-        unsupported = f"{own_flags} sets output validator flags for one group of tests"
+    unsupported = _unsupported(path, version, types) or own_flags
+    checker = Checker()
+    if not unsupported:
+        try:
+            checker = _checker(path, limits, types, tuple(flags), legacy=legacy)
+        except UnusableValidator as reason:
+            unsupported = str(reason)
     return Package(
         name=path.resolve().name,
         path=path,
         time_limit=_time_limit(path, limits),
-        time_multiplier=_number(
-            path,
-            "time_multiplier",
-            limits.get("time_multiplier", 5) if legacy else multipliers.get("ac_to_time_limit", 2),
-        ),
-        time_resolution=_number(path, "time_resolution", limits.get("time_resolution", 1)),
-        memory=int(_number(path, "memory", limits.get("memory", _MEMORY)) * MEBIBYTE),
-        output=int(_number(path, "output", limits.get("output", _OUTPUT)) * MEBIBYTE),
-        checker=Checker() if unsupported else _checker(path, flags),
+        time_multiplier=_limit(path, limits, "time_multiplier", 5)
+        if legacy
+        else _limit(path, multipliers, "ac_to_time_limit", 2),
+        time_resolution=1.0 if legacy else _limit(path, limits, "time_resolution", 1, _LONGEST),
+        safety_margin=_limit(path, limits, "time_safety_margin", 2)
+        if legacy
+        else _limit(path, multipliers, "time_limit_to_tle", 1.5),
+        memory=_bytes(path, limits, "memory", _MEMORY),
+        output=_bytes(path, limits, "output", _OUTPUT),
+        checker=checker,
         tests=_tests(path),
         submissions=read_submissions(path),
         format_version=version,
         problem_yaml=settings,
-        interactive=interactive,
-        custom_validator=custom,
         unsupported=unsupported,
     )
 
 
-def _mapping(file: Path, *, required: bool = False) -> dict[str, Any]:
-    if not file.is_file():
-        if required:
-            raise PackageError(f"{file.parent} is not a problem package: it has no {file.name}")
-        return {}
-    try:
-        content = yaml.safe_load(file.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise PackageError(f"{file} is not valid YAML: {' '.join(str(error).split())}") from error
-    if content is None:
-        return {}
-    if not isinstance(content, dict):
-        raise PackageError(f"{file} must hold a mapping, not a {type(content).__name__}")
-    return content
+def _submapping(path: Path, settings: Mapping[str, Any], key: str) -> dict[str, Any]:
+    value = settings.get(key) or {}
+    if not isinstance(value, dict):
+        raise PackageError(f"{shown(path / 'problem.yaml')}: {key} must be a mapping, not {quoted(value)}")
+    return value
 
 
-def _types(settings: dict[str, Any]) -> set[str]:
-    """The words of `type` and of the legacy `validation`, where "score" stands for scoring."""
+def _types(path: Path, settings: dict[str, Any]) -> set[str]:
+    """The words of `type` and of the legacy `validation`."""
     kind = settings.get("type") or []
     words = {str(word) for word in (kind if isinstance(kind, list) else [kind])}
-    validation = str(settings.get("validation", "")).split()
-    return words | {"scoring" if word == "score" else word for word in validation}
+    words |= set(str(settings.get("validation", "")).split())
+    if unknown := sorted(words - _TYPES.keys()):
+        raise PackageError(
+            f"{shown(path / 'problem.yaml')}: there is no type of problem called {quoted(unknown[0])}"
+        )
+    return words
 
 
-def _has_custom_validator(path: Path, settings: dict[str, Any], legacy: bool) -> bool:
-    if legacy:
-        return "custom" in str(settings.get("validation", "default")).split()
-    return any(
-        (path / name).is_dir() and any((path / name).iterdir())
-        for name in ("output_validator", "output_validators")
+def _unsupported(path: Path, version: str, types: set[str]) -> str:
+    """What the package needs that this judge does not have."""
+    if version not in _VERSIONS:
+        return f"its format version {quoted(version)} is unknown"
+    if reason := next((_TYPES[word] for word in sorted(types) if _TYPES[word]), ""):
+        return reason
+    for folder, reason in (
+        ("static_validator", "its validator looks at the source of submissions"),
+        ("include", "it adds files of its own to submissions"),
+    ):
+        if (path / folder).is_dir() and any((path / folder).iterdir()):
+            return f"{reason} ({folder}/)"
+    for name in ("sample", "secret"):
+        folders = (one for one in (path / "data" / name).rglob("*.files") if one.is_dir())
+        if found := next(folders, None):
+            return f"its submissions read files ({shown(found.relative_to(path))})"
+    return ""
+
+
+def _checker(
+    path: Path, limits: dict[str, Any], types: set[str], flags: tuple[str, ...], *, legacy: bool
+) -> Checker:
+    interactive, multi_pass = "interactive" in types, "multi-pass" in types
+    validator = find_validator(path, legacy=legacy) if not legacy or "custom" in types else None
+    if validator is None:
+        if interactive or multi_pass or "custom" in types:
+            raise PackageError(f"{shown(path)} needs an output validator of its own, and has none")
+        try:
+            return Checker.from_flags(list(flags))
+        except ValueError as error:
+            raise PackageError(f"{shown(path)}: {shown(error)}") from error
+    passes = int(_limit(path, limits, "validation_passes", 2, _MOST_PASSES)) if multi_pass else 1
+    program = read_validator(
+        validator,
+        flags,
+        interactive=interactive,
+        passes=passes,
+        limits=Limits(
+            time=_limit(path, limits, "validation_time", 60, _LONGEST),
+            memory=_bytes(path, limits, "validation_memory", _MEMORY),
+            output=_bytes(path, limits, "validation_output", _OUTPUT),
+        ),
     )
+    return Checker("validator", program=program)
 
 
 def _validator_flags(path: Path, settings: dict[str, Any]) -> tuple[list[str], str]:
-    """The flags of the default output validator, and the file of a test group that changes them, if any."""
-    keys = ("output_validator_args", "output_validator_flags", "validator_flags")
-    flags = _flags(path, settings, keys)
+    """The flags of the output validator for all tests; or, as the second, which file wants others for some of them."""
+    flags = _flags(path, settings)
     data = path / "data"
-    groups = [file for name in ("testdata.yaml", "test_group.yaml") for file in sorted(data.rglob(name))]
-    for file in sorted(groups, key=lambda file: len(file.parts)):
-        given = _flags(path, _mapping(file), keys)
+    files = [file for file in files_below(data) if file.suffix == ".yaml" and _belongs_to_tests(file, data)]
+    for file in sorted(files, key=lambda file: (len(file.parts), file)):
+        configuration = read_mapping(file)
+        if configuration.get("args"):
+            return [], f"{shown(file.relative_to(path))} sets arguments for submissions"
+        given = _flags(path, configuration)
         if given is None:
             continue
-        if flags is None and file.parent in (data, data / "secret"):
+        for_all = file.stem in ("testdata", "test_group") and file.parent in (data, data / "secret")
+        if flags is None and for_all:
             flags = given
         elif given != flags:
-            return flags or [], str(file.relative_to(path))
+            return [], f"{shown(file.relative_to(path))} sets output validator flags for some of the tests"
     return flags or [], ""
 
 
-def _flags(path: Path, settings: dict[str, Any], keys: tuple[str, ...]) -> list[str] | None:
-    value = next((settings[key] for key in keys if settings.get(key) is not None), None)
+def _belongs_to_tests(file: Path, data: Path) -> bool:
+    return file.parent == data or file.relative_to(data).parts[0] in ("sample", "secret")
+
+
+def _flags(path: Path, settings: dict[str, Any]) -> list[str] | None:
+    value = next((settings[key] for key in _FLAGS if settings.get(key) is not None), None)
+    if isinstance(value, dict):  # with the name of the validator
+        value = value.get("flags")
     if value is None:
         return None
-    if isinstance(value, list):
-        return [str(word) for word in value]
+    words = value if isinstance(value, list) else str(value)
     try:
-        return shlex.split(str(value))
+        flags = [str(word) for word in words] if isinstance(words, list) else shlex.split(words)
     except ValueError as error:
-        raise PackageError(f"{path}: the validator flags {value!r} cannot be read: {error}") from error
-
-
-def _checker(path: Path, flags: list[str]) -> Checker:
-    try:
-        return Checker.from_flags(flags)
-    except ValueError as error:
-        raise PackageError(f"{path}: {error}") from error
+        raise PackageError(
+            f"{shown(path)}: the validator flags {quoted(value)} cannot be read: {error}"
+        ) from error
+    if any("\0" in flag for flag in flags):
+        raise PackageError(f"{shown(path)}: the validator flags {quoted(value)} hold a NUL character")
+    return flags
 
 
 def _time_limit(path: Path, limits: dict[str, Any]) -> float | None:
     """From problem.yaml, else .timelimit, else domjudge-problem.ini, else None."""
     if limits.get("time_limit") is not None:
-        return _number(path, "time_limit", limits["time_limit"], _LONGEST)
-    file = path / ".timelimit"
-    if file.is_file():
-        return _number(
-            path, ".timelimit", file.read_text(encoding="utf-8", errors="replace").strip(), _LONGEST
-        )
-    file = path / "domjudge-problem.ini"
-    if file.is_file():
-        parser = configparser.ConfigParser(interpolation=None, strict=False)
-        try:
-            parser.read_string("[problem]\n" + file.read_text(encoding="utf-8", errors="replace"))
-        except configparser.Error as error:
-            raise PackageError(f"{file}: {' '.join(str(error).split())}") from error
-        for section in parser.sections():
-            if value := parser.get(section, "timelimit", fallback=None):
-                return _number(path, f"{file.name} timelimit", value.strip("'\" "), _LONGEST)
+        return _limit(path, limits, "time_limit", 0, _LONGEST)
+    if (text := read_text(path / ".timelimit")) is not None:
+        return _number(path, ".timelimit", text.strip(), _LONGEST)
+    if (text := read_text(path / "domjudge-problem.ini")) is None:
+        return None
+    parser = configparser.ConfigParser(interpolation=None, strict=False)
+    try:
+        parser.read_string("[problem]\n" + text)
+    except configparser.Error as error:
+        raise PackageError(f"{shown(path / 'domjudge-problem.ini')}: {shown(error)}") from error
+    for section in parser.sections():
+        if value := parser.get(section, "timelimit", fallback=None):
+            return _number(path, "domjudge-problem.ini timelimit", value.strip("'\" "), _LONGEST)
     return None
 
 
-def _number(path: Path, name: str, value: object, largest: float = math.inf) -> float:
+def _limit(
+    path: Path, limits: Mapping[str, Any], key: str, default: float, largest: float = _LARGEST
+) -> float:
+    value = limits.get(key)
+    return _number(path, key, default if value is None else value, largest)
+
+
+def _bytes(path: Path, limits: Mapping[str, Any], key: str, default: int) -> int:
+    """A limit given in MiB."""
+    return math.ceil(_limit(path, limits, key, default) * MEBIBYTE)
+
+
+def _number(path: Path, name: str, value: object, largest: float) -> float:
     try:
         number = float(str(value))
     except ValueError:
         number = math.nan
-    if not (0 < number <= largest and math.isfinite(number)):
-        bound = f" of at most {largest:g}" if math.isfinite(largest) else ""
-        raise PackageError(f"{path}: {name} must be a positive number{bound}, not {value!r}")
+    if not 0 < number <= largest:
+        raise PackageError(
+            f"{shown(path)}: {name} must be a positive number of at most {largest:g}, not {quoted(value)}"
+        )
     return number
 
 
@@ -222,12 +288,19 @@ def _tests(path: Path) -> tuple[Test, ...]:
     """All pairs of .in and .ans below data/sample and data/secret, each in lexicographic order of their paths."""
     tests = []
     for folder in (path / "data" / "sample", path / "data" / "secret"):
-        inputs = {file.with_suffix("") for file in folder.rglob("*.in") if file.is_file()}
-        answers = {file.with_suffix("") for file in folder.rglob("*.ans") if file.is_file()}
-        for stems, missing in ((inputs - answers, ".ans"), (answers - inputs, ".in")):
-            if stems:
-                raise PackageError(f"{min(stems)}{missing} is missing; its other half is there")
-        for stem in sorted(inputs, key=lambda stem: stem.relative_to(folder).as_posix()):
+        files = [file for file in files_below(folder) if file.suffix in (".in", ".ans")]
+        for stem in sorted(
+            {file.with_suffix("") for file in files}, key=lambda stem: stem.relative_to(folder).as_posix()
+        ):
             name = f"{folder.name}/{stem.relative_to(folder).as_posix()}"
-            tests.append(Test(name, Path(f"{stem}.in"), Path(f"{stem}.ans"), sample=folder.name == "sample"))
+            if not name.isprintable():
+                raise PackageError(
+                    f"{shown(path)}: the name of the test {shown(name)} holds more than printable characters"
+                )
+            given, answer = Path(f"{stem}.in"), Path(f"{stem}.ans")
+            for file in (given, answer):
+                if not file.is_file():
+                    why = "is not a regular file" if file.exists() else "is missing; its other half is there"
+                    raise PackageError(f"{shown(file)} {why}")
+            tests.append(Test(name, given, answer, sample=folder.name == "sample"))
     return tuple(tests)

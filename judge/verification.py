@@ -1,17 +1,18 @@
 """Judging the labelled submissions of problem packages: does the judge agree with the labels?"""
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from judge.expectations import Submission
 from judge.grading import grade
 from judge.judgement import Judgement
-from judge.languages import get_language
-from judge.packages import Package, PackageError, read_package
+from judge.languages import ToolMissing, get_language
+from judge.package_files import PackageError, shown
+from judge.packages import Package, read_package
 from judge.verdicts import Verdict
 
 _TIME_TO_MEASURE = 60.0
@@ -20,29 +21,38 @@ _TIME_TO_MEASURE = 60.0
 
 @dataclass(frozen=True)
 class Verified:
-    """A submission that was judged. `time` is the CPU seconds of its slowest test."""
+    """A submission that was judged. `time` is the CPU seconds of its slowest test, `memory` bytes of its largest.
+
+    `broken_rule` says which rule of the package's `submissions.yaml` does not hold; `test` names the first that failed.
+    """
 
     package: str
     submission: Submission
     verdict: Verdict
     time: float
+    memory: int
+    test: str
     reason: str
+    broken_rule: str
 
     @property
     def agree(self) -> bool:
-        return self.verdict in self.submission.expected
+        """Whether the verdict is one the submission's label allows, and all its rules hold."""
+        return self.verdict in self.submission.expected and not self.broken_rule
 
     def to_json(self) -> dict[str, Any]:
         """The entry of this submission in the command's JSON output."""
         return {
             "package": self.package,
-            "file": f"{self.submission.label}/{self.submission.path.name}",
+            "file": self.submission.name,
             "language": self.submission.language,
             "expected": sorted(self.submission.expected),
             "verdict": self.verdict,
             "agree": self.agree,
             "time": round(self.time, 4),
-            "reason": self.reason,
+            "memory": self.memory,
+            "test": self.test,
+            "reason": self.broken_rule or self.reason,
         }
 
 
@@ -81,33 +91,54 @@ def find_packages(folders: Iterable[Path]) -> list[Path]:
     return found
 
 
-def plan(paths: Iterable[Path], languages: Iterable[str]) -> tuple[list[Work], list[LeftOut]]:
-    """What there is to judge in these packages (in these languages; none given: in all), and what is left out."""
-    wanted = set(languages)
+def plan(paths: Iterable[Path], languages: Iterable[str], python: str) -> tuple[list[Work], list[LeftOut]]:
+    """What there is to judge in these packages (in these languages; none given: in all), and what is left out.
+
+    `python` is the language by whose interpreter Python submissions are judged.
+    """
+    wanted = {python if language == "python" else language for language in languages}
     works: list[Work] = []
     left_out: list[LeftOut] = []
     for path in paths:
         try:
-            package = read_package(path)
+            package = _judgeable(path)
         except PackageError as error:
-            left_out.append(LeftOut(path.resolve().name, "", str(error), broken=True))
+            left_out.append(LeftOut(shown(path.resolve().name), "", str(error), broken=True))
             continue
-        reason = package.unsupported and f"{package.unsupported}, which is not supported yet"
-        if reason := reason or ("" if package.tests else "it has no tests"):
+        program = package.checker.program
+        if reason := package.unsupported or _missing_tool(program.language if program else None):
             left_out.append(LeftOut(package.name, "", reason))
             continue
         chosen: list[Submission] = []
         for submission in package.submissions:
+            if submission.language == "python":
+                submission = replace(submission, language=python)
             unwanted = wanted and submission.language is not None and submission.language not in wanted
             reason = submission.left_out or ("it is in a language that was not asked for" if unwanted else "")
-            if reason:
-                left_out.append(LeftOut(package.name, f"{submission.label}/{submission.path.name}", reason))
+            if reason := reason or _missing_tool(submission.language):
+                left_out.append(LeftOut(package.name, submission.name, reason))
             else:
                 chosen.append(submission)
-        if not package.submissions:
-            left_out.append(LeftOut(package.name, "", "it has no submissions"))
         works.append(Work(package, tuple(chosen)))
     return works, left_out
+
+
+def _judgeable(path: Path) -> Package:
+    package = read_package(path)
+    if not package.unsupported:
+        for what, there in (("tests", package.tests), ("submissions", package.submissions)):
+            if not there:
+                raise PackageError(f"{shown(path)} has no {what}")
+    return replace(package, name=shown(package.name))
+
+
+def _missing_tool(language: str | None) -> str:
+    try:
+        if language is not None:
+            get_language(language).tool()
+    except ToolMissing as missing:
+        return str(missing)
+    return ""
 
 
 def verify(
@@ -115,37 +146,35 @@ def verify(
 ) -> tuple[list[Verified], list[LeftOut]]:
     """Judge all of it with so many judges at once; `on_done` is told each as it comes, one at a time.
 
-    First the accepted submissions of packages whose time limit follows from them, then the rest. Returns the
-    results in the order of the works, and the packages whose time limit cannot be derived. Raises
-    SandboxUnavailable.
+    First the submissions from which missing time limits follow, then the rest. Returns the results in the order of
+    the works, and the packages whose time limit cannot be derived. Raises SandboxUnavailable.
     """
     works = list(works)
     telling = threading.Lock()
     results: dict[Path, Verified] = {}
     left_out: list[LeftOut] = []
-    wanted = {submission.path for work in works for submission in work.submissions}
 
-    def judge(package: Package, submission: Submission, time_limit: float) -> None:
-        verified = _judge(package, submission, time_limit)
+    def judge(package: Package, submission: Submission, time_limit: float, *, told: bool = True) -> None:
+        verified = _verified(package, submission, time_limit)
         with telling:
             results[submission.path] = verified
-            if submission.path in wanted:
+            if told:
                 on_done(verified)
 
     with ThreadPoolExecutor(jobs) as pool:
-        underived = [work.package for work in works if work.package.time_limit is None and work.submissions]
         _all_done(
-            pool.submit(judge, package, submission, _TIME_TO_MEASURE)
-            for package in underived
-            for submission in _accepted(package)
+            pool.submit(
+                judge, work.package, submission, _TIME_TO_MEASURE, told=submission in work.submissions
+            )
+            for work in works
+            if work.package.time_limit is None and work.submissions
+            for submission in _setting_the_limit(work)
         )
         rest = []
         for work in works:
-            time_limit = work.package.time_limit or _derived(work.package, results)
+            time_limit = work.package.time_limit or _derived(work, results)
             if time_limit is None and work.submissions:
-                reason = (
-                    "it has no time limit and no accepted submission that is accepted, to derive one from"
-                )
+                reason = "it has no time limit, and no submission that is accepted as its label says to derive one from"
                 left_out.append(LeftOut(work.package.name, "", reason, broken=True))
             elif time_limit is not None:
                 unjudged = (submission for submission in work.submissions if submission.path not in results)
@@ -165,35 +194,60 @@ def _all_done(futures: Iterable[Future[None]]) -> None:
             future.cancel()
 
 
-def _accepted(package: Package) -> list[Submission]:
-    return [one for one in package.submissions if one.label == "accepted" and not one.left_out]
+def _setting_the_limit(work: Work) -> Iterator[Submission]:
+    """Those the limit follows from, also in languages that were not asked for."""
+    chosen = {submission.path: submission for submission in work.submissions}
+    for submission in work.package.submissions:
+        if submission.sets_time_limit and not submission.left_out and not _missing_tool(submission.language):
+            yield chosen.get(submission.path, submission)
 
 
-def _derived(package: Package, results: dict[Path, Verified]) -> float | None:
-    """The time limit from accepted submissions, where a slow language counts by what it is allowed more."""
+def _derived(work: Work, results: dict[Path, Verified]) -> float | None:
+    """The time limit from these submissions, where a slow language counts by what it is allowed more."""
     times = [
-        verified.time / get_language(submission.language).time_multiplier
-        for submission in _accepted(package)
-        if submission.language
-        and (verified := results.get(submission.path))
-        and verified.verdict is Verdict.AC
+        verified.time / get_language(verified.submission.language or "").time_multiplier
+        for submission in _setting_the_limit(work)
+        if (verified := results.get(submission.path)) and verified.verdict is Verdict.AC
     ]
-    return package.derived_time_limit(max(times)) if times else None
+    return work.package.derived_time_limit(max(times)) if times else None
 
 
-def _judge(package: Package, submission: Submission, time_limit: float) -> Verified:
-    assert submission.language is not None
-    source = submission.path.read_text(encoding="utf-8", errors="replace")
-    judgement = grade(
-        source, submission.language, package.tests, package.limits_with(time_limit), package.checker
+def _verified(package: Package, submission: Submission, time_limit: float) -> Verified:
+    judgement, warning = _judge(package, submission, time_limit)
+    failed = next((test for test in judgement.tests if test.verdict is not Verdict.AC), None)
+    reason = f"test {failed.name}: {failed.message}{warning}" if failed else ""
+    broken = (rule.broken_by(judgement.tests) for rule in submission.rules)
+    return Verified(
+        package=package.name,
+        submission=submission,
+        verdict=judgement.verdict,
+        time=max((test.time for test in judgement.tests), default=0.0),
+        memory=max((test.memory for test in judgement.tests), default=0),
+        test=failed.name if failed else "",
+        reason=judgement.compiler_output if judgement.verdict is Verdict.CE else reason,
+        broken_rule=next(filter(None, broken), ""),
     )
-    slowest = max((test.time for test in judgement.tests), default=0.0)
-    return Verified(package.name, submission, judgement.verdict, slowest, _reason(judgement))
 
 
-def _reason(judgement: Judgement) -> str:
-    """Where and why the program failed; the compiler's words where it was the compiler that refused it."""
-    for test in judgement.tests:
-        if test.verdict is not Verdict.AC:
-            return f"test {test.name}: {test.message}"
-    return judgement.compiler_output if judgement.verdict is Verdict.CE else ""
+def _judge(package: Package, submission: Submission, time_limit: float) -> tuple[Judgement, str]:
+    """Judge the submission, and warn where a derived time limit is too near to one that must exceed it."""
+    if package.time_limit is not None or submission.expected != {Verdict.TLE}:
+        return _graded(package, submission, time_limit), ""
+    margin = package.safety_margin * time_limit
+    judgement = _graded(package, submission, margin)
+    if judgement.verdict is Verdict.TLE:
+        return judgement, ""
+    warning = f" (but none of {margin:g} s, which the package's safety margin asks for)"
+    return _graded(package, submission, time_limit), warning
+
+
+def _graded(package: Package, submission: Submission, time_limit: float) -> Judgement:
+    assert submission.language is not None
+    return grade(
+        submission.sources(),
+        submission.language,
+        package.tests,
+        package.limits_with(time_limit),
+        package.checker,
+        stop_at_first_failure=not submission.rules,
+    )

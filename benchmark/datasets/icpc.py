@@ -21,7 +21,8 @@ from benchmark.datasets.records import (
 )
 from benchmark.models.problems import Tier
 from benchmark.rendering.latex import problem_name
-from judge.packages import Package, PackageError, read_package
+from judge.package_files import PackageError
+from judge.packages import Package, read_package
 
 ASSUMED_TIME_LIMIT = 2.0
 """Seconds, for a package that gives no limit: importing runs no programs, so none can be derived."""
@@ -88,20 +89,9 @@ def _only(name: str, folder: Path) -> Iterator[ImportedProblem]:
 
 def _entry(name: str, folder: Path) -> ImportedProblem | LeftOut:
     try:
-        _refuse_links_outside(folder)
         return _problem(name, folder, read_package(folder))
     except (PackageError, OSError) as error:
         return LeftOut(name, str(error).replace(f"{folder}{os.sep}", "").replace(str(folder), name))
-
-
-def _refuse_links_outside(folder: Path) -> None:
-    """A link that leads out of the package could make any file of this machine a test or a statement."""
-    root = folder.resolve()
-    for parent, folders, files in os.walk(folder):
-        for name in (*folders, *files):
-            path = Path(parent, name)
-            if path.is_symlink() and not path.resolve().is_relative_to(root):
-                raise PackageError(f"{path} is a link that leads out of the package")
 
 
 def _problem(name: str, folder: Path, package: Package) -> ImportedProblem:

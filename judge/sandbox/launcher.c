@@ -43,7 +43,8 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PERIOD = 10000, OPEN_FILES = 256, USAGE = 64, WORDS = 250, PACKET = 65536, ABOVE = 10, PATIENCE = 20000 };
+enum { PERIOD = 10000, OPEN_FILES = 256, USAGE = 64, WORDS = 250, PACKET = 65536, ABOVE = 10, PATIENCE = 20000,
+       SILENCE = 1000000 };
 
 typedef long long number;
 typedef struct { number cpu, wall, memory, address_space, file_size, processes; } limits;
@@ -330,6 +331,15 @@ static int sweep(void) {
 
 /* ---- a run ---- */
 
+static int is_pipe(int descriptor) {
+    struct stat about;
+    return !fstat(descriptor, &about) && S_ISFIFO(about.st_mode);
+}
+
+static void release(int *held) {
+    while (*held) close(descriptors[--*held]);
+}
+
 static void run(void) {
     limits allowed = {atoll(words[2]), atoll(words[3]), atoll(words[4]), atoll(words[5]), atoll(words[6]),
                       atoll(words[7])};
@@ -358,11 +368,14 @@ static void run(void) {
         return;
     }
     if (program == 0) become(command, descriptors, 3, &allowed);
-    for (int i = 0; i < descriptor_count; i++) close(descriptors[i]); /* so that pipes end when the program does */
+    /* Pipes end when the program does. If it talks with another through them, that one must not see it before we
+     * have noted the time, or it could not be told who ended first: we hold our ends of them until then. */
+    int held = is_pipe(descriptors[0]) ? 2 : 0;
+    for (int i = held; i < descriptor_count; i++) close(descriptors[i]);
 
     const char *cause = NULL;
     int status = 0, left = 0;
-    number cpu = 0, memory = 0, peak = 0, reaped = 0;
+    number cpu = 0, memory = 0, peak = 0, reaped = 0, cpu_then = 0, then = start;
     struct pollfd lifeline = {judge, POLLIN | POLLRDHUP, 0};
     for (;;) {
         struct rusage usage;
@@ -385,6 +398,10 @@ static void run(void) {
             cpu += reaped;
         }
         if (memory > peak) peak = memory;
+        if (held && now() - then > SILENCE) { /* perhaps both wait, and one of them for an end we hold */
+            if (cpu - cpu_then < SILENCE / 20) release(&held);
+            then = now(), cpu_then = cpu;
+        }
         if (cpu > allowed.cpu) cause = "cpu";
         else if (memory > allowed.memory) cause = "memory";
         else if (now() - start > allowed.wall) cause = "wall";
@@ -395,6 +412,7 @@ static void run(void) {
         ppoll(&lifeline, 1, &period, &usual);
     }
     number end = now();
+    release(&held);
     if (interpreter && !strcmp(cause, "exit")) look(&cpu, &memory, &left);
     if (!interpreter || left || strcmp(cause, "exit")) {
         struct rusage usage;

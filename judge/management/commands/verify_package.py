@@ -5,6 +5,7 @@ import json
 import os
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,11 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from tqdm import tqdm
 
 from judge import LANGUAGES, SandboxUnavailable
+from judge.limits import MEBIBYTE
 from judge.verification import LeftOut, Verified, find_packages, plan, verify
+
+_INTERPRETERS = {"cpython": "python", "pypy": "pypy"}
+"""The languages of the judge that stand for them."""
 
 
 class Command(BaseCommand):
@@ -35,6 +40,12 @@ class Command(BaseCommand):
             help="judge only these",
         )
         parser.add_argument(
+            "--python",
+            choices=sorted(_INTERPRETERS),
+            default="cpython",
+            help="the interpreter for Python submissions; the labels of contests mostly mean pypy (default: cpython)",
+        )
+        parser.add_argument(
             "--jobs",
             type=_positive,
             default=len(os.sched_getaffinity(0)),
@@ -43,7 +54,8 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print one JSON document")
 
     def handle(self, **options: Any) -> None:
-        works, left_out = plan(find_packages(options["folders"]), options["language"])
+        python = _INTERPRETERS[options["python"]]
+        works, left_out = plan(find_packages(options["folders"]), options["language"], python)
         total = sum(len(work.submissions) for work in works)
         try:
             with tqdm(total=total, unit="submission", file=sys.stderr) as bar:
@@ -73,30 +85,35 @@ def _document(results: list[Verified], left_out: list[LeftOut]) -> dict[str, Any
     return {
         "agree": sum(result.agree for result in results),
         "total": len(results),
+        "confusion": {expected: dict(row) for expected, row in _confusion(results).items()},
         "submissions": [result.to_json() for result in results],
         "left_out": [one.to_json() for one in left_out],
     }
 
 
 def _text(results: list[Verified], left_out: list[LeftOut]) -> str:
-    rows: list[tuple[str, ...]] = [("package", "submission", "language", "expected", "verdict", "CPU s", "")]
+    rows = [
+        ("package", "submission", "language", "expected", "verdict", "CPU s", "MiB", "first failing test", "")
+    ]
     for result in results:
         entry = result.to_json()
-        expected = "|".join(entry["expected"])
-        said = "" if result.agree else f"DISAGREES: {result.reason}"
-        row = (
-            entry["package"],
-            entry["file"],
-            entry["language"],
-            expected,
-            entry["verdict"],
-            f"{result.time:.2f}",
-            said,
+        said = "" if result.agree else f"DISAGREES: {' '.join(entry['reason'].split())}"
+        rows.append(
+            (
+                result.package,
+                entry["file"],
+                entry["language"],
+                _expected(result),
+                result.verdict,
+                f"{result.time:.2f}",
+                f"{result.memory / MEBIBYTE:.0f}",
+                result.test,
+                said,
+            )
         )
-        rows.append(row)
     lines = _columns(rows) if results else ["Nothing was judged."]
     if results:
-        lines += ["", "Labels (down) and verdicts (across):", *_confusion(results), ""]
+        lines += ["", "Expected (down) and given (across):", *_matrix(_confusion(results)), ""]
         lines += [f"{sum(result.agree for result in results)} of {len(results)} agree with their label."]
     if left_out:
         lines += ["", "Left out:"]
@@ -104,16 +121,26 @@ def _text(results: list[Verified], left_out: list[LeftOut]) -> str:
     return "\n".join(lines)
 
 
-def _confusion(results: list[Verified]) -> list[str]:
-    counts = Counter((result.submission.label, result.verdict) for result in results)
-    labels = sorted({label for label, _ in counts})
-    verdicts = sorted({verdict for _, verdict in counts})
+def _expected(result: Verified) -> str:
+    return "|".join(sorted(result.submission.expected))
+
+
+def _confusion(results: list[Verified]) -> dict[str, Counter[str]]:
+    """How often each verdict was given where these were expected."""
+    counts: dict[str, Counter[str]] = {}
+    for result in sorted(results, key=_expected):
+        counts.setdefault(_expected(result), Counter())[result.verdict.value] += 1
+    return counts
+
+
+def _matrix(counts: dict[str, Counter[str]]) -> list[str]:
+    verdicts = sorted({verdict for row in counts.values() for verdict in row})
     rows: list[tuple[str, ...]] = [("", *verdicts)]
-    rows += [(label, *(str(counts[label, verdict]) for verdict in verdicts)) for label in labels]
+    rows += [(expected, *(str(row[verdict]) for verdict in verdicts)) for expected, row in counts.items()]
     return _columns(rows)
 
 
-def _columns(rows: list[tuple[str, ...]]) -> list[str]:
+def _columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
