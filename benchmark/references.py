@@ -1,9 +1,9 @@
 """The reference programs of a problem, and whether the judge accepts them.
 
 They are the stored reference solutions or, where there are none, the programs that stand unmarked in the
-running text of the official analysis. Those of older USACO contests read `name.in` and write `name.out`; the
-judge knows only the standard streams, so these names are replaced (`with_standard_streams`). A C++ program that
-does not compile is tried once more with the usual first lines (`with_usual_preamble`).
+running text of the official analysis. Those of older USACO contests read `name.in` and write `name.out`: the
+names stand in the program (`file_names`). A C++ or Java program that does not compile is tried once more with the
+usual first lines (`with_usual_preamble`).
 """
 
 import re
@@ -26,9 +26,13 @@ _COMPLETE = {
 }
 """What a program must hold to be one of its own: an entry, in Python something that reads its input."""
 
-_FILE_NAME = re.compile(r'(["\'])[\w. -]{0,80}\.(in|out)\1')
-_JOINED_NAME = re.compile(r'\b\w{1,40}\s{0,9}\+\s{0,9}"\.(in|out)"')
-_STREAM = {"in": "/dev/stdin", "out": "/dev/stdout"}
+_FILE_NAME = re.compile(r'(["\'])(\w[\w-]{0,80})\.(in|out)\1')
+_JOINED_NAME = re.compile(r'\+\s{0,9}"\.(?:in|out)"')
+_PLAIN_NAME = re.compile(r'"(?![rw]t?")(\w[\w-]{0,80})"')  # not how freopen opens a file
+_PREAMBLES = {
+    "cpp": "#include <bits/stdc++.h>\n",
+    "java": "import java.io.*;\nimport java.math.*;\nimport java.util.*;\n",
+}
 _ODD_SPACES = str.maketrans({"\u00a0": " ", "\u2003": " ", "\u200b": None, "\ufeff": None, "\r": None})
 
 
@@ -83,33 +87,44 @@ def extract_programs(analysis: str) -> list[Program]:
     return programs
 
 
-def with_standard_streams(program: Program) -> Program:
-    """The program with the files it reads and writes replaced by the standard streams.
+def file_names(source: str) -> judge.FileNames | None:
+    """The files a program reads and writes, by the first strings in it that name a file "….in" or "….out".
 
-    A string that names a file "….in" becomes "/dev/stdin", "….out" becomes "/dev/stdout", and so does a name
-    put together as `name + ".in"`. All of freopen, fopen, ifstream, FileReader, Scanner and open take these as
-    files, so nothing else changes.
+    Where names are put together as `name + ".in"`, the name is taken to be the first quoted word. None for a program
+    that names no file: it uses the standard streams.
     """
+    names: dict[str, str] = {}
+    for found in _FILE_NAME.finditer(source):
+        names.setdefault(found[3], found[2])
+    if not names and _JOINED_NAME.search(source) and (word := _PLAIN_NAME.search(source)):
+        names["in"] = word[1]
+    if not names:
+        return None
+    either = next(iter(names.values()))
+    return judge.FileNames(f"{names.get('in', either)}.in", f"{names.get('out', either)}.out")
 
-    def joined(match: re.Match[str]) -> str:
-        name = f'"{_STREAM[match[1]]}"'
-        return f"std::string({name})" if program.language == "cpp" else name
 
-    source = _JOINED_NAME.sub(joined, program.source)
-    source = _FILE_NAME.sub(lambda match: f"{match[1]}{_STREAM[match[2]]}{match[1]}", source)
-    return Program(program.language, source)
+def with_usual_preamble(program: Program) -> Program | None:
+    """The program with the usual libraries included before it; None for a language that has no such lines.
 
-
-def with_usual_preamble(program: Program) -> Program:
-    """The C++ program with the whole standard library included before it.
-
-    Many lack a header that the compilers of their day included by way of another. Some were published without
-    their first lines; those that include nothing get `using namespace std` as well.
+    Many C++ programs lack a header that the compilers of their day included by way of another. Some programs were
+    published without their first lines; a C++ program that includes nothing gets `using namespace std` as well.
     """
-    preamble = "#include <bits/stdc++.h>\n"
-    if "#include" not in program.source:
+    preamble = _PREAMBLES.get(program.language)
+    if preamble is None:
+        return None
+    if program.language == "cpp" and "#include" not in program.source:
         preamble += "using namespace std;\n"
     return Program(program.language, preamble + program.source)
+
+
+def missing_compiler(language: str) -> str:
+    """Why programs in this language cannot be judged here; empty where they can."""
+    try:
+        judge.compiler_version(language)
+    except (judge.UnknownLanguage, judge.ToolMissing) as error:
+        return str(error)
+    return ""
 
 
 def reference_work(problem: Problem, suite: Judgement.Suite) -> ReferenceWork:
@@ -118,7 +133,7 @@ def reference_work(problem: Problem, suite: Judgement.Suite) -> ReferenceWork:
     programs = stored or extract_programs(problem.analysis)
     return ReferenceWork(
         problem=problem.external_id,
-        programs=tuple(map(with_standard_streams, programs)),
+        programs=tuple(programs),
         tests=tuple(judge_tests(problem, suite)),
         limits=judge.Limits(time=problem.time_limit, memory=problem.memory_limit),
         checker=checker_for(problem, judge.Policy.FAIR),
@@ -163,23 +178,29 @@ def _best(work: ReferenceWork) -> ReferenceResult:
 def _results(work: ReferenceWork) -> Iterator[tuple[int, ReferenceResult]]:
     """Each program's result with the number of tests it passed."""
     for program in work.programs:
-        if program.language not in judge.LANGUAGES:
-            reason = f"no compiler for {program.language} here"
+        if reason := missing_compiler(program.language):
             yield 0, ReferenceResult(work.problem, program.language, judge.Verdict.JE, reason)
         elif not work.tests:
             reason = "the problem has no test to judge it on"
             yield 0, ReferenceResult(work.problem, program.language, judge.Verdict.JE, reason)
         else:
             judgement = _judge(work, program)
-            if judgement.verdict is judge.Verdict.CE and program.language == "cpp":
-                again = _judge(work, with_usual_preamble(program))
+            if judgement.verdict is judge.Verdict.CE and (longer := with_usual_preamble(program)):
+                again = _judge(work, longer)
                 judgement = judgement if again.verdict is judge.Verdict.CE else again
             result = ReferenceResult(work.problem, program.language, judgement.verdict, _reason(judgement))
             yield judgement.passed, result
 
 
 def _judge(work: ReferenceWork, program: Program) -> judge.Judgement:
-    return judge.grade(program.source, program.language, work.tests, work.limits, work.checker)
+    return judge.grade(
+        program.source,
+        program.language,
+        work.tests,
+        work.limits,
+        work.checker,
+        files=file_names(program.source),
+    )
 
 
 def _reason(judgement: judge.Judgement) -> str:

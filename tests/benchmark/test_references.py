@@ -1,4 +1,4 @@
-"""The programs of an analysis: found, made to use the standard streams, and judged by verify_references."""
+"""The programs of an analysis: found, given the files they name, and judged by verify_references."""
 
 import io
 import json
@@ -12,11 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmark.models import ReferenceSolution
-from benchmark.references import Program, extract_programs, with_standard_streams
+from benchmark.references import Program, extract_programs, file_names
+from judge import FileNames
 from tests.benchmark.reference_problems import HIDDEN_NUMBER, store_doubling
-from tests.judge.conftest import sandbox
+from tests.judge.conftest import Need, need, sandbox
 
-__all__ = ["sandbox"]  # the fixture
+__all__ = ["need", "sandbox"]  # the fixtures
 
 CPP = """#include <iostream>
 using namespace std;
@@ -66,7 +67,7 @@ def test_spaces_of_web_pages_do_not_stay_in_a_program() -> None:
 @given(st.lists(st.sampled_from([*CPP.split("\n"), *PYTHON.split("\n"), PROSE, "/*", '"""', "$", "\x00"])))
 def test_any_mixture_of_lines_is_read(lines: list[str]) -> None:
     for program in extract_programs("\n".join(lines)):
-        with_standard_streams(program)
+        file_names(program.source)
 
 
 @pytest.mark.parametrize("line", ["\n", "/*\n", "{\n", "/*", "x = (", "for x in y\n", "static "])
@@ -117,7 +118,7 @@ def verify(*arguments: str) -> dict[str, Any]:
 
 @pytest.mark.django_db
 @pytest.mark.usefixtures("sandbox")
-def test_programs_that_use_files_are_judged_on_the_standard_streams() -> None:
+def test_programs_that_use_files_find_and_leave_them() -> None:
     for name, program in FILE_PROGRAMS.items():
         problem = store_doubling(name)
         ReferenceSolution.objects.create(
@@ -130,13 +131,20 @@ def test_programs_that_use_files_are_judged_on_the_standard_streams() -> None:
     assert (told["passed"], told["problems"]) == (6, 6)
 
 
-def test_java_programs_read_the_standard_streams_too() -> None:
-    source = 'new Scanner(new File("x.in")); new FileReader("x.in"); new FileWriter("x.out"); "x.input"'
-    expected = (
-        'new Scanner(new File("/dev/stdin")); new FileReader("/dev/stdin"); new FileWriter("/dev/stdout"); '
-        '"x.input"'
-    )
-    assert with_standard_streams(Program("java", source)).source == expected
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        ('freopen("a.in", "r", stdin); freopen("b.out", "w", stdout);', ("a.in", "b.out")),
+        ("open('a-1.in')", ("a-1.in", "a-1.out")),
+        ('ofstream fout("a.out");', ("a.in", "a.out")),
+        ('void io(string s) { fopen(s + ".in"); } io("cow_x");', ("cow_x.in", "cow_x.out")),
+        ('new File("../a.in"); new File("x.input"); "a.in.gz"', None),
+        ('if (s.size()) fopen(s+".in")', None),
+        ("print(input())", None),
+    ],
+)
+def test_a_program_says_which_files_it_uses(source: str, names: tuple[str, str] | None) -> None:
+    assert file_names(source) == (names and FileNames(*names))
 
 
 @pytest.mark.django_db
@@ -166,12 +174,27 @@ def test_the_best_program_of_each_problem_counts() -> None:
 
 
 @pytest.mark.django_db
+def test_java_programs_are_judged_with_their_files_and_without_their_imports(need: Need) -> None:
+    need("java")
+    with_files = JAVA.replace("new Scanner(System.in)", 'new Scanner(new FileReader("cow.in"))').replace(
+        "System.out.", 'PrintWriter out = new PrintWriter(new FileWriter("cow.out")); out.'
+    )
+    with_files = with_files.replace("[] args)", "[] args) throws IOException").replace(
+        "));\n    }", ")); out.close();\n    }"
+    )
+    store_doubling("java", analysis_of(with_files.partition("\n\n")[2]))
+    (told,) = verify()["references"]
+    assert (told["language"], told["verdict"], told["reason"]) == ("java", "AC", "")
+
+
+@pytest.mark.django_db
 def test_a_language_without_a_compiler_is_named() -> None:
     problem = store_doubling()
     ReferenceSolution.objects.create(problem=problem, language="befunge", source=".", name="r")
     told = verify()
     (reference,) = told["references"]
-    assert (reference["verdict"], reference["reason"]) == ("JE", "no compiler for befunge here")
+    assert reference["verdict"] == "JE"
+    assert "no language is called 'befunge'" in reference["reason"]
     assert told["passed"] == 0
 
 

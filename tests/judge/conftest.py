@@ -14,6 +14,7 @@ SMALL = Limits(time=0.5, memory=128 * MEBIBYTE, output=MEBIBYTE)
 
 Grade = Callable[..., Judgement]
 MakeTest = Callable[..., judge.Test]
+Need = Callable[[str], None]
 
 
 @pytest.fixture(scope="session")
@@ -23,6 +24,19 @@ def sandbox() -> judge.SandboxStatus:
     if not status.available:
         (pytest.fail if os.environ.get("CI") else pytest.skip)(f"{status.problem}. {status.remedy}")
     return status
+
+
+@pytest.fixture
+def need(sandbox: judge.SandboxStatus) -> Need:
+    """Skips the test where the language is not installed; on continuous integration it fails."""
+
+    def needed(language: str) -> None:
+        try:
+            judge.compiler_version(language)
+        except judge.ToolMissing as error:
+            (pytest.fail if os.environ.get("CI") else pytest.skip)(str(error))
+
+    return needed
 
 
 @pytest.fixture

@@ -1,8 +1,6 @@
 """Every language of the table: programs run, fail and meet their limits alike; several files; unusable sources."""
 
-import os
 import re
-from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -12,7 +10,7 @@ from judge import Limits, Verdict
 from judge.languages import LANGUAGES
 from judge.sources import MOST_BYTES, MOST_FILES
 from judge.tools import gnu_compiler
-from tests.judge.conftest import MEBIBYTE, SMALL, Grade
+from tests.judge.conftest import MEBIBYTE, SMALL, Grade, Need
 
 PYTHON = """
 import sys
@@ -97,25 +95,12 @@ OWN_WAYS = ["pypy", "cpp", "c", "java", "kotlin"]
 """Languages that are run, or run out of something, in a way of their own (Python: test_fidelity)."""
 
 
-@pytest.fixture
-def need(sandbox: judge.SandboxStatus) -> Callable[[str], None]:
-    """Skips the test where the language is not installed; on continuous integration it fails."""
-
-    def needed(language: str) -> None:
-        try:
-            judge.compiler_version(language)
-        except judge.ToolMissing as error:
-            (pytest.fail if os.environ.get("CI") else pytest.skip)(str(error))
-
-    return needed
-
-
 def test_every_language_has_programs_here() -> None:
     assert PROGRAMS.keys() == LANGUAGES.keys()
 
 
 @pytest.mark.parametrize("language", PROGRAMS)
-def test_a_right_program_is_accepted(grade: Grade, need: Callable[[str], None], language: str) -> None:
+def test_a_right_program_is_accepted(grade: Grade, need: Need, language: str) -> None:
     need(language)
     judgement = grade(PROGRAMS[language], language, given="sum 3 4\n", answer="7\n")
     assert judgement.verdict is Verdict.AC, judgement
@@ -124,7 +109,7 @@ def test_a_right_program_is_accepted(grade: Grade, need: Callable[[str], None], 
 
 @pytest.mark.parametrize("language", PROGRAMS)
 def test_what_does_not_compile_is_told_in_the_compilers_words(
-    grade: Grade, need: Callable[[str], None], language: str
+    grade: Grade, need: Need, language: str
 ) -> None:
     need(language)
     judgement = grade(BROKEN.get(language, "int main() { return"), language)
@@ -144,7 +129,7 @@ def test_what_does_not_compile_is_told_in_the_compilers_words(
     ids=["deep recursion", "run-time error", "memory limit", "time limit"],
 )
 def test_limits_are_the_same_for_all(
-    grade: Grade, need: Callable[[str], None], language: str, given: str, limits: Limits, verdict: Verdict
+    grade: Grade, need: Need, language: str, given: str, limits: Limits, verdict: Verdict
 ) -> None:
     need(language)
     judgement = grade(PROGRAMS[language], language, given=given, answer="100000\n", limits=limits)
@@ -163,7 +148,7 @@ STANDARDS = {"cpp17": 201703, "cpp": 202002, "cpp23": 202100}
 
 
 @pytest.mark.parametrize("language", STANDARDS)
-def test_each_row_compiles_by_its_standard(grade: Grade, need: Callable[[str], None], language: str) -> None:
+def test_each_row_compiles_by_its_standard(grade: Grade, need: Need, language: str) -> None:
     need(language)
     source = f'#include <cstdio>\nint main() {{ if (__cplusplus / 100 == {STANDARDS[language]} / 100) puts("14"); }}'
     assert grade(source, language).verdict is Verdict.AC
@@ -188,7 +173,7 @@ MAIN = f"public static void main(String[] arguments) {{ {PRINTS} }}"
     ids=["package, not public", "several, one public", "nested", "two mains", "no main"],
 )
 def test_the_java_class_with_main_is_started_whatever_it_is_called(
-    grade: Grade, need: Callable[[str], None], verdict: Verdict, source: str
+    grade: Grade, need: Need, verdict: Verdict, source: str
 ) -> None:
     need("java")
     judgement = grade(source, "java")
@@ -216,7 +201,7 @@ SEVERAL = {
 
 
 @pytest.mark.parametrize("language", SEVERAL)
-def test_several_files_are_one_program(grade: Grade, need: Callable[[str], None], language: str) -> None:
+def test_several_files_are_one_program(grade: Grade, need: Need, language: str) -> None:
     need(language)
     judgement = grade(SEVERAL[language], language)
     assert judgement.verdict is Verdict.AC, judgement
@@ -291,7 +276,7 @@ LINES = {
     ids=lambda pair: f"{pair[1]} {pair[0][:1]!a}",
 )
 def test_marks_and_line_ends_of_other_systems_do_no_harm(
-    grade: Grade, need: Callable[[str], None], source_and_language: tuple[str, str]
+    grade: Grade, need: Need, source_and_language: tuple[str, str]
 ) -> None:
     need(source_and_language[1])
     assert grade(*source_and_language).verdict is Verdict.AC

@@ -13,8 +13,13 @@ from tqdm import tqdm
 from benchmark.management.arguments import find_dataset, find_problem, positive
 from benchmark.management.tables import aligned
 from benchmark.models import Judgement
-from benchmark.references import ReferenceResult, reference_work, verify_references
-from judge import LANGUAGES, SandboxUnavailable, Verdict
+from benchmark.references import (
+    ReferenceResult,
+    missing_compiler,
+    reference_work,
+    verify_references,
+)
+from judge import SandboxUnavailable, Verdict
 
 
 class Command(BaseCommand):
@@ -61,7 +66,8 @@ class Command(BaseCommand):
             self.stdout.write(json.dumps(document, ensure_ascii=False))
         else:
             self.stdout.write(_text(results, passed))
-        faults = sum(result.verdict is Verdict.JE and result.language in LANGUAGES for result in results)
+        failed = [result for result in results if result.verdict is Verdict.JE and result.language]
+        faults = sum(not missing_compiler(result.language or "") for result in failed)
         if faults:
             raise CommandError(f"{faults} could not be judged; the reasons are in the list.")
 
