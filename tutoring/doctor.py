@@ -48,7 +48,7 @@ def examine() -> Iterator[Part]:
     """Look at every part. Each look changes nothing and takes at most a few seconds."""
     yield _python()
     yield from _system_packages()
-    yield _sandbox()
+    yield from _sandbox()
     yield from _languages()
     yield _queue()
     yield _database()
@@ -83,9 +83,9 @@ def _system_packages() -> Iterator[Part]:
         )
 
 
-def _sandbox() -> Part:
+def _sandbox() -> Iterator[Part]:
     status = judge.sandbox_status()
-    return Part(
+    yield Part(
         "sandbox",
         status.available,
         Need.NECESSARY,
@@ -93,6 +93,15 @@ def _sandbox() -> Part:
         "the judge refuses to run programs, so no session gets a verdict",
         status.remedy,
     )
+    if status.available:
+        yield Part(
+            "sandbox of tier A",
+            not status.improvement,
+            Need.OPTIONAL,
+            "memory and time are measured less exactly" if status.improvement else "in use",
+            "memory is sampled every 10 ms, and time of processes nobody waited for is not counted",
+            status.improvement,
+        )
 
 
 def _languages() -> Iterator[Part]:
