@@ -62,7 +62,7 @@ class Bubblewrap:
             self._beginning += ["--cap-drop", "ALL"]
             for capability in ("CAP_SETUID", "CAP_SETGID", "CAP_KILL"):
                 self._beginning += ["--cap-add", capability]
-        self._beginning += ["--hostname", "sandbox", "--new-session", "--die-with-parent", "--as-pid-1"]
+        self._beginning += ["--hostname", "sandbox", "--new-session", "--as-pid-1"]
         self._beginning += ["--proc", "/proc", "--dir", "/dev"]
         for device in _DEVICES:
             self._beginning += ["--dev-bind", device, device]
