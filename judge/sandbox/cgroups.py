@@ -191,12 +191,12 @@ def _version_2(mounts: list[list[str]], own: list[list[str]]) -> Version2 | None
     path = next((path for number, _, path in own if number == "0"), None)
     if root is None or path is None:
         return None
-    here = root / path.lstrip("/")
-    for ancestor in (root, *reversed(here.relative_to(root).parents[:-1]), here):
-        folder = ancestor / "judge-programs"
+    here = Path(path.lstrip("/"))
+    for ancestor in (*reversed(here.parents), here):
+        folder = root / ancestor / "judge-programs"
         try:
             if not folder.is_dir():
-                _delegate(ancestor)
+                _delegate(root / ancestor)
                 folder.mkdir()
             _delegate(folder)
         except OSError:
