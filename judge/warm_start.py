@@ -2,10 +2,13 @@
 
 import re
 
-_MODULES = frozenset(
-    "abc array bisect cmath collections copy dataclasses datetime decimal enum fractions functools heapq io "
-    "itertools math operator os queue random re statistics string struct sys threading time types typing".split()
-)
+# fmt: off
+_MODULES = frozenset({
+    "abc", "array", "bisect", "cmath", "collections", "copy", "dataclasses", "datetime", "decimal", "enum",
+    "fractions", "functools", "heapq", "io", "itertools", "math", "operator", "os", "queue", "random", "re",
+    "statistics", "string", "struct", "sys", "threading", "time", "types", "typing",
+})
+# fmt: on
 """Modules of the standard library that behave the same when they were imported before a fork."""
 
 _IMPORT = re.compile(r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import|import[ \t]+([\w., \t]+))", re.MULTILINE)
