@@ -5,7 +5,9 @@ asked to stop, and it looks every few seconds for rows whose job was lost with a
 """
 
 import logging
+import os
 import signal
+import threading
 import time
 from types import FrameType
 
@@ -15,12 +17,16 @@ from django.db import DatabaseError, close_old_connections
 from rq import Queue, SimpleWorker
 from rq.job import Job
 
+import judge
 from benchmark.judging import requeue_lost
 
 logger = logging.getLogger(__name__)
 
 QUEUES = ("tutoring", "default")
 """In this order: a waiting tutor goes before a benchmark run."""
+
+PREPARING_NICENESS = 10
+"""How far preparations stand back behind everything else that wants the processor."""
 
 SWEEP_INTERVAL = 10
 """Seconds between two looks for lost work of an idle worker."""
@@ -60,7 +66,11 @@ class Worker(SimpleWorker):
 
 
 def run() -> None:
-    """Work until SIGTERM or SIGINT, through any number of restarts of the queue server."""
+    """Work until SIGTERM or SIGINT, through any number of restarts of the queue server.
+
+    Meanwhile a thread prepares the judge; a job that needs what it is making waits for it, any other does not.
+    """
+    threading.Thread(target=_prepare, name="preparing the judge", daemon=True).start()
     while True:
         try:
             queues = [django_rq.get_queue(name) for name in QUEUES]
@@ -79,3 +89,12 @@ def run() -> None:
         except redis.RedisError as error:
             logger.warning("the queue server is away: %s", error)
         time.sleep(1)
+
+
+def _prepare() -> None:
+    # Linux keeps the niceness of each thread, and the processes it starts inherit it.
+    os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), PREPARING_NICENESS)
+    try:
+        judge.prepare()
+    except judge.SandboxUnavailable as error:
+        logger.warning("%s", error)

@@ -13,6 +13,7 @@ from judge.languages import (
     language_of,
 )
 from judge.limits import Limits, Policy, limits_for
+from judge.precompiled_headers import prepare
 from judge.sandbox import SandboxStatus, SandboxUnavailable, sandbox_status
 from judge.trials import FileNames
 from judge.verdicts import VERDICT_MEANING, Verdict
@@ -42,5 +43,6 @@ __all__ = [
     "grade",
     "language_of",
     "limits_for",
+    "prepare",
     "sandbox_status",
 ]

@@ -6,18 +6,35 @@ and then reads the real one.
 """
 
 import contextlib
+import fcntl
 import functools
 import hashlib
+import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from judge import cache
 from judge.compiler import Files, compile_key, run_compiler, stored
-from judge.languages import Language
-from judge.sandbox import Sandbox, SandboxFault
+from judge.languages import LANGUAGES, Language, ToolMissing
+from judge.sandbox import Sandbox, SandboxFault, open_sandbox
+
+_UNFINISHED = "new-"
 
 _failed: set[Path] = set()
 """Entries that could not be made; trying again with every program would be slow."""
+
+
+def prepare() -> None:
+    """Make the precompiled headers of all installed compilers that are missing, so that no program waits for one.
+
+    Takes some seconds of one core for each, and little where they are there. Raises SandboxUnavailable.
+    """
+    sandbox = open_sandbox()
+    for language in LANGUAGES.values():
+        with contextlib.suppress(ToolMissing, OSError):
+            if language.precompiled:
+                precompiled_headers(sandbox, language, _including(language, language.precompiled))
 
 
 def precompiled_headers(sandbox: Sandbox, language: Language, files: Files) -> Path | None:
@@ -29,7 +46,7 @@ def precompiled_headers(sandbox: Sandbox, language: Language, files: Files) -> P
     header = language.precompiled
     if header is None or not any(header.encode() in content for _, content in files):
         return None
-    source = ((language.source_name, f"#include <{header}>\n".encode()),)
+    source = _including(language, header)
     entry = headers_folder() / compile_key(language, "header", source)
     if _is_sound(entry, header):
         cache.mark_used(entry)
@@ -37,8 +54,9 @@ def precompiled_headers(sandbox: Sandbox, language: Language, files: Files) -> P
     if entry in _failed:
         return None
     # A cache that cannot be written, or a sandbox that fails: there is no sound entry then.
-    with contextlib.suppress(OSError, SandboxFault):
-        _make(sandbox, language, source, entry)
+    with contextlib.suppress(OSError, SandboxFault), _only_maker():
+        if not _is_sound(entry, header):  # another judge may have made it meanwhile
+            _make(sandbox, language, source, entry)
     if _is_sound(entry, header):
         return entry / "include"
     _failed.add(entry)
@@ -50,12 +68,35 @@ def headers_folder() -> Path:
     return cache.default_cache() / "headers"
 
 
-def _make(sandbox: Sandbox, language: Language, source: Files, entry: Path) -> None:
-    assert language.precompiled is not None
+@contextlib.contextmanager
+def _only_maker() -> Iterator[None]:
+    """Wait until no other judge of this cache makes a header, and remove what one that was killed has left behind.
+
+    Raises OSError where there can be no header at all.
+    """
     folder = headers_folder()
     if not cache.private_folder(folder):
-        return
-    with tempfile.TemporaryDirectory(dir=folder, prefix="new-", ignore_cleanup_errors=True) as name:
+        raise PermissionError(f"{folder} is open to other users")
+    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        for unfinished in folder.glob(f"{_UNFINISHED}*"):
+            cache.remove(unfinished)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _including(language: Language, header: str) -> tuple[tuple[str, bytes], ...]:
+    """The files of a program that holds nothing but the header."""
+    return ((language.source_name, f"#include <{header}>\n".encode()),)
+
+
+def _make(sandbox: Sandbox, language: Language, source: Files, entry: Path) -> None:
+    assert language.precompiled is not None
+    with tempfile.TemporaryDirectory(
+        dir=entry.parent, prefix=_UNFINISHED, ignore_cleanup_errors=True
+    ) as name:
         new = Path(name)
         folder_of_source = stored(new / "source", source)
         names = tuple(name for name, _ in source)
