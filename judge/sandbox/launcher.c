@@ -363,8 +363,9 @@ static void run(void) {
     if (program < 0) fault("fork");
     if (program == 0 && warm) {
         end_everything();
-        dprintf(judge, "cold");
+        for (int i = 0; i < descriptor_count; i++) close(descriptors[i]); /* else the streams would never end */
         sweep();
+        dprintf(judge, "cold");
         return;
     }
     if (program == 0) become(command, descriptors, 3, &allowed);
