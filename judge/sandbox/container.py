@@ -39,7 +39,7 @@ class Container:
             try:
                 return self._run(run, warm=True)
             except _Cold:  # the interpreter did not survive what the program before did to it
-                self._warmed = None
+                self._can_be_warm = False
         return self._run(run, warm=False)
 
     def _warm_up(self, run: Run, modules: tuple[str, ...]) -> bool:

@@ -233,9 +233,9 @@ static void become(char **command, const int *given, int count, const limits *al
     _exit(126);
 }
 
-static int answers(int socket, char *text, size_t size) {
+static int answers(int socket, char *text, size_t size, int patience) {
     struct pollfd both[2] = {{socket, POLLIN, 0}, {judge, POLLRDHUP, 0}};
-    if (poll(both, 2, PATIENCE) <= 0 || !(both[0].revents & POLLIN)) return 0;
+    if (poll(both, 2, patience) <= 0 || !(both[0].revents & POLLIN)) return 0;
     ssize_t length = recv(socket, text, size - 1, 0);
     if (length <= 0) return 0;
     text[length] = 0;
@@ -262,7 +262,7 @@ static void warm_up(void) {
     close(pair[1]);
     interpreter_socket = pair[0];
     char text[16];
-    if (answers(interpreter_socket, text, sizeof text)) {
+    if (answers(interpreter_socket, text, sizeof text, WARM_UP)) {
         dprintf(judge, "ready");
     } else {
         end_everything();
@@ -276,7 +276,7 @@ static pid_t fork_of_interpreter(const limits *allowed) {
     int length = snprintf(text, sizeof text, "%lld %lld %lld %d", allowed->cpu / 1000000 + 2, allowed->memory,
                           allowed->address_space, control.cpu >= 0);
     if (!interpreter || !transmit(interpreter_socket, text, length, descriptors, 3)) return 0;
-    return answers(interpreter_socket, text, sizeof text) ? atoi(text) : 0;
+    return answers(interpreter_socket, text, sizeof text, PATIENCE) ? atoi(text) : 0;
 }
 
 /* ---- files ---- */

@@ -2,7 +2,8 @@
 
 A deny list: contest programs use whatever their run-time system likes, but none of it needs these calls. They
 would let a program make new namespaces, look into other processes, hold memory that no process is charged
-for, or reach rarely used parts of the kernel. They fail with EPERM; clone3 fails with ENOSYS, so that the C
+for, leave something for the next program, or reach rarely used parts of the kernel. Some are allowed for the
+calling process alone. They fail with EPERM; clone3 fails with ENOSYS, so that the C
 library falls back to clone, whose flags the filter can see.
 """
 
@@ -38,9 +39,11 @@ _DENIED = {
     "keyctl": (250, 219),
     "memfd_create": (319, 279),
     "memfd_secret": (447, 447),
+    "migrate_pages": (256, 238),
     "mount": (165, 40),
     "mount_setattr": (442, 442),
     "move_mount": (429, 429),
+    "move_pages": (279, 239),
     "mq_open": (240, 180),
     "msgget": (68, 186),
     "name_to_handle_at": (303, 264),
@@ -49,6 +52,7 @@ _DENIED = {
     "perf_event_open": (298, 241),
     "pidfd_getfd": (438, 438),
     "pivot_root": (155, 41),
+    "process_madvise": (440, 440),
     "process_vm_readv": (310, 270),
     "process_vm_writev": (311, 271),
     "ptrace": (101, 117),
@@ -69,6 +73,14 @@ _DENIED = {
     "unshare": (272, 97),
     "userfaultfd": (323, 282),
     "vhangup": (153, 58),
+}
+# Allowed with 0, the calling process, as the first argument.
+_OF_OTHERS_DENIED = {
+    "prlimit64": (302, 261),
+    "sched_setaffinity": (203, 122),
+    "sched_setattr": (314, 274),
+    "sched_setparam": (142, 118),
+    "sched_setscheduler": (144, 119),
 }
 _CLONE = (56, 220)
 _CLONE3 = 435
@@ -99,6 +111,13 @@ def filter_program() -> bytes | None:
     for numbers in _DENIED.values():
         if numbers[column] >= 0:
             program += _returning(_EQUAL, numbers[column], refuse)
+    for numbers in _OF_OTHERS_DENIED.values():
+        program += [
+            _instruction(_EQUAL, numbers[column], skip_if_false=4),
+            _instruction(_LOAD, _FIRST_ARGUMENT),
+            *_returning(_EQUAL, 0, _ALLOW),
+            _instruction(_RETURN, refuse),
+        ]
     program += [
         _instruction(_EQUAL, _CLONE[column], skip_if_true=1),
         _instruction(_RETURN, _ALLOW),
