@@ -7,6 +7,8 @@ from django.db.models import Model
 from django.http import HttpRequest
 
 from benchmark.models import (
+    Article,
+    Corpus,
     Dataset,
     Figure,
     Generation,
@@ -77,6 +79,20 @@ class FigureAdmin(RecordedAdmin):
     list_display = ["problem", "name", "media_type"]
     list_select_related = ["problem__dataset"]
     search_fields = ["problem__external_id", "name"]
+
+
+@admin.register(Corpus)
+class CorpusAdmin(RecordedAdmin):
+    list_display = ["name", "format", "content_hash", "imported_at"]
+    search_fields = ["name"]
+
+
+@admin.register(Article)
+class ArticleAdmin(RecordedAdmin):
+    list_display = ["external_id", "title", "corpus", "order"]
+    list_filter = ["corpus"]
+    list_select_related = ["corpus"]
+    search_fields = ["external_id", "title"]
 
 
 @admin.register(Submission)

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django.core.management.base import CommandError
 
-from benchmark.models import Dataset, Problem, Run
+from benchmark.models import Corpus, Dataset, Problem, Run
 
 
 def positive(text: str) -> int:
@@ -26,6 +26,18 @@ def find_dataset(name: str) -> Dataset:
             f"There are: {names}." if names else "There is none yet; `manage.py import_problems` makes one."
         )
         raise CommandError(f"There is no dataset {name!r}. {there_are}") from None
+
+
+def find_corpus(name: str) -> Corpus:
+    """The textbook of that name. Raises CommandError, which names those there are."""
+    try:
+        return Corpus.objects.get(name=name)
+    except Corpus.DoesNotExist:
+        names = ", ".join(Corpus.objects.values_list("name", flat=True))
+        there_are = (
+            f"There are: {names}." if names else "There is none yet; `manage.py import_corpus` makes one."
+        )
+        raise CommandError(f"There is no corpus {name!r}. {there_are}") from None
 
 
 def find_problem(dataset: Dataset, external_id: str) -> Problem:

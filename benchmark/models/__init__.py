@@ -1,10 +1,13 @@
 """The tables of the problem bank, of judgements and of runs."""
 
+from benchmark.models.corpora import Article, Corpus
 from benchmark.models.judging import Judgement, Submission
 from benchmark.models.problems import Dataset, Figure, Problem, ReferenceSolution, TestCase
 from benchmark.models.runs import Generation, Run, WorkItem
 
 __all__ = [
+    "Article",
+    "Corpus",
     "Dataset",
     "Figure",
     "Generation",

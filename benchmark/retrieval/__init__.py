@@ -1,6 +1,6 @@
 """Finding problems like a given one: documents, tokenisers, queries and the BM25 ranking of the methods."""
 
-from benchmark.retrieval.documents import Corpus, Document, problem_corpus
+from benchmark.retrieval.documents import Corpus, Document, article_corpus, problem_corpus
 from benchmark.retrieval.engines import ENGINES
 from benchmark.retrieval.exclusion import NoDate
 from benchmark.retrieval.index import NothingToRank
@@ -19,6 +19,7 @@ __all__ = [
     "NoDate",
     "NothingToRank",
     "QueryKind",
+    "article_corpus",
     "make_query",
     "problem_corpus",
     "rank",

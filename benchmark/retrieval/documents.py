@@ -6,6 +6,7 @@ from datetime import date
 from functools import cached_property
 from threading import Lock
 
+from benchmark import models
 from benchmark.models import Dataset, Problem, ReferenceSolution
 from benchmark.retrieval.engines import ENGINES, Engine
 from benchmark.retrieval.tokenizers import TOKENIZERS, words
@@ -69,6 +70,12 @@ def problem_corpus(dataset: Dataset, language: str) -> Corpus:
         for p in problems
     ]
     return Corpus(tuple(sorted(documents, key=lambda document: document.id)))
+
+
+def article_corpus(corpus: models.Corpus) -> Corpus:
+    """The articles of a textbook as documents, in its own order."""
+    articles = corpus.articles.order_by("order").values_list("external_id", "title", "text")
+    return Corpus(tuple(Document(*article) for article in articles))
 
 
 def document_text(problem: Problem, language: str) -> str:

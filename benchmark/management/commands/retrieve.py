@@ -10,14 +10,17 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from tqdm import tqdm
 
 from benchmark.extraction import extract_program
-from benchmark.management.arguments import find_dataset, find_problem, positive
+from benchmark.management.arguments import find_corpus, find_dataset, find_problem, positive
+from benchmark.models import Dataset
 from benchmark.retrieval import (
     ENGINES,
     QUERY_KINDS,
     TOKENIZERS,
     Bm25,
+    Corpus,
     NoDate,
     NothingToRank,
+    article_corpus,
     make_query,
     problem_corpus,
     rank,
@@ -32,12 +35,20 @@ EXCLUSIONS = {
 
 
 class Command(BaseCommand):
-    help = "Find the problems of a dataset that are most like one of them (or each), best first."
+    help = (
+        "Find the problems of a dataset that are most like one of them (or each), or the articles of a textbook, "
+        "best first."
+    )
 
     requires_system_checks = []  # it shows no page, so it need not load them
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--dataset", required=True)
+        parser.add_argument(
+            "--corpus",
+            metavar="NAME",
+            help="search the articles of this textbook instead of the other problems",
+        )
         which = parser.add_mutually_exclusive_group(required=True)
         which.add_argument("--problem", metavar="ID")
         which.add_argument("--all", action="store_true", help="every problem in turn; with --query statement")
@@ -74,7 +85,7 @@ class Command(BaseCommand):
         else:
             problems = [find_problem(dataset, options["problem"])]
         quiet = 0.1 if sys.stderr.isatty() else 10  # seconds between two states of the bar
-        corpus = problem_corpus(dataset, options["language"])
+        corpus = self._searched(dataset, options)
         bm25 = Bm25(options["tokenizer"], engine=options["engine"])
         exclusions = {key: given for key, given in options.items() if key.startswith("exclude_")}
 
@@ -85,7 +96,7 @@ class Command(BaseCommand):
                     corpus,
                     query,
                     top=options["top"],
-                    without=problem.external_id,
+                    without=None if options["corpus"] else problem.external_id,
                     bm25=bm25,
                     **exclusions,
                 )
@@ -95,7 +106,7 @@ class Command(BaseCommand):
         try:
             answers = list(found())
         except (NothingToRank, NoDate) as error:
-            raise CommandError(f"{dataset.name}: {error}.") from None
+            raise CommandError(f"{options['corpus'] or dataset.name}: {error}.") from None
         if options["json"]:
             document = {"results": answers} if options["all"] else answers[0]
             self.stdout.write(json.dumps(document, ensure_ascii=False))
@@ -104,6 +115,15 @@ class Command(BaseCommand):
             self.stdout.write(answer["problem"])
             for place, hit in enumerate(answer["results"], 1):
                 self.stdout.write(f"  {place}. {hit['score']:10.2f}  {hit['id']}")
+
+    def _searched(self, dataset: Dataset, options: dict[str, Any]) -> Corpus:
+        """The textbook of --corpus, or else the problems."""
+        if options["corpus"] is None:
+            return problem_corpus(dataset, options["language"])
+        for name in EXCLUSIONS:
+            if options[f"exclude_{name.replace('-', '_')}"]:
+                raise CommandError(f"--exclude-{name} has no use with --corpus: a textbook has no problems.")
+        return article_corpus(find_corpus(options["corpus"]))
 
     def _read_reply(self, options: dict[str, Any]) -> str:
         """The text of --reply-file where the query needs one, else nothing."""

@@ -1,0 +1,50 @@
+"""The textbooks of the USACO paper, each a JSON list with an object an article (METHODS.md 10.2)."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from benchmark.corpora.records import ImportedArticle
+from benchmark.datasets import BrokenSource, LeftOut
+
+
+def read_cpbook(path: Path) -> Iterator[ImportedArticle | LeftOut]:
+    """`cpbook_v2.json`: the whole articles, with their lists of practice problems, as the paper searched them."""
+    for number, entry in enumerate(_entries(path, "cpbook", "title", "full_article"), 1):
+        title, text = entry.get("title"), entry.get("full_article")
+        identifier = entry.get("path") or title
+        if isinstance(title, str) and isinstance(text, str) and isinstance(identifier, str):
+            yield ImportedArticle(identifier, title, text.replace("\r\n", "\n"))
+        else:
+            yield LeftOut(f"entry {number}", "its title, path or full_article is not a text")
+
+
+def read_cphandbook(path: Path) -> Iterator[ImportedArticle | LeftOut]:
+    """`cp_handbook.json`: the sections of the handbook, in LaTeX."""
+    required = ("chapter_title", "section_title", "section_content")
+    for number, entry in enumerate(_entries(path, "cphandbook", *required), 1):
+        chapter, section, text = (entry.get(name) for name in required)
+        if isinstance(chapter, str) and isinstance(section, str) and isinstance(text, str):
+            yield ImportedArticle(f"{chapter}/{section}", f"{chapter}: {section}", text.replace("\r\n", "\n"))
+        else:
+            yield LeftOut(f"entry {number}", f"its {' or '.join(required)} is not a text")
+
+
+def _entries(path: Path, format_name: str, *required: str) -> list[dict[str, Any]]:
+    if not path.is_file():
+        raise BrokenSource(f"{path} is not a file; the format {format_name} takes a JSON file")
+    try:
+        content = json.loads(path.read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise BrokenSource(
+            f"{path} is not valid JSON ({error}). It may be cut off: fetch it again."
+        ) from error
+    if not isinstance(content, list):
+        raise BrokenSource(f"{path} must hold a JSON list of articles, not a {type(content).__name__}")
+    entries = [entry if isinstance(entry, dict) else {} for entry in content]
+    if not any(entry.keys() >= set(required) for entry in entries):
+        raise BrokenSource(
+            f"{path} holds no article of the format {format_name}: no entry has the keys {', '.join(required)}"
+        )
+    return entries

@@ -1,0 +1,33 @@
+"""A folder of Markdown files, each an article."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchmark.corpora.records import ImportedArticle
+from benchmark.datasets import BrokenSource, LeftOut
+
+_FRONT_MATTER = re.compile(r"\A---[ \t]*\n.*?^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+_HEADING = re.compile(r"^#[ \t]+(.+?)[ \t]*#*[ \t]*$", re.MULTILINE)
+
+
+def read_markdown(path: Path) -> Iterator[ImportedArticle | LeftOut]:
+    """Every `*.md` in the folder and those below, by path, without hidden ones and without front matter.
+
+    The title is the first heading of the first level, else the file's name. The path in the folder is the id.
+    """
+    if not path.is_dir():
+        raise BrokenSource(f"{path} is not a folder; the format markdown takes a folder of .md files")
+    names = sorted(file.relative_to(path).as_posix() for file in path.rglob("*.md") if file.is_file())
+    names = [name for name in names if not any(part.startswith(".") for part in name.split("/"))]
+    if not names:
+        raise BrokenSource(f"{path} holds no .md file")
+    for name in names:
+        try:
+            text = (path / name).read_text(encoding="utf-8-sig")
+        except (OSError, UnicodeDecodeError) as error:
+            yield LeftOut(name, f"it cannot be read: {error}")
+            continue
+        text = _FRONT_MATTER.sub("", text, count=1).strip()
+        heading = _HEADING.search(text)
+        yield ImportedArticle(name, heading[1] if heading else Path(name).stem, text)

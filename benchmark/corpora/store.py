@@ -1,0 +1,103 @@
+"""The one writer of textbooks: afterwards a corpus is what its source is."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from django.db import transaction
+
+from benchmark.corpora import FORMATS
+from benchmark.corpora.records import ImportedArticle
+from benchmark.datasets import BrokenSource, LeftOut
+from benchmark.models import Article, Corpus
+from benchmark.retrieval import article_corpus
+
+_LONGEST = 300
+"""Characters of an identifier or a title."""
+
+
+@dataclass
+class ImportResult:
+    """What an import did."""
+
+    corpus: str
+    imported: int = 0
+    updated: int = 0
+    unchanged: int = 0
+    removed: int = 0
+    content_hash: str = ""
+    left_out: list[LeftOut] = field(default_factory=list)
+
+    def to_json(self) -> dict[str, Any]:
+        """The document that `import_corpus --json` prints."""
+        left_out = [{"id": entry.external_id, "reason": entry.reason} for entry in self.left_out]
+        return {**vars(self), "left_out": left_out}
+
+
+def import_corpus(format_name: str, path: Path, name: str) -> ImportResult:
+    """Make the corpus of that name hold the articles at `path`, in one transaction.
+
+    Articles that are no longer in the source are removed: a search must not find them. Raises BrokenSource, and
+    then nothing was written.
+    """
+    articles: dict[str, ImportedArticle] = {}
+    result = ImportResult(name)
+    for entry in FORMATS[format_name](path):
+        if isinstance(entry, ImportedArticle) and (reason := _unstorable(entry, articles)):
+            entry = LeftOut(entry.external_id, reason)
+        if isinstance(entry, LeftOut):
+            result.left_out.append(entry)
+        else:
+            articles[entry.external_id] = entry
+    if not articles:
+        reasons = "".join(f"\n  {entry.external_id}: {entry.reason}" for entry in result.left_out[:5])
+        raise BrokenSource(f"{path} has no article that can be searched:{reasons}")
+    with transaction.atomic():
+        corpus, _ = Corpus.objects.get_or_create(name=name, defaults={"format": format_name})
+        if corpus.format != format_name:
+            raise BrokenSource(
+                f"the corpus {name} holds articles of the format {corpus.format}; "
+                f"choose another name for {format_name} with --corpus"
+            )
+        _write(corpus, articles, result)
+    return result
+
+
+def _write(corpus: Corpus, articles: dict[str, ImportedArticle], result: ImportResult) -> None:
+    stored = {article.external_id: article for article in corpus.articles.all()}
+    gone = [article.pk for external_id, article in stored.items() if external_id not in articles]
+    result.removed = len(gone)
+    corpus.articles.filter(pk__in=gone).delete()
+    new, changed = [], []
+    for order, (external_id, imported) in enumerate(articles.items()):
+        wanted = {"order": order, "title": imported.title[:_LONGEST], "text": imported.text}
+        article = stored.get(external_id)
+        if article is None:
+            new.append(Article(corpus=corpus, external_id=external_id, **wanted))
+        elif any(getattr(article, name) != value for name, value in wanted.items()):
+            for name, value in wanted.items():
+                setattr(article, name, value)
+            changed.append(article)
+    Article.objects.bulk_create(new)
+    Article.objects.bulk_update(changed, ["order", "title", "text"])
+    result.imported, result.updated = len(new), len(changed)
+    result.unchanged = len(articles) - len(new) - len(changed)
+    result.content_hash = article_corpus(corpus).content_hash
+    if corpus.content_hash != result.content_hash:
+        corpus.content_hash = result.content_hash
+        corpus.save()
+
+
+def _unstorable(article: ImportedArticle, seen: dict[str, ImportedArticle]) -> str:
+    """Why the article cannot be stored, or "" when it can."""
+    if article.external_id in seen:
+        return "another article of this source has the same identifier"
+    if not 0 < len(article.external_id) <= _LONGEST or not article.external_id.isprintable():
+        return f"its identifier must be 1 to {_LONGEST} printable characters"
+    if not article.text.strip():
+        return "it has no text"
+    if any(
+        character == "\0" or "\ud800" <= character <= "\udfff" for character in article.title + article.text
+    ):
+        return "it holds a NUL character or half a surrogate pair, which no database takes"
+    return ""
