@@ -43,7 +43,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PERIOD = 10000, OPEN_FILES = 256, USAGE = 64, WORDS = 250, PACKET = 65536, ABOVE = 10, PATIENCE = 20000,
+enum { PERIOD = 10000, OPEN_FILES = 256, USAGE = 64, WORDS = 250, PACKET = 65536, ABOVE = 10, WARM_UP = 20000, PATIENCE = 3000,
        SILENCE = 1000000 };
 
 typedef long long number;
