@@ -52,6 +52,7 @@ typedef struct { int join[3], cpu, usage, peak, limit, events; number unit, limi
 
 static int judge, scratch, interpreter_socket = -1;
 static pid_t interpreter; /* the warm one, or 0 */
+static number interpreter_memory; /* bytes: a fork starts with them, a fresh start makes them anew */
 static uid_t user;
 static group control = {.cpu = -1};
 static char packet[PACKET], *words[WORDS + 1];
@@ -138,11 +139,11 @@ static void look(number *cpu, number *memory, int *processes_left) {
     closedir(processes);
 }
 
-/* Memory of the warm interpreter that is not mapped from files: a fork starts with it, a fresh start makes it anew. */
-static number interpreter_memory(void) {
+/* Memory of a process that is not mapped from files. */
+static number own_memory(pid_t process) {
     char path[32];
     number total, resident, shared;
-    snprintf(path, sizeof path, "/proc/%d/statm", interpreter);
+    snprintf(path, sizeof path, "/proc/%d/statm", process);
     FILE *file = fopen(path, "re");
     if (!file) return 0;
     int read = fscanf(file, "%lld %lld %lld", &total, &resident, &shared);
@@ -263,6 +264,7 @@ static void warm_up(void) {
     interpreter_socket = pair[0];
     char text[16];
     if (answers(interpreter_socket, text, sizeof text, WARM_UP)) {
+        interpreter_memory = own_memory(interpreter);
         dprintf(judge, "ready");
     } else {
         end_everything();
@@ -428,9 +430,7 @@ static void run(void) {
     cpu = reaped;
     if (control.cpu >= 0) {
         cpu = group_time() - group_start - (own_time() - own_start);
-        if (has_peak) {
-            peak = counter(control.peak, "") - in_use + (warm ? interpreter_memory() : 0);
-        }
+        if (has_peak) peak = counter(control.peak, "") - in_use + (warm ? interpreter_memory : 0);
         if (counter(control.events, "oom_kill ") > out_of_memory) cause = "memory";
     }
 
