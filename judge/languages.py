@@ -234,10 +234,16 @@ def language_of(path: Path | str) -> str:
 def compiler_version(language: str) -> str:
     """The first line of what the compiler or interpreter says about itself.
 
-    Raises UnknownLanguage, or ToolMissing where it is not installed.
+    Raises UnknownLanguage, or ToolMissing where it is not installed or does not work.
     """
     row = get_language(language)
     places = {"tool": row.tool(), "libraries": row.tool().parent / "*", "machine": row.machine()}
     command = [word.format_map(places) for word in row.version]
-    finished = subprocess.run(command, check=True, capture_output=True, text=True)
-    return (finished.stdout or finished.stderr).splitlines()[0].strip()
+    try:
+        finished = subprocess.run(command, check=True, capture_output=True, text=True)
+        return (finished.stdout or finished.stderr).splitlines()[0].strip()
+    except (OSError, subprocess.CalledProcessError, IndexError) as error:
+        said = (
+            f"{row.title} programs cannot be judged here: {command[0]} does not work ({error}). {row.install}"
+        )
+        raise ToolMissing(said) from error

@@ -15,7 +15,8 @@ OLDEST_PYTHON = (3, 8)
 
 _EXECUTABLE = b"\x7fELF"
 _JAVA_FOLDERS = (Path("/usr/lib/jvm"), Path("/opt/java"), Path("/usr/java"), Path("/opt"))
-_KOTLIN_FOLDERS = (Path("/opt/kotlinc"), Path("/usr/local/kotlinc"), Path("/usr/share/kotlin/kotlinc"))
+_KOTLIN_FOLDERS = (Path("/opt/kotlinc"), Path("/usr/local/kotlinc"))
+_DEBIAN_KOTLIN = Path("/usr/share/kotlin/kotlinc")
 
 
 @functools.cache
@@ -73,12 +74,13 @@ def _version(folder: Path) -> list[int]:
 
 @functools.cache
 def kotlin_compiler() -> Path | None:
-    """The archive of the Kotlin compiler (`lib/kotlin-compiler.jar`) at a usual place, else beside kotlinc on PATH.
+    """The archive of the Kotlin compiler (`lib/kotlin-compiler.jar`): installed by hand, of kotlinc on PATH, Debian's.
 
     Links of the folder are kept: the compiler looks for its libraries beside the archive.
     """
     kotlinc = shutil.which("kotlinc")
-    homes = (*_KOTLIN_FOLDERS, *([Path(kotlinc).resolve().parent.parent] if kotlinc else []))
+    on_path = [Path(kotlinc).resolve().parent.parent] if kotlinc else []
+    homes = (*_KOTLIN_FOLDERS, *on_path, _DEBIAN_KOTLIN)
     archives = (home / "lib" / "kotlin-compiler.jar" for home in homes)
     return next((archive for archive in archives if archive.is_file()), None)
 

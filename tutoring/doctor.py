@@ -19,6 +19,7 @@ from config import valkey
 from config.env import env_text
 from config.health import queue_answers
 from config.system_packages import SYSTEM_PACKAGES, install_line
+from tutoring.protocols import PRESETS
 
 LEAST_FREE_DISK = 1_000_000_000
 """Bytes that should be free where the variable folder lies."""
@@ -105,6 +106,7 @@ def _sandbox() -> Iterator[Part]:
 
 
 def _languages() -> Iterator[Part]:
+    taught = {rules.language for rules in PRESETS.values()}
     for language in judge.LANGUAGES.values():
         try:
             detail, present = judge.compiler_version(language.name), True
@@ -113,7 +115,7 @@ def _languages() -> Iterator[Part]:
         yield Part(
             f"programs in {language.title}",
             present,
-            Need.USEFUL,
+            Need.USEFUL if language.name in taught else Need.OPTIONAL,
             detail,
             f"{language.title} programs are not judged",
             language.install,

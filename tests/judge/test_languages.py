@@ -144,6 +144,13 @@ def test_a_standard_the_compiler_does_not_know_is_a_missing_tool() -> None:
         unknown.tool()
 
 
+def test_a_tool_that_does_not_work_is_a_missing_tool(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = replace(judge.get_language("c"), name="broken", version=("/bin/false",))
+    monkeypatch.setitem(LANGUAGES, "broken", broken)
+    with pytest.raises(judge.ToolMissing, match=r"/bin/false does not work.*apt install gcc"):
+        judge.compiler_version("broken")
+
+
 STANDARDS = {"cpp17": 201703, "cpp": 202002, "cpp23": 202100}
 
 
