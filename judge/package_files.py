@@ -54,7 +54,7 @@ def _inside(link: Path, root: Path) -> bool:
 
 def files_below(folder: Path) -> Iterator[Path]:
     """Everything below the folder that is no folder, whatever it is; linked folders count, each real one once."""
-    seen: set[str] = set()
+    seen = {os.path.realpath(folder)}
     for parent, folders, files in os.walk(folder, followlinks=True):
         real = {name: os.path.realpath(Path(parent, name)) for name in folders}
         folders[:] = [name for name in folders if real[name] not in seen]

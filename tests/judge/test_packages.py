@@ -1,14 +1,18 @@
 """Reading ICPC problem packages: real ones, small ones in both formats, and broken ones."""
 
+import os
+import re
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from judge import Checker, Limits, Verdict
-from judge.packages import PackageError, read_package
+from judge import Checker, CheckingProgram, Limits, TestResult, Verdict
+from judge.package_files import PackageError
+from judge.packages import read_package
 
 MEBIBYTE = 2**20
 NEW = "problem_format_version: 2023-07\n"
@@ -111,12 +115,16 @@ def test_the_time_limit_is_found_wherever_packages_keep_it(
         ("limits: {time_multiplier: 1.2}", 2.0, 3),
         (NEW, 1.4, 3),
         (NEW + "limits: {time_resolution: 0.5, time_multipliers: {ac_to_time_limit: 1.5}}", 1.4, 2.5),
+        (NEW + "limits: {time_resolution: 0.1}", 0.02, 0.1),
+        (NEW + "limits: {time_resolution: 0.1}", 0.15, 0.3),  # and not one step more for the rounding
+        ("limits:\n  # time_multiplier: 100\n  memory: 64", 0.3, 2),
     ],
 )
 def test_a_time_limit_follows_from_the_slowest_accepted_submission(
     make_package: MakePackage, yaml: str, slowest: float, expected: float
 ) -> None:
-    assert read_package(make_package({"problem.yaml": yaml})).derived_time_limit(slowest) == expected
+    package = read_package(make_package({"problem.yaml": yaml}))
+    assert package.derived_time_limit(slowest) == pytest.approx(expected, rel=1e-9)
 
 
 def test_limits_are_given_in_mebibytes(make_package: MakePackage) -> None:
@@ -154,31 +162,127 @@ def test_validator_flags_become_the_checker(
     assert (package.checker, package.unsupported) == (checker, "")
 
 
+VALIDATOR = {"output_validators/validate.py": "import sys\n"}
+
+
 @pytest.mark.parametrize(
-    ("files", "reason", "interactive", "custom"),
+    ("files", "expected"),
     [
-        ({"problem.yaml": "validation: custom"}, "output validator", False, True),
-        ({"problem.yaml": "validation: custom interactive"}, "interactive", True, True),
-        ({"problem.yaml": "validation: custom score"}, "scores", False, True),
-        ({"problem.yaml": "type: scoring"}, "scores", False, False),
-        ({"problem.yaml": NEW + "type: [pass-fail, interactive]"}, "interactive", True, False),
-        ({"problem.yaml": NEW + "type: multi-pass"}, "passes", False, False),
-        ({"problem.yaml": NEW, "output_validator/v.py": ""}, "output validator", False, True),
-        ({"data/secret/a/testdata.yaml": "output_validator_flags: case_sensitive"}, "group", False, False),
+        (
+            {"problem.yaml": "validation: custom", **VALIDATOR},
+            CheckingProgram("python", {"validate.py": "import sys\n"}),
+        ),
+        (
+            {"problem.yaml": "validation: custom\nvalidator_flags: a 'b c'", **VALIDATOR},
+            CheckingProgram("python", {"validate.py": "import sys\n"}, flags=("a", "b c")),
+        ),
+        (
+            {"problem.yaml": "validation: custom interactive", **VALIDATOR},
+            CheckingProgram("python", {"validate.py": "import sys\n"}, interactive=True),
+        ),
+        (
+            {
+                "problem.yaml": "validation: custom\nlimits: {validation_time: 7, validation_memory: 64, validation_output: 1}",
+                **VALIDATOR,
+            },
+            CheckingProgram(
+                "python",
+                {"validate.py": "import sys\n"},
+                limits=Limits(time=7, memory=64 * MEBIBYTE, output=MEBIBYTE),
+            ),
+        ),
+        (
+            {
+                "problem.yaml": "validation: custom",
+                "output_validators/check/a.cpp": "int main() {}",
+                "output_validators/check/validate.h": "",
+                "output_validators/check/README": "how it works",
+            },
+            CheckingProgram("cpp", {"a.cpp": "int main() {}", "validate.h": ""}),
+        ),
+        (
+            {
+                "problem.yaml": "validation: custom",
+                "output_validators/a.cc": "int main() {}",
+                "output_validators/validate.h": "",
+            },
+            CheckingProgram("cpp", {"a.cc": "int main() {}", "validate.h": ""}),
+        ),
+        (
+            {"problem.yaml": NEW, "output_validator/v.py": "", "output_validator/w.py": ""},
+            CheckingProgram("python", {"v.py": "", "w.py": ""}),
+        ),
+        (
+            {"problem.yaml": NEW + "type: [pass-fail, interactive]", "output_validator/v.py": ""},
+            CheckingProgram("python", {"v.py": ""}, interactive=True),
+        ),
+        (
+            {"problem.yaml": NEW + "type: multi-pass", "output_validator/v.py": ""},
+            CheckingProgram("python", {"v.py": ""}, passes=2),
+        ),
+        (
+            {
+                "problem.yaml": NEW + "type: [interactive, multi-pass]\nlimits: {validation_passes: 5}",
+                "output_validator/v.py": "",
+            },
+            CheckingProgram("python", {"v.py": ""}, interactive=True, passes=5),
+        ),
     ],
 )
-def test_packages_that_need_more_than_this_judge_has_are_recognised(
-    make_package: MakePackage, files: dict[str, str], reason: str, interactive: bool, custom: bool
+def test_output_validators_become_the_checker(
+    make_package: MakePackage, files: dict[str, str], expected: CheckingProgram
 ) -> None:
     package = read_package(make_package(files))
-    assert reason in package.unsupported
-    assert (package.interactive, package.custom_validator) == (interactive, custom)
+    assert (package.checker, package.unsupported) == (Checker("validator", program=expected), "")
+
+
+def test_the_default_validator_is_used_in_a_legacy_package_that_does_not_ask_for_its_own(
+    make_package: MakePackage,
+) -> None:
+    package = read_package(make_package(VALIDATOR))
+    assert (package.checker, package.unsupported) == (Checker(), "")
+
+
+@pytest.mark.parametrize(
+    ("files", "reason"),
+    [
+        ({"problem.yaml": "validation: custom score"}, "scores"),
+        ({"problem.yaml": "type: scoring"}, "scores"),
+        ({"problem.yaml": NEW + "type: submit-answer"}, "answers, not programs"),
+        ({"problem.yaml": "problem_format_version: 2031-01"}, "version '2031-01' is unknown"),
+        ({"data/secret/a/testdata.yaml": "output_validator_flags: case_sensitive"}, "for some of the tests"),
+        ({"data/secret/1.yaml": "output_validator_args: [case_sensitive]"}, "for some of the tests"),
+        ({"data/secret/1.yaml": "args: [--fast]"}, "arguments for submissions"),
+        ({"data/secret/1.files/words.txt": "a"}, "read files"),
+        ({"include/cpp/grader.h": ""}, "files of its own"),
+        ({"static_validator/v.py": ""}, "source of submissions"),
+        ({"problem.yaml": NEW, "output_validator/build": "make", "output_validator/v.cpp": ""}, "script of its own"),
+        ({"problem.yaml": NEW, "output_validator/run": "exec true"}, "script of its own"),
+        ({"problem.yaml": NEW, "output_validator/v.hs": ""}, "no language"),
+        ({"problem.yaml": NEW, "output_validator/v.h": ""}, "no language"),
+        ({"problem.yaml": NEW, "output_validator/v.py": "", "output_validator/w.cpp": ""}, "C\\+\\+ 20 and Python 3"),
+        (
+            {"problem.yaml": "validation: custom", "output_validators/a/v.py": "", "output_validators/b/v.py": ""},
+            "several output validators",
+        ),
+    ],
+)  # fmt: skip
+def test_packages_that_need_more_than_this_judge_has_are_recognised(
+    make_package: MakePackage, files: dict[str, str], reason: str
+) -> None:
+    assert re.search(reason, read_package(make_package(files)).unsupported)
 
 
 @pytest.mark.parametrize("name", ["problem", "name"])
 def test_names_of_problems_are_left_to_others(make_package: MakePackage, name: str) -> None:
     package = read_package(make_package({"problem.yaml": f"{name}: {{en: Adding, de: Addieren}}"}))
     assert (package.name, package.problem_yaml) == ("adding", {name: {"en": "Adding", "de": "Addieren"}})
+
+
+ONE = {"submissions/accepted/a.py": ""}
+BOMB = "a: &a [1, 2]\n" + "".join(
+    f"{later}: &{later} [*{name}, *{name}, *{name}]\n" for name, later in pairwise("abcdefghijklmnopq")
+)
 
 
 @pytest.mark.parametrize(
@@ -200,8 +304,31 @@ def test_names_of_problems_are_left_to_others(make_package: MakePackage, name: s
         ({"problem.yaml": "validator_flags: float_tolerance"}, "needs a number"),
         ({"problem.yaml": "validator_flags: fuzzy"}, "no flag 'fuzzy'"),
         ({"problem.yaml": 'validator_flags: "\'open"'}, "validator flags"),
-        ({"problem.yaml": "limits: {time_multipliers: 3}"}, "time_multipliers must be a mapping"),
+        ({"problem.yaml": NEW + "limits: {time_multipliers: 3}"}, "time_multipliers must be a mapping"),
+        ({"problem.yaml": f"limits: {{memory: 0x{'f' * 9999}}}"}, "too many digits"),
+        ({"problem.yaml": "type: quiz"}, "no type of problem called 'quiz'"),
+        ({"problem.yaml": "validation: custom"}, "needs an output validator"),
+        ({"problem.yaml": NEW + "type: multi-pass"}, "needs an output validator"),
+        ({"problem.yaml": NEW, "output_validator/v.py": "a\0b"}, "NUL bytes"),
+        ({"problem.yaml": NEW, "output_validator/v.py": "#" * 2**21}, "larger than"),
+        ({"problem.yaml": 'validator_flags: "a\\0b"'}, "NUL character"),
+        ({"problem.yaml": "#" * 2**21}, "larger than"),
+        ({"problem.yaml": "a: " + "[" * 9999}, "is not valid YAML"),
+        ({"problem.yaml": BOMB}, "unfolds to more than"),
+        ({"problem.yaml": "a: &a [*a]"}, "unfolds to more than"),
+        ({"problem.yaml": "a: 2020-99-99"}, "is not valid YAML"),
         ({"data/testdata.yaml": "a: [b"}, r"testdata\.yaml is not valid YAML"),
+        ({"data/secret/2.in": "", "data/secret/2.ans/1": ""}, r"2\.ans is not a regular file"),
+        ({"data/secret/a\nb.in": "", "data/secret/a\nb.ans": ""}, r"secret/a\\nb holds more than printable"),
+        ({"problem.yaml/a": ""}, "is not a regular file"),
+        ({"submissions/submissions.yaml": "accepted: 7"}, "accepted must map to a mapping"),
+        ({"submissions/submissions.yaml": "accepted: {permitted: AC}", **ONE}, "permitted must be a list"),
+        ({"submissions/submissions.yaml": "accepted: {required: [OK]}", **ONE}, "required must be a list"),
+        (
+            {"submissions/submissions.yaml": "accepted: {secret: AC}", **ONE},
+            "tests of that name need a mapping",
+        ),
+        ({"submissions/submissions.yaml": f"'{'{a,b}' * 30}': {{}}", **ONE}, "more than 1000 names"),
     ],
 )
 def test_broken_packages_are_refused_with_the_place(
@@ -217,21 +344,74 @@ def test_a_folder_without_a_problem_is_refused(path: Path) -> None:
         read_package(path)
 
 
-@given(yaml=st.text(max_size=40) | st.binary(max_size=40))
-def test_any_problem_yaml_is_read_or_refused(
-    tmp_path_factory: pytest.TempPathFactory, yaml: str | bytes
+@pytest.mark.parametrize("target", ["/etc/passwd", "../../../..", "/nowhere", "1.in"])
+def test_links_must_stay_in_the_package(make_package: MakePackage, target: str) -> None:
+    package = make_package()
+    (package / "data/secret/2.in").symlink_to(target)
+    (package / "data/secret/2.ans").symlink_to("1.ans")
+    if target == "1.in":
+        assert [test.name for test in read_package(package).tests] == ["sample/1", "secret/1", "secret/2"]
+    else:
+        with pytest.raises(PackageError, match=r"2\.in is a link that leads out of the package"):
+            read_package(package)
+
+
+def test_links_in_a_circle_are_no_endless_tree(make_package: MakePackage) -> None:
+    package = make_package()
+    (package / "data/secret/again").symlink_to(".")
+    assert len(read_package(package).tests) == 2
+    (package / "data/secret/self.in").symlink_to("self.in")
+    with pytest.raises(PackageError, match="link"):
+        read_package(package)
+
+
+def test_a_pipe_is_no_test(make_package: MakePackage) -> None:
+    package = make_package({"data/secret/2.ans": ""})
+    os.mkfifo(package / "data/secret/2.in")
+    with pytest.raises(PackageError, match=r"2\.in is not a regular file"):
+        read_package(package)
+
+
+YAML_WORDS = st.sampled_from(
+    ["limits", "type", "validation", "custom", "interactive", "multi-pass", "memory", "time_limit", "2023-07",
+     "problem_format_version", "validator_flags", "validation_passes", "time_multipliers", "permitted", "required",
+     "accepted", "*a", "&a", "<<", "!!int", "!!timestamp", "!!binary", "0x1f", "1e999", ".inf", "~", "2020-99-99"]
+)  # fmt: skip
+YAML = st.lists(
+    YAML_WORDS
+    | st.sampled_from([": ", "\n", "- ", "[", "]", "{", "}", ", ", '"', "'", "  ", "#", "|", "\0"]),
+    max_size=30,
+).map("".join)
+NAMES = st.sampled_from(
+    ["problem.yaml", ".timelimit", "domjudge-problem.ini", "data/testdata.yaml", "data/secret/test_group.yaml",
+     "data/secret/1.in", "data/secret/1.ans", "data/secret/1.yaml", "data/secret/2.in/x", "data/sample",
+     "output_validator/v.py", "output_validator/build", "output_validators/v/v.cpp", "include/cpp/x.h",
+     "submissions/submissions.yaml", "submissions/accepted/a.py", "submissions/mixed/b.cpp", "submissions/c"]
+)  # fmt: skip
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    files=st.dictionaries(
+        NAMES, YAML.map(str.encode) | st.text(max_size=40).map(str.encode) | st.binary(max_size=40)
+    )
+)
+def test_any_tree_of_files_is_read_or_refused(
+    tmp_path_factory: pytest.TempPathFactory, files: dict[str, bytes]
 ) -> None:
     folder = tmp_path_factory.mktemp("package")
-    (folder / "problem.yaml").write_bytes(
-        yaml if isinstance(yaml, bytes) else yaml.encode("utf-8", "replace")
-    )
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        if not (folder / name).exists():
+            (folder / name).write_bytes(content)
     try:
         package = read_package(folder)
     except PackageError as error:
         said = str(error)
     else:
         said = str(package.path)
-    assert str(folder) in said
+    assert str(folder) in said or "submissions.yaml" in said
+    assert said.isprintable()
 
 
 @pytest.mark.parametrize(
@@ -252,18 +432,100 @@ def test_any_problem_yaml_is_read_or_refused(
             "",
         ),
         ("accepted/a.py", "# @EXPECTED_RESULTS@: COMPILER-ERROR", {Verdict.CE}, ""),
+        ("mixed/a.java", "// @EXPECTED_RESULTS@:  MEMORY_LIMIT\r\n", {Verdict.MLE}, ""),
+        ("mixed/a.hs", "{- @EXPECTED_RESULTS@: NO-OUTPUT; output-limit -}", set(), "no language"),
+        ("mixed/a.py", '"""\n@EXPECTED_RESULTS@ : { Time_Limit_Exceeded | run-time error }\n"""', CRASH | {Verdict.TLE}, ""),
+        ("mixed/a.py", "# @EXPECTED_RESULTS@: CORRECT\n# @EXPECTED_RESULTS@: TIMELIMIT", {Verdict.AC, Verdict.TLE}, ""),
+        ("memory_limit_exceeded/a.py", "", {Verdict.MLE}, ""),
+        ("output_limit/a.py", "", {Verdict.OLE}, ""),
+        ("output_limit_exceeded/a.py", "", {Verdict.OLE}, ""),
+        ("compiler_error/a.py", "", {Verdict.CE}, ""),
+        ("slow_accepted/a.py", "", {Verdict.AC, Verdict.TLE}, ""),
+        ("partially_accepted/a.py", "", set(), "part of the score"),
+        ("accepted/a.py", "#" * 2**21, set(), "larger than"),
+        ("accepted/a\nb.py", "", set(), r"a\nb.py holds more than printable"),
         ("mixed/a.py", "# @EXPECTED_RESULTS@: CHECK-MANUALLY", set(), "CHECK-MANUALLY"),
         ("mixed/a.py", "", set(), "does not say which verdict"),
-        ("accepted/a.kt", "", set(), "no language"),
+        ("accepted/a.rs", "", set(), "no language"),
         ("accepted/Makefile", "", set(), "no language"),
-        ("accepted/several/a.py", "", set(), "several files"),
+        ("accepted/several/a.py", "", {Verdict.AC}, ""),
+        ("mixed/several/a.py", "# @EXPECTED_RESULTS@: TIMELIMIT", {Verdict.TLE}, ""),
+        ("accepted/deep/er/a.py", "", set(), "no regular file"),
     ],
-)
+)  # fmt: skip
 def test_labels_of_submissions_become_expected_verdicts(
     make_package: MakePackage, file: str, content: str, expected: set[Verdict], left_out: str
 ) -> None:
     (submission,) = read_package(make_package({f"submissions/{file}": content})).submissions
     assert submission.label == file.partition("/")[0]
     assert submission.expected == expected
+    assert left_out in submission.left_out
+    assert bool(submission.left_out) == bool(left_out)
+
+
+def test_submissions_of_several_files_are_in_one_language(make_package: MakePackage) -> None:
+    files = {"a/x.cpp": "1", "a/x.h": "2", "b/x.cpp": "", "b/y.py": "", "c/x.h": ""}
+    package = read_package(
+        make_package({f"submissions/accepted/{name}": text for name, text in files.items()})
+    )
+    one, mixed, headers = package.submissions
+    assert (one.language, one.sources(), one.left_out) == ("cpp", {"x.cpp": "1", "x.h": "2"}, "")
+    assert "cpp and python" in mixed.left_out
+    assert "no language" in headers.left_out
+
+
+# What submissions.yaml says, about which submission, for these verdicts on the samples and the secret tests: whether
+# it holds, and which verdicts are then expected.
+@pytest.mark.parametrize(
+    ("yaml", "file", "verdicts", "holds", "expected"),
+    [
+        ("accepted: {authors: [A]}", "accepted/a.py", "AC AC AC", True, "AC"),
+        ("wrong_answer: {permitted: [AC, WA, RTE]}", "wrong_answer/a.py", "AC RTE WA", True, "MLE OLE RTE WA"),
+        ("wrong_answer: {permitted: [AC, WA, RTE]}", "wrong_answer/a.py", "AC RTE AC", False, "MLE OLE RTE WA"),
+        ("wrong_answer: {permitted: [AC, WA, RTE]}", "wrong_answer/a.py", "AC MLE WA", True, "MLE OLE RTE WA"),
+        ("'*/a.py': {permitted: [AC]}", "accepted/a.py", "AC AC AC", True, "AC"),
+        ("'*/{a,b}.py': {required: [TLE], permitted: [TLE, AC]}", "mixed/a.py", "AC AC TLE", True, "TLE"),
+        ("'*/{a,b}.py': {required: [TLE], permitted: [TLE, AC]}", "mixed/a.py", "AC AC AC", False, "TLE"),
+        ("accepted/b.py: {permitted: [WA]}", "accepted/a.py", "AC AC AC", True, "AC"),
+        ("time_limit_exceeded/a.py: {sample: {permitted: [AC]}}", "time_limit_exceeded/a.py", "AC TLE AC", True, "TLE"),
+        ("time_limit_exceeded/a.py: {sample: {permitted: [AC]}}", "time_limit_exceeded/a.py", "TLE AC AC", False, "TLE"),
+        ("time_limit_exceeded: {secret/*-hard: {required: [TLE]}}", "time_limit_exceeded/a.py", "AC AC TLE", True, "TLE"),
+        ("time_limit_exceeded: {secret/*-hard: {required: [TLE]}}", "time_limit_exceeded/a.py", "AC TLE AC", False, "TLE"),
+        ("wrong_answer: {message: too low}", "wrong_answer/a.py", "AC AC WA", True, "WA"),
+        ("wrong_answer: {message: too high}", "wrong_answer/a.py", "AC AC WA", False, "WA"),
+    ],
+)  # fmt: skip
+def test_submissions_yaml_says_what_submissions_must_do(
+    make_package: MakePackage, yaml: str, file: str, verdicts: str, holds: bool, expected: str
+) -> None:
+    files = {"submissions/submissions.yaml": yaml, f"submissions/{file}": ""}
+    (submission,) = read_package(make_package(files)).submissions
+    assert (" ".join(sorted(submission.expected)), submission.left_out) == (expected, "")
+    results = [
+        TestResult(name, Verdict(verdict), 0, 0, 0, 0, None, "it is too low", "", "", name == "sample/1")
+        for name, verdict in zip(
+            ["sample/1", "secret/1-easy", "secret/2-hard"], verdicts.split(), strict=True
+        )
+    ]
+    assert all(rule.broken_by(results) == "" for rule in submission.rules) is holds
+
+
+@pytest.mark.parametrize(
+    ("yaml", "language", "left_out", "sets_time_limit"),
+    [
+        ("accepted: {language: cpp}", "cpp", "", True),
+        ("accepted: {language: rust}", None, "rust", False),
+        ("accepted: {permitted: [WA]}", "python", "", False),
+        ("accepted/a.py: {permitted: [WA], required: [WA]}", "python", "no verdict satisfies", False),
+        ("accepted/a.py: {use_for_time_limit: false}", "python", "", False),
+        ("accepted/a.py: {use_for_time_limit: lower}", "python", "", True),
+    ],
+)
+def test_submissions_yaml_names_languages_and_what_sets_the_time_limit(
+    make_package: MakePackage, yaml: str, language: str, left_out: str, sets_time_limit: bool
+) -> None:
+    files = {"submissions/submissions.yaml": yaml, "submissions/accepted/a.py": ""}
+    (submission,) = read_package(make_package(files)).submissions
+    assert (submission.language, submission.sets_time_limit) == (language, sets_time_limit)
     assert left_out in submission.left_out
     assert bool(submission.left_out) == bool(left_out)
