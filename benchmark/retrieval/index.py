@@ -200,9 +200,8 @@ def _idf_by_count(documents: int) -> Floats:
 
 def _sums(documents: NDArray[np.int32], gains: Floats, count: int) -> Floats:
     """The gains of each of `count` documents, added one by one in the order given."""
-    return np.bincount(documents, gains, count).astype(
-        np.float64, copy=False
-    )  # of nothing it counts in integers
+    sums = np.bincount(documents, gains, count)
+    return sums.astype(np.float64, copy=False)  # where there is nothing to add, bincount gives integers
 
 
 def _starts(sizes: Integers) -> Integers:

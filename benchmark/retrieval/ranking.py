@@ -10,13 +10,25 @@ from benchmark.retrieval.tokenizers import TOKENIZERS
 
 @dataclass(frozen=True)
 class Bm25:
-    """The parameters of a ranking; the defaults are the USACO paper's (METHODS.md 1.2)."""
+    """The parameters of a ranking; the defaults are the USACO paper's (METHODS.md 1.2).
+
+    `k1` and `epsilon` are not negative, `b` is from 0 to 1. Raises ValueError, which names what is not.
+    """
 
     tokenizer: str = "usaco_split"
     k1: float = 1.5
     b: float = 0.75
     epsilon: float = 0.25
     engine: str = "index"
+
+    def __post_init__(self) -> None:
+        for name, value, highest in (
+            ("k1", self.k1, 1000),
+            ("b", self.b, 1),
+            ("epsilon", self.epsilon, 1000),
+        ):
+            if not 0 <= value <= highest:
+                raise ValueError(f"{name} is {value:g}, but must be from 0 to {highest}")
 
 
 @dataclass(frozen=True)

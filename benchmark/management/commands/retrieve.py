@@ -2,7 +2,6 @@
 
 import json
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,11 @@ from benchmark.retrieval import (
 )
 from judge import LANGUAGES
 
+PARAMETERS = {
+    "k1": "how soon repeated words stop to count",
+    "b": "how much a document's length counts",
+    "epsilon": "weight of words in more than half of the documents",
+}
 EXCLUSIONS = {
     "same-name": "leave out problems of the same name",
     "near-duplicates": "leave out problems with nearly the same statement",
@@ -61,6 +65,9 @@ class Command(BaseCommand):
         )
         parser.add_argument("--top", type=positive, default=2, metavar="P", help="default: 2")
         parser.add_argument("--tokenizer", choices=TOKENIZERS, default=Bm25.tokenizer)
+        for name, text in PARAMETERS.items():
+            default = getattr(Bm25, name)
+            parser.add_argument(f"--{name}", type=float, default=default, help=f"{text}; default: {default}")
         parser.add_argument(
             "--language", choices=LANGUAGES, default="python", help="of the reference solutions"
         )
@@ -86,33 +93,38 @@ class Command(BaseCommand):
             problems = [find_problem(dataset, options["problem"])]
         quiet = 0.1 if sys.stderr.isatty() else 10  # seconds between two states of the bar
         corpus = self._searched(dataset, options)
-        bm25 = Bm25(options["tokenizer"], engine=options["engine"])
+        try:
+            bm25 = Bm25(*(options[name] for name in ("tokenizer", *PARAMETERS, "engine")))
+        except ValueError as error:
+            raise CommandError(f"{error}.") from None
         exclusions = {key: given for key, given in options.items() if key.startswith("exclude_")}
 
-        def found() -> Iterator[dict[str, Any]]:
-            for problem in tqdm(problems, unit="problem", disable=not options["all"], mininterval=quiet):
-                query = make_query(options["query"], problem.statement, reply=reply, code=code)
+        answers: list[dict[str, Any]] = []
+        for problem in tqdm(problems, unit="problem", disable=not options["all"], mininterval=quiet):
+            answer: dict[str, Any] = {"problem": problem.external_id, "results": []}
+            try:
                 hits = rank(
                     corpus,
-                    query,
+                    make_query(options["query"], problem.statement, reply=reply, code=code),
                     top=options["top"],
                     without=None if options["corpus"] else problem.external_id,
                     bm25=bm25,
                     **exclusions,
                 )
-                results = [{"id": hit.id, "score": hit.score} for hit in hits]
-                yield {"problem": problem.external_id, "results": results}
-
-        try:
-            answers = list(found())
-        except (NothingToRank, NoDate) as error:
-            raise CommandError(f"{options['corpus'] or dataset.name}: {error}.") from None
+            except (NothingToRank, NoDate) as error:
+                answer["reason"] = str(error)
+            else:
+                answer["results"] = [{"id": hit.id, "score": hit.score} for hit in hits]
+            answers.append(answer)
+        if answers and all("reason" in answer for answer in answers):
+            raise CommandError(f"{options['corpus'] or dataset.name}: {answers[0]['reason']}.")
         if options["json"]:
             document = {"results": answers} if options["all"] else answers[0]
             self.stdout.write(json.dumps(document, ensure_ascii=False))
             return
         for answer in answers:
-            self.stdout.write(answer["problem"])
+            reason = f": nothing, because {answer['reason']}" if "reason" in answer else ""
+            self.stdout.write(answer["problem"] + reason)
             for place, hit in enumerate(answer["results"], 1):
                 self.stdout.write(f"  {place}. {hit['score']:10.2f}  {hit['id']}")
 

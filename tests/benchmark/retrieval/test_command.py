@@ -45,8 +45,12 @@ def number(problem: str) -> str:
 
 
 def test_the_engine_of_the_paper_finds_the_same(farm: Dataset, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ("--dataset", "farm", "--all", "--top", "9")
-    assert retrieve(capsys, *arguments, "--engine", "rank_bm25") == retrieve(capsys, *arguments)
+    arguments = ["--dataset", "farm", "--all", "--top", "9"]
+    default = retrieve(capsys, *arguments)
+    assert retrieve(capsys, *arguments, "--engine", "rank_bm25") == default
+    arguments += ["--tokenizer", "words", "--k1", "1.2", "--b", "0.5", "--epsilon", "0.1"]
+    other = retrieve(capsys, *arguments)
+    assert retrieve(capsys, *arguments, "--engine", "rank_bm25") == other != default
 
 
 @pytest.fixture
@@ -118,6 +122,12 @@ def test_exclusions_leave_out_other_versions_of_the_problem_and_later_ones(
     assert found("--exclude-not-earlier", "--exclude-near-duplicates", "--exclude-same-name") == {"5"}
     with pytest.raises(CommandError, match="farm: 6 has no contest date"):
         call_command("retrieve", "--dataset", "farm", "--problem", "6", "--exclude-not-earlier")
+    entries = retrieve(capsys, "--dataset", "farm", "--all", "--exclude-not-earlier")["results"]
+    reasons = {entry["problem"]: entry["reason"] for entry in entries if not entry["results"]}
+    assert reasons.keys() == {"2", "3", "6"}  # the first contest has none before it
+    assert "apart from 2 and 5 others excluded" in reasons["2"]
+    call_command("retrieve", "--dataset", "farm", "--all", "--exclude-not-earlier")
+    assert "6: nothing, because 6 has no contest date" in capsys.readouterr().out
 
 
 def test_text_output_lists_places_scores_and_ids(farm: Dataset, capsys: pytest.CaptureFixture[str]) -> None:
@@ -140,6 +150,8 @@ def test_text_output_lists_places_scores_and_ids(farm: Dataset, capsys: pytest.C
             ["--dataset", "farm", "--problem", "1_cows", "--query", "reply", "--reply-file", "/no"],
             "cannot be read",
         ),
+        (["--dataset", "farm", "--problem", "1_cows", "--b", "1.5"], "b is 1.5, but must be from 0 to 1."),
+        (["--dataset", "farm", "--problem", "1_cows", "--k1", "nan"], "k1 is nan, but must be from 0"),
         (["--dataset", "farm", "--problem", "1_cows", "--top", "0"], "not a whole number from 1"),
     ],
 )
