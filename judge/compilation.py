@@ -66,30 +66,27 @@ def compile_program(
         sources = read_sources(source, language)
     except UnusableSource as error:
         return Compilation(None, str(error))
-    names = sources.programs
-    if not language.makes_program:
-        written = stored(folder / "source", sources.files)
-        outcome = run_compiler(sandbox, language, written, names)
-        if failed := _failure(outcome):
-            return failed
-        program = _program(language, sources, limits, written, "")
-        return Compilation(program, printable(outcome.stderr, _SHOWN))
     files = (*sources.files, *_driver(language))
     key = compile_key(language, "program", files)
     found = load_program(key)
+    written = folder / "source"
+    if found is None or not language.makes_program:
+        stored(written, files)
     if found is None:
-        outcome = _compiled(sandbox, language, files, names, stored(folder / "source", files))
+        outcome = _compiled(sandbox, language, files, sources.programs, written)
         if failed := _failure(outcome):
             return failed
         found = outcome.stdout, outcome.stderr
         store_program(key, *found)
     made, said = found
-    written = stored(folder / "compiled", [(_PROGRAM_NAME, made)])
-    program = _program(language, sources, limits, written, f"{PROGRAM_FOLDER}/{_PROGRAM_NAME}")
+    if language.makes_program:
+        written = stored(folder / "compiled", [(_PROGRAM_NAME, made)])
+    program = _program(language, sources, limits, written)
     return Compilation(program, printable(said, _SHOWN))
 
 
-def _program(language: Language, sources: Sources, limits: Limits, folder: Path, file: str) -> Program:
+def _program(language: Language, sources: Sources, limits: Limits, folder: Path) -> Program:
+    file = f"{PROGRAM_FOLDER}/{_PROGRAM_NAME}" if language.makes_program else ""
     memory = limits.memory - language.allowance
     text = sources.files[0][1].decode()
     return Program(

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import threading
+import uuid
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -169,7 +170,8 @@ def test_faults_of_the_sandbox_are_retried_and_then_a_judge_error(
 ) -> None:
     flaky = Flaky(failures)
     monkeypatch.setattr("judge.grading.open_sandbox", lambda: flaky)
-    judgement = judge.grade("print(1)", "python", [make_test("", "1")], SMALL, Checker())
+    never_seen = f"print(1)  # {uuid.uuid4()}"  # so that it is not in the compile cache
+    judgement = judge.grade(never_seen, "python", [make_test("", "1")], SMALL, Checker())
     assert (judgement.verdict, flaky.runs) == (verdict, runs)
     if verdict is Verdict.JE:
         assert "out of order" in judgement.tests[0].message
