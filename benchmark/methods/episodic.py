@@ -1,67 +1,57 @@
-"""Episodic retrieval: solved problems found with the model's own first reply (METHODS.md 1.2, A4)."""
+"""Episodic retrieval: similar problems of the same dataset with their solutions (METHODS.md 1.2, A4)."""
 
 from dataclasses import dataclass, field
 
-from benchmark.methods.method import Chain, Method
-from benchmark.methods.parts import ask_zero_shot, retrieve_similar
-from benchmark.methods.settings import Sampling, takes
-from benchmark.models import Generation
-from benchmark.prompts import ORDINALS, episodic_prompt
-from benchmark.retrieval import QUERY_KINDS, TOKENIZERS, Bm25, QueryKind
+from benchmark.methods.composition import Search
+from benchmark.methods.method import Chain
+from benchmark.methods.retrieval import Found, Searching, search
+from benchmark.methods.settings import takes
+from benchmark.prompts import ORDINALS, SIMILAR_TEMPLATES, Material
 
 
 @dataclass(frozen=True)
-class Settings(Sampling):
-    """How many problems are retrieved and how they are found."""
+class Episodic(Searching):
+    """How many problems are shown, and which never are."""
 
     p: int = field(
         default=2, metadata=takes("similar problems in the prompt", minimum=1, maximum=len(ORDINALS))
     )
-    query: QueryKind = field(
-        default="reply",
-        metadata=takes(
-            "searched with: the statement, alone or with the draft's program or reply", choices=QUERY_KINDS
-        ),
-    )
-    tokenizer: str = field(
-        default="usaco_split", metadata=takes("how texts are cut into words", choices=tuple(TOKENIZERS))
-    )
-    k1: float = field(default=1.5, metadata=takes("BM25: how soon repeated words stop to count", minimum=0))
-    b: float = field(
-        default=0.75, metadata=takes("BM25: how much a document's length counts", minimum=0, maximum=1)
-    )
-    epsilon: float = field(
-        default=0.25,
-        metadata=takes("BM25Okapi: weight of words in more than half of the documents", minimum=0),
-    )
     exclude_same_name: bool = field(
         default=False, metadata=takes("leave problems of the same name out of the search")
     )
+    exclude_near_duplicates: bool = field(
+        default=False, metadata=takes("leave problems with nearly the same statement out of the search")
+    )
+    exclude_not_earlier: bool = field(
+        default=False, metadata=takes("search only in problems of earlier contests")
+    )
 
 
-async def solve(chain: Chain, settings: Settings) -> Generation:
-    """A draft (unless only the statement is searched with), the search, and the attempt."""
-    draft = None
-    if settings.query != "statement":
-        draft = await ask_zero_shot(chain, settings, Generation.Purpose.DRAFT)
-    similar = await retrieve_similar(
-        chain,
-        settings.query,
-        draft,
+async def find_similar(chain: Chain, settings: Episodic, query: str) -> Found:
+    """The p problems of the dataset most like the query, the problem under test left out (METHODS.md 15)."""
+    corpus = await chain.problems()
+    hits, record = await search(
+        corpus,
+        settings,
+        query,
         top=settings.p,
-        bm25=Bm25(settings.tokenizer, settings.k1, settings.b, settings.epsilon),
+        without=chain.task.id,
         exclude_same_name=settings.exclude_same_name,
+        exclude_near_duplicates=settings.exclude_near_duplicates,
+        exclude_not_earlier=settings.exclude_not_earlier,
     )
-    prompt = episodic_prompt(
-        chain.task, settings.language, similar.documents, state_limits=settings.state_limits
-    )
-    return await chain.ask(prompt, Generation.Purpose.SOLVE, retrieval=similar.record)
+    documents = tuple(corpus.documents[hit.index] for hit in hits)
+    record["hits"] = [
+        {"id": hit.id, "score": hit.score, "characters": len(document.text), "truncated_to": None}
+        for hit, document in zip(hits, documents, strict=True)
+    ]
+    return Found(Material(similar=documents), {"episodic": record})
 
 
-METHOD = Method(
+EPISODIC = Search(
     name="episodic",
-    summary="Draft a solution, find similar problems with it, ask again with those problems and their solutions.",
-    settings=Settings,
-    templates=("zero_shot", "episodic", "similar_problem"),
-    solve=solve,
+    summary="Show similar problems of the dataset with their solutions.",
+    settings=Episodic,
+    templates=SIMILAR_TEMPLATES,
+    find=find_similar,
 )

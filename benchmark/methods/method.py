@@ -1,17 +1,17 @@
 """What a method is, and what it is given to work with."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from benchmark.methods.settings import Sampling
 from benchmark.models import Generation
-from benchmark.prompts import Prompt, Task
+from benchmark.prompts import Prompt, SampleRun, Task
 from benchmark.retrieval import Corpus
 
 
 class Chain(Protocol):
-    """One attempt at one problem as its method sees it: the task, the corpus, and a model to ask."""
+    """One attempt at one problem as its method sees it: the task, the texts to search, a model and a judge."""
 
     task: Task
 
@@ -24,8 +24,16 @@ class Chain(Protocol):
         """
         ...
 
-    async def corpus(self) -> Corpus:
+    async def run_samples(self, answer: Generation) -> SampleRun:
+        """What the answer's program does on the samples of the statement, judged once and then remembered."""
+        ...
+
+    async def problems(self) -> Corpus:
         """All problems of the run's dataset, the one under test included."""
+        ...
+
+    async def textbook(self, name: str) -> Corpus:
+        """The articles of the textbook of that name."""
         ...
 
 
@@ -33,12 +41,13 @@ class Chain(Protocol):
 class Method:
     """A way to get an attempt from a model.
 
-    `solve` is a deterministic function of the task, the settings and the replies it gets, so a chain that
-    was cut off is continued by calling it again. It returns the generation that counts as the attempt.
+    `solve` is a deterministic function of the task, the settings, the replies it gets and what their programs
+    do on the samples, so a chain that was cut off is continued by calling it again. It returns the generation
+    that counts as the attempt.
     """
 
     name: str
     summary: str
     settings: type[Sampling]
     templates: tuple[str, ...]
-    solve: Callable[[Chain, Any], Awaitable[Generation]]
+    solve: Callable[[Chain, Any], Coroutine[Any, Any, Generation]]

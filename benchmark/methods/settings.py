@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar, get_args, get_type_hints
 
+from benchmark.prompts import Form
 from benchmark.providers import Parameters
 from judge import LANGUAGES, Policy
 
@@ -28,8 +29,17 @@ class Sampling:
         default=0.7,
         metadata=takes("randomness of the replies; none leaves it to the provider", minimum=0, maximum=2),
     )
+    top_p: float | None = field(
+        default=None,
+        metadata=takes(
+            "share of likely words to draw from; none leaves it to the provider", minimum=0, maximum=1
+        ),
+    )
     max_output_tokens: int | None = field(
         default=4096, metadata=takes("longest reply; none leaves it to the provider", minimum=1)
+    )
+    seed: int | None = field(
+        default=None, metadata=takes("seed of the sampling, for providers that take one; none sends none")
     )
     language: str = field(
         default="python", metadata=takes("language of the programs", choices=tuple(LANGUAGES))
@@ -42,36 +52,59 @@ class Sampling:
         ),
     )
     state_limits: bool = field(default=True, metadata=takes("end the problem with its time and memory limit"))
+    extraction: str = field(
+        default="default",
+        metadata=takes(
+            "how the program is taken from a reply; usaco is the published code's way",
+            choices=("default", "usaco"),
+        ),
+    )
 
     @property
     def parameters(self) -> Parameters:
         """The part that is sent to the provider."""
-        return Parameters(temperature=self.temperature, max_output_tokens=self.max_output_tokens)
+        return Parameters(self.temperature, self.top_p, self.max_output_tokens, self.seed)
+
+    @property
+    def form(self) -> Form:
+        """The part that shapes the prompts."""
+        return Form(self.language, self.state_limits)
 
 
 S = TypeVar("S", bound=Sampling)
 
 
-def parse_settings(cls: type[S], assignments: Sequence[str]) -> S:
-    """The settings with the `name=value` texts applied. Raises SettingsError."""
-    hints = get_type_hints(cls)
-    known = {f.name: f for f in fields(cls)}
+def parse_settings(cls: type[S], assignments: Sequence[str], profile: Sequence[str] = ()) -> S:
+    """The settings with the `name=value` texts applied, those of the profile first.
+
+    The profile's are passed over where the method has no such setting, and the later of two counts. Raises
+    SettingsError for any other text that cannot be applied.
+    """
+    names = {f.name for f in fields(cls)}
     values: dict[str, Any] = {}
+    for assignment in profile:
+        if assignment.partition("=")[0] in names:
+            values |= [_parse(cls, assignment)]
+    given: dict[str, Any] = {}
     for assignment in assignments:
-        name, equals, text = assignment.partition("=")
-        if not equals:
-            raise SettingsError(
-                f"{assignment!r} is not a setting: write name=value.\n{describe_settings(cls)}"
-            )
-        if name not in known:
-            raise SettingsError(f"There is no setting {name!r}.\n{describe_settings(cls)}")
-        if name in values:
+        name, value = _parse(cls, assignment)
+        if name in given:
             raise SettingsError(f"The setting {name!r} is given twice.")
-        try:
-            values[name] = _read(text.strip(), hints[name], known[name].metadata)
-        except ValueError as error:
-            raise SettingsError(f"{name}={text}: {error}.\n{describe_settings(cls)}") from None
-    return cls(**values)
+        given[name] = value
+    return cls(**values | given)
+
+
+def _parse(cls: type[Sampling], assignment: str) -> tuple[str, Any]:
+    name, equals, text = assignment.partition("=")
+    known = {f.name: f for f in fields(cls)}
+    if not equals:
+        raise SettingsError(f"{assignment!r} is not a setting: write name=value.\n{describe_settings(cls)}")
+    if name not in known:
+        raise SettingsError(f"There is no setting {name!r}.\n{describe_settings(cls)}")
+    try:
+        return name, _read(text.strip(), get_type_hints(cls)[name], known[name].metadata)
+    except ValueError as error:
+        raise SettingsError(f"{name}={text}: {error}.\n{describe_settings(cls)}") from None
 
 
 def describe_settings(cls: type[Sampling]) -> str:
@@ -94,6 +127,8 @@ def _takes(hint: Any, metadata: Any) -> str:
     kinds = get_args(hint) or (hint,)
     if bool in kinds:
         return "true | false"
+    if str in kinds:
+        return "text"
     text = "whole number" if int in kinds else "number"
     if metadata["minimum"] is not None and metadata["maximum"] is not None:
         text += f" from {metadata['minimum']} to {metadata['maximum']}"
@@ -110,6 +145,8 @@ def _read(text: str, hint: Any, metadata: Any) -> Any:
         return text
     if type(None) in kinds and text.lower() == "none":
         return None
+    if str in kinds:
+        return text
     if bool in kinds:
         if text.lower() not in {"true", "false"}:
             raise ValueError("not true or false")

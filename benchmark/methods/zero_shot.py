@@ -1,20 +1,23 @@
 """Zero-shot: one question, one reply, one attempt (METHODS.md 1.2, A1)."""
 
-from benchmark.methods.method import Chain, Method
-from benchmark.methods.parts import ask_zero_shot
+from benchmark.methods.composition import Answer
+from benchmark.methods.method import Chain
+from benchmark.methods.retrieval import Found
 from benchmark.methods.settings import Sampling
 from benchmark.models import Generation
+from benchmark.prompts import solve_prompt
 
 
-async def solve(chain: Chain, settings: Sampling) -> Generation:
-    """The only reply of the chain."""
-    return await ask_zero_shot(chain, settings, Generation.Purpose.SOLVE)
+async def ask_once(chain: Chain, settings: Sampling, found: Found) -> Generation:
+    """The reply to the plain question, or to the question with what was found before it."""
+    prompt = solve_prompt(chain.task, settings.form, found.material)
+    return await chain.ask(prompt, Generation.Purpose.SOLVE, retrieval=found.record)
 
 
-METHOD = Method(
+ZERO_SHOT = Answer(
     name="zero-shot",
     summary="Ask once, with a prompt that leads through understanding, plan, pseudocode and program.",
     settings=Sampling,
-    templates=("zero_shot",),
-    solve=solve,
+    templates=(),
+    solve=ask_once,
 )

@@ -86,6 +86,7 @@ class Generation(models.Model):
     class Purpose(models.TextChoices):
         DRAFT = "draft", "draft (a query, never an attempt)"
         SOLVE = "solve"
+        REFLECT = "reflect", "reflect (an answer after the results of those before)"
 
     work_item = models.ForeignKey(WorkItem, on_delete=models.CASCADE, related_name="generations")
     step = models.PositiveIntegerField(help_text="The place of this question in its chain, from 0.")
@@ -119,6 +120,14 @@ class Generation(models.Model):
         null=True,
         blank=True,
         help_text="Ids, scores, lengths and truncation of retrieved texts, and the index.",
+    )
+    sample_judgement = models.ForeignKey(
+        Judgement,
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="+",
+        help_text="The program on the samples, where the method goes by that.",
     )
     created_at = models.DateTimeField(auto_now_add=True)
 

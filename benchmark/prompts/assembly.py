@@ -1,9 +1,9 @@
 """The one place where prompts are put together, and where hidden things are kept out of them.
 
-A method never holds a `Problem` row. It holds a `Task`, which has only what a model may read, and texts of
-other problems as `Document`s; assembly refuses a document of the problem under test. Hidden tests, the
-analysis and the reference solutions of that problem therefore have no way in, and canary tests send every
-method through a recording server to prove it.
+A method never holds a `Problem` row or a judgement. It holds a `Task`, which has only what a model may read,
+texts of other problems as `Document`s, and `SampleRun`s, which know nothing of hidden tests; assembly refuses
+a document of the problem under test. Hidden tests, the analysis and the reference solutions of that problem
+therefore have no way in, and canary tests send every method through a recording server to prove it.
 """
 
 import hashlib
@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from benchmark.models import Problem
+from benchmark.prompts.feedback import FEEDBACK_TEMPLATES, Feedback, SampleRun, describe
+from benchmark.prompts.leaks import PromptLeak
 from benchmark.prompts.templates import render, template_hash
 from benchmark.providers import Message
 from benchmark.retrieval import Document
@@ -19,10 +21,6 @@ from judge import get_language
 
 ORDINALS = ("First", "Second", "Third", "Fourth", "Fifth", "Sixth", "Seventh")
 """How many similar problems a prompt can introduce (METHODS.md 1.2, A4)."""
-
-
-class PromptLeak(Exception):
-    """A prompt was about to show a model the solution of the very problem it is to solve."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +36,35 @@ class Task:
     def of(cls, problem: Problem) -> "Task":
         """The visible part of a stored problem."""
         return cls(problem.external_id, problem.statement, problem.time_limit, problem.memory_limit)
+
+
+@dataclass(frozen=True)
+class Form:
+    """What is the same in every prompt of a run: the language asked for, and whether limits are stated."""
+
+    language: str
+    state_limits: bool
+
+
+@dataclass(frozen=True)
+class Material:
+    """Retrieved texts that a prompt shows: similar problems with their solutions, and a piece of a textbook."""
+
+    similar: tuple[Document, ...] = ()
+    excerpt: str = ""
+
+
+NOTHING = Material()
+"""Of a prompt that shows the problem alone."""
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """An answer given before, numbered from 1, and what its program did on the samples."""
+
+    number: int
+    reply: str
+    samples: SampleRun
 
 
 @dataclass(frozen=True)
@@ -58,43 +85,95 @@ class Prompt:
         return [{"role": message.role, "content": message.content} for message in self.messages]
 
 
-def zero_shot_prompt(task: Task, language: str, *, state_limits: bool) -> Prompt:
-    """P-1: reason in steps, then one program (METHODS.md 6)."""
-    text = render("zero_shot", problem=_problem(task, state_limits), **_language(language))
-    return _prompt(text, "zero_shot")
+SOLVE_TEMPLATES = ("instructions", "problem")
+SIMILAR_TEMPLATES = ("similar_problems", "similar_problem", "your_turn")
+TEXTBOOK_TEMPLATES = ("textbook_excerpt", "your_turn")
+REVISION_TEMPLATES = ("revision", "attempts", "attempt", "your_turn", *FEEDBACK_TEMPLATES)
+"""The templates that each part of a method uses; a run goes on only while they stay as they were."""
 
 
-def episodic_prompt(task: Task, language: str, similar: Sequence[Document], *, state_limits: bool) -> Prompt:
-    """P-4: P-1 with similar problems and their solutions before the problem (METHODS.md 6).
+def solve_prompt(task: Task, form: Form, material: Material = NOTHING) -> Prompt:
+    """P-1: reason in steps, then one program. With material P-3, P-4 or P-5: the similar problems, then the
+    textbook, then the problem (METHODS.md 6).
 
-    Raises PromptLeak when the problem under test is among them.
+    Raises PromptLeak when the problem under test is among the similar ones.
     """
-    if any(document.id == task.id for document in similar):
-        raise PromptLeak(f"{task.id} was retrieved for itself: its solution must not be in its own prompt")
-    introduced = [
-        render("similar_problem", ordinal=ordinal, text=document.text)
-        for ordinal, document in zip(ORDINALS[: len(similar)], similar, strict=True)
+    shown = _material(task, material)
+    turn = [_section("your_turn")] if shown else []
+    return _prompt(_section("instructions", **_words(form)), *shown, *turn, _problem(task, form))
+
+
+def revision_prompt(
+    task: Task, form: Form, material: Material, attempts: Sequence[Attempt], feedback: Feedback
+) -> Prompt:
+    """P-2, with material P-6: the problem, the material again, the attempts with their results (METHODS.md 6).
+
+    Raises PromptLeak when the problem under test is among the similar ones.
+    """
+    told = [
+        render(
+            "attempt",
+            number=str(attempt.number),
+            reply=attempt.reply,
+            result=describe(attempt.samples, feedback),
+        )
+        for attempt in attempts
     ]
-    text = render(
-        "episodic",
-        problem=_problem(task, state_limits),
-        similar_problems="\n\n".join(introduced),
-        **_language(language),
+    return _prompt(
+        _section("revision", **_words(form)),
+        _problem(task, form),
+        *_material(task, material),
+        _Section(
+            ("attempts", "attempt", *FEEDBACK_TEMPLATES), render("attempts", attempts="\n\n".join(told))
+        ),
+        _section("your_turn"),
     )
-    return _prompt(text, "episodic", "similar_problem")
 
 
-def _prompt(text: str, *templates: str) -> Prompt:
+@dataclass(frozen=True)
+class _Section:
+    """A part of a prompt, and the templates it was made with."""
+
+    templates: tuple[str, ...]
+    text: str
+
+
+def _section(template: str, **parts: str) -> _Section:
+    return _Section((template,), render(template, **parts))
+
+
+def _prompt(*sections: _Section) -> Prompt:
+    """The sections as one message, a blank line apart."""
+    templates = [name for section in sections for name in section.templates]
+    text = "\n\n".join(section.text for section in sections)
     return Prompt((Message("user", text),), template_hash(*templates))
 
 
-def _problem(task: Task, state_limits: bool) -> str:
-    if not state_limits:
-        return task.statement
-    megabytes = task.memory_limit / 2**20
-    return f"{task.statement}\n\nTime limit: {task.time_limit:g} s\nMemory limit: {megabytes:g} MiB"
+def _problem(task: Task, form: Form) -> _Section:
+    statement = task.statement
+    if form.state_limits:
+        megabytes = task.memory_limit / 2**20
+        statement += f"\n\nTime limit: {task.time_limit:g} s\nMemory limit: {megabytes:g} MiB"
+    return _section("problem", problem=statement)
 
 
-def _language(name: str) -> dict[str, str]:
-    language = get_language(name)
+def _material(task: Task, material: Material) -> list[_Section]:
+    """The similar problems first, then the textbook, as the published code puts them (METHODS.md 1.2, A5)."""
+    if any(document.id == task.id for document in material.similar):
+        raise PromptLeak(f"{task.id} was retrieved for itself: its solution must not be in its own prompt")
+    sections = []
+    if material.similar:
+        introduced = [
+            render("similar_problem", ordinal=ordinal, text=document.text)
+            for ordinal, document in zip(ORDINALS[: len(material.similar)], material.similar, strict=True)
+        ]
+        text = render("similar_problems", similar_problems="\n\n".join(introduced))
+        sections.append(_Section(("similar_problems", "similar_problem"), text))
+    if material.excerpt:
+        sections.append(_section("textbook_excerpt", excerpt=material.excerpt))
+    return sections
+
+
+def _words(form: Form) -> dict[str, str]:
+    language = get_language(form.language)
     return {"language": language.title, "fence": language.family}

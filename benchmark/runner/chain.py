@@ -8,10 +8,13 @@ from asgiref.sync import sync_to_async
 
 from benchmark.extraction import extract_program
 from benchmark.methods import Sampling
-from benchmark.models import Generation, WorkItem
-from benchmark.prompts import Prompt, Task
+from benchmark.models import Generation, TestCase, WorkItem
+from benchmark.prompts import Prompt, SampleRun, Task
 from benchmark.providers import Reply
 from benchmark.retrieval import Corpus
+from benchmark.runner.judges import Judges
+from benchmark.runner.texts import Texts
+from judge import Verdict
 
 
 class PromptChanged(Exception):
@@ -22,6 +25,7 @@ class StoredChain:
     """`benchmark.methods.Chain` over the rows of a work item.
 
     The n-th question of the method is step n. A stored step is answered from its row, any other by `call`.
+    What a step's program does on the samples is a judgement that the row points to.
     """
 
     def __init__(
@@ -29,13 +33,15 @@ class StoredChain:
         item: WorkItem,
         settings: Sampling,
         call: Callable[[Prompt], Awaitable[Reply]],
-        load_corpus: Callable[[], Awaitable[Corpus]],
+        judges: Judges,
+        texts: Texts,
     ) -> None:
         self.task = Task.of(item.problem)
         self._item = item
         self._settings = settings
         self._call = call
-        self._load_corpus = load_corpus
+        self._judges = judges
+        self._texts = texts
         self._steps = 0
 
     async def ask(
@@ -52,12 +58,29 @@ class StoredChain:
             raise PromptChanged(f"the stored reply of step {step} answers another prompt than is asked now")
         return stored
 
-    async def corpus(self) -> Corpus:
+    async def run_samples(self, answer: Generation) -> SampleRun:
+        """See `benchmark.methods.Chain`. Raises JudgeFault."""
+        if not answer.code:
+            return SampleRun(Verdict.NO_CODE)
+        if not await sync_to_async(self._has_samples)():
+            return SampleRun(Verdict.AC)
+        judgement = await self._judges.on_samples(answer, self._item.problem)
+        return await sync_to_async(SampleRun.of)(self._item.problem, judgement)
+
+    async def problems(self) -> Corpus:
         """See `benchmark.methods.Chain`."""
-        return await self._load_corpus()
+        return await self._texts.problems()
+
+    async def textbook(self, name: str) -> Corpus:
+        """See `benchmark.methods.Chain`."""
+        return await self._texts.textbook(name)
+
+    def _has_samples(self) -> bool:
+        return self._item.problem.tests.filter(origin=TestCase.Origin.SAMPLE).exists()
 
     def _find(self, step: int) -> Generation | None:
-        return Generation.objects.filter(work_item=self._item, step=step).first()
+        rows = Generation.objects.select_related("sample_judgement")
+        return rows.filter(work_item=self._item, step=step).first()
 
     def _store(
         self,
@@ -68,7 +91,7 @@ class StoredChain:
         reply: Reply,
     ) -> Generation:
         """The row of the reply. Should another process have stored this step meanwhile, its row stands."""
-        extraction = asdict(extract_program(reply.text, self._settings.language))
+        extraction = asdict(extract_program(reply.text, self._settings.language, self._settings.extraction))
         code = extraction.pop("code") or ""
         row, _ = Generation.objects.get_or_create(
             work_item=self._item,

@@ -2,19 +2,15 @@
 
 import asyncio
 import logging
-import os
 from collections.abc import Callable, Coroutine
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from asgiref.sync import sync_to_async
-from django.db import connection, transaction
 from django.utils import timezone
 
-from benchmark import judging
-from benchmark.methods import METHODS, Sampling
-from benchmark.models import Generation, Judgement, Run, WorkItem
+from benchmark.methods import METHODS, Method, Sampling
+from benchmark.models import Generation, Run, WorkItem
 from benchmark.prompts import Prompt
 from benchmark.providers import (
     ModelSpec,
@@ -25,11 +21,12 @@ from benchmark.providers import (
     open_provider,
     parse_model_spec,
 )
-from benchmark.retrieval import Corpus, problem_corpus
 from benchmark.runner import leases
 from benchmark.runner.chain import StoredChain
+from benchmark.runner.judges import JudgeFault, Judges, judge_threads
 from benchmark.runner.presence import present
-from judge import Policy, Verdict
+from benchmark.runner.texts import Texts
+from judge import Verdict
 
 logger = logging.getLogger(__name__)
 
@@ -79,11 +76,15 @@ async def execute(run: Run, *, concurrency: int, progress: Progress, stop: Stop)
     """
     spec = parse_model_spec(run.model_spec)
     provider = open_provider(spec)
-    judges = os.cpu_count() or 1
+    method = METHODS[run.method]
+    settings = method.settings(**run.parameters)
     try:
-        with present() as runner, ThreadPoolExecutor(judges, "judge") as pool:
+        with present() as runner, judge_threads() as pool:
+            judges = Judges(settings, pool, stop.check)
             try:
-                await _Execution(run, spec, provider, runner, pool, judges, progress, stop).work(concurrency)
+                await _Execution(run, spec, provider, runner, method, settings, judges, progress, stop).work(
+                    concurrency
+                )
             finally:
                 await sync_to_async(_conclude)(run, runner)
     finally:
@@ -110,8 +111,9 @@ class _Execution:
         spec: ModelSpec,
         provider: Provider,
         runner: str,
-        pool: ThreadPoolExecutor,
-        judges: int,
+        method: Method,
+        settings: Sampling,
+        judges: Judges,
         progress: Progress,
         stop: Stop,
     ) -> None:
@@ -119,13 +121,12 @@ class _Execution:
         self._spec = spec
         self._provider = provider
         self._runner = runner
-        self._pool = pool
-        self._free_judges = asyncio.Semaphore(judges)
+        self._method = method
+        self._settings = settings
+        self._judges = judges
+        self._texts = Texts(run.dataset, settings.language)
         self._progress = progress
         self._stop = stop
-        self._method = METHODS[run.method]
-        self._settings: Sampling = self._method.settings(**run.parameters)
-        self._corpus: asyncio.Task[Corpus] | None = None
 
     async def work(self, concurrency: int) -> None:
         """Ask and judge until nothing is left to claim."""
@@ -162,6 +163,8 @@ class _Execution:
             fault = f"provider fault ({error.kind}): {error.message}"
             if error.kind in _HOPELESS:
                 self._stop.ask(fault)
+        except JudgeFault as error:
+            fault = f"judge fault: {error}"
         except Exception as error:  # stored with the item, like a fault of the provider
             logger.exception("item %s of run %s failed", item.pk, self._run.pk)
             fault = f"{type(error).__name__}: {error}"
@@ -174,7 +177,7 @@ class _Execution:
         self._progress.changed(self._progress)
 
     async def _solve(self, item: WorkItem) -> Generation:
-        chain = StoredChain(item, self._settings, self._call, self._load_corpus)
+        chain = StoredChain(item, self._settings, self._call, self._judges, self._texts)
         return await self._method.solve(chain, self._settings)
 
     async def _call(self, prompt: Prompt) -> Reply:
@@ -184,48 +187,13 @@ class _Execution:
         self._progress.changed(self._progress)
         return reply
 
-    async def _load_corpus(self) -> Corpus:
-        """The corpus of the run, read once however many chains ask for it."""
-        if self._corpus is None:
-            load = sync_to_async(problem_corpus)
-            self._corpus = asyncio.create_task(load(self._run.dataset, self._settings.language))
-        return await self._corpus
-
     async def _judge(self, item: WorkItem, selected: Generation) -> None:
+        """The hidden tests, for the selected answer only."""
         solved = False
         if selected.code:
-            async with self._free_judges:
-                self._stop.check()
-                judgement_id = await sync_to_async(self._request_judgement)(item, selected)
-                await asyncio.get_running_loop().run_in_executor(self._pool, _perform, judgement_id)
-            judgement = await sync_to_async(Judgement.objects.get)(pk=judgement_id)
-            if judgement.state != Judgement.State.DONE:
-                return await self._fail(
-                    item, f"judge fault: {judgement.fault or 'another worker is judging it'}"
-                )
+            judgement = await self._judges.on_all_tests(item, selected)
             solved = judgement.verdict == Verdict.AC
         await sync_to_async(leases.finish)(item, selected)
         self._progress.done += 1
         self._progress.solved += solved
         self._progress.changed(self._progress)
-
-    def _request_judgement(self, item: WorkItem, selected: Generation) -> int:
-        """A judgement of the attempt: the one asked for before the run was cut off, unless it failed."""
-        with transaction.atomic():
-            before = item.judgement
-            if before and before.state != Judgement.State.FAILED:
-                # This item's lease is ours, so whoever was judging for it is gone.
-                judging.release(before)
-                return before.pk
-            submission = judging.store_submission(item.problem, selected.code, self._settings.language)
-            item.judgement = judging.request_judgement(submission, policy=Policy(self._settings.policy))
-            WorkItem.objects.filter(pk=item.pk, attempt=item.attempt).update(judgement=item.judgement)
-            return item.judgement.pk
-
-
-def _perform(judgement_id: int) -> None:
-    """Judge in a thread of the pool, which has a database connection of its own."""
-    try:
-        judging.perform(judgement_id)
-    finally:
-        connection.close()

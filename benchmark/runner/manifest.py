@@ -10,8 +10,8 @@ from django.conf import settings as django_settings
 from django.utils import timezone
 
 import judge
-from benchmark.methods import Method, Sampling
-from benchmark.models import Dataset
+from benchmark.methods import Method, Sampling, Semantic
+from benchmark.models import Corpus, Dataset
 from benchmark.prompts import template_hash
 from benchmark.providers import ModelSpec, is_scripted
 
@@ -26,6 +26,7 @@ def make_manifest(dataset: Dataset, spec: ModelSpec, method: Method, settings: S
             "problems": dataset.problems.count(),
             "content_hash": dataset_hash(dataset),
         },
+        "textbook": textbook(settings),
         "templates": template_hashes(method),
         "scripted_model": is_scripted(spec),
         "policy": settings.policy,
@@ -40,6 +41,16 @@ def dataset_hash(dataset: Dataset) -> str:
     return hashlib.sha256(
         "\n".join(f"{external_id} {content}" for external_id, content in rows).encode()
     ).hexdigest()
+
+
+def textbook(settings: Sampling) -> dict[str, str] | None:
+    """Name and content hash of the textbook that is searched, if one is. Raises Corpus.DoesNotExist."""
+    if not isinstance(settings, Semantic):
+        return None
+    corpus = Corpus.objects.filter(name=settings.textbook).first()
+    if corpus is None:
+        raise Corpus.DoesNotExist(f"There is no textbook {settings.textbook!r} to search in.")
+    return {"name": corpus.name, "content_hash": corpus.content_hash}
 
 
 def template_hashes(method: Method) -> dict[str, str]:

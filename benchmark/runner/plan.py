@@ -1,16 +1,16 @@
 """Deciding what a run consists of, before anything is paid for."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from difflib import get_close_matches
 
 from django.db import transaction
 
-from benchmark.methods import METHODS, Method, Sampling
-from benchmark.models import Dataset, Problem, Run, TestCase, WorkItem
+from benchmark.methods import METHODS, Method, Profile, Sampling
+from benchmark.models import Corpus, Dataset, Problem, Run, TestCase, WorkItem
 from benchmark.providers import ModelSpec
 from benchmark.runner import leases
-from benchmark.runner.manifest import dataset_hash, environment, make_manifest, template_hashes
+from benchmark.runner.manifest import dataset_hash, environment, make_manifest, template_hashes, textbook
 from judge import ToolMissing, compiler_version, sandbox_status
 
 
@@ -18,47 +18,80 @@ class CannotRun(Exception):
     """The run cannot start or go on; the message says why and what to do."""
 
 
-def start_run(
+@dataclass(frozen=True)
+class Plan:
+    """A run as it was asked for, checked but not yet stored."""
+
+    dataset: Dataset
+    spec: ModelSpec
+    method: Method
+    settings: Sampling
+    attempts: int
+    profile: Profile | None
+    problems: tuple[Problem, ...]
+    left_out: tuple[str, ...]
+    """Ids of chosen problems without any test to judge with."""
+    without_samples: tuple[str, ...]
+    """Ids of the problems whose statement has no sample; Reflexion takes the first answer to them."""
+
+
+def plan_run(
     dataset: Dataset,
     spec: ModelSpec,
     method: Method,
     settings: Sampling,
     *,
     attempts: int = 1,
+    profile: Profile | None = None,
     problem_ids: Sequence[str] = (),
     tier: str = "",
     limit: int | None = None,
-) -> Run:
-    """A new run with one pending item for each chosen problem and chain. Raises CannotRun.
-
-    Problems without any test are left out and named in the manifest.
-    """
+) -> Plan:
+    """What the run would consist of. Raises CannotRun when that is nothing."""
     chosen = _choose(dataset, problem_ids, tier, limit)
-    tested = set(
-        TestCase.objects.filter(problem__dataset=dataset).values_list("problem_id", flat=True).distinct()
-    )
-    untested = [problem.external_id for problem in chosen if problem.pk not in tested]
-    problems = [problem for problem in chosen if problem.pk in tested]
+    tests = TestCase.objects.filter(problem__dataset=dataset).order_by()
+    tested = set(tests.values_list("problem_id", flat=True).distinct())
+    sampled = set(tests.filter(origin=TestCase.Origin.SAMPLE).values_list("problem_id", flat=True).distinct())
+    problems = tuple(problem for problem in chosen if problem.pk in tested)
     if not problems:
-        why = "none of the chosen problems has a test to judge with" if untested else "no problem was chosen"
+        why = "none of the chosen problems has a test to judge with" if chosen else "no problem was chosen"
         raise CannotRun(f"Nothing to run in {dataset.name}: {why}.")
-    _check_judge(settings.language)
-    manifest = make_manifest(dataset, spec, method, settings)
-    manifest["left_out"] = [{"id": external_id, "reason": "it has no tests"} for external_id in untested]
+    _textbook(settings)
+    return Plan(
+        dataset,
+        spec,
+        method,
+        settings,
+        attempts,
+        profile,
+        problems,
+        left_out=tuple(problem.external_id for problem in chosen if problem.pk not in tested),
+        without_samples=tuple(problem.external_id for problem in problems if problem.pk not in sampled),
+    )
+
+
+def start_run(plan: Plan) -> Run:
+    """A new run with one pending item for each problem and chain. Raises CannotRun."""
+    _check_judge(plan.settings.language)
+    manifest = make_manifest(plan.dataset, plan.spec, plan.method, plan.settings)
+    manifest["left_out"] = [{"id": name, "reason": "it has no tests"} for name in plan.left_out]
+    manifest["without_samples"] = plan.without_samples
+    if plan.profile:
+        manifest["profile"] = {"name": plan.profile.name, "assumed": plan.profile.assumed}
     with transaction.atomic():
         run = Run.objects.create(
-            dataset=dataset,
-            method=method.name,
-            model_spec=str(spec),
-            parameters=asdict(settings),
-            attempts=attempts,
+            dataset=plan.dataset,
+            method=plan.method.name,
+            model_spec=str(plan.spec),
+            parameters=asdict(plan.settings),
+            attempts=plan.attempts,
             manifest=manifest,
         )
         WorkItem.objects.bulk_create(
             [
                 WorkItem(run=run, problem=problem, chain=chain)
-                for chain in range(attempts)
-                for problem in problems
+                for chain in range(plan.attempts)
+                for problem in plan.problems
             ],
             batch_size=1000,
         )
@@ -78,6 +111,17 @@ def _choose(dataset: Dataset, problem_ids: Sequence[str], tier: str, limit: int 
     if tier:
         problems = [problem for problem in problems if problem.tier == tier]
     return problems[:limit]
+
+
+def _textbook(settings: Sampling) -> dict[str, str] | None:
+    """What the manifest says of the textbook; refuses to pay for drafts that there is nothing to search with."""
+    try:
+        return textbook(settings)
+    except Corpus.DoesNotExist as error:
+        names = ", ".join(Corpus.objects.values_list("name", flat=True)) or "none yet"
+        raise CannotRun(
+            f"{error} There are: {names}. --set textbook=NAME names one, `manage.py import_corpus` makes one."
+        ) from None
 
 
 def _check_judge(language: str) -> None:
@@ -105,11 +149,13 @@ def prepare_resume(run: Run) -> None:
             f"The problems of {run.dataset.name} changed since run {run.pk} began, so its results would not "
             "belong together. Import the former version again, or start a new run."
         )
-    changed = [
-        name
-        for name, digest in template_hashes(METHODS[run.method]).items()
-        if began["templates"][name] != digest
-    ]
+    if _textbook(METHODS[run.method].settings(**run.parameters)) != began["textbook"]:
+        raise CannotRun(
+            f"The textbook {began['textbook']['name']} changed since run {run.pk} began, so its results would not "
+            "belong together. Import the former version again, or start a new run."
+        )
+    now_used = template_hashes(METHODS[run.method])
+    changed = sorted({name for name, _ in now_used.items() ^ began["templates"].items()})
     if changed:
         raise CannotRun(
             f"Prompt templates changed since run {run.pk} began: {', '.join(changed)}. "

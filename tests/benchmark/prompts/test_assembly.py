@@ -1,19 +1,33 @@
-"""Prompts: what they must hold, what can never get in, and that nothing in a statement is taken for a template."""
+"""Prompts: what they must hold, what can never get in, and that nothing in a text is taken for a template."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmark.prompts import (
+    NOTHING,
     ORDINALS,
+    Attempt,
+    Form,
+    Material,
     Prompt,
     PromptLeak,
+    SampleResult,
+    SampleRun,
     Task,
-    episodic_prompt,
+    revision_prompt,
+    solve_prompt,
     template_hash,
-    zero_shot_prompt,
 )
 from benchmark.retrieval import Document
+from judge import Verdict
+
+PYTHON = Form("python", state_limits=False)
+PASSED = SampleResult(Verdict.AC, "1 2", "3", "3", "")
+WRONG = SampleResult(Verdict.WA, "5 5", "25", "10", "")
+SOME = Material(
+    (Document("2_pigs", "Pigs", "Count the pigs. {{reply}}"),), "Chapter on counting. {{excerpt}}"
+)
 
 
 def task(statement: str = "Count the cows.") -> Task:
@@ -28,29 +42,49 @@ def text_of(prompt: Prompt) -> str:
 
 @given(st.text())
 def test_any_statement_stands_unchanged_between_its_markers(statement: str) -> None:
-    text = text_of(zero_shot_prompt(task(statement), "python", state_limits=False))
-    assert text.endswith(f"\n[BEGIN PROBLEM]\n{statement}\n[END PROBLEM]")
+    text = text_of(solve_prompt(task(statement), PYTHON))
+    assert text.endswith(f"\n\n[BEGIN PROBLEM]\n{statement}\n[END PROBLEM]")
+
+
+@given(st.text(), st.text(), st.text())
+def test_any_reply_and_any_output_stand_unchanged_in_a_revision(reply: str, output: str, errors: str) -> None:
+    ran = SampleRun(
+        Verdict.WA,
+        (SampleResult(Verdict.WA, "1", output, "2", ""), SampleResult(Verdict.RTE, "1", "", "2", errors)),
+    )
+    text = text_of(revision_prompt(task(), PYTHON, NOTHING, [Attempt(1, reply, ran)], "samples"))
+    assert f"Attempt 1:\n\n{reply}\n\nResult of attempt 1:\n\nSample 1: wrong answer." in text
+    assert f"Output of your program:\n{output}\nExpected output:\n2\n" in text
+    assert f"What was reported:\n{errors}\n[END ATTEMPTS]" in text
 
 
 def test_braces_of_a_statement_are_no_placeholders() -> None:
-    statement = "{{language}} {0} {problem} {{include zero_shot}}"
-    assert f"\n{statement}\n" in text_of(zero_shot_prompt(task(statement), "cpp", state_limits=False))
+    statement = "{{language}} {0} {problem} {{include problem}}"
+    assert f"\n{statement}\n" in text_of(solve_prompt(task(statement), Form("cpp", state_limits=False)))
 
 
 def test_the_language_and_its_fence_are_named_and_nothing_is_left_to_fill_in() -> None:
-    python, cpp = (text_of(zero_shot_prompt(task(), name, state_limits=True)) for name in ("python", "cpp"))
-    assert "Python 3" in python
-    assert "```python" in python
-    assert "C++" in cpp
-    assert "```cpp" in cpp
-    assert "{{" not in python + cpp
-    assert "Time limit: 2.5 s\nMemory limit: 256 MiB\n[END PROBLEM]" in python
-    assert "Time limit" not in text_of(zero_shot_prompt(task(), "python", state_limits=False))
+    attempts = [Attempt(1, "first", SampleRun(Verdict.AC, (PASSED,)))]
+    for language, title, fence in (("python", "Python 3", "```python"), ("cpp", "C++", "```cpp")):
+        form = Form(language, state_limits=True)
+        material = Material((Document("2_pigs", "Pigs", "text"),), "text")
+        for prompt in (
+            solve_prompt(task(), form, material),
+            revision_prompt(task(), form, material, attempts, "samples"),
+        ):
+            text = text_of(prompt)
+            assert title in text
+            assert fence in text
+            assert "{{" not in text
+            assert "Time limit: 2.5 s\nMemory limit: 256 MiB\n[END PROBLEM]" in text
+    assert "Time limit" not in text_of(solve_prompt(task(), PYTHON))
 
 
 def test_similar_problems_come_first_each_with_its_ordinal() -> None:
-    similar = [Document(str(number), "", f"{{{{problem}}}} text {number}") for number in range(len(ORDINALS))]
-    text = text_of(episodic_prompt(task(), "python", similar, state_limits=False))
+    similar = tuple(
+        Document(str(number), "", f"{{{{problem}}}} text {number}") for number in range(len(ORDINALS))
+    )
+    text = text_of(solve_prompt(task(), PYTHON, Material(similar)))
     places = [
         text.index(f"{ordinal} problem and solution:\n\n{{{{problem}}}} text {number}")
         for number, ordinal in enumerate(ORDINALS)
@@ -59,15 +93,80 @@ def test_similar_problems_come_first_each_with_its_ordinal() -> None:
     assert places[-1] < text.index("[END SIMILAR PROBLEMS]\n") < text.index("[BEGIN PROBLEM]\n")
 
 
-def test_the_problem_itself_is_refused_among_the_similar_ones() -> None:
-    with pytest.raises(PromptLeak, match="1_cows was retrieved for itself"):
-        episodic_prompt(task(), "python", [Document("1_cows", "", "its solution")], state_limits=False)
+def test_the_similar_problems_stand_before_the_textbook_and_both_before_the_problem() -> None:
+    text = text_of(solve_prompt(task(), PYTHON, SOME))
+    parts = [
+        "Write a Python 3 program",
+        "[BEGIN SIMILAR PROBLEMS]\nFirst problem and solution:\n\nCount the pigs. {{reply}}\n[END SIMILAR PROBLEMS]",
+        "[BEGIN TEXTBOOK EXCERPT]\nChapter on counting. {{excerpt}}\n[END TEXTBOOK EXCERPT]",
+        "Now it is your turn.",
+        "[BEGIN PROBLEM]\nCount the cows.\n[END PROBLEM]",
+    ]
+    places = [text.index(part) for part in parts]
+    assert places == sorted(places)
 
 
-def test_hashes_follow_the_prompt_and_the_template() -> None:
-    first, same, other = (
-        zero_shot_prompt(task(text), "python", state_limits=False) for text in ("a", "a", "b")
+def test_a_revision_shows_the_problem_the_material_again_and_every_attempt_with_its_results() -> None:
+    attempts = [
+        Attempt(1, "I multiply.", SampleRun(Verdict.WA, (PASSED, WRONG))),
+        Attempt(2, "No program here.", SampleRun(Verdict.NO_CODE)),
+    ]
+    text = text_of(revision_prompt(task(), PYTHON, SOME, attempts, "samples"))
+    parts = [
+        "Count the cows.",
+        "Count the pigs. {{reply}}",
+        "Chapter on counting. {{excerpt}}",
+        "[BEGIN ATTEMPTS]",
+    ]
+    places = [text.index(part) for part in parts]
+    assert places == sorted(places)
+    assert text.endswith(
+        "[BEGIN ATTEMPTS]\n"
+        "Attempt 1:\n\nI multiply.\n\nResult of attempt 1:\n\n"
+        "Sample 1: passed.\n"
+        "Sample 2: wrong answer.\nInput:\n5 5\nOutput of your program:\n25\nExpected output:\n10\n\n"
+        "Attempt 2:\n\nNo program here.\n\nResult of attempt 2:\n\n"
+        "The answer holds no program in a block of the required form, so nothing was run.\n"
+        "[END ATTEMPTS]\n\nNow it is your turn."
     )
+
+
+@pytest.mark.parametrize(
+    ("ran", "told"),
+    [
+        (SampleRun(Verdict.WA, (PASSED, WRONG)), "Sample 1: passed.\nSample 2: wrong answer."),
+        (SampleRun(Verdict.CE, (), "secret words"), "The program does not compile, so it was not run."),
+        (
+            SampleRun(Verdict.TLE, (SampleResult(Verdict.TLE, "9", "", "1", "slow"),)),
+            "Sample 1: timed out.",
+        ),
+    ],
+)
+def test_the_verdicts_alone_tell_no_input_output_or_message(ran: SampleRun, told: str) -> None:
+    text = text_of(revision_prompt(task(), PYTHON, NOTHING, [Attempt(1, "r", ran)], "verdicts"))
+    assert f"Result of attempt 1:\n\n{told}\n[END ATTEMPTS]" in text
+
+
+def test_a_neutral_retry_tells_nothing_of_the_results() -> None:
+    failed, passed = (
+        text_of(revision_prompt(task(), PYTHON, NOTHING, [Attempt(1, "r", ran)], "none"))
+        for ran in (SampleRun(Verdict.WA, (WRONG,)), SampleRun(Verdict.AC, (PASSED,)))
+    )
+    assert failed == passed
+
+
+def test_the_problem_itself_is_refused_among_the_similar_ones() -> None:
+    itself = Material((Document("1_cows", "", "its solution"),))
+    with pytest.raises(PromptLeak, match="1_cows was retrieved for itself"):
+        solve_prompt(task(), PYTHON, itself)
+    with pytest.raises(PromptLeak, match="1_cows was retrieved for itself"):
+        revision_prompt(task(), PYTHON, itself, [], "samples")
+
+
+def test_hashes_follow_the_prompt_and_the_templates() -> None:
+    first, same, other = (solve_prompt(task(text), PYTHON) for text in ("a", "a", "b"))
     assert first.hash == same.hash != other.hash
-    assert first.template_hash == other.template_hash == template_hash("zero_shot")
-    assert template_hash("zero_shot") != template_hash("episodic")
+    assert first.template_hash == other.template_hash == template_hash("instructions", "problem")
+    helped = solve_prompt(task("a"), PYTHON, Material(excerpt="text"))
+    revised = revision_prompt(task("a"), PYTHON, NOTHING, [], "samples")
+    assert len({first.template_hash, helped.template_hash, revised.template_hash}) == 3

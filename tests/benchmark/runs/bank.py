@@ -7,7 +7,7 @@ not the products. A second dataset holds a problem without any test.
 import hashlib
 
 from benchmark import blobs
-from benchmark.models import Dataset, Problem, ReferenceSolution, TestCase
+from benchmark.models import Article, Corpus, Dataset, Problem, ReferenceSolution, TestCase
 from judge import Checker
 
 PROGRAM = "a, b = map(int, input().split())\nprint(a + b)\nprint(input())"
@@ -19,6 +19,15 @@ SOLVED = {"apple_sum", "cherry_sum"}
 def canaries(external_id: str) -> list[str]:
     """Words of the problem that must never be in a prompt about it."""
     return [f"canary-{place}-{external_id}" for place in ("input", "answer", "analysis", "reference")]
+
+
+def write_textbook() -> None:
+    """The corpus `cpbook`: one article of two fits a sum, and it is longer than 20 characters."""
+    corpus = Corpus.objects.create(name="cpbook", format="cpbook", content_hash="0" * 64)
+    for order, (title, text) in enumerate(
+        [("Sums", "Problem of a sum: Print the result for the numbers."), ("Flows", "Pipes and pumps.")]
+    ):
+        Article.objects.create(corpus=corpus, external_id=title.lower(), order=order, title=title, text=text)
 
 
 def fill() -> None:
@@ -63,4 +72,5 @@ def fill() -> None:
                 input_hash=blobs.put(f"3 4\n{word}\n".encode()),
                 answer_hash=blobs.put(f"{result}\n{word}\n".encode()),
             )
+    write_textbook()
     add_problem(Dataset.objects.create(name="untested", format="usaco"), "elder_sum", "bronze")

@@ -28,7 +28,12 @@ class Workshop:
         return CommandProcess(
             arguments,
             self.var,
-            {"OPENAI_API_KEY": "sk-imitation-000000", "OPENAI_BASE_URL": self.imitation.openai_url},
+            {
+                "OPENAI_API_KEY": "sk-imitation-000000",
+                "OPENAI_BASE_URL": self.imitation.openai_url,
+                "ANTHROPIC_API_KEY": "sk-imitation-000000",
+                "ANTHROPIC_BASE_URL": self.imitation.anthropic_url,
+            },
         )
 
     def manage(self, *arguments: str, status: int = 0) -> tuple[str, str]:

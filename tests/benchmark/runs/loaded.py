@@ -9,6 +9,7 @@ from django.db import connections
 
 django.setup()
 
+import benchmark.providers.anthropic_messages  # noqa: E402
 import benchmark.providers.openai_chat  # noqa: E402
 import benchmark.runner  # noqa: E402, F401
 from tests.benchmark.runs.bank import fill  # noqa: E402

@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable
 from uuid import UUID
 
+import pytest
+
 from tests.benchmark.runs.bank import REPLY
 from tests.benchmark.runs.conftest import Workshop
 from tests.imitation import Hold, Script, pieces_of
@@ -47,19 +49,31 @@ def comparable(workshop: Workshop, run: str) -> dict[str, object]:
     }
 
 
-def test_after_kill_9_only_the_calls_in_flight_are_repeated(workshop: Workshop) -> None:
-    workshop.imitation.script(*[SOLUTION] * ITEMS * STEPS)
-    undisturbed = workshop.baseline(*EPISODIC[8:], method="episodic")
+@pytest.mark.parametrize(
+    ("method", "problems", "calls", "kills"),
+    [
+        ("episodic", "apple_sum,berry_product,cherry_sum,date_product", 16, (3, 9)),
+        # Reflexion stops at once where the one program is right, else after three reflections.
+        ("episodic+reflexion", "apple_sum,berry_product", 2 * 2 + 2 * 5, (3, 6)),
+    ],
+)
+def test_after_kill_9_only_the_calls_in_flight_are_repeated(
+    workshop: Workshop, method: str, problems: str, calls: int, kills: tuple[int, ...]
+) -> None:
+    items = 2 * len(problems.split(","))
+    command = [*EPISODIC[:7], method, *EPISODIC[8:], "--problems", problems]
+    workshop.imitation.script(*[SOLUTION] * calls)
+    undisturbed = workshop.baseline(*command[8:], method=method)
     expected = comparable(workshop, undisturbed["run"])
-    assert expected["generations"] == ITEMS * STEPS
-    for table in ("workitem", "generation"):
+    assert expected["generations"] == calls
+    for table in ("workitem", "generation", "judgement"):
         workshop.rows(f"delete from benchmark_{table}")
     workshop.rows("delete from benchmark_run")
     workshop.imitation.reset()
 
-    stored, command = 0, EPISODIC
+    stored = 0
     before: dict[tuple[int, int], tuple[str, str]] = {}
-    for stored_at_kill in (3, 9):
+    for stored_at_kill in kills:
         workshop.imitation.script(*[SOLUTION] * (stored_at_kill - stored), *[HANGING] * CONCURRENCY)
         sent = len(workshop.imitation.requests) + stored_at_kill - stored + CONCURRENCY
         killed = workshop.start(*command)
@@ -80,14 +94,17 @@ def test_after_kill_9_only_the_calls_in_flight_are_repeated(workshop: Workshop) 
             only_run(workshop),
         ]
 
-    workshop.imitation.script(*[SOLUTION] * (ITEMS * STEPS - stored))
+    workshop.imitation.script(*[SOLUTION] * (calls - stored))
     resumed = workshop.baseline("--resume", only_run(workshop))
     assert resumed["state"] == "finished"
     after = generations(workshop)
     assert {key: after[key] for key in before} == before
-    assert len(after) == ITEMS * STEPS
-    assert len(workshop.imitation.requests) == ITEMS * STEPS + 2 * CONCURRENCY
+    assert len(after) == calls
+    assert len(workshop.imitation.requests) == calls + 2 * CONCURRENCY
     assert comparable(workshop, resumed["run"]) == expected
+    answers = calls - items if "reflexion" in method else 0
+    assert workshop.rows("select count(*) from benchmark_judgement where suite = 'samples'") == [(answers,)]
+    assert workshop.rows("select count(*) from benchmark_judgement where suite = 'all'") == [(items,)]
 
 
 def test_ctrl_c_keeps_the_calls_in_flight_and_says_how_to_go_on(workshop: Workshop) -> None:
@@ -149,7 +166,7 @@ def test_a_run_does_not_go_on_with_other_prompts_problems_or_methods(workshop: W
     run = workshop.baseline("--limit", "1")["run"]
     [(manifest,)] = workshop.rows("select manifest from benchmark_run")
     other = json.loads(manifest)
-    other["templates"]["zero_shot"] = "of another text"
+    other["templates"]["problem"] = "of another text"
     for change, value, said in (
         ("update benchmark_run set manifest = ?", json.dumps(other), "Prompt templates changed since"),
         (

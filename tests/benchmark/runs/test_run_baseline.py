@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from benchmark.methods import METHODS
-from tests.benchmark.runs.bank import PROBLEMS, REPLY, canaries
+from tests.benchmark.runs.bank import PROBLEMS, REPLY
 from tests.benchmark.runs.conftest import Workshop
 from tests.imitation import Script, failure, pieces_of
 
@@ -59,24 +58,9 @@ def test_a_run_judges_every_problem_and_stores_what_its_figures_depend_on(worksh
     assert overall["low"] == pytest.approx(0.150, abs=1e-3)
     manifest = figures["manifest"]
     assert manifest["dataset"]["problems"] == 4
-    assert set(manifest["templates"]) == {"zero_shot"}
+    assert set(manifest["templates"]) == {"instructions", "problem"}
     assert {"git", "judge_version", "compiler", "packages"} <= set(manifest["environment"])
     assert figures["parameters"]["temperature"] == 0.2
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_no_prompt_holds_a_secret_of_its_own_problem(workshop: Workshop, method: str) -> None:
-    workshop.imitation.script(*[SOLUTION] * 80)
-    assert workshop.baseline(method=method)["state"] == "finished"
-    bodies = [request.body for request in workshop.imitation.requests]
-    assert len(bodies) >= len(PROBLEMS)
-    for body in bodies:
-        about = asked_about(body["messages"][-1]["content"])
-        sent = json.dumps(body)
-        assert about in PROBLEMS
-        assert [canary for canary in canaries(about) if canary in sent] == []
-        assert "canary-input" not in sent
-        assert "canary-answer" not in sent
 
 
 def test_episodic_retrieval_drafts_searches_and_asks_with_two_solved_problems(workshop: Workshop) -> None:
@@ -94,8 +78,9 @@ def test_episodic_retrieval_drafts_searches_and_asks_with_two_solved_problems(wo
         "select purpose, retrieval from benchmark_generation order by step"
     )
     assert (first, none, second) == ("draft", None, "solve")
-    retrieval = json.loads(record)
-    assert (retrieval["tokenizer"], retrieval["k1"], retrieval["query"]) == ("usaco_split", 1.5, "reply")
+    stored = json.loads(record)
+    retrieval = stored["episodic"]
+    assert (retrieval["tokenizer"], retrieval["k1"], stored["query"]) == ("usaco_split", 1.5, "reply")
     assert len(retrieval["hits"]) == 2
     for hit in retrieval["hits"]:
         assert f"canary-analysis-{hit['id']}" in prompt

@@ -1,0 +1,61 @@
+"""A method is composed of searches for help, any number of them, and one way to answer."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, make_dataclass
+from typing import Any
+
+from benchmark.methods.method import Chain, Method
+from benchmark.methods.retrieval import Find, Found, retrieve
+from benchmark.methods.settings import Sampling
+from benchmark.models import Generation
+from benchmark.prompts import SOLVE_TEMPLATES
+
+
+@dataclass(frozen=True)
+class Part:
+    """What a part brings into a method: a name, a line of help, its settings and its templates."""
+
+    name: str
+    summary: str
+    settings: type[Sampling]
+    templates: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Search(Part):
+    """A search for texts with a query made of the problem and a draft."""
+
+    find: Find
+
+
+@dataclass(frozen=True)
+class Answer(Part):
+    """A way to get from the problem, and what was found for it, to the attempt."""
+
+    solve: Callable[[Chain, Any, Found], Awaitable[Generation]]
+
+
+def compose(searches: Sequence[Search], answer: Answer) -> Method:
+    """The searches once, before the first question; then the answer with what they found (METHODS.md 1.2, A6).
+
+    The settings are those of all parts. The name is made of theirs, but "zero-shot" stands alone: it
+    says that nothing was found.
+    """
+
+    async def solve(chain: Chain, settings: Any) -> Generation:
+        found = Found()
+        if searches:
+            found = await retrieve(chain, settings, [search.find for search in searches])
+        return await answer.solve(chain, settings, found)
+
+    parts: list[Part] = [*searches, answer]
+    named: Sequence[Part] = searches if searches and answer.name == "zero-shot" else parts
+    name = "+".join(part.name for part in named)
+    templates = [*SOLVE_TEMPLATES, *(template for part in parts for template in part.templates)]
+    return Method(
+        name=name,
+        summary=" ".join(part.summary for part in parts),
+        settings=make_dataclass(name, (), bases=tuple(part.settings for part in parts), frozen=True),
+        templates=tuple(dict.fromkeys(templates)),
+        solve=solve,
+    )

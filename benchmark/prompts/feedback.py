@@ -1,0 +1,129 @@
+"""What a model is told about its program: how it did on the samples of the statement, and nothing else.
+
+The results of a judgement on all tests may quote hidden ones (`judge.TestResult`), so `SampleRun.of` takes no
+other judgement than one on the samples.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, get_args
+
+import judge
+from benchmark import blobs
+from benchmark.models import Judgement, Problem, TestCase
+from benchmark.prompts.leaks import PromptLeak
+from benchmark.prompts.templates import render
+from judge import Verdict
+
+Feedback = Literal["samples", "verdicts", "none"]
+"""What is told: input, output and expected output of failed samples (USACO); passed or the kind of error for
+each sample (ICPC, METHODS.md 7.1); nothing, which makes a neutral retry at the same budget."""
+FEEDBACKS: tuple[str, ...] = get_args(Feedback)
+
+SHOWN = 2_000
+"""Characters of an input, output or error message that a prompt shows (METHODS.md 6)."""
+
+_TOLD = {
+    verdict: f"feedback/{verdict.lower()}"
+    for verdict in (Verdict.AC, Verdict.WA, Verdict.TLE, Verdict.MLE, Verdict.OLE, Verdict.RTE)
+}
+FEEDBACK_TEMPLATES = (
+    *_TOLD.values(),
+    "feedback/ce",
+    "feedback/no_code",
+    "feedback/no_samples",
+    "feedback/none",
+)
+
+
+@dataclass(frozen=True)
+class SampleResult:
+    """What happened on one sample; the texts are cut to SHOWN characters, and say so."""
+
+    verdict: Verdict
+    input: str
+    output: str
+    expected: str
+    errors: str
+
+
+@dataclass(frozen=True)
+class SampleRun:
+    """What a program did on the samples.
+
+    `verdict` is AC also where the statement has no sample: all of none are passed (METHODS.md 7.2). It is
+    NO_CODE without a program, and `errors` is what the compiler said to one that does not compile (CE).
+    """
+
+    verdict: Verdict
+    results: tuple[SampleResult, ...] = ()
+    errors: str = ""
+
+    @property
+    def passed(self) -> bool:
+        """Whether there is a program and every sample accepts it."""
+        return self.verdict is Verdict.AC
+
+    @classmethod
+    def of(cls, problem: Problem, stored: Judgement) -> "SampleRun":
+        """What a finished judgement on the samples says. Raises PromptLeak for a judgement on other tests."""
+        if stored.suite != Judgement.Suite.SAMPLES or stored.result is None:
+            raise PromptLeak(f"judgement {stored.pk} is not a finished one on the samples of {problem}")
+        judgement = judge.Judgement.from_json(stored.result)
+        samples = {case.name: case for case in problem.tests.filter(origin=TestCase.Origin.SAMPLE)}
+        if not all(result.sample and result.name in samples for result in judgement.tests):
+            raise PromptLeak(f"judgement {stored.pk} holds the result of a test that is no sample")
+        return cls(
+            judgement.verdict,
+            tuple(_sample_result(samples[result.name], result) for result in judgement.tests),
+            _cut(judgement.compiler_output),
+        )
+
+
+def describe(run: SampleRun, feedback: Feedback) -> str:
+    """The words for a model. Without details only the first line of each template is used."""
+    if feedback == "none":
+        return render("feedback/none")
+    if run.verdict is Verdict.NO_CODE:
+        return render("feedback/no_code")
+    if run.verdict is Verdict.CE:
+        told = [render("feedback/ce", errors=run.errors)]
+    elif not run.results:
+        told = [render("feedback/no_samples")]
+    else:
+        told = [
+            render(
+                _TOLD[result.verdict],
+                number=str(number),
+                input=result.input,
+                output=result.output,
+                expected=result.expected,
+                errors=result.errors,
+            )
+            for number, result in enumerate(run.results, 1)
+        ]
+    if feedback == "verdicts":
+        told = [text.partition("\n")[0] for text in told]
+    return "\n".join(told)
+
+
+def _sample_result(case: TestCase, result: judge.TestResult) -> SampleResult:
+    return SampleResult(
+        result.verdict,
+        _cut(_beginning(blobs.path(case.input_hash))),
+        _cut(result.output),
+        _cut(_beginning(blobs.path(case.answer_hash))),
+        _cut(f"{result.message}\n{result.errors}"),
+    )
+
+
+def _beginning(path: Path) -> str:
+    """At least the first SHOWN characters of a file, where it has so many."""
+    with path.open("rb") as file:
+        return file.read(4 * SHOWN).decode("utf-8", "replace").replace("\r\n", "\n").replace("\0", "\ufffd")
+
+
+def _cut(text: str) -> str:
+    """The text without blanks at its end, shortened with a note; the judge keeps SHOWN characters of an output."""
+    text = text.rstrip()
+    return text if len(text) < SHOWN else f"{text[:SHOWN]}\n[cut after {SHOWN} characters]"

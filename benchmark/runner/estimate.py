@@ -1,0 +1,127 @@
+"""What a run would cost: its method is played through with replies of an assumed length, and nobody is called."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from asgiref.sync import sync_to_async
+
+from benchmark.methods import Sampling
+from benchmark.models import Generation, Problem
+from benchmark.prompts import Prompt, SampleResult, SampleRun, Task
+from benchmark.retrieval import Corpus
+from benchmark.runner.plan import Plan
+from benchmark.runner.texts import Texts
+from judge import Verdict
+
+PLAYED = 40
+"""Problems played through at most, spread evenly over those of the run; the figures are scaled up."""
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """How long a reply is, how many characters a token has, and whether first answers pass the samples."""
+
+    name: str
+    reply_tokens: int
+    characters_per_token: float
+    passes: bool
+
+
+ASSUMPTIONS = (
+    Assumption("low", 500, 4.5, passes=True),
+    Assumption("expected", 1_500, 4.0, passes=False),
+    Assumption("high", 8_000, 3.0, passes=False),
+)
+"""Replies are no longer than `max_output_tokens` allows, and in "high" as long where it is set."""
+
+ASSUMED = (
+    "Assumed: low, replies of 500 tokens, and programs that pass the samples at once; expected, replies of 1,500 "
+    "tokens, and no program that passes; high, the same with the longest replies (max_output_tokens, or 8,000). "
+    "A token is counted as 4.5, 4 and 3 characters of a prompt."
+)
+
+
+@dataclass(frozen=True)
+class Price:
+    """US dollars for a million tokens."""
+
+    input: float
+    output: float
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Calls and tokens of a whole run under one assumption."""
+
+    generations: int
+    input_tokens: int
+    output_tokens: int
+
+    def cost(self, price: Price) -> float:
+        """US dollars."""
+        return (self.input_tokens * price.input + self.output_tokens * price.output) / 1e6
+
+
+async def estimate(plan: Plan) -> dict[str, Estimate]:
+    """An estimate for each of the ASSUMPTIONS, by name."""
+    step = math.ceil(len(plan.problems) / PLAYED)
+    played = await sync_to_async(_load)(plan.problems[::step])
+    texts = Texts(plan.dataset, plan.settings.language)
+    scale = plan.attempts * len(plan.problems) / len(played)
+    estimates = {}
+    for assumption in ASSUMPTIONS:
+        chains = [_AssumedChain(problem, plan.settings, texts, assumption) for problem in played]
+        for chain in chains:
+            await plan.method.solve(chain, plan.settings)
+        estimates[assumption.name] = Estimate(
+            round(scale * sum(chain.generations for chain in chains)),
+            round(scale * sum(chain.input_tokens for chain in chains)),
+            round(scale * sum(chain.output_tokens for chain in chains)),
+        )
+    return estimates
+
+
+def _load(problems: tuple[Problem, ...]) -> list[Problem]:
+    return list(Problem.objects.filter(pk__in=[problem.pk for problem in problems]))
+
+
+class _AssumedChain:
+    """`benchmark.methods.Chain` with replies made up of one letter, which change nothing in a search."""
+
+    def __init__(self, problem: Problem, settings: Sampling, texts: Texts, assumption: Assumption) -> None:
+        self.task = Task.of(problem)
+        self.generations = self.input_tokens = self.output_tokens = 0
+        self._texts = texts
+        self._assumption = assumption
+        longest = settings.max_output_tokens
+        self._reply_tokens = min(assumption.reply_tokens, longest or assumption.reply_tokens)
+        if longest and assumption.name == "high":
+            self._reply_tokens = longest
+
+    async def ask(
+        self, prompt: Prompt, purpose: Generation.Purpose, *, retrieval: Mapping[str, Any] | None = None
+    ) -> Generation:
+        """A made-up reply, counted."""
+        characters = sum(len(message.content) for message in prompt.messages)
+        self.generations += 1
+        self.input_tokens += math.ceil(characters / self._assumption.characters_per_token)
+        self.output_tokens += self._reply_tokens
+        text = "x" * round(self._reply_tokens * self._assumption.characters_per_token)
+        return Generation(purpose=purpose, text=text, code=text)
+
+    async def run_samples(self, answer: Generation) -> SampleRun:
+        """Passed or failed, as assumed."""
+        if self._assumption.passes:
+            return SampleRun(Verdict.AC)
+        line = "x" * 100
+        return SampleRun(Verdict.WA, (SampleResult(Verdict.WA, line, line, line, ""),))
+
+    async def problems(self) -> Corpus:
+        """The real ones: the texts shown are most of the tokens."""
+        return await self._texts.problems()
+
+    async def textbook(self, name: str) -> Corpus:
+        """The real one."""
+        return await self._texts.textbook(name)

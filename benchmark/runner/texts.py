@@ -1,0 +1,32 @@
+"""The texts that the chains of a run search in, each read once however many chains ask for it."""
+
+import asyncio
+from collections.abc import Callable
+
+from asgiref.sync import sync_to_async
+
+from benchmark import models
+from benchmark.models import Dataset
+from benchmark.retrieval import Corpus, article_corpus, problem_corpus
+
+
+class Texts:
+    """The problems of a dataset, and textbooks by name."""
+
+    def __init__(self, dataset: Dataset, language: str) -> None:
+        self._dataset = dataset
+        self._language = language
+        self._reading: dict[str, asyncio.Task[Corpus]] = {}
+
+    async def problems(self) -> Corpus:
+        """Every problem of the dataset, with a solution in the language where there is one."""
+        return await self._read("", lambda: problem_corpus(self._dataset, self._language))
+
+    async def textbook(self, name: str) -> Corpus:
+        """The articles of the textbook of that name. Raises models.Corpus.DoesNotExist."""
+        return await self._read(name, lambda: article_corpus(models.Corpus.objects.get(name=name)))
+
+    async def _read(self, name: str, read: Callable[[], Corpus]) -> Corpus:
+        if name not in self._reading:
+            self._reading[name] = asyncio.create_task(sync_to_async(read)())
+        return await self._reading[name]

@@ -1,0 +1,63 @@
+"""Profiles: the published evaluations' settings, for every method and every model."""
+
+from typing import Any
+
+import pytest
+
+from benchmark.methods import METHODS, PROFILES, SettingsError, parse_settings
+from benchmark.methods.settings import describe_settings
+
+EVERYTHING: Any = METHODS["semantic+episodic+reflexion"].settings
+
+
+@pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda profile: profile.name)
+def test_every_setting_of_a_profile_is_one_of_some_method(profile) -> None:
+    parse_settings(EVERYTHING, profile.settings)
+    for texts in profile.models.values():
+        parse_settings(EVERYTHING, texts)
+    assert profile.attempts.keys() <= METHODS.keys()
+    assert profile.summary
+    assert profile.assumed
+    for method in METHODS.values():
+        parse_settings(method.settings, [], profile.settings_for("gpt-4o"))
+
+
+def test_the_paper_and_its_code_differ_where_they_are_known_to() -> None:
+    paper, code, icpc = (
+        parse_settings(EVERYTHING, [], PROFILES[name].settings_for("gpt-4-1106-preview"))
+        for name in ("usaco-paper", "usaco-code", "icpc-b")
+    )
+    assert (paper.i, paper.p, paper.run_all, paper.temperature, paper.extraction) == (
+        3,
+        2,
+        False,
+        0.7,
+        "default",
+    )
+    assert (code.i, code.p, code.run_all, code.temperature, code.extraction) == (2, 2, True, None, "usaco")
+    assert (icpc.i, icpc.p, icpc.feedback, icpc.language) == (2, 2, "verdicts", "cpp")
+    assert (paper.policy, code.policy, icpc.policy) == ("compat", "compat", "fair")
+    small = parse_settings(EVERYTHING, [], PROFILES["usaco-code"].settings_for("gpt-3.5-turbo-1106"))
+    assert (small.semantic_max_chars, code.semantic_max_chars) == (7000, None)
+    assert PROFILES["usaco-paper"].attempts["zero-shot"] == 10
+
+
+def test_what_is_set_goes_before_the_profile() -> None:
+    profile = PROFILES["usaco-code"].settings_for("gpt-3.5-turbo")
+    settings = parse_settings(EVERYTHING, ["i=5", "semantic_max_chars=none"], profile)
+    assert (settings.i, settings.semantic_max_chars, settings.run_all) == (5, None, True)
+
+
+@pytest.mark.parametrize("method", METHODS.values(), ids=lambda method: method.name)
+def test_an_unknown_setting_is_refused_with_all_that_the_method_knows(method) -> None:
+    with pytest.raises(SettingsError) as raised:
+        parse_settings(method.settings, ["reflections=3"])
+    assert "There is no setting 'reflections'" in str(raised.value)
+    assert describe_settings(method.settings) in str(raised.value)
+    has = {name: f"  {name}=" in str(raised.value) for name in ("i", "p", "semantic_max_chars", "query")}
+    assert has == {
+        "i": "reflexion" in method.name,
+        "p": "episodic" in method.name,
+        "semantic_max_chars": "semantic" in method.name,
+        "query": "semantic" in method.name or "episodic" in method.name,
+    }

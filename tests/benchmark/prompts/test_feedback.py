@@ -1,0 +1,70 @@
+"""What a model is told of its program: the real judge on the samples, and never a word of a hidden test."""
+
+import pytest
+
+from benchmark import judging
+from benchmark.models import Judgement, Problem, TestCase
+from benchmark.prompts import PromptLeak, SampleRun
+from benchmark.prompts.feedback import SHOWN, describe
+from judge import Verdict
+from tests.problems import HIDDEN_INPUT, store_doubling
+
+
+def judged(problem: Problem, program: str, suite: Judgement.Suite, language: str = "python") -> Judgement:
+    submission = judging.store_submission(problem, program, language)
+    judgement = judging.request_judgement(submission, suite=suite, stop_at_first_failure=False)
+    judging.perform(judgement.pk)
+    judgement.refresh_from_db()
+    return judgement
+
+
+@pytest.mark.parametrize(
+    ("program", "verdict", "told"),
+    [
+        ("print(2 * int(input()))", Verdict.AC, "Sample 1: passed."),
+        (
+            "print('hm', int(input()) ** 2)",
+            Verdict.WA,
+            "Sample 1: wrong answer.\nInput:\n3\nOutput of your program:\nhm 9\nExpected output:\n6",
+        ),
+        ("print(1 // (int(input()) - 3))", Verdict.RTE, "ZeroDivisionError"),
+        ("print(2 * int(input())", Verdict.CE, "The program does not compile, so it was not run."),
+        ("x = 'y' * 5000\nprint(x)", Verdict.WA, "y" * SHOWN + f"\n[cut after {SHOWN} characters]\n"),
+    ],
+)
+def test_the_results_on_the_samples_are_told(db: None, program: str, verdict: Verdict, told: str) -> None:
+    problem = store_doubling()
+    ran = SampleRun.of(problem, judged(problem, program, Judgement.Suite.SAMPLES))
+    assert (ran.verdict, ran.passed) == (verdict, verdict is Verdict.AC)
+    text = describe(ran, "samples")
+    assert told in text
+    assert str(HIDDEN_INPUT) not in text
+
+
+def test_a_judgement_on_the_hidden_tests_is_refused_even_when_it_calls_itself_one_on_the_samples(
+    db: None,
+) -> None:
+    problem = store_doubling()
+    judgement = judged(problem, "print(input())", Judgement.Suite.ALL)
+    assert judgement.result is not None
+    assert str(HIDDEN_INPUT) in str(judgement.result)
+    with pytest.raises(PromptLeak, match="not a finished one on the samples"):
+        SampleRun.of(problem, judgement)
+    judgement.suite = Judgement.Suite.SAMPLES
+    with pytest.raises(PromptLeak, match="a test that is no sample"):
+        SampleRun.of(problem, judgement)
+
+
+def test_a_test_that_was_a_sample_and_is_none_any_more_is_not_told(db: None) -> None:
+    problem = store_doubling()
+    judgement = judged(problem, "print(1)", Judgement.Suite.SAMPLES)
+    problem.tests.update(origin=TestCase.Origin.HIDDEN)
+    with pytest.raises(PromptLeak):
+        SampleRun.of(problem, judgement)
+
+
+def test_no_sample_at_all_is_passed_by_any_program_and_said_to_be_so() -> None:
+    nothing_run = SampleRun(Verdict.AC)
+    assert nothing_run.passed
+    assert describe(nothing_run, "samples") == "The statement has no sample, so nothing was run."
+    assert not SampleRun(Verdict.NO_CODE).passed

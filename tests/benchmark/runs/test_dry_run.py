@@ -1,0 +1,75 @@
+"""What a run would cost, said without a call, a key or a stored run."""
+
+import json
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from tests.benchmark.runs.bank import fill
+from tests.benchmark.runs.conftest import Workshop
+
+
+def dry_run(workshop: Workshop, *arguments: str, model: str = "openai:m") -> dict[str, Any]:
+    output, _ = workshop.manage(
+        "run_baseline",
+        "--dry-run",
+        "--json",
+        "--dataset",
+        "orchard",
+        "--model",
+        model,
+        "--method",
+        *arguments,
+    )
+    document: dict[str, Any] = json.loads(output)
+    return document
+
+
+def test_the_calls_and_tokens_of_every_item_are_counted_and_nobody_is_called(workshop: Workshop) -> None:
+    for arguments, low, high in (
+        (["zero-shot", "--attempts", "3"], 12, 12),
+        (["episodic"], 8, 8),
+        (["episodic", "--set", "query=statement"], 4, 4),
+        (["reflexion", "--set", "i=2"], 4, 12),
+        (["reflexion", "--profile", "usaco-code", "--limit", "3"], 9, 9),
+        (["reflexion+episodic"], 8, 20),
+    ):
+        estimates = dry_run(workshop, *arguments)["estimates"]
+        calls = [estimates[name]["generations"] for name in ("low", "expected", "high")]
+        assert calls == [low, high, high], arguments
+        for kind in ("input_tokens", "output_tokens"):
+            values = [estimates[name][kind] for name in ("low", "expected", "high")]
+            assert 0 < values[0] < values[1] < values[2], arguments
+    assert workshop.imitation.requests == []
+    assert workshop.rows("select count(*) from benchmark_run") == [(0,)]
+
+
+def test_a_cost_is_said_only_where_the_price_is_known(workshop: Workshop) -> None:
+    zero_shot = ["zero-shot", "--set", "max_output_tokens=1000"]
+    assert {one["cost_usd"] for one in dry_run(workshop, *zero_shot)["estimates"].values()} == {None}
+    high = dry_run(workshop, *zero_shot, "--price", "2", "10")["estimates"]["high"]
+    assert high["output_tokens"] == 4000
+    assert high["cost_usd"] == pytest.approx((2 * high["input_tokens"] + 10 * 4000) / 1e6)
+    scripted = dry_run(workshop, *zero_shot, model="practice:student")["estimates"]
+    assert scripted["high"]["cost_usd"] == 0
+
+
+def test_it_is_told_in_words_as_well(workshop: Workshop) -> None:
+    told, _ = workshop.manage(
+        "run_baseline", "--dry-run", "--dataset", "orchard", "--model", "openai:m", "--method", "reflexion"
+    )
+    assert "reflexion on 4 problems, 1 attempt each. Nobody was called." in told
+    low, high = (line.split() for line in told.splitlines() if line.startswith(("low ", "high ")))
+    assert (low[1], low[-1], high[1], high[-1]) == ("4", "unknown", "16", "unknown")
+
+
+def test_a_price_is_refused_where_it_has_no_use_and_where_it_is_none(db: None) -> None:
+    fill()
+    run = ["run_baseline", "--dataset", "orchard", "--model", "openai:m", "--method", "zero-shot"]
+    with pytest.raises(CommandError, match="--price has no use without --dry-run"):
+        call_command(*run, "--price", "1", "2")
+    with pytest.raises(CommandError, match="'-1' is not a number of dollars"):
+        call_command(*run, "--dry-run", "--price", "1", "-1")
+    with pytest.raises(CommandError, match="leave out --dry-run with --resume"):
+        call_command("run_baseline", "--resume", "x", "--dry-run")

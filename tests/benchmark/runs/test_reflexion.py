@@ -1,0 +1,135 @@
+"""Reflexion as a whole: the command, the real SDKs, the real judge, and rows that say what happened."""
+
+import json
+
+import pytest
+
+from tests.benchmark.runs.bank import PROGRAM, REPLY, canaries
+from tests.benchmark.runs.conftest import Workshop
+from tests.imitation import Script, failure, pieces_of
+
+
+def saying(program: str) -> Script:
+    return Script(pieces_of(f"Here it is.\n\n```python\n{program}\n```\n"))
+
+
+SOLUTION = Script(pieces_of(REPLY))
+WRONG = saying(PROGRAM.replace("a + b", "a * b"))
+CRASHING = saying(PROGRAM.replace("a + b", "a // (b - 4)"))
+ONLY_THE_SAMPLE = saying("print(7)\nprint('hello')")
+TALK = Script(("I would add the numbers, but I show no program.",))
+FIRST = ("--problems", "apple_sum")
+
+STEPS = (
+    "select g.step, g.purpose, j.suite, j.verdict, g.id = i.selected_id from benchmark_generation g "
+    "join benchmark_workitem i on i.id = g.work_item_id "
+    "left join benchmark_judgement j on j.id = g.sample_judgement_id order by g.step"
+)
+
+
+def prompts(workshop: Workshop) -> list[str]:
+    return [request.body["messages"][0]["content"] for request in workshop.imitation.requests]
+
+
+@pytest.mark.parametrize("model", ["openai:gpt-4o", "anthropic:claude"])
+def test_it_corrects_itself_with_the_samples_until_they_pass(workshop: Workshop, model: str) -> None:
+    workshop.imitation.script(WRONG, CRASHING, SOLUTION)
+    output, _ = workshop.manage(
+        "run_baseline", "--json", "--dataset", "orchard", "--model", model, "--method", "reflexion", *FIRST
+    )
+    document = json.loads(output)
+    assert (document["state"], document["generations"], document["solved"]) == ("finished", 3, 1)
+    assert workshop.rows(STEPS) == [
+        (0, "solve", "samples", "WA", 0),
+        (1, "reflect", "samples", "RTE", 0),
+        (2, "reflect", "samples", "AC", 1),
+    ]
+    assert workshop.rows("select suite, verdict from benchmark_judgement where suite = 'all'") == [
+        ("all", "AC")
+    ]
+    first, second, third = prompts(workshop)
+    assert "[BEGIN ATTEMPTS]" not in first
+    wrong = (
+        "Sample 1: wrong answer.\nInput:\n3 4\nhello\nOutput of your program:\n12\nhello\n"
+        "Expected output:\n7\nhello\n"
+    )
+    assert wrong in second
+    assert wrong in third
+    assert "Attempt 2:" in third
+    assert "Sample 1: run-time error.\nInput:\n3 4\nhello\nWhat was reported:\n" in third
+    assert "ZeroDivisionError" in third
+
+
+def test_an_answer_that_passes_the_samples_is_judged_on_the_hidden_tests_and_they_never_come_back(
+    workshop: Workshop,
+) -> None:
+    workshop.imitation.script(WRONG, ONLY_THE_SAMPLE, WRONG, SOLUTION)
+    document = workshop.baseline(*FIRST, "--set", "run_all=true", method="reflexion")
+    assert (document["generations"], document["solved"]) == (4, 0)
+    assert [row[3:] for row in workshop.rows(STEPS)] == [("WA", 0), ("AC", 1), ("WA", 0), ("AC", 0)]
+    assert "Sample 1: passed." in prompts(workshop)[2]
+    sent = json.dumps([request.body for request in workshop.imitation.requests])
+    assert [canary for canary in canaries("apple_sum") if canary in sent] == []
+
+
+def test_an_answer_without_a_program_uses_up_a_step_and_is_told_so(workshop: Workshop) -> None:
+    workshop.imitation.script(TALK, TALK)
+    document = workshop.baseline(*FIRST, "--set", "i=1", method="reflexion")
+    assert (document["generations"], document["solved"]) == (2, 0)
+    assert "The answer holds no program in a block of the required form" in prompts(workshop)[1]
+    assert workshop.report(document["run"])["verdicts"] == {"NO_CODE": 1}
+
+
+def test_a_judge_fault_on_the_samples_is_no_wrong_answer_and_costs_no_second_call(workshop: Workshop) -> None:
+    [(digest,)] = workshop.rows(
+        "select answer_hash from benchmark_testcase t join benchmark_problem p on p.id = t.problem_id "
+        "where p.external_id = 'apple_sum' and origin = 'sample'"
+    )
+    blob = workshop.var / "blobs" / digest[:2] / digest
+    content = blob.read_bytes()
+    blob.unlink()
+    workshop.imitation.script(SOLUTION)
+    document = workshop.baseline(*FIRST, status=1, method="reflexion")
+    assert (document["done"], document["failed"]) == (0, 1)
+    assert next(iter(workshop.report(document["run"])["faults"])).startswith("judge fault")
+
+    blob.write_bytes(content)
+    assert workshop.baseline("--resume", document["run"])["solved"] == 1
+    assert len(workshop.imitation.requests) == 1
+
+
+def test_a_chain_that_broke_off_between_steps_goes_on_with_the_same_questions(workshop: Workshop) -> None:
+    workshop.imitation.script(WRONG, failure(400), SOLUTION)
+    document = workshop.baseline(*FIRST, status=1, method="reflexion")
+    # As after a kill during the judging: the row says that someone is still at it.
+    workshop.rows(
+        "update benchmark_judgement set state = 'running', verdict = '', result = null, lease_until = '2999-01-01'"
+    )
+    judgements = workshop.rows("select id from benchmark_judgement")
+    resumed = workshop.baseline("--resume", document["run"])
+    assert (resumed["state"], resumed["generations"], resumed["solved"]) == ("finished", 2, 1)
+    _, refused, asked_again = prompts(workshop)
+    assert refused == asked_again
+    assert workshop.rows("select id from benchmark_judgement where verdict = 'WA'") == judgements
+
+
+def test_a_problem_without_samples_is_named_and_its_first_answer_counts(workshop: Workshop) -> None:
+    workshop.rows("delete from benchmark_testcase where origin = 'sample'")
+    workshop.imitation.script(WRONG)
+    _, errors = workshop.manage(
+        "run_baseline", "--dataset", "orchard", "--model", "openai:gpt-4o", "--method", "reflexion", *FIRST
+    )
+    assert "Without samples, so that the first answer with a program counts: apple_sum." in errors
+    assert len(workshop.imitation.requests) == 1
+
+
+def test_a_profile_is_stored_with_what_it_assumes_and_sends_what_it_says(workshop: Workshop) -> None:
+    workshop.imitation.script(SOLUTION, SOLUTION, SOLUTION)
+    document = workshop.baseline(*FIRST, "--profile", "usaco-code", method="reflexion")
+    assert (document["generations"], document["solved"]) == (3, 1)
+    assert all("temperature" not in request.body for request in workshop.imitation.requests)
+    figures = workshop.report(document["run"])
+    assert (figures["parameters"]["i"], figures["parameters"]["policy"]) == (2, "compat")
+    assert figures["manifest"]["profile"]["name"] == "usaco-code"
+    assert "Retrieval with Reflexion cannot be run" in figures["manifest"]["profile"]["assumed"]
+    assert "Time limit" not in prompts(workshop)[0]

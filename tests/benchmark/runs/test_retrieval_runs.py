@@ -1,0 +1,99 @@
+"""Retrieval in whole runs: what is searched with, what is shown, and what is stored of it."""
+
+import json
+
+import pytest
+
+from benchmark.methods import METHODS
+from tests.benchmark.runs.bank import REPLY, canaries
+from tests.benchmark.runs.conftest import Workshop
+from tests.imitation import Script, pieces_of
+
+SOLUTION = Script(pieces_of(REPLY))
+SUMS = "Problem of a sum: Print the result for the numbers."
+FIRST = ("--problems", "apple_sum")
+
+
+def prompts(workshop: Workshop) -> list[str]:
+    return [request.body["messages"][0]["content"] for request in workshop.imitation.requests]
+
+
+def retrieved(workshop: Workshop) -> dict[str, dict[str, object]]:
+    [(record,)] = workshop.rows("select retrieval from benchmark_generation where purpose = 'solve'")
+    found: dict[str, dict[str, object]] = json.loads(record)
+    return found
+
+
+def test_semantic_retrieval_shows_the_article_that_fits_cut_where_that_is_asked_for(
+    workshop: Workshop,
+) -> None:
+    workshop.imitation.script(SOLUTION, SOLUTION)
+    document = workshop.baseline(*FIRST, "--set", "semantic_max_chars=20", method="semantic")
+    assert (document["generations"], document["solved"]) == (2, 1)
+    draft, solve = prompts(workshop)
+    assert "TEXTBOOK" not in draft
+    assert f"[BEGIN TEXTBOOK EXCERPT]\n{SUMS[:20]}\n[END TEXTBOOK EXCERPT]" in solve
+    record = retrieved(workshop)["semantic"]
+    assert (record["textbook"], record["tokenizer"]) == ("cpbook", "usaco_split")
+    [hit] = record["hits"]  # type: ignore[misc]
+    assert (hit["id"], hit["characters"], hit["truncated_to"]) == ("sums", len(SUMS), 20)  # type: ignore[has-type]
+    assert workshop.report(document["run"])["manifest"]["textbook"]["name"] == "cpbook"
+
+
+def test_both_kinds_of_texts_are_found_with_one_draft(workshop: Workshop) -> None:
+    workshop.imitation.script(SOLUTION, SOLUTION)
+    document = workshop.baseline(*FIRST, "--set", "p=1", method="episodic+semantic")
+    assert document["generations"] == 2
+    _, solve = prompts(workshop)
+    assert solve.index("[BEGIN SIMILAR PROBLEMS]") < solve.index(f"[BEGIN TEXTBOOK EXCERPT]\n{SUMS}\n")
+    assert set(retrieved(workshop)) == {"query", "semantic", "episodic"}
+    assert workshop.rows("select method from benchmark_run") == [("semantic+episodic",)]
+
+
+@pytest.mark.parametrize("query", ["statement", "statement+code", "reply"])
+def test_the_draft_is_searched_with_as_the_setting_says(workshop: Workshop, query: str) -> None:
+    """The draft's words lead to one problem, those of its program to another."""
+    for external_id, words in (("berry_product", "xylophone " * 9), ("cherry_sum", "quokka " * 9)):
+        workshop.rows("update benchmark_problem set analysis = ? where external_id = ?", [words, external_id])
+    draft = "I think of a xylophone and another xylophone .\n\n```python\nprint( quokka )\n```\n"
+    workshop.imitation.script(*([] if query == "statement" else [Script(pieces_of(draft))]), SOLUTION)
+    workshop.baseline(*FIRST, "--set", f"query={query}", "p=1", method="episodic")
+    [hit] = retrieved(workshop)["episodic"]["hits"]  # type: ignore[misc]
+    if query != "statement":
+        assert hit["id"] == {"statement+code": "cherry_sum", "reply": "berry_product"}[query]  # type: ignore[has-type]
+    assert len(prompts(workshop)) == (1 if query == "statement" else 2)
+
+
+def test_a_textbook_that_is_not_there_is_said_before_anything_is_paid(workshop: Workshop) -> None:
+    run = ["run_baseline", "--dataset", "orchard", "--model", "openai:gpt-4o", "--method", "semantic"]
+    _, errors = workshop.manage(*run, "--set", "textbook=cookbook", status=1)
+    assert "There is no textbook 'cookbook' to search in. There are: cpbook." in errors
+    assert "manage.py import_corpus" in errors
+    assert workshop.imitation.requests == []
+
+
+def test_a_run_does_not_go_on_with_another_textbook(workshop: Workshop) -> None:
+    workshop.imitation.script(SOLUTION, SOLUTION)
+    document = workshop.baseline(*FIRST, method="semantic")
+    workshop.rows("update benchmark_corpus set content_hash = 'other'")
+    _, errors = workshop.manage("run_baseline", "--resume", document["run"], status=1)
+    assert "The textbook cpbook changed since" in errors
+
+
+def test_every_composition_runs_to_its_end_and_no_prompt_holds_a_secret_of_its_own_problem(
+    workshop: Workshop,
+) -> None:
+    """Eight methods, one problem that they solve and one that they do not."""
+    for method in METHODS:
+        workshop.imitation.reset()
+        workshop.imitation.script(*[SOLUTION] * 12)
+        document = workshop.baseline("--problems", "apple_sum,berry_product", method=method)
+        drafts = 0 if method in ("zero-shot", "reflexion") else 2
+        answers = 1 + 4 if "reflexion" in method else 2
+        assert (document["state"], document["done"], document["solved"]) == ("finished", 2, 1)
+        assert document["generations"] == len(workshop.imitation.requests) == drafts + answers, method
+        for prompt in prompts(workshop):
+            about = prompt.rpartition("[BEGIN PROBLEM]")[2].split("Problem ")[1].split(".")[0]
+            assert [canary for canary in canaries(about) if canary in prompt] == []
+            assert "canary-input" not in prompt
+            assert "canary-answer" not in prompt
