@@ -1,13 +1,42 @@
 """Set-up shared by all tests."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 pytest_plugins = ["tests.imitation.fixtures", "tests.postgres", "tests.stack"]
 
+# The same examples every time and no deadlines: whether a test passes hangs on the program alone.
+hypothesis.settings.load_profile("ci")
+
 REPOSITORY = Path(__file__).resolve().parent.parent
+
+
+STACKS = ("stack", "imitated_stack", "supervised")
+"""The fixtures that take longest to set up."""
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
+    """Spread over several processes, the tests of a file stay together, and so do all files that share a stack.
+
+    Those come first: they wait more than they compute, and none is left over for one process at the end.
+    """
+    groups: dict[str, str] = {}
+    for item in items:
+        used = [name for name in STACKS if name in getattr(item, "fixturenames", ())]
+        groups[item.location[0]] = min([*used, groups.get(item.location[0], item.location[0])], key=rank)
+    for item in items:
+        item.add_marker(pytest.mark.xdist_group(groups[item.location[0]]))
+    yield
+    items.sort(key=lambda item: rank(groups[item.location[0]]))
+
+
+def rank(group: str) -> int:
+    return STACKS.index(group) if group in STACKS else len(STACKS)
 
 
 @pytest.fixture(scope="session")

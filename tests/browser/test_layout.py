@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import re
+from itertools import product
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -13,6 +14,7 @@ from tests.browser.workspace import ask_for_code, message, replies, start_sessio
 
 pytestmark = pytest.mark.browser
 
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 READERS_PAGES = [
     "/problems/",
     "/problems/practice/watering-round/",
@@ -57,35 +59,44 @@ CONTRASTS = """() => {
   return low;
 }"""
 
-UNNAMED = """() => [...document.querySelectorAll("a, button, input:not([type=hidden]), select, textarea, img, dialog")]
-  .filter((element) => element.checkVisibility())
-  .filter((element) => !(element.labels?.length || element.textContent.trim() || element.alt !== undefined
-    || element.getAttribute("aria-label") || element.getAttribute("aria-labelledby")))
-  .map((element) => element.outerHTML)"""
+# What a reader would stumble over: how many pixels the page is too wide, texts of low contrast, controls without
+# a name, and whatever is not there exactly once.
+STUMBLING_BLOCKS = f"""() => {{
+  const lowContrast = ({CONTRASTS})();
+  const controls = "a, button, input:not([type=hidden]), select, textarea, img, dialog";
+  const unnamed = [...document.querySelectorAll(controls)]
+    .filter((element) => element.checkVisibility())
+    .filter((element) => !(element.labels?.length || element.textContent.trim() || element.alt !== undefined
+      || element.getAttribute("aria-label") || element.getAttribute("aria-labelledby")))
+    .map((element) => element.outerHTML);
+  const {{ scrollWidth, clientWidth, lang }} = document.documentElement;
+  return [
+    ...(scrollWidth > clientWidth ? [`${{scrollWidth - clientWidth}} pixels too wide`] : []),
+    ...lowContrast.map((text) => `low contrast: ${{text}}`),
+    ...unnamed.map((element) => `no name: ${{element}}`),
+    ...["main", "h1:not(.prose h1)"].filter((one) => document.querySelectorAll(one).length !== 1),
+    ...(lang === "en" ? [] : [`language ${{lang}}`]),
+    ...(/.+ · Hintbench$/.test(document.title) ? [] : [`title ${{document.title}}`]),
+  ];
+}}"""
 
 
 def assert_readable(page: Page) -> None:
     """No sideways scrolling, enough contrast, a title, one main part, one first heading, a name for all controls."""
-    overflow = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-    assert overflow <= 0, f"{page.url} is {overflow} pixels too wide"
-    assert page.evaluate(CONTRASTS) == [], page.url
-    assert page.evaluate(UNNAMED) == [], page.url
-    assert re.fullmatch(r".+ · Hintbench", page.title())
-    expect(page.get_by_role("main")).to_have_count(1)
-    expect(page.locator("h1:not(.prose h1)")).to_have_count(1)
-    assert page.locator("html").get_attribute("lang") == "en"
+    assert page.evaluate(STUMBLING_BLOCKS) == [], page.url
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [360, 1400])
-def test_readers_pages_are_readable(open_page: OpenPage, scheme: str, width: int) -> None:
-    page = open_page("demo-researcher", color_scheme=scheme, viewport={"width": width, "height": 800})
+def test_readers_pages_are_readable(open_page: OpenPage) -> None:
+    page = open_page("demo-researcher")
     for address in READERS_PAGES:
         page.goto(address)
-        assert_readable(page)
-        for tab in page.get_by_role("tab").all():
-            tab.click()
-            assert_readable(page)
+        for tab in [None, *page.get_by_role("tab").all()]:
+            if tab is not None:
+                tab.click()
+            for scheme, width in product(SCHEMES, (360, 1400)):
+                page.emulate_media(color_scheme=scheme)
+                page.set_viewport_size({"width": width, "height": 800})
+                assert_readable(page)
 
 
 def test_session_is_readable_and_usable_on_a_telephone_and_at_night(open_page: OpenPage) -> None:

@@ -22,7 +22,7 @@ PARTS = {"valkey", "web", "streamer", "worker-1"}
 
 
 @pytest.fixture(scope="module")
-def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+def supervised(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     """A stack of this file's own, because its tests kill parts of it."""
     running = Stack(tmp_path_factory.mktemp("supervised"))
     try:
@@ -57,78 +57,81 @@ def resident_bytes(pid: int) -> int:
     raise AssertionError("no Pss")
 
 
-def test_ready_means_every_part_runs_and_the_pages_answer(stack: Stack):
-    assert set(stack.pids()) == PARTS
-    status, body = stack.get("/healthz")
+def test_ready_means_every_part_runs_and_the_pages_answer(supervised: Stack):
+    assert set(supervised.pids()) == PARTS
+    status, body = supervised.get("/healthz")
     assert (status, json.loads(body)) == (200, {"status": "ok", "database": "ok", "queue": "ok"})
-    assert stack.url in stack.output
-    assert "Demo logins: demo-admin, demo-researcher, demo-reviewer, demo-tutor" in stack.output
-    assert str(stack.var / "logs") in stack.output
+    assert supervised.url in supervised.output
+    assert "Demo logins: demo-admin, demo-researcher, demo-reviewer, demo-tutor" in supervised.output
+    assert str(supervised.var / "logs") in supervised.output
 
 
-def test_what_is_written_is_for_the_owner_only(stack: Stack):
-    assert stack.var.stat().st_mode & 0o777 == 0o700
+def test_what_is_written_is_for_the_owner_only(supervised: Stack):
+    assert supervised.var.stat().st_mode & 0o777 == 0o700
     for name in ("secret_key", "hintbench.sqlite3", "processes.json", "logs/web.log", "valkey.sock"):
-        assert (stack.var / name).stat().st_mode & 0o077 == 0, name
+        assert (supervised.var / name).stat().st_mode & 0o077 == 0, name
 
 
-def test_at_rest_it_is_small_and_the_web_server_holds_no_provider_sdk(stack: Stack):
-    processes = [stack.supervisor.pid, *stack.pids().values()]
+def test_at_rest_it_is_small_and_the_web_server_holds_no_provider_sdk(supervised: Stack):
+    processes = [supervised.supervisor.pid, *supervised.pids().values()]
     assert sum(map(resident_bytes, processes)) < 700_000_000
-    maps = Path(f"/proc/{stack.pid_of('web')}/maps").read_text()
+    maps = Path(f"/proc/{supervised.pid_of('web')}/maps").read_text()
     # Both SDKs load pydantic's and jiter's compiled modules, which nothing else here does.
     assert "pydantic_core" not in maps
     assert "jiter" not in maps
 
 
-def test_every_killed_part_is_started_again(stack: Stack):
+def test_every_killed_part_is_started_again(supervised: Stack):
     for part in sorted(PARTS):
-        stack.kill(part)
-        stack.wait_for(lambda: f"{part} has ended (SIGKILL)" in stack.output)  # noqa: B023  (called here)
-    stack.wait_for(lambda: set(stack.pids()) == PARTS)
-    stack.wait_until_healthy()
+        supervised.kill(part)
+        supervised.wait_for(lambda: f"{part} has ended (SIGKILL)" in supervised.output)  # noqa: B023  (called here)
+    supervised.wait_for(lambda: set(supervised.pids()) == PARTS)
+    supervised.wait_until_healthy()
 
 
-def test_a_second_start_in_the_same_folder_is_refused_and_says_where_the_first_one_is(stack: Stack):
+def test_a_second_start_in_the_same_folder_is_refused_and_says_where_the_first_one_is(supervised: Stack):
     second = subprocess.run(
         [sys.executable, "-m", "config.supervisor"],
         cwd=REPOSITORY,
-        env=stack.environment,
+        env=supervised.environment,
         capture_output=True,
         text=True,
         timeout=HANG,
     )
     assert second.returncode == 2
-    assert f"already running in {stack.var} at {stack.url}/ (process {stack.supervisor.pid})" in second.stdout
+    assert (
+        f"already running in {supervised.var} at {supervised.url}/ (process {supervised.supervisor.pid})"
+        in second.stdout
+    )
 
 
-def test_the_worker_takes_jobs_again_after_the_queue_server_was_killed(stack: Stack, tmp_path: Path):
+def test_the_worker_takes_jobs_again_after_the_queue_server_was_killed(supervised: Stack, tmp_path: Path):
     result = tmp_path / "result"
-    stack.kill("valkey")
-    stack.wait_until_healthy()
-    enqueue(stack, "note", str(result), "done")
-    stack.wait_for(lambda: result.exists() and result.read_text() == "done\n")
+    supervised.kill("valkey")
+    supervised.wait_until_healthy()
+    enqueue(supervised, "note", str(result), "done")
+    supervised.wait_for(lambda: result.exists() and result.read_text() == "done\n")
 
 
-def test_a_queued_job_survives_the_queue_server(stack: Stack, tmp_path: Path):
+def test_a_queued_job_survives_the_queue_server(supervised: Stack, tmp_path: Path):
     result = tmp_path / "result"
-    worker = stack.pid_of("worker-1")
+    worker = supervised.pid_of("worker-1")
     os.kill(worker, signal.SIGSTOP)
     try:
-        enqueue(stack, "note", str(result), "done")
-        queue = queue_server(stack)
-        stack.wait_for(lambda: queue.info("persistence")["aof_buffer_length"] == 0)
-        stack.kill("valkey")
-        stack.wait_until_healthy()
+        enqueue(supervised, "note", str(result), "done")
+        queue = queue_server(supervised)
+        supervised.wait_for(lambda: queue.info("persistence")["aof_buffer_length"] == 0)
+        supervised.kill("valkey")
+        supervised.wait_until_healthy()
     finally:
         os.kill(worker, signal.SIGCONT)
-    stack.wait_for(lambda: result.exists() and result.read_text() == "done\n")
+    supervised.wait_for(lambda: result.exists() and result.read_text() == "done\n")
 
 
-def test_a_judgement_whose_job_was_lost_is_performed_by_the_next_worker(stack: Stack):
+def test_a_judgement_whose_job_was_lost_is_performed_by_the_next_worker(supervised: Stack):
     program = "benchmark/practice_problems/seed-bank/submissions/accepted"
     source = next((REPOSITORY / program).glob("*.py"))
-    stack.manage(
+    supervised.manage(
         "shell",
         "--no-imports",
         "--command",
@@ -142,19 +145,19 @@ def test_a_judgement_whose_job_was_lost_is_performed_by_the_next_worker(stack: S
         "judgement = request_judgement(submission)\n"
         "Judgement.objects.update(created_at=timezone.now() - timedelta(minutes=1))\n",
     )
-    stack.kill("worker-1")
+    supervised.kill("worker-1")
 
     def verdict() -> str:
-        with closing(sqlite3.connect(stack.var / "hintbench.sqlite3")) as database:
+        with closing(sqlite3.connect(supervised.var / "hintbench.sqlite3")) as database:
             row = database.execute("SELECT verdict FROM benchmark_judgement").fetchone()
         return str(row[0])
 
-    stack.wait_for(verdict)
+    supervised.wait_for(verdict)
     assert verdict() == "AC"
 
 
-def test_preparing_again_loads_nothing_twice_and_does_not_bring_deleted_demo_accounts_back(stack: Stack):
-    stack.manage(
+def test_preparing_again_loads_nothing_twice_and_does_not_bring_deleted_demo_accounts_back(supervised: Stack):
+    supervised.manage(
         "shell",
         "--no-imports",
         "--command",
@@ -162,7 +165,7 @@ def test_preparing_again_loads_nothing_twice_and_does_not_bring_deleted_demo_acc
         "User.objects.filter(username__startswith='demo-').delete()\n"
         "User.objects.create(username='ada')\n",
     )
-    again = stack.manage("prepare")
+    again = supervised.manage("prepare")
     assert again.stdout == ""
     assert again.stderr == ""
 
@@ -204,17 +207,17 @@ def test_an_interrupt_counts_even_where_a_script_has_started_it_in_the_backgroun
 # The last two end the stack of this file, each in its way.
 
 
-def test_the_parts_die_with_a_killed_supervisor(stack: Stack):
-    assert set(stack.pids().values()) < set(processes_of(stack))
-    stack.stop(signal.SIGKILL)
-    stack.wait_for(lambda: not processes_of(stack))
+def test_the_parts_die_with_a_killed_supervisor(supervised: Stack):
+    assert set(supervised.pids().values()) < set(processes_of(supervised))
+    supervised.stop(signal.SIGKILL)
+    supervised.wait_for(lambda: not processes_of(supervised))
 
 
 def test_it_starts_again_where_it_was_killed_and_sigterm_ends_all_within_ten_seconds_even_during_a_job(
-    stack: Stack, tmp_path: Path
+    supervised: Stack, tmp_path: Path
 ):
-    stack.stop(signal.SIGKILL)
-    again = Stack(stack.var).wait_until_ready()
+    supervised.stop(signal.SIGKILL)
+    again = Stack(supervised.var).wait_until_ready()
     started = tmp_path / "started"
     enqueue(again, "work_long", str(started))
     again.wait_for(started.exists)

@@ -10,11 +10,12 @@ import urllib.request
 import pytest
 
 from tests.imitation import Imitation
+from tests.stack import HANG
 
 
 def ask(url, body):
     request = urllib.request.Request(url, json.dumps(body).encode(), {"content-type": "application/json"})
-    with urllib.request.urlopen(request, timeout=5) as response:
+    with urllib.request.urlopen(request, timeout=HANG) as response:
         return json.load(response)
 
 

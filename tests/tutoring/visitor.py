@@ -95,12 +95,12 @@ class Socket:
         self.close_code: int | None = None
         self.reconnections = -1
 
-    def listen_until(self, condition: Callable[[Socket], bool], seconds: float = HANG) -> None:
+    def listen_until(self, condition: Callable[[Socket], bool]) -> None:
         """Receive and fold messages, reconnecting as often as needed, until the condition holds."""
-        end = time.monotonic() + seconds
+        end = time.monotonic() + HANG
         while not condition(self):
             assert time.monotonic() < end, (
-                f"waited {seconds} s: {self.text[-200:]!r} {self.status} {self.events}"
+                f"waited {HANG} s: {self.text[-200:]!r} {self.status} {self.events}"
             )
             try:
                 self._fold(self._receive())
