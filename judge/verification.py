@@ -174,7 +174,9 @@ def verify(
         for work in works:
             time_limit = work.package.time_limit or _derived(work, results)
             if time_limit is None and work.submissions:
-                reason = "it has no time limit, and no submission that is accepted as its label says to derive one from"
+                reason = (
+                    "it has no time limit, and no accepted submission that is accepted, to derive one from"
+                )
                 left_out.append(LeftOut(work.package.name, "", reason, broken=True))
             elif time_limit is not None:
                 unjudged = (submission for submission in work.submissions if submission.path not in results)
