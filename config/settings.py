@@ -120,6 +120,7 @@ COMPATIBLE_BASE_URL = env_url("COMPATIBLE_BASE_URL", "", ("http", "https"))
 PROVIDER_TIMEOUT = env_integer("PROVIDER_TIMEOUT", 600, 1, 86_400)
 PRACTICE_WORD_DELAY = env_integer("PRACTICE_WORD_DELAY_MS", 12, 0, 10_000) / 1000
 TUTORING_MODEL = env_text("TUTORING_MODEL", "practice:student")
+REVIEW_FINDINGS_FIRST = env_flag("REVIEW_FINDINGS_FIRST")
 
 # Pages, accounts and security.
 

@@ -1,9 +1,20 @@
-"""Administration pages of tutoring: sessions and their events can be looked up, never changed."""
+"""Administration pages of tutoring: sessions, events and reviews can be looked up, never changed."""
 
 from django.contrib import admin
 
 from benchmark.admin import RecordedAdmin
-from tutoring.models import Draft, Event, Protocol, Reply, ReplyDelta, Session
+from tutoring.models import (
+    AuditEntry,
+    Draft,
+    Event,
+    Flag,
+    Protocol,
+    Reply,
+    ReplyDelta,
+    Review,
+    Session,
+    Settlement,
+)
 
 
 @admin.register(Protocol)
@@ -56,3 +67,32 @@ class ReplyDeltaAdmin(RecordedAdmin):
 class DraftAdmin(RecordedAdmin):
     list_display = ["session", "saved_at"]
     search_fields = ["session__id"]
+
+
+@admin.register(Review)
+class ReviewAdmin(RecordedAdmin):
+    list_display = ["id", "session", "rule_set", "place", "by", "state", "verdict", "submitted_at"]
+    list_filter = ["state", "rule_set", "adjudicates", "verdict"]
+    search_fields = ["session__id", "by", "reviewer__username"]
+
+
+@admin.register(Settlement)
+class SettlementAdmin(RecordedAdmin):
+    list_display = ["session", "rule_set", "verdict", "at"]
+    list_filter = ["rule_set", "verdict"]
+    search_fields = ["session__id"]
+
+
+@admin.register(Flag)
+class FlagAdmin(RecordedAdmin):
+    list_display = ["session", "reason", "raised_by", "raised_at", "answered_at"]
+    list_select_related = ["raised_by"]
+    search_fields = ["session__id", "reason"]
+
+
+@admin.register(AuditEntry)
+class AuditEntryAdmin(RecordedAdmin):
+    list_display = ["at", "person", "action", "session", "command"]
+    list_filter = ["action"]
+    list_select_related = ["person"]
+    search_fields = ["person__username", "session__id", "command"]

@@ -83,6 +83,7 @@ def read_dialogue(path: Path, problems: list[Problem]) -> tuple[dict[str, Any], 
             "unknown": ["model", "tutor", "times", "tokens", "execution", "protocol"],
         },
         "events": events,
+        "reviews": [],
     }
     return record, problem
 

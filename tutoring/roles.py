@@ -1,4 +1,4 @@
-"""Who may do what: four roles, each a Django group of the same name."""
+"""Who may do what: five roles, each a Django group of the same name."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ class Role(StrEnum):
 
     TUTOR = "tutor"
     REVIEWER = "reviewer"
+    ADJUDICATOR = "adjudicator"
     RESEARCHER = "researcher"
     ADMIN = "admin"
 

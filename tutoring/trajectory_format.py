@@ -1,7 +1,8 @@
 """Trajectories as JSON lines: our own format, written and read without loss.
 
-One line is one session: a head, then all of its events. A session that was read from such a line keeps the
-head word for word and gives it back when it is exported again, so a trajectory may travel any way round.
+One line is one session: a head, all of its events, and its submitted reviews. A session that was read from such a
+line keeps the head word for word and gives it back when it is exported again, so a trajectory may travel any way
+round.
 """
 
 from __future__ import annotations
@@ -17,18 +18,24 @@ from django.db import transaction
 
 import judge
 from benchmark.models import Judgement, Problem
+from tutoring.actions.session_action import lock_session
 from tutoring.models import Event, Session
+from tutoring.review.content import MalformedContent
+from tutoring.review.records import ReviewConflict, check_record, store_records, to_records
 from tutoring.roles import pseudonym
 
-SCHEMA = "hintbench-trajectory/1"
+SCHEMA = "hintbench-trajectory/2"
+
+WITHOUT_REVIEWS = "hintbench-trajectory/1"
+"""The schema before there were reviews: still read, no longer written."""
 
 
 class TrajectoryError(Exception):
     """A file that cannot be read as trajectories; the message names the file, the line and what is wrong."""
 
 
-def to_record(session: Session) -> dict[str, Any]:
-    """The session with all of its events as plain JSON values."""
+def to_record(session: Session, *, reviews: bool = True) -> dict[str, Any]:
+    """The session with all of its events, and its submitted reviews unless left out, as plain JSON values."""
     head: dict[str, Any] = session.source.get("head") or _head(session)
     events = [
         {
@@ -40,7 +47,8 @@ def to_record(session: Session) -> dict[str, Any]:
         }
         for event in session.events.all()
     ]
-    return {**head, "events": events}
+    records = to_records(session) if reviews else []
+    return {**head, "schema": SCHEMA, "events": events, "reviews": records}
 
 
 def to_lines(sessions: Iterable[Session]) -> Iterator[str]:
@@ -135,14 +143,18 @@ def _unstorable(value: object) -> bool:
 def read_record(line: str, where: str) -> dict[str, Any]:
     """A line of our format as a record whose shape has been checked. Raises TrajectoryError."""
     record = read_json(line, where)
-    if not isinstance(record, dict) or record.get("schema") != SCHEMA:
+    if not isinstance(record, dict) or record.get("schema") not in (SCHEMA, WITHOUT_REVIEWS):
         raise TrajectoryError(f"{where}: not a trajectory of schema {SCHEMA}.")
+    if record["schema"] == WITHOUT_REVIEWS:
+        record |= {"schema": SCHEMA, "reviews": []}
     try:
         _check_head(record)
         for number, event in enumerate(record["events"], start=1):
             if event["seq"] != number:
                 raise ValueError(f"event {number} has seq {event['seq']}")
             _check_event(event)
+        for review in record["reviews"]:
+            check_record(review)
     except KeyError as error:
         raise TrajectoryError(f"{where}: the key {error} is missing.") from None
     except (TypeError, ValueError, AttributeError) as error:
@@ -218,41 +230,52 @@ def _check_event(event: dict[str, Any]) -> None:
 
 
 def store_record(record: dict[str, Any], problem: Problem | None) -> Session | None:
-    """Store a checked record as an imported session; None when this session is here already, unchanged.
+    """Store a checked record as an imported session, or the reviews of it that are not here yet.
 
-    Raises TrajectoryError when a session with the same id but other content is here.
+    None when all of it is here already. Raises TrajectoryError when a session with the same id but other content is
+    here, or when a review does not fit.
     """
     existing = Session.objects.filter(pk=record["id"]).first()
-    if existing is not None:
-        if to_record(existing) == record:
-            return None
-        raise TrajectoryError(f"session {record['id']} is here already, with other content.")
-    head = {key: value for key, value in record.items() if key != "events"}
-    with transaction.atomic():
-        session = Session.objects.create(
-            pk=record["id"],
-            origin=Session.Origin.IMPORTED,
-            problem=problem,
-            model_spec=record.get("model") or "",
-            language=record["language"],
-            source={"head": head},
-            opened_at=record.get("opened_at"),
-            closed_at=record.get("closed_at"),
-            state=record["state"],
-            outcome=record["outcome"],
-            invalidated=bool(record.get("invalidated")),
-            code_generations=record.get("code_generations") or 0,
-            executions=record.get("executions") or 0,
+    try:
+        with transaction.atomic():
+            if existing is None:
+                session = _store_session(record, problem)
+                store_records(session, record["reviews"])
+                return session
+            if to_record(existing, reviews=False) != {**record, "reviews": []}:
+                raise TrajectoryError(f"session {record['id']} is here already, with other content.")
+            added = store_records(lock_session(existing.pk), record["reviews"])
+            return existing if added else None
+    except (ReviewConflict, MalformedContent) as error:
+        raise TrajectoryError(f"session {record['id']}: {error}.") from None
+
+
+def _store_session(record: dict[str, Any], problem: Problem | None) -> Session:
+    head = {key: value for key, value in record.items() if key not in ("events", "reviews")}
+    session = Session.objects.create(
+        pk=UUID(record["id"]),
+        origin=Session.Origin.IMPORTED,
+        problem=problem,
+        model_spec=record.get("model") or "",
+        language=record["language"],
+        source={"head": head},
+        opened_at=record.get("opened_at"),
+        closed_at=record.get("closed_at"),
+        state=record["state"],
+        outcome=record["outcome"],
+        invalidated=bool(record.get("invalidated")),
+        code_generations=record.get("code_generations") or 0,
+        executions=record.get("executions") or 0,
+    )
+    Event.objects.bulk_create(
+        Event(
+            session=session,
+            seq=event["seq"],
+            kind=event["kind"],
+            by=event.get("by") or "",
+            at=event["at"],
+            data=event["data"],
         )
-        Event.objects.bulk_create(
-            Event(
-                session=session,
-                seq=event["seq"],
-                kind=event["kind"],
-                by=event.get("by") or "",
-                at=event["at"],
-                data=event["data"],
-            )
-            for event in record["events"]
-        )
+        for event in record["events"]
+    )
     return session

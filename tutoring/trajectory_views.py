@@ -16,6 +16,7 @@ from django.views.decorators.http import require_GET, require_POST
 from tutoring.actions import Invalidate, Refused
 from tutoring.models import Session
 from tutoring.roles import Role, requires_role
+from tutoring.rules.findings import findings_of, latest_check, may_see_findings
 from tutoring.trajectory import read_trajectory
 from tutoring.trajectory_format import to_lines
 from tutoring.views import PAGE, command_id, person_of, text_field
@@ -67,7 +68,16 @@ def trajectory(request: HttpRequest, session_id: UUID) -> HttpResponse:
     session = get_object_or_404(
         Session.objects.select_related("problem__dataset", "protocol", "judgement"), pk=session_id
     )
-    return render(request, "tutoring/trajectory.html", {"trajectory": read_trajectory(session)})
+    shown = may_see_findings(person_of(request), session)
+    return render(
+        request,
+        "tutoring/trajectory.html",
+        {
+            "trajectory": read_trajectory(session, findings_of(session) if shown else ()),
+            "rule_check": latest_check(session) if shown else None,
+            "findings_shown": shown,
+        },
+    )
 
 
 @require_GET
@@ -82,7 +92,7 @@ def export_one(request: HttpRequest, session_id: UUID) -> StreamingHttpResponse:
 @readers
 def export_all(request: HttpRequest) -> StreamingHttpResponse:
     """The sessions that the filters ask for, one line each."""
-    sessions = _filtered(request).prefetch_related("events").iterator(chunk_size=200)
+    sessions = _filtered(request).prefetch_related("events", "reviews").iterator(chunk_size=200)
     return _download(sessions, "trajectories.jsonl")
 
 

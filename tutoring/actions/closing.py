@@ -8,7 +8,7 @@ from django.core.exceptions import PermissionDenied
 from django.utils import timezone
 
 from tutoring.actions.session_action import Refused, SessionAction, Situation, append_event
-from tutoring.models import Event, Session
+from tutoring.models import AuditEntry, Event, Session
 from tutoring.roles import Role, has_role
 
 
@@ -54,3 +54,6 @@ class Invalidate(SessionAction):
         session.save(update_fields=["invalidated"])
         data = {"reason": self.reason.strip()}
         append_event(session, Event.Kind.INVALIDATED, data, actor=self.person, command=self.command)
+        AuditEntry.objects.create(
+            command=self.command, action="Invalidate", person=self.person, session=session, data=data
+        )

@@ -24,9 +24,7 @@ def refusal() -> str | None:
 
 
 class Command(BaseCommand):
-    help = (
-        "Make demo-tutor, demo-reviewer, demo-researcher and demo-admin. Repeating it resets their passwords."
-    )
+    help = "Make an account for each role: demo-tutor, demo-reviewer … Repeating it resets their passwords."
 
     def handle(self, *arguments: Any, **options: Any) -> None:
         if reason := refusal():

@@ -22,6 +22,6 @@ class Command(BaseCommand):
         if session is not None:
             sessions = sessions.filter(pk=session)
         for line in to_lines(
-            sessions.prefetch_related("events").order_by("recorded_at").iterator(chunk_size=200)
+            sessions.prefetch_related("events", "reviews").order_by("recorded_at").iterator(chunk_size=200)
         ):
             self.stdout.write(line, ending="")

@@ -1,0 +1,44 @@
+"""Reviewers, an adjudicator, and recorded sessions for them to read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from uuid import uuid4
+
+import pytest
+from django.contrib.auth.models import User
+
+from tests.tutoring.conftest import PersonFactory
+from tests.tutoring.review.readings import recorded_session
+from tutoring.models import Session
+from tutoring.roles import Role
+
+SessionFactory = Callable[..., Session]
+
+
+@pytest.fixture
+def recorded(db: None) -> SessionFactory:
+    """`recorded("a", "b")`: an imported session in which the tutor said a and b."""
+
+    def make(*said: str, **head: object) -> Session:
+        return recorded_session(str(uuid4()), said or ("Look at the sample.", "Use a heap."), **head)
+
+    return make
+
+
+@pytest.fixture
+def rolf(person: PersonFactory) -> User:
+    """A second reviewer."""
+    return person("rolf", Role.REVIEWER)
+
+
+@pytest.fixture
+def judy(person: PersonFactory) -> User:
+    """An adjudicator, who reviews too."""
+    return person("judy", Role.ADJUDICATOR, Role.REVIEWER)
+
+
+@pytest.fixture
+def rosa(person: PersonFactory) -> User:
+    """A researcher."""
+    return person("rosa", Role.RESEARCHER)

@@ -1,0 +1,78 @@
+"""Recorded sessions, and reviewing them: the same actions as the pages call, in a few words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID, uuid4
+
+from django.contrib.auth.models import User
+
+from tutoring.models import Review, Session
+from tutoring.review.actions import Adjudicate, ClaimNext, SubmitReview
+from tutoring.review.content import Content, MessageLabels
+from tutoring.trajectory_format import SCHEMA, read_record, store_record
+
+PROGRAM = "Like this:\n\n```python\nprint(2 * int(input()))\n```\n"
+
+
+def recorded_session(session_id: str, said: Sequence[str], **head: Any) -> Session:
+    """An imported session: each message of the tutor is followed by a program. Messages are events 1, 3, 5 …"""
+    events: list[dict[str, Any]] = []
+    for number, text in enumerate(said, start=1):
+        reply = dict.fromkeys(
+            ("code_requested", "model", "finish_reason", "usage", "started_at", "first_text_at")
+        )
+        reply |= {"text": PROGRAM, "reasoning": "", "stopped": False, "generation": number, "code": "print()"}
+        events.append({"kind": "message", "data": {"mode": None, "text": text, "sent": text}})
+        events.append({"kind": "reply", "data": reply})
+    record = {
+        "schema": SCHEMA,
+        "id": session_id,
+        "state": "closed",
+        "outcome": "solved",
+        "language": "python",
+        "code_generations": len(said),
+        "source": {"file": f"{session_id[:8]}.json"},
+        **head,
+        "events": [{"seq": seq, "by": "", "at": None, **event} for seq, event in enumerate(events, start=1)],
+        "reviews": [],
+    }
+    session = store_record(read_record(json.dumps(record), "test"), None)
+    assert session is not None
+    return session
+
+
+def reading(
+    session: Session, *clauses: str, verdict: str | None = None, comment: str = "", level: int = 1
+) -> Content:
+    """A complete review: one clause for each message in turn (A6 where none is given)."""
+    seqs = [event.seq for event in session.events.filter(kind="message")]
+    chosen = [*clauses, *["A6"] * (len(seqs) - len(clauses))]
+    labels = [
+        MessageLabels(seq, (clause,), level, "planning") for seq, clause in zip(seqs, chosen, strict=True)
+    ]
+    worst = next((one.seq for one in labels if one.clauses[0].startswith("F")), None)
+    return Content(tuple(labels), verdict or ("minor" if worst else "compliant"), worst, comment)
+
+
+def claim(person: User, adjudicates: bool = False) -> Review:
+    """The review that the queue gives this person now."""
+    ClaimNext(person=person, command=uuid4(), adjudicates=adjudicates).execute()
+    return Review.objects.get(reviewer=person, state=Review.State.OPEN, adjudicates=adjudicates)
+
+
+def submit(review: Review, content: Content, command: UUID | None = None) -> Review:
+    """Submit it, as its own reviewer."""
+    assert review.reviewer is not None
+    action = Adjudicate if review.adjudicates else SubmitReview
+    action(person=review.reviewer, command=command or uuid4(), review_id=review.pk, content=content).execute()
+    review.refresh_from_db()
+    return review
+
+
+def review(person: User, *clauses: str, **content: Any) -> Review:
+    """Claim the next session and submit a reading of it."""
+    claimed = claim(person)
+    return submit(claimed, reading(claimed.session, *clauses, **content))

@@ -1,0 +1,311 @@
+"""Who gets which session to review, and what becomes of two reviews."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
+
+from tests.tutoring.dialogues import RIGHT, SessionUnderTest
+from tests.tutoring.review.conftest import SessionFactory
+from tests.tutoring.review.readings import claim, reading, review, submit
+from tutoring.actions import Invalidate, Refused
+from tutoring.models import AuditEntry, Event, Flag, Review, Session, Settlement
+from tutoring.review import actions
+from tutoring.review.actions import AnswerFlag, Assign, ClaimNext, RaiseFlag, SaveDraft, Skip
+from tutoring.review.content import Content, MessageLabels
+from tutoring.roles import Role, pseudonym
+from tutoring.rules import RuleSet, current_rule_set
+
+
+def end_lease(held: Review) -> None:
+    """Let time pass: the lease of this review has ended."""
+    Review.objects.filter(pk=held.pk).update(lease_until=held.opened_at - timedelta(seconds=1))
+
+
+def assign(admin: User, session: Session, reviewer: User) -> None:
+    Assign(person=admin, command=uuid4(), session_id=session.pk, reviewer=reviewer).execute()
+
+
+def test_two_reviewers_and_no_third_get_a_session(
+    recorded: SessionFactory, rita: User, rolf: User, judy: User
+):
+    recorded()
+    first, second = claim(rita), claim(rolf)
+    assert {first.place, second.place} == {1, 2}
+    assert first.session == second.session
+    with pytest.raises(Refused, match="Nothing is waiting"):
+        claim(judy)
+
+
+def test_asking_twice_gives_the_same_session(recorded: SessionFactory, rita: User):
+    recorded(), recorded()
+    assert claim(rita) == claim(rita)
+    assert Review.objects.count() == 1
+
+
+def test_a_session_that_has_one_review_comes_before_others(recorded: SessionFactory, rita: User, rolf: User):
+    recorded()
+    later = recorded()
+    earlier = claim(rita)
+    Skip(person=rita, command=uuid4(), review_id=earlier.pk, reason="Later.").execute()
+    assert review(rita).session == later
+    assert claim(rolf).session == later
+
+
+def test_nobody_is_given_an_own_session(session: SessionUnderTest, alice: User, person):
+    session.ask_and_get(RIGHT)
+    session.execute()
+    session.judge()
+    alice.groups.add(*person("helper", Role.REVIEWER).groups.all())
+    with pytest.raises(Refused, match="Nothing is waiting"):
+        claim(alice)
+    with pytest.raises(Refused, match="nobody reviews an own one"):
+        assign(person("ada", Role.ADMIN), session.row, alice)
+    assert claim(person("rita", Role.REVIEWER)).session == session.row
+
+
+def test_an_own_session_that_came_back_as_an_import_stays_an_own_one(recorded: SessionFactory, rita: User):
+    recorded(tutor=pseudonym(rita))
+    with pytest.raises(Refused, match="Nothing is waiting"):
+        claim(rita)
+
+
+def test_a_place_whose_lease_ended_goes_to_another_and_the_draft_stays(
+    recorded: SessionFactory, rita: User, rolf: User, judy: User
+):
+    session = recorded()
+    late = claim(rita)
+    draft = Content((MessageLabels(1, ("A1",)),))
+    SaveDraft(person=rita, command=uuid4(), review_id=late.pk, content=draft).execute()
+    end_lease(late)
+    review(rolf), review(judy)
+    assert Settlement.objects.get().verdict == "compliant"
+    late.refresh_from_db()
+    assert late.place is None
+    assert Content.from_json(late.content) == draft
+    with pytest.raises(Refused, match="no further review is wanted"):
+        submit(late, reading(session))
+    assert Review.objects.filter(state="submitted").count() == 2
+
+
+def test_a_late_reviewer_whom_nobody_replaced_goes_on(recorded: SessionFactory, rita: User):
+    recorded()
+    late = claim(rita)
+    end_lease(late)
+    assert claim(rita) == late
+    assert submit(late, reading(late.session)).state == "submitted"
+
+
+def test_skipping_gives_the_place_back_and_does_not_come_again(
+    recorded: SessionFactory, rita: User, rolf: User
+):
+    recorded()
+    skipped = claim(rita)
+    with pytest.raises(Refused, match="why you do not"):
+        Skip(person=rita, command=uuid4(), review_id=skipped.pk, reason=" ").execute()
+    Skip(person=rita, command=uuid4(), review_id=skipped.pk, reason="I know the tutor.").execute()
+    with pytest.raises(Refused, match="Nothing is waiting"):
+        claim(rita)
+    assert claim(rolf).place == 1
+    assert AuditEntry.objects.get(action="Skip").data["reason"] == "I know the tutor."
+
+
+def test_flags_are_answered_and_stay(recorded: SessionFactory, rita: User, ada: User):
+    recorded()
+    held = claim(rita)
+    RaiseFlag(person=rita, command=uuid4(), review_id=held.pk, reason="Two people speak.").execute()
+    flag = Flag.objects.get()
+    with pytest.raises(PermissionDenied):
+        AnswerFlag(person=rita, command=uuid4(), flag_id=flag.pk, answer="So what.").execute()
+    AnswerFlag(person=ada, command=uuid4(), flag_id=flag.pk, answer="Both are tutors.").execute()
+    with pytest.raises(Refused, match="answered already"):
+        AnswerFlag(person=ada, command=uuid4(), flag_id=flag.pk, answer="Again.").execute()
+    flag.refresh_from_db()
+    assert (flag.reason, flag.answer) == ("Two people speak.", "Both are tutors.")
+    assert submit(held, reading(held.session)).state == "submitted"
+
+
+def test_assignment_is_for_admins_and_keeps_the_place(
+    recorded: SessionFactory, rita: User, rolf: User, judy: User, ada: User, alice: User
+):
+    session = recorded()
+    with pytest.raises(PermissionDenied):
+        assign(rita, session, rolf)
+    with pytest.raises(Refused, match="does not have the role reviewer"):
+        assign(ada, session, alice)
+    assign(ada, session, rita)
+    assign(ada, session, rolf)
+    with pytest.raises(Refused, match="already"):
+        assign(ada, session, rita)
+    with pytest.raises(Refused, match="All places"):
+        assign(ada, session, judy)
+
+
+def test_agreeing_reviews_settle_the_session(recorded: SessionFactory, rita: User, rolf: User, judy: User):
+    recorded()
+    review(rita, "F1", level=4)
+    assert not Settlement.objects.exists()
+    review(rolf, "F1", level=3)
+    settled = Settlement.objects.get()
+    assert (settled.verdict, settled.review) == ("minor", None)
+    with pytest.raises(Refused, match="Nothing is waiting"):
+        claim(judy, adjudicates=True)
+
+
+@pytest.mark.parametrize("other", [("A1",), ("F1", "F2")])
+def test_a_third_person_decides_where_reviews_disagree(
+    recorded: SessionFactory, rita: User, rolf: User, judy: User, other: tuple[str, ...]
+):
+    session = recorded()
+    review(rita, "F1", "A4")
+    review(rolf, *other)
+    assert Settlement.objects.get().verdict == ""
+    with pytest.raises(PermissionDenied):
+        claim(rita, adjudicates=True)
+    decision = claim(judy, adjudicates=True)
+    assert decision.place == Review.ADJUDICATION
+    with pytest.raises(Refused, match="needs its reason"):
+        submit(decision, reading(session, "F1"))
+    submit(decision, reading(session, "F1", verdict="major", comment="It names the heap."))
+    settled = Settlement.objects.get()
+    assert (settled.verdict, settled.review) == ("major", decision)
+
+
+def test_who_has_reviewed_a_session_does_not_adjudicate_it(
+    recorded: SessionFactory, rita: User, judy: User, ada: User
+):
+    session = recorded()
+    review(judy, "F1")
+    review(rita)
+    with pytest.raises(Refused, match="Nothing is waiting"):
+        claim(judy, adjudicates=True)
+    with pytest.raises(Refused, match="already"):
+        assign(ada, session, judy)
+    assign(ada, session, ada)
+    assert Review.objects.get(reviewer=ada).adjudicates
+
+
+def test_an_adjudication_begins_with_what_both_reviews_say(
+    recorded: SessionFactory, rita: User, rolf: User, judy: User
+):
+    session = recorded("a", "b")
+    review(rita, "F1", "A4", level=2)
+    review(rolf, "A1", "A4", level=2)
+    begun = Content.from_json(claim(judy, adjudicates=True).content)
+    assert begun.labels(1) == MessageLabels(1, (), 2, "planning")
+    assert begun.labels(3) == MessageLabels(3, ("A4",), 2, "planning")
+    assert (begun.verdict, begun.comment) == ("", "")
+    assert session.events.count() == 4
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (Content(), "Message 1 has no clause"),
+        (Content((MessageLabels(1, ("A6",)),), "compliant"), "Message 1 has no level"),
+        (Content((MessageLabels(1, ("A6",), 0),)), "verdict on the session is missing"),
+        (Content((MessageLabels(1, ("F1",), 0),), "compliant"), "forbidden one is chosen in 1"),
+        (Content((MessageLabels(1, ("F1",), 0),), "minor"), "which message is the worst"),
+        (Content((MessageLabels(1, ("A1",), 0),), "major"), "say in the comment what was broken"),
+    ],
+)
+def test_a_review_with_gaps_is_not_submitted(
+    recorded: SessionFactory, rita: User, content: Content, sentence: str
+):
+    recorded("Go on.")
+    held = claim(rita)
+    with pytest.raises(Refused, match=sentence):
+        submit(held, content)
+    held.refresh_from_db()
+    assert held.state == "open"
+
+
+def test_a_submitted_review_is_final(recorded: SessionFactory, rita: User):
+    recorded("Go on.")
+    done = review(rita, "A1")
+    with pytest.raises(Refused, match="is submitted"):
+        SaveDraft(person=rita, command=uuid4(), review_id=done.pk, content=Content()).execute()
+    with pytest.raises(Refused, match="is submitted"):
+        submit(done, reading(done.session))
+    with pytest.raises(TypeError, match="never deleted"):
+        done.delete()
+
+
+def test_the_same_command_twice_is_carried_out_once(recorded: SessionFactory, rita: User):
+    recorded()
+    held, command = claim(rita), uuid4()
+    submit(held, reading(held.session), command)
+    submit(held, reading(held.session), command)
+    assert AuditEntry.objects.filter(command=command).count() == 1
+
+
+def test_others_reviews_do_not_exist(recorded: SessionFactory, rita: User, rolf: User):
+    recorded()
+    held = claim(rita)
+    with pytest.raises(Review.DoesNotExist):
+        SaveDraft(person=rolf, command=uuid4(), review_id=held.pk, content=Content()).execute()
+
+
+def test_invalidated_sessions_are_not_reviewed(recorded: SessionFactory, rita: User, ada: User):
+    session = recorded()
+    held = claim(rita)
+    command = uuid4()
+    Invalidate(session_id=session.pk, person=ada, command=command, reason="The tutor pasted code.").execute()
+    with pytest.raises(Refused, match="invalidated"):
+        submit(held, reading(session))
+    with pytest.raises(Refused, match="Nothing is waiting"):
+        claim(rita)
+    assert session.events.filter(kind=Event.Kind.INVALIDATED).count() == 1
+    entry = AuditEntry.objects.get(command=command)
+    assert (entry.action, entry.person, entry.data["reason"]) == ("Invalidate", ada, "The tutor pasted code.")
+
+
+def test_a_new_rule_set_asks_for_new_reviews(
+    recorded: SessionFactory, rita: User, rolf: User, monkeypatch: pytest.MonkeyPatch
+):
+    recorded()
+    review(rita), review(rolf)
+    with pytest.raises(Refused, match="Nothing is waiting"):
+        claim(rita)
+    old = current_rule_set()
+    new = RuleSet(**{**vars(old), "version": old.version + 1, "content_hash": "1" * 64})
+    monkeypatch.setattr(actions, "current_rule_set", lambda: new)
+    again = claim(rita)
+    assert again.rule_set == new.version
+    assert Settlement.objects.get().rule_set == old.version
+
+
+def test_time_at_work_leaves_long_pauses_out(recorded: SessionFactory, rita: User):
+    recorded()
+    held = claim(rita)
+    for pause in (30, 3600):
+        held.refresh_from_db()
+        Review.objects.filter(pk=held.pk).update(saved_at=held.saved_at - timedelta(seconds=pause))
+        SaveDraft(person=rita, command=uuid4(), review_id=held.pk, content=Content()).execute()
+    held.refresh_from_db()
+    assert 150 <= held.active_seconds <= 160
+
+
+def test_findings_come_first_in_a_recorded_random_half(recorded: SessionFactory, rita: User, settings):
+    for _ in range(20):
+        recorded()
+    settings.REVIEW_FINDINGS_FIRST = True
+    shown = [review(rita).findings_first for _ in range(20)]
+    assert set(shown) == {True, False}
+    settings.REVIEW_FINDINGS_FIRST = False
+    recorded()
+    assert review(rita).findings_first is False
+
+
+def test_the_audit_log_is_append_only(recorded: SessionFactory, rita: User):
+    recorded()
+    ClaimNext(person=rita, command=uuid4()).execute()
+    entry = AuditEntry.objects.get()
+    with pytest.raises(TypeError, match="never changed"):
+        entry.save()
+    with pytest.raises(TypeError, match="never deleted"):
+        entry.delete()

@@ -1,0 +1,121 @@
+"""How well two people agree, corrected for chance.
+
+Every function takes tables of counts, `table[..., i, j]` = units that the first person put into category i and the
+second into category j, and works on any number of tables at once (the leading axes), which is what resampling
+needs. Where a coefficient is not defined (no units, or no variation at all) the result is nan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmark.metrics import Interval
+
+Tables = NDArray[np.float64]
+Coefficient = Callable[[Tables], NDArray[np.float64]]
+
+RESAMPLES = 2_000
+SEED = 307
+"""Always the same draws, so that the same reviews always give the same interval."""
+
+
+def percent_agreement(tables: Tables) -> NDArray[np.float64]:
+    """The share of units put into the same category by both, as a number from 0 to 1."""
+    return _quotient(np.trace(tables, axis1=-2, axis2=-1), tables.sum((-2, -1)))
+
+
+def cohen_kappa(tables: Tables) -> NDArray[np.float64]:
+    """Cohen's κ = (p_o - p_e) / (1 - p_e), where p_e comes from each person's own marginals.
+
+    Cohen 1960, "A coefficient of agreement for nominal scales", Educational and Psychological Measurement 20.
+    """
+    shares = _shares(tables)
+    expected = (shares.sum(-1) * shares.sum(-2)).sum(-1)
+    return _above_chance(np.trace(shares, axis1=-2, axis2=-1), expected)
+
+
+def gwet_ac1(tables: Tables) -> NDArray[np.float64]:
+    """Gwet's AC1, with p_e = Σ π_k (1 - π_k) / (q - 1) and π_k the mean share of category k.
+
+    Unlike κ it does not collapse when a category is rare. Gwet 2008, "Computing inter-rater reliability and its
+    variance in the presence of high agreement", British Journal of Mathematical and Statistical Psychology 61.
+    """
+    shares = _shares(tables)
+    categories = tables.shape[-1]
+    mean = (shares.sum(-1) + shares.sum(-2)) / 2
+    expected = (mean * (1 - mean)).sum(-1) / (categories - 1)
+    return _above_chance(np.trace(shares, axis1=-2, axis2=-1), expected)
+
+
+def alpha_nominal(tables: Tables) -> NDArray[np.float64]:
+    """Krippendorff's α where any two different categories are equally far apart (see `alpha`)."""
+    categories = tables.shape[-1]
+    return alpha(coincidences(tables), 1 - np.eye(categories))
+
+
+def alpha_ordinal(tables: Tables) -> NDArray[np.float64]:
+    """Krippendorff's α for ordered categories: c and k are as far apart as there are values between them.
+
+    δ_ck = Σ n_g for g from c to k, less (n_c + n_k) / 2 (see `alpha`).
+    """
+    counted = coincidences(tables)
+    values = counted.sum(-1)
+    middle = values.cumsum(-1) - values / 2
+    return alpha(counted, (middle[..., :, None] - middle[..., None, :]) ** 2)
+
+
+def coincidences(tables: Tables) -> Tables:
+    """The coincidence matrix: each unit counts once in either order, so its sum is twice the number of units."""
+    return tables + np.swapaxes(tables, -1, -2)
+
+
+def alpha(counted: Tables, distances: Tables) -> NDArray[np.float64]:
+    """Krippendorff's α = 1 - (n - 1) Σ o_ck δ²_ck / Σ n_c n_k δ²_ck from coincidences and squared distances.
+
+    Krippendorff 2011, "Computing Krippendorff's alpha-reliability" (University of Pennsylvania), section D.
+    """
+    values = counted.sum(-1)
+    observed = (counted * distances).sum((-2, -1))
+    expected = (values[..., :, None] * values[..., None, :] * distances).sum((-2, -1))
+    return 1 - (values.sum(-1) - 1) * _quotient(observed, expected)
+
+
+def resampling_weights(clusters: int, *, resamples: int = RESAMPLES, seed: int = SEED) -> Tables:
+    """How often each cluster is drawn in each resample, when as many are drawn as there are, with replacement."""
+    draws = np.random.default_rng(seed).integers(0, clusters, (resamples, clusters))
+    offsets = draws + clusters * np.arange(resamples)[:, None]
+    counts = np.bincount(offsets.ravel(), minlength=resamples * clusters)
+    return counts.reshape(resamples, clusters).astype(float)
+
+
+def bootstrap_interval(
+    tables: Tables, coefficient: Coefficient, weights: Tables, confidence: float = 0.95
+) -> Interval | None:
+    """The percentile interval when whole clusters (trajectories) are drawn: `tables` holds one table a cluster.
+
+    Resamples in which the coefficient is not defined are left out; None when that is more than half of them.
+    """
+    values = coefficient(np.tensordot(weights, tables, 1))
+    defined = values[~np.isnan(values)]
+    if len(defined) * 2 <= len(values):
+        return None
+    low, high = np.quantile(defined, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return Interval(float(low), float(high))
+
+
+def _shares(tables: Tables) -> Tables:
+    return _quotient(tables, tables.sum((-2, -1), keepdims=True))
+
+
+def _above_chance(observed: Tables, expected: Tables) -> NDArray[np.float64]:
+    return _quotient(observed - expected, 1 - expected)
+
+
+def _quotient(numerator: Tables, denominator: Tables) -> NDArray[np.float64]:
+    """Element by element; nan where the denominator is 0, or is nothing but the rounding of it."""
+    numerator, denominator = np.broadcast_arrays(np.asarray(numerator, float), np.asarray(denominator, float))
+    result = np.full(numerator.shape, np.nan)
+    return np.divide(numerator, denominator, out=result, where=denominator > 1e-12)

@@ -1,0 +1,98 @@
+"""Reviews as part of an exported trajectory, and back. Only submitted ones travel; drafts belong to their author."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from tutoring.models import Review, Session
+from tutoring.review.actions import settle
+from tutoring.review.content import Content, check, labelled_messages
+from tutoring.rules import rule_set
+
+KEYS = {
+    "id", "rule_set", "place", "by", "content", "findings_first", "opened_at", "submitted_at", "active_seconds",
+}  # fmt: skip
+
+
+class ReviewConflict(ValueError):
+    """A review that cannot be stored beside those that are here; the message says why."""
+
+
+def to_records(session: Session) -> list[dict[str, Any]]:
+    """The submitted reviews of a session in a fixed order. Prefetch `reviews` where there are many sessions."""
+    submitted = [review for review in session.reviews.all() if review.state == Review.State.SUBMITTED]
+    return [
+        {
+            "id": str(review.pk),
+            "rule_set": {"version": review.rule_set, "content_hash": rule_set(review.rule_set).content_hash},
+            "place": review.place,
+            "by": review.by,
+            "content": review.content,
+            "findings_first": review.findings_first,
+            "opened_at": review.opened_at.isoformat(),
+            "submitted_at": review.submitted_at.isoformat() if review.submitted_at else None,
+            "active_seconds": review.active_seconds,
+        }
+        for review in sorted(submitted, key=lambda review: (review.rule_set, review.place or 0))
+    ]
+
+
+def check_record(record: dict[str, Any]) -> None:
+    """Raises KeyError, TypeError or ValueError for what could not be stored or shown."""
+    if missing := KEYS - record.keys():
+        raise ValueError(f"a review has no {', '.join(sorted(missing))}")
+    UUID(record["id"])
+    rules = rule_set(record["rule_set"]["version"])
+    if rules.content_hash != record["rule_set"]["content_hash"]:
+        raise ValueError(f"rule set {rules.version} of the review is another one than here")
+    if record["place"] not in (*Review.INDEPENDENT, Review.ADJUDICATION):
+        raise ValueError("the place of a review must be 1, 2 or 3")
+    if not isinstance(record["by"], str) or not 0 < len(record["by"]) <= 80:
+        raise ValueError("the reviewer must be a text of 1 to 80 characters")
+    if type(record["active_seconds"]) is not int or record["active_seconds"] < 0:
+        raise ValueError("active_seconds of a review must be a whole number")
+    for moment in (record["opened_at"], record["submitted_at"]):
+        if datetime.fromisoformat(moment).tzinfo is None:
+            raise ValueError("the times of a review need their time zone")
+    Content.from_json(record["content"])
+
+
+def store_records(session: Session, records: list[dict[str, Any]]) -> int:
+    """Store those checked reviews of a locked or new session that are not here yet; returns how many.
+
+    Raises ReviewConflict where another review holds the place, and MalformedContent for labels that do not fit.
+    """
+    here = {str(review.pk): review for review in session.reviews.all()}
+    held = {
+        (review.rule_set, review.place) for review in here.values() if review.state == Review.State.SUBMITTED
+    }
+    messages = labelled_messages(session)
+    new = [record for record in records if record["id"] not in here]
+    for record in new:
+        version, content = record["rule_set"]["version"], Content.from_json(record["content"])
+        check(content, messages, rule_set(version))
+        if (version, record["place"]) in held:
+            raise ReviewConflict(f"place {record['place']} of session {session.pk} has another review here")
+        # An open review gives its place to one that is finished; its draft stays.
+        session.reviews.filter(rule_set=version, place=record["place"]).update(place=None)
+        Review.objects.create(
+            pk=record["id"],
+            session=session,
+            rule_set=version,
+            place=record["place"],
+            adjudicates=record["place"] == Review.ADJUDICATION,
+            by=record["by"],
+            state=Review.State.SUBMITTED,
+            content=content.to_json(),
+            verdict=content.verdict,
+            findings_first=bool(record["findings_first"]),
+            opened_at=datetime.fromisoformat(record["opened_at"]),
+            saved_at=datetime.fromisoformat(record["submitted_at"]),
+            submitted_at=datetime.fromisoformat(record["submitted_at"]),
+            active_seconds=record["active_seconds"],
+        )
+    for version in {record["rule_set"]["version"] for record in new}:
+        settle(session, version, max(datetime.fromisoformat(one["submitted_at"]) for one in new))
+    return len(new)
