@@ -27,10 +27,10 @@ class Document:
     contest_date: date | None = None
 
     @cached_property
-    def shingles(self) -> frozenset[tuple[str, ...]]:
-        """Every run of SHINGLE words of the statement."""
+    def shingles(self) -> frozenset[str]:
+        """Every run of SHINGLE words of the statement, each as one text: those keep their hashes."""
         cut = words(self.statement)
-        return frozenset(tuple(cut[start : start + SHINGLE]) for start in range(len(cut) - SHINGLE + 1))
+        return frozenset(" ".join(cut[start : start + SHINGLE]) for start in range(len(cut) - SHINGLE + 1))
 
 
 @dataclass(frozen=True)

@@ -47,12 +47,20 @@ def _plain(title: str) -> str:
 
 
 def _near_duplicates(corpus: Corpus, document: Document) -> set[int]:
-    own = document.shingles
     return {
         place
         for place, other in enumerate(corpus.documents)
-        if own and len(own & other.shingles) >= NEAR_DUPLICATE * len(own | other.shingles)
+        if _jaccard(document.shingles, other.shingles) >= NEAR_DUPLICATE
     }
+
+
+def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:
+    """The share of common members; where sizes alone rule out a near duplicate, the most it can be."""
+    fewer, more = sorted((len(one), len(other)))
+    if fewer < NEAR_DUPLICATE * more or not fewer:
+        return fewer / more if more else 0.0
+    common = len(one & other)
+    return common / (fewer + more - common)
 
 
 def _not_earlier(corpus: Corpus, document: Document) -> set[int]:

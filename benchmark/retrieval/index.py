@@ -123,9 +123,13 @@ class Bm25Index:
         starts = self._entry_starts[documents]
         return _runs(self._words, starts, self._entry_starts[documents + 1] - starts)
 
-    def _entry(self, word: int, document: int) -> int:
-        start, end = (int(bound) for bound in self._entry_starts[document : document + 2])
-        return start + int(np.argmax(self._words[start:end] == word))
+    def _entries(self, document_of_word: NDArray[np.int32], documents: NDArray[np.int32]) -> Integers:
+        """Of each word its entry in the document named for it; in order, as `documents` are."""
+        found = [np.zeros(0, np.int64)]
+        for document in documents:
+            start, end = self._entry_starts[document : document + 2]
+            found.append(start + np.flatnonzero(document_of_word[self._words[start:end]] == document))
+        return np.concatenate(found)
 
     def _mean_idf(
         self, idf: Floats, document_counts: Integers, out: NDArray[np.bool_], gone: NDArray[np.int32]
@@ -141,18 +145,13 @@ class Bm25Index:
         postings = first[moved]
         while (skipped := out[self._posting_documents[postings]]).any():
             postings = postings + skipped
-        entries = np.array(
-            [
-                self._entry(word, document)
-                for word, document in zip(moved, self._posting_documents[postings], strict=True)
-            ],
-            np.int64,
-        )
-        order = np.argsort(entries)
+        next_documents = np.full(len(left), -1, np.int32)
+        next_documents[moved] = self._posting_documents[postings]
+        entries = self._entries(next_documents, np.unique(next_documents[moved]))
         left[moved] = False
         unmoved = np.flatnonzero(left)
-        places = np.searchsorted(self._first_entries[unmoved], entries[order])
-        in_order = np.insert(idf[unmoved], places, idf[moved[order]])
+        places = np.searchsorted(self._first_entries[unmoved], entries)
+        in_order = np.insert(idf[unmoved], places, idf[self._words[entries]])
         return float(np.cumsum(in_order)[-1]) / len(in_order)  # cumsum adds one by one, sum does not
 
 
