@@ -7,7 +7,7 @@ import re
 import time
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Response, expect
 
 from tests.browser.conftest import OpenPage
 from tests.browser.workspace import ask_for_code, execute, message, replies, start_session, talk
@@ -101,12 +101,14 @@ def test_whole_session_needs_no_mouse(open_page: OpenPage) -> None:
     expect(replies(page)).to_have_count(1)
     expect(message(page)).to_have_value("")
     expect(message(page)).to_be_focused()
+    expect(page.get_by_role("button", name="Ask for code")).to_be_enabled()
     page.keyboard.press("Control+Shift+Enter")  # empty: refused, and nothing is spent
     expect(page.get_by_role("alert")).to_contain_text("The message is empty")
     page.keyboard.type("Now write it down.")
     page.keyboard.press("Control+Shift+Enter")
     expect(replies(page)).to_have_count(2)
 
+    expect(page.get_by_role("button", name="Execute…")).to_be_enabled()
     press_until_focused(page, "Tab", "Execute…")
     page.keyboard.press("Enter")
     expect(page.get_by_role("dialog")).to_contain_text("This is final")
@@ -151,7 +153,11 @@ def test_nothing_typed_is_lost_by_reload_or_on_another_machine(open_page: OpenPa
     message(page).press_sequentially("Half a tho")
     page.reload()  # before the pause after which drafts go to the server
     expect(message(page)).to_have_value("Half a tho")
-    with page.expect_response("**/draft/"):
+
+    def saves_the_whole(response: Response) -> bool:
+        return response.url.endswith("/draft/") and "thought" in (response.request.post_data or "")
+
+    with page.expect_response(saves_the_whole):
         message(page).press_sequentially("ught")
     elsewhere = open_page("demo-tutor")
     elsewhere.goto(page.url)
