@@ -62,8 +62,10 @@ def read_validator(
     languages: set[str] = set()
     sources: dict[str, str] = {}
     for file in files:
-        if not file.is_file():
-            raise UnusableValidator(f"its output validator holds more than files: {shown(file.name)}")
+        if not file.is_file() or not file.name.isprintable():
+            raise UnusableValidator(
+                f"its output validator holds more than files with printable names: {shown(file.name)}"
+            )
         if file.suffix not in _TEXTS:
             try:
                 languages.add(language_of(file))

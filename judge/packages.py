@@ -236,8 +236,10 @@ def _flags(path: Path, settings: dict[str, Any]) -> list[str] | None:
         raise PackageError(
             f"{shown(path)}: the validator flags {quoted(value)} cannot be read: {error}"
         ) from error
-    if any("\0" in flag for flag in flags):
-        raise PackageError(f"{shown(path)}: the validator flags {quoted(value)} hold a NUL character")
+    if not all(flag.isprintable() for flag in flags):
+        raise PackageError(
+            f"{shown(path)}: the validator flags {quoted(value)} hold more than printable characters"
+        )
     return flags
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from django.conf import settings
 
 from benchmark.datasets.archives import unpack
-from benchmark.datasets.icpc_texts import Text, analysis_text, figures_of, statement_text
+from benchmark.datasets.icpc_texts import Text, analysis_text, figures_of, sample_interactions, statement_text
 from benchmark.datasets.records import (
     BrokenSource,
     ImportedProblem,
@@ -110,19 +110,26 @@ def _problem(name: str, folder: Path, package: Package) -> ImportedProblem:
     tier, tags = _keywords(given.get("keywords"))
     contest, address = _origin(given)
     references, left = _references(package)
+    program = package.checker.program
+    interactive = program is not None and program.interactive
+    dialogues = sample_interactions(folder, statement.format) if interactive else ""
     return ImportedProblem(
         external_id=name,
         title=_title(given.get("name")) or problem_name(statement.content) or name,
         tier=tier,
         tags=tags,
-        statement=statement.content,
+        statement=statement.content + dialogues,
         statement_format=statement.format,
         analysis=analysis.content if analysis else "",
         analysis_format=analysis.format if analysis else "",
         time_limit=package.time_limit or ASSUMED_TIME_LIMIT,
         memory_limit=package.memory,
         checker=package.checker.to_json(),
-        tests=tuple(_test(test.name, test.input, test.answer, test.sample) for test in package.tests),
+        # What an interactive problem keeps in its samples' files is known to its validator alone.
+        tests=tuple(
+            _test(test.name, test.input, test.answer, test.sample and not interactive)
+            for test in package.tests
+        ),
         references=references,
         figures=figures,
         contest=contest,

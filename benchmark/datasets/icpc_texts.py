@@ -34,6 +34,24 @@ class Text:
         return cls(path, _FORMATS.get(path.suffix, ""), content)
 
 
+_HOW_TO_READ = "What the program reads begins with <, what it writes with >."
+
+
+def sample_interactions(package: Path, text_format: str) -> str:
+    """The sample dialogues of an interactive problem as a part of its statement; their inputs must not be shown."""
+    parts = []
+    for number, file in enumerate(sorted((package / "data" / "sample").glob("*.interaction")), 1):
+        dialogue = Text.read(file).content.rstrip()
+        if text_format == "latex":
+            dialogue = dialogue.replace(r"\end{verbatim}", "")
+            head = rf"\section*{{Sample Interaction {number}}}"
+            parts.append(f"{head}\n\n{_HOW_TO_READ}\n\n\\begin{{verbatim}}\n{dialogue}\n\\end{{verbatim}}")
+        else:
+            shown = "\n".join(f"    {line}" for line in dialogue.split("\n"))
+            parts.append(f"## Sample Interaction {number}\n\n{_HOW_TO_READ}\n\n{shown}")
+    return "".join(f"\n\n{part}\n" for part in parts)
+
+
 def statement_text(package: Path) -> Text | None:
     """The statement, English where there is a choice, Markdown before LaTeX; None without one of these."""
     return _best([package / "statement", package / "problem_statement"], _STATEMENT)

@@ -261,6 +261,7 @@ def test_the_default_validator_is_used_in_a_legacy_package_that_does_not_ask_for
         ({"problem.yaml": NEW, "output_validator/run": "exec true"}, "script of its own"),
         ({"problem.yaml": NEW, "output_validator/v.hs": ""}, "no language"),
         ({"problem.yaml": NEW, "output_validator/v.h": ""}, "no language"),
+        ({"problem.yaml": NEW, "output_validator/a\nb.py": ""}, "printable names"),
         ({"problem.yaml": NEW, "output_validator/v.py": "", "output_validator/w.cpp": ""}, "C\\+\\+ 20 and Python 3"),
         (
             {"problem.yaml": "validation: custom", "output_validators/a/v.py": "", "output_validators/b/v.py": ""},
@@ -312,7 +313,8 @@ BOMB = "a: &a [1, 2]\n" + "".join(
         ({"problem.yaml": NEW + "type: multi-pass"}, "needs an output validator"),
         ({"problem.yaml": NEW, "output_validator/v.py": "a\0b"}, "NUL bytes"),
         ({"problem.yaml": NEW, "output_validator/v.py": "#" * 2**21}, "larger than"),
-        ({"problem.yaml": 'validator_flags: "a\\0b"'}, "NUL character"),
+        ({"problem.yaml": 'validator_flags: "a\\0b"'}, "flags .* hold more than printable"),
+        ({"problem.yaml": 'validator_flags: ["\\ud800"]'}, "flags .* hold more than printable"),
         ({"problem.yaml": "#" * 2**21}, "larger than"),
         ({"problem.yaml": "a: " + "[" * 2000}, "is not valid YAML"),
         ({"problem.yaml": BOMB}, "unfolds to more than"),

@@ -13,9 +13,9 @@ from django.conf import settings
 from django.core.management import CommandError, call_command
 from PIL import Image
 
-from benchmark import blobs
+from benchmark import blobs, judging
 from benchmark.datasets import archives
-from benchmark.models import Dataset, Figure, Problem
+from benchmark.models import Dataset, Figure, Judgement, Problem
 
 pytestmark = pytest.mark.django_db
 
@@ -170,7 +170,7 @@ def test_the_practice_problems_are_imported(repository: Path) -> None:
 BROKEN: list[tuple[dict[str, str | bytes | None], str]] = [
     ({"data/secret/a.ans": None}, "a.ans is missing"),
     ({"problem.yaml": "name: [Tea"}, "not valid YAML"),
-    ({"problem.yaml": "validation: custom interactive\n"}, "interactive"),
+    ({"problem.yaml": "validation: custom interactive\n"}, "output validator of its own"),
     ({"problem.yaml": "validation: custom\n"}, "output validator"),
     ({name: None for name in FILES if name.startswith("data/")}, "no tests"),
     ({name: None for name in FILES if name.startswith("problem_statement/problem")}, "no statement"),
@@ -289,3 +289,64 @@ def test_a_damaged_zip_is_refused(tmp_path: Path, cut: int) -> None:
     with pytest.raises(CommandError, match="cannot be unpacked"):
         run(path)
     assert not Dataset.objects.exists()
+
+
+def judged(problem: Problem, source: str) -> Judgement:
+    """Performed in this process, as a worker does it."""
+    judgement = judging.request_judgement(judging.store_submission(problem, source, "python"))
+    judging.perform(judgement.pk)
+    judgement.refresh_from_db()
+    return judgement
+
+
+def test_a_problem_with_a_validator_of_its_own_is_stored_with_it_and_judged(tmp_path: Path) -> None:
+    validator = (
+        "import sys\nsys.exit(42 if int(input()) > int(open(sys.argv[1]).read()) + int(sys.argv[4]) else 43)"
+    )
+    changes = {
+        "problem.yaml": "name: More\nvalidation: custom\nvalidator_flags: 5",
+        "output_validators/v.py": validator,
+    }
+    folder = package(tmp_path / "more", changes)
+    assert run(folder)["imported"] == 1
+    problem = Problem.objects.get()
+    assert judged(problem, "print(int(input()) + 6)").verdict == "AC"
+    wrong = judged(problem, "print(int(input()) + 5)")
+    assert wrong.verdict == "WA"
+    assert wrong.passed == 0
+    assert run(folder)["unchanged"] == 1
+    (folder / "output_validators/v.py").write_text(validator + "  # stricter")
+    assert run(folder)["updated"] == 1
+    assert Problem.objects.get().content_hash != problem.content_hash
+
+
+@pytest.mark.parametrize("suffix", ["tex", "md"])
+def test_samples_of_interactive_problems_stay_hidden_and_their_dialogues_are_shown(
+    tmp_path: Path, suffix: str
+) -> None:
+    validator = (
+        "import sys\nprint('think', flush=True)\nsys.exit(42 if input() == open(sys.argv[1]).read() else 43)"
+    )
+    changes: dict[str, str | bytes | None] = {
+        "problem.yaml": "name: Guess\nvalidation: custom interactive",
+        "output_validators/v.py": validator,
+        "problem_statement/problem.en.tex": None,
+        "problem_statement/problem.de.tex": None,
+        f"problem_statement/problem.en.{suffix}": "Guess a word.",
+        "data/sample/1.in": "canary",
+        "data/secret/a.in": "canary",
+        "data/sample/1.interaction": "< think\n> bird\n",
+    }
+    assert run(package(tmp_path / "guess", changes))["imported"] == 1
+    problem = Problem.objects.get()
+    assert {case.origin for case in problem.tests.all()} == {"hidden"}
+    assert "&lt; think" in problem.statement_html
+    assert "&gt; bird" in problem.statement_html
+    assert "canary" not in problem.statement_html
+    assert judged(problem, "input()\nprint('canary')").verdict == "AC"
+    assert judged(problem, "input()\nprint('bird')").verdict == "WA"
+
+
+def test_a_package_that_cannot_be_judged_is_refused_with_the_reason(tmp_path: Path) -> None:
+    with pytest.raises(CommandError, match="scores"):
+        run(package(tmp_path / "tea", {"problem.yaml": "name: Tea\ntype: scoring"}))
