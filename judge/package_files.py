@@ -35,14 +35,18 @@ def quoted(value: object) -> str:
     return text if len(text) <= _QUOTED else text[:_QUOTED] + "…"
 
 
-def refuse_links_outside(package: Path) -> None:
-    """Raise PackageError for a link that leads out: it could make any file of this machine a test or a statement."""
+def refuse_links_outside(package: Path, part: str = "") -> None:
+    """Raise PackageError for a link that leads out of the package, in this part of it or anywhere.
+
+    It could make any file of this machine a test, a program or a statement.
+    """
     root = package.resolve()
-    for parent, folders, files in os.walk(package):
-        for name in (*folders, *files):
-            path = Path(parent, name)
-            if path.is_symlink() and not _inside(path, root):
-                raise PackageError(f"{shown(path)} is a link that leads out of the package")
+    paths = (
+        Path(parent, name) for parent, *names in os.walk(package / part) for name in (*names[0], *names[1])
+    )
+    for path in (package / part, *paths):
+        if path.is_symlink() and path != package and not _inside(path, root):
+            raise PackageError(f"{shown(path)} is a link that leads out of the package")
 
 
 def _inside(link: Path, root: Path) -> bool:

@@ -43,6 +43,10 @@ _TYPES = {
     "scoring": "its submissions get scores",
     "score": "its submissions get scores",
 }
+_PARTS = ("problem.yaml", ".timelimit", "domjudge-problem.ini", "data", "submissions", "output_validator",
+          "output_validators")  # fmt: skip
+"""What is read here. Other parts of a package often share files with those beside it, by links."""
+
 _FLAGS = ("output_validator_args", "output_validator_flags", "validator_flags")
 
 
@@ -97,8 +101,9 @@ def read_package(path: Path) -> Package:
 
 
 def _read(path: Path) -> Package:
+    for part in _PARTS:
+        refuse_links_outside(path, part)
     settings = read_mapping(path / "problem.yaml", required=True)
-    refuse_links_outside(path)
     version = str(settings.get("problem_format_version", "legacy"))
     legacy = version in _LEGACY_VERSIONS
     types = _types(path, settings)

@@ -21,7 +21,7 @@ from benchmark.datasets.records import (
 )
 from benchmark.models.problems import Tier
 from benchmark.rendering.latex import problem_name
-from judge.package_files import PackageError
+from judge.package_files import PackageError, refuse_links_outside
 from judge.packages import Package, read_package
 
 ASSUMED_TIME_LIMIT = 2.0
@@ -89,6 +89,7 @@ def _only(name: str, folder: Path) -> Iterator[ImportedProblem]:
 
 def _entry(name: str, folder: Path) -> ImportedProblem | LeftOut:
     try:
+        refuse_links_outside(folder)
         return _problem(name, folder, read_package(folder))
     except (PackageError, OSError) as error:
         return LeftOut(name, str(error).replace(f"{folder}{os.sep}", "").replace(str(folder), name))

@@ -2,6 +2,7 @@
 
 import ctypes
 import math
+from decimal import Decimal
 
 import pytest
 from hypothesis import example, given, settings
@@ -105,6 +106,20 @@ def test_token_comparison_is_comparison_of_the_lists_of_tokens(
 def test_tolerance_is_absolute_or_relative_to_the_answer(found: float, expected: float) -> None:
     close = abs(found - expected) <= 1e-3 or abs(found - expected) <= 1e-3 * abs(expected)
     assert accepted("float_tolerance 1e-3", repr(found), repr(expected)) == close
+
+
+DECIMALS = st.decimals(-(10**6), 10**6, places=9)
+
+
+@given(DECIMALS, st.decimals(-1, 1, places=12), st.sampled_from(["1e-4", "1e-6", "0.5"]))
+def test_tolerance_agrees_with_exact_decimals_but_for_the_last_digits(
+    expected: Decimal, difference: Decimal, tolerance: str
+) -> None:
+    found, allowed = expected + difference, Decimal(tolerance)
+    bounds = allowed, allowed * abs(expected)
+    right = accepted(f"float_tolerance {tolerance}", str(found), str(expected))
+    if all(abs(abs(difference) - bound) > Decimal("1e-9") for bound in bounds):
+        assert right == (abs(difference) <= max(bounds))
 
 
 @settings(max_examples=20)

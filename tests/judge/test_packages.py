@@ -358,6 +358,15 @@ def test_links_must_stay_in_the_package(make_package: MakePackage, target: str) 
             read_package(package)
 
 
+def test_links_elsewhere_are_none_of_the_judges_business(make_package: MakePackage) -> None:
+    package = make_package({"input_validators/v.cpp": ""})
+    (package / "input_validators/shared.h").symlink_to("/etc/passwd")
+    assert len(read_package(package).tests) == 2
+    (package / "submissions").symlink_to("/etc")
+    with pytest.raises(PackageError, match="submissions is a link that leads out"):
+        read_package(package)
+
+
 def test_links_in_a_circle_are_no_endless_tree(make_package: MakePackage) -> None:
     package = make_package()
     (package / "data/secret/again").symlink_to(".")
