@@ -29,7 +29,6 @@ def dry_run(workshop: Workshop, *arguments: str, model: str = "openai:m") -> dic
 def test_the_calls_and_tokens_of_every_item_are_counted_and_nobody_is_called(workshop: Workshop) -> None:
     for arguments, low, high in (
         (["zero-shot", "--attempts", "3"], 12, 12),
-        (["episodic"], 8, 8),
         (["episodic", "--set", "query=statement"], 4, 4),
         (["reflexion", "--set", "i=2"], 4, 12),
         (["reflexion", "--profile", "usaco-code", "--limit", "3"], 9, 9),

@@ -50,18 +50,16 @@ def test_both_kinds_of_texts_are_found_with_one_draft(workshop: Workshop) -> Non
     assert workshop.rows("select method from benchmark_run") == [("semantic+episodic",)]
 
 
-@pytest.mark.parametrize("query", ["statement", "statement+code", "reply"])
-def test_the_draft_is_searched_with_as_the_setting_says(workshop: Workshop, query: str) -> None:
+@pytest.mark.parametrize(("query", "found"), [("statement+code", "cherry_sum"), ("reply", "berry_product")])
+def test_the_draft_is_searched_with_as_the_setting_says(workshop: Workshop, query: str, found: str) -> None:
     """The draft's words lead to one problem, those of its program to another."""
     for external_id, words in (("berry_product", "xylophone " * 9), ("cherry_sum", "quokka " * 9)):
         workshop.rows("update benchmark_problem set analysis = ? where external_id = ?", [words, external_id])
     draft = "I think of a xylophone and another xylophone .\n\n```python\nprint( quokka )\n```\n"
-    workshop.imitation.script(*([] if query == "statement" else [Script(pieces_of(draft))]), SOLUTION)
+    workshop.imitation.script(Script(pieces_of(draft)), SOLUTION)
     workshop.baseline(*FIRST, "--set", f"query={query}", "p=1", method="episodic")
     [hit] = retrieved(workshop)["episodic"]["hits"]  # type: ignore[misc]
-    if query != "statement":
-        assert hit["id"] == {"statement+code": "cherry_sum", "reply": "berry_product"}[query]  # type: ignore[has-type]
-    assert len(prompts(workshop)) == (1 if query == "statement" else 2)
+    assert hit["id"] == found  # type: ignore[has-type]
 
 
 def test_a_textbook_that_is_not_there_is_said_before_anything_is_paid(workshop: Workshop) -> None:
@@ -83,17 +81,16 @@ def test_a_run_does_not_go_on_with_another_textbook(workshop: Workshop) -> None:
 def test_every_composition_runs_to_its_end_and_no_prompt_holds_a_secret_of_its_own_problem(
     workshop: Workshop,
 ) -> None:
-    """Eight methods, one problem that they solve and one that they do not."""
+    """The eight methods, with a program that is wrong on the sample."""
     for method in METHODS:
         workshop.imitation.reset()
-        workshop.imitation.script(*[SOLUTION] * 12)
-        document = workshop.baseline("--problems", "apple_sum,berry_product", method=method)
-        drafts = 0 if method in ("zero-shot", "reflexion") else 2
-        answers = 1 + 4 if "reflexion" in method else 2
-        assert (document["state"], document["done"], document["solved"]) == ("finished", 2, 1)
+        workshop.imitation.script(*[SOLUTION] * 5)
+        document = workshop.baseline("--problems", "berry_product", method=method)
+        drafts = 0 if method in ("zero-shot", "reflexion") else 1
+        answers = 4 if "reflexion" in method else 1
+        assert (document["state"], document["done"], document["solved"]) == ("finished", 1, 0)
         assert document["generations"] == len(workshop.imitation.requests) == drafts + answers, method
-        for prompt in prompts(workshop):
-            about = prompt.rpartition("[BEGIN PROBLEM]")[2].split("Problem ")[1].split(".")[0]
-            assert [canary for canary in canaries(about) if canary in prompt] == []
-            assert "canary-input" not in prompt
-            assert "canary-answer" not in prompt
+        sent = json.dumps([request.body for request in workshop.imitation.requests])
+        assert [canary for canary in canaries("berry_product") if canary in sent] == []
+        assert "canary-input" not in sent
+        assert "canary-answer" not in sent
