@@ -68,7 +68,7 @@ class Worker(SimpleWorker):
 def run() -> None:
     """Work until SIGTERM or SIGINT, through any number of restarts of the queue server.
 
-    Meanwhile a thread prepares the judge; a job that needs what it is making waits for it, any other does not.
+    Meanwhile a thread prepares the judge; no job waits for it.
     """
     threading.Thread(target=_prepare, name="preparing the judge", daemon=True).start()
     while True:

@@ -26,7 +26,7 @@ _failed: set[Path] = set()
 
 
 def prepare() -> None:
-    """Make the precompiled headers of all installed compilers that are missing, so that no program waits for one.
+    """Make the precompiled headers of all installed compilers that are missing, unless another judge is at it.
 
     Takes some seconds of one core for each, and little where they are there. Raises SandboxUnavailable.
     """
@@ -53,10 +53,14 @@ def precompiled_headers(sandbox: Sandbox, language: Language, files: Files) -> P
         return entry / "include"
     if entry in _failed:
         return None
-    # A cache that cannot be written, or a sandbox that fails: there is no sound entry then.
-    with contextlib.suppress(OSError, SandboxFault), _only_maker():
-        if not _is_sound(entry, header):  # another judge may have made it meanwhile
-            _make(sandbox, language, source, entry)
+    try:
+        with _only_maker():
+            if not _is_sound(entry, header):  # another judge may have made it meanwhile
+                _make(sandbox, language, source, entry)
+    except BlockingIOError:  # another judge is making it: compiling without it takes less time than waiting
+        return None
+    except (OSError, SandboxFault):
+        pass  # a cache that cannot be written, or a sandbox that fails: there is no sound entry then
     if _is_sound(entry, header):
         return entry / "include"
     _failed.add(entry)
@@ -70,16 +74,16 @@ def headers_folder() -> Path:
 
 @contextlib.contextmanager
 def _only_maker() -> Iterator[None]:
-    """Wait until no other judge of this cache makes a header, and remove what one that was killed has left behind.
+    """Keep other judges of this cache from making headers, and remove what one that was killed has left behind.
 
-    Raises OSError where there can be no header at all.
+    Raises BlockingIOError while another makes one, and OSError where there can be no header at all.
     """
     folder = headers_folder()
     if not cache.private_folder(folder):
         raise PermissionError(f"{folder} is open to other users")
     descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         for unfinished in folder.glob(f"{_UNFINISHED}*"):
             cache.remove(unfinished)
         yield

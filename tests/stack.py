@@ -60,6 +60,9 @@ class Stack:
             "PRACTICE_WORD_DELAY_MS": "0",
             **variables,
         }
+        var.mkdir(mode=0o700, exist_ok=True)
+        if not (var / "judge").exists():
+            (var / "judge").symlink_to(os.environ["JUDGE_CACHE"])  # so that it has what others compiled
         self._lines: list[str] = []
         self.supervisor = subprocess.Popen(
             [sys.executable, "-m", "config.supervisor"],
