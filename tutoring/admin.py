@@ -7,11 +7,13 @@ from tutoring.models import (
     AuditEntry,
     Draft,
     Event,
+    Finding,
     Flag,
     Protocol,
     Reply,
     ReplyDelta,
     Review,
+    RuleCheck,
     Session,
     Settlement,
 )
@@ -96,3 +98,17 @@ class AuditEntryAdmin(RecordedAdmin):
     list_filter = ["action"]
     list_select_related = ["person"]
     search_fields = ["person__username", "session__id", "command"]
+
+
+@admin.register(RuleCheck)
+class RuleCheckAdmin(RecordedAdmin):
+    list_display = ["session", "rule_set", "checked_at"]
+    search_fields = ["session__id"]
+
+
+@admin.register(Finding)
+class FindingAdmin(RecordedAdmin):
+    list_display = ["event", "clause", "detector", "version", "weight", "quote"]
+    list_filter = ["clause", "detector"]
+    list_select_related = ["event"]
+    search_fields = ["event__session__id", "quote"]

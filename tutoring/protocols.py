@@ -9,11 +9,15 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
 
 from django.db import transaction
 
 from tutoring.models import Protocol
+from tutoring.rules import TutorMaySay, current_rule_set
+
+DraftCheck = Literal["off", "advisory", "blocking"]
+"""Whether a tutor's draft is compared with the rule set, and whether what it may block is refused."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,11 @@ class Rules:
     """Replies a tutor may stop in one session: without a limit, stop and retry would be free resampling."""
     may: tuple[str, ...]
     may_not: tuple[str, ...]
+    rule_set: int | None = None
+    """Version of the codebook; None in protocols that were frozen before there was one."""
+    rule_set_hash: str = ""
+    tutor_may_say: TutorMaySay = "right_or_wrong"
+    draft_check: DraftCheck = "off"
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -63,6 +72,9 @@ PRESETS: dict[str, Rules] = {
         stops=3,
         may=MAY,
         may_not=MAY_NOT,
+        rule_set=current_rule_set().version,
+        rule_set_hash=current_rule_set().content_hash,
+        draft_check="advisory",
     ),
     "icpc-2025": Rules(
         title="ICPC 2025: 3 generations of code, 1 execution, 3 sessions",
@@ -73,6 +85,9 @@ PRESETS: dict[str, Rules] = {
         stops=3,
         may=MAY,
         may_not=MAY_NOT,
+        rule_set=current_rule_set().version,
+        rule_set_hash=current_rule_set().content_hash,
+        draft_check="advisory",
     ),
 }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -9,7 +11,7 @@ from typing import Any
 import judge
 from benchmark.models import Judgement
 from benchmark.rendering import render_markdown
-from tutoring.models import Event, Session
+from tutoring.models import Event, Finding, Session
 from tutoring.protocols import rules_of
 
 
@@ -23,6 +25,8 @@ class Entry:
     by: str
     at: datetime | None
     fields: dict[str, Any]
+    findings: list[Finding]
+    """What the detectors found in it, for those who may see that."""
 
 
 @dataclass(frozen=True)
@@ -38,13 +42,16 @@ class Trajectory:
     tests: list[dict[str, Any]]
 
 
-def read_trajectory(session: Session) -> Trajectory:
-    """Everything recorded about a session held here or imported."""
+def read_trajectory(session: Session, findings: Iterable[Finding] = ()) -> Trajectory:
+    """Everything recorded about a session held here or imported, with those findings at their events."""
     head = session.source.get("head") or {}
     rules = head.get("protocol", {}).get("rules") if head.get("protocol") else None
     if session.protocol is not None:
         rules = rules_of(session.protocol).to_json()
     events = list(session.events.all())
+    found: defaultdict[int, list[Finding]] = defaultdict(list)
+    for finding in findings:
+        found[finding.event_id].append(finding)
     usages = [event.data.get("usage") for event in events if event.kind == Event.Kind.REPLY]
     return Trajectory(
         session=session,
@@ -57,7 +64,7 @@ def read_trajectory(session: Session) -> Trajectory:
             "source": (head.get("source") or session.source).get("file", ""),
             "outcome_claimed_by": (head.get("source") or {}).get("outcome_claimed_by"),
         },
-        entries=[_entry(event) for event in events],
+        entries=[_entry(event, found[event.pk]) for event in events],
         code_generations_limit=rules["code_generations"] if rules else None,
         input_tokens=_total(usages, "input_tokens"),
         output_tokens=_total(usages, "output_tokens"),
@@ -86,7 +93,7 @@ def _tests(judgement: Judgement | None, head: dict[str, Any]) -> list[dict[str, 
     return [{key: test.get(key) for key in ("name", "verdict", "time", "memory", "sample")} for test in tests]
 
 
-def _entry(event: Event) -> Entry:
+def _entry(event: Event, findings: list[Finding]) -> Entry:
     data = event.data
     fields: dict[str, Any] = dict(data)
     match event.kind:
@@ -108,6 +115,7 @@ def _entry(event: Event) -> Entry:
         by=event.by,
         at=event.at,
         fields=fields,
+        findings=findings,
     )
 
 

@@ -69,13 +69,16 @@ def trajectory(request: HttpRequest, session_id: UUID) -> HttpResponse:
         Session.objects.select_related("problem__dataset", "protocol", "judgement"), pk=session_id
     )
     shown = may_see_findings(person_of(request), session)
+    check = latest_check(session) if shown else None
+    findings = findings_of(check) if check else []
     return render(
         request,
         "tutoring/trajectory.html",
         {
-            "trajectory": read_trajectory(session, findings_of(session) if shown else ()),
-            "rule_check": latest_check(session) if shown else None,
+            "trajectory": read_trajectory(session, findings),
             "findings_shown": shown,
+            "rule_check": check,
+            "findings": findings,
         },
     )
 

@@ -3,6 +3,7 @@
 from django.urls import path
 
 from tutoring import trajectory_views, views
+from tutoring.rules import views as rule_views
 
 urlpatterns = [
     path("", views.home, name="home"),
@@ -15,6 +16,9 @@ urlpatterns = [
     path("sessions/<uuid:session_id>/execute/", views.execute, name="execute"),
     path("sessions/<uuid:session_id>/close/", views.close_session, name="close_session"),
     path("sessions/<uuid:session_id>/draft/", views.save_draft, name="save_draft"),
+    path("sessions/<uuid:session_id>/check/", rule_views.check_draft, name="check_draft"),
+    path("codebook/", rule_views.codebook, name="codebook"),
+    path("codebook/<int:version>/", rule_views.codebook, name="codebook_version"),
     path("trajectories/", trajectory_views.trajectory_list, name="trajectories"),
     path("trajectories/export.jsonl", trajectory_views.export_all, name="export_trajectories"),
     path("trajectories/<uuid:session_id>/", trajectory_views.trajectory, name="trajectory"),

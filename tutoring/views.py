@@ -81,8 +81,11 @@ def render_status(view: TutorView) -> str:
     return render_to_string("tutoring/_status.html", {"view": view})
 
 
-def command(view: Callable[..., None]) -> Callable[..., HttpResponseBase]:
-    """Turn a function that carries out an action into a POST view with one way to answer."""
+def command(view: Callable[..., HttpResponse | None]) -> Callable[..., HttpResponseBase]:
+    """Turn a function that carries out an action into a POST view with one way to answer.
+
+    A function that has more to say than that the action was carried out returns the response itself.
+    """
 
     @require_POST
     @requires_role(Role.TUTOR)
@@ -90,7 +93,7 @@ def command(view: Callable[..., None]) -> Callable[..., HttpResponseBase]:
     def answer(request: HttpRequest, session_id: UUID) -> HttpResponse:
         as_json = request.headers.get("Accept") == "application/json"
         try:
-            view(request, session_id)
+            response = view(request, session_id)
         except Session.DoesNotExist:
             if as_json:
                 return JsonResponse({"accepted": False, "message": "You have no such session."}, status=404)
@@ -104,6 +107,8 @@ def command(view: Callable[..., None]) -> Callable[..., HttpResponseBase]:
                 return JsonResponse({"accepted": False, "message": str(refused)}, status=409)
             messages.error(request, str(refused))
             return redirect("session", session_id=session_id)
+        if response is not None:
+            return response
         if as_json:
             return JsonResponse({"accepted": True})
         return redirect("session", session_id=session_id)

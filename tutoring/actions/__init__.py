@@ -3,6 +3,7 @@
 Views, the streamer, workers and management commands all call these; nothing else writes an event.
 """
 
+from tutoring.actions.checking import CheckDraft, check_session
 from tutoring.actions.closing import CloseSession, Invalidate
 from tutoring.actions.execution import Execute, record_verdict
 from tutoring.actions.messages import (
@@ -26,6 +27,7 @@ from tutoring.actions.streaming import (
 
 __all__ = [
     "AskAgain",
+    "CheckDraft",
     "ClaimedReply",
     "CloseSession",
     "Delta",
@@ -37,6 +39,7 @@ __all__ = [
     "StartSession",
     "StopReply",
     "append_deltas",
+    "check_session",
     "claim_replies",
     "fail_reply",
     "finish_reply",

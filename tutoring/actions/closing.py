@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from django.core.exceptions import PermissionDenied
 from django.utils import timezone
 
+from tutoring.actions.checking import check_once_closed
 from tutoring.actions.session_action import Refused, SessionAction, Situation, append_event
 from tutoring.models import AuditEntry, Event, Session
 from tutoring.roles import Role, has_role
@@ -33,6 +34,7 @@ class CloseSession(SessionAction):
         session.save(update_fields=["state", "outcome", "closed_at"])
         data = {"reason": self.reason.strip(), "outcome": session.outcome}
         append_event(session, Event.Kind.CLOSED, data, actor=self.person, command=self.command)
+        check_once_closed(session)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,6 +11,7 @@ from django.utils import timezone
 import judge
 from benchmark.judging import enqueue, request_judgement, store_submission
 from benchmark.models import Judgement
+from tutoring.actions.checking import check_once_closed
 from tutoring.actions.session_action import Refused, SessionAction, Situation, append_event, lock_session
 from tutoring.models import Event, Session
 
@@ -91,3 +92,4 @@ def _close_with_verdict(session: Session, judgement: Judgement) -> None:
     session.closed_at = now
     session.save(update_fields=["state", "outcome", "closed_at"])
     append_event(session, Event.Kind.CLOSED, {"reason": "executed", "outcome": session.outcome}, at=now)
+    check_once_closed(session)

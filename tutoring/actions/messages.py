@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 from uuid import UUID
 
 from django.contrib.auth.models import User
@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from benchmark.models import Problem
 from benchmark.providers import is_scripted, parse_model_spec
+from tutoring.actions.checking import check_message
 from tutoring.actions.session_action import Refused, SessionAction, Situation, append_event
 from tutoring.budgets import Budget
 from tutoring.dialogue import opening_prompt, sent_text
@@ -122,11 +123,13 @@ class SendMessage(SessionAction):
         first = not any(event.kind == Event.Kind.MESSAGE for event in situation.events)
         if not self.text.strip() and not (first and self.mode == "code"):
             raise Refused("The message is empty.")
-        data = {
+        data: dict[str, Any] = {
             "mode": self.mode,
             "text": self.text,
             "sent": sent_text(self.text.strip(), self.mode, session.language),
         }
+        if (check := check_message(situation, self.text)) is not None:
+            data["check"] = check
         message = append_event(session, Event.Kind.MESSAGE, data, actor=self.person, command=self.command)
         Draft.objects.filter(session=session).delete()
         _queue_reply(session, message)

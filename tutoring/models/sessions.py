@@ -171,6 +171,9 @@ class Draft(models.Model):
 
     session = models.OneToOneField(Session, on_delete=models.CASCADE, related_name="draft")
     text = models.TextField(blank=True)
+    checks = models.JSONField(
+        default=list, blank=True, help_text="Texts the draft check warned of; the sent message records them."
+    )
     saved_at = models.DateTimeField(auto_now=True)
 
     def __str__(self) -> str:

@@ -1,5 +1,7 @@
 """What tutors may say: the codebook as data, and detectors that compare messages with it."""
 
+from tutoring.rules.detection import Detection, MessageContext, TutorMaySay, severity
+from tutoring.rules.detectors import DETECTORS, detect
 from tutoring.rules.rule_set import (
     Clause,
     Level,
@@ -12,12 +14,18 @@ from tutoring.rules.rule_set import (
 )
 
 __all__ = [
+    "DETECTORS",
     "Clause",
+    "Detection",
     "Level",
+    "MessageContext",
     "RuleSet",
     "Term",
+    "TutorMaySay",
     "UnknownRuleSet",
     "current_rule_set",
+    "detect",
     "rule_set",
     "rule_set_versions",
+    "severity",
 ]

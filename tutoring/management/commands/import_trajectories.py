@@ -11,9 +11,10 @@ from django.db import transaction
 from tqdm import tqdm
 
 from benchmark.models import Problem
-from tutoring.models import Event
-from tutoring.protocols import PRESETS
+from tutoring.actions import check_session
+from tutoring.models import Event, Session
 from tutoring.published_dialogues import count_generations, read_dialogue
+from tutoring.rules.findings import findings_of, to_json
 from tutoring.trajectory_format import TrajectoryError, read_record, store_record
 
 Read = tuple[str, dict[str, Any], Problem | None]
@@ -52,7 +53,7 @@ class Command(BaseCommand):
                 f"{row['code_generations']} code generations, {row['state']}"
             )
             for finding in row["findings"]:
-                self.stdout.write(f"  {finding['message']}")
+                self.stdout.write(f"  {finding['rule']}: {finding['quote']!r} {finding['message']}")
 
 
 def _files(paths: list[Path]) -> list[Path]:
@@ -76,7 +77,8 @@ def import_files(files: list[Path], problems: list[Problem]) -> list[dict[str, A
         for file in tqdm(files, desc="trajectories", unit="file", disable=None):
             for name, record, problem in _read(file, problems):
                 stored = store_record(record, problem)
-                generations = count_generations(record["events"])
+                session = stored or Session.objects.select_related("problem", "protocol").get(pk=record["id"])
+                findings = findings_of(check_session(session))
                 report.append(
                     {
                         "file": name,
@@ -86,8 +88,8 @@ def import_files(files: list[Path], problems: list[Problem]) -> list[dict[str, A
                             event["kind"] in (Event.Kind.MESSAGE, Event.Kind.REPLY)
                             for event in record["events"]
                         ),
-                        "code_generations": generations,
-                        "findings": _findings(record, generations),
+                        "code_generations": count_generations(record["events"]),
+                        "findings": [to_json(finding) for finding in findings],
                         "state": "imported" if stored else "unchanged",
                     }
                 )
@@ -107,13 +109,3 @@ def _read(file: Path, problems: list[Problem]) -> list[Read]:
     if not records:
         raise TrajectoryError(f"{file.name}: the file is empty.")
     return records
-
-
-def _findings(record: dict[str, Any], generations: int) -> list[dict[str, Any]]:
-    """Breaches of the rules that can be counted. A file without a protocol is measured by `usaco-2024`."""
-    protocol = record.get("protocol")
-    limit = protocol["rules"]["code_generations"] if protocol else PRESETS["usaco-2024"].code_generations
-    if generations <= limit:
-        return []
-    message = f"{generations} code generations, the protocol allows {limit}"
-    return [{"rule": "code_generations", "message": message, "found": generations, "allowed": limit}]

@@ -1,0 +1,193 @@
+"""Comparing drafts, messages and whole sessions with the rules, and recording what was found."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import Any, get_args
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.utils import timezone
+
+from tutoring.actions.session_action import Refused, Situation, lock_session
+from tutoring.models import Draft, Event, Finding, Reply, RuleCheck, Session
+from tutoring.protocols import PRESETS, rules_of
+from tutoring.rules import DETECTORS, Detection, TutorMaySay, current_rule_set, detect
+from tutoring.rules.contexts import draft_context, message_contexts
+
+MAXIMUM_CHECKED = 20_000
+"""Characters of a draft that are checked; a longer one cannot be sent."""
+
+_KEPT_DRAFTS = 100
+"""Texts that were warned of and are kept until the next message: enough to see what was tried."""
+
+GENERATION_LIMIT = "code_generations"
+"""What stands in the place of a clause where the budget of generations was exceeded."""
+
+
+@dataclass(frozen=True)
+class CheckDraft:
+    """Say what in a draft may break the rules. What was warned of is kept, and recorded with the next message."""
+
+    session_id: UUID
+    person: User
+    text: str
+
+    def execute(self) -> list[Detection]:
+        """Raises Session.DoesNotExist when it is not the tutor's session, Refused when the text is too long."""
+        session = Session.objects.select_related("protocol", "problem").get(
+            pk=self.session_id, tutor=self.person, protocol__isnull=False
+        )
+        assert session.protocol is not None
+        rules = rules_of(session.protocol)
+        if len(self.text) > MAXIMUM_CHECKED:
+            raise Refused("The draft is too long to be checked.")
+        if rules.draft_check == "off" or session.state != Session.State.OPEN:
+            return []
+        detections = detect(
+            self.text, draft_context(session, list(session.events.all()), rules.tutor_may_say)
+        )
+        if detections:
+            self._keep([detection.to_json() for detection in detections])
+        return detections
+
+    def _keep(self, detections: list[dict[str, Any]]) -> None:
+        """Keep the text when it is warned of in another way than the one before it."""
+        with transaction.atomic():
+            session = lock_session(self.session_id)
+            if session.replies.filter(state__in=Reply.UNFINISHED).exists():
+                return  # the answer was overtaken by the message: what was sent is recorded with it
+            draft, _ = Draft.objects.get_or_create(session=session)
+            before = draft.checks[-1]["detections"] if draft.checks else []
+            if _kinds(before) != _kinds(detections) and len(draft.checks) < _KEPT_DRAFTS:
+                draft.checks.append(
+                    {"at": timezone.now().isoformat(), "text": self.text, "detections": detections}
+                )
+                draft.save(update_fields=["checks"])
+
+
+def _kinds(detections: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    return [(detection["clause"], detection["detector"]) for detection in detections]
+
+
+def check_message(situation: Situation, text: str) -> dict[str, Any] | None:
+    """What a message's event records of its check; None where the protocol has none.
+
+    Raises Refused when the protocol blocks what the message holds.
+    """
+    rules, session = situation.rules, situation.session
+    if rules.draft_check == "off":
+        return None
+    detections = detect(text, draft_context(session, situation.events, rules.tutor_may_say))
+    if rules.draft_check == "blocking" and (stopped := [one for one in detections if one.blocking]):
+        places = "; ".join(f"“{text[one.start : one.end][:80]}”: {one.explanation}" for one in stopped)
+        raise Refused(f"The protocol does not let this be sent. {places}")
+    draft = Draft.objects.filter(session=session).first()
+    return {
+        "rule_set": rules.rule_set,
+        "rule_set_hash": rules.rule_set_hash,
+        "mode": rules.draft_check,
+        "detections": [detection.to_json() for detection in detections],
+        "drafts": draft.checks if draft else [],
+    }
+
+
+def check_once_closed(session: Session) -> None:
+    """Check the session after the transaction that closes it. A fault there is logged and undoes nothing."""
+    transaction.on_commit(lambda: check_session(session), robust=True)
+
+
+def check_session(session: Session) -> RuleCheck:
+    """Run the detectors over a recorded session and store what they find under the current rule set.
+
+    Nothing is written when this was done before and nothing that it hangs on has changed.
+    """
+    events = list(session.events.all())
+    limit, tutor_may_say = _terms(session)
+    rules = current_rule_set()
+    detectors = {detector.name: detector.version for detector in DETECTORS}
+    problem = session.problem
+    basis = [
+        rules.content_hash,
+        detectors,
+        limit,
+        tutor_may_say,
+        problem and problem.content_hash,
+        len(events),
+    ]
+    digest = hashlib.sha256(json.dumps(basis, sort_keys=True).encode()).hexdigest()
+    existing = session.rule_checks.filter(basis=digest).first()
+    if existing is not None:
+        return existing
+    found = [
+        (event, detection)
+        for event, context in message_contexts(session, events, tutor_may_say)
+        for detection in detect(event.data["text"], context)
+    ]
+    with transaction.atomic():
+        check, created = RuleCheck.objects.get_or_create(
+            session=session,
+            basis=digest,
+            defaults={
+                "rule_set": rules.version,
+                "rule_set_hash": rules.content_hash,
+                "detectors": detectors,
+            },
+        )
+        if created:
+            findings = [_finding(check, event, detection) for event, detection in found]
+            Finding.objects.bulk_create(_exceeded(check, events, limit) + findings)
+    return check
+
+
+def _terms(session: Session) -> tuple[int, TutorMaySay]:
+    """The session's limit of generations and what may be said; those of `usaco-2024` where no protocol is known."""
+    if session.protocol is not None:
+        rules = rules_of(session.protocol)
+        return rules.code_generations, rules.tutor_may_say
+    if protocol := (session.source.get("head") or {}).get("protocol"):
+        said = protocol["rules"].get("tutor_may_say")
+        recorded: TutorMaySay = said if said in get_args(TutorMaySay) else "right_or_wrong"
+        return int(protocol["rules"]["code_generations"]), recorded
+    return PRESETS["usaco-2024"].code_generations, PRESETS["usaco-2024"].tutor_may_say
+
+
+def _finding(check: RuleCheck, event: Event, detection: Detection) -> Finding:
+    return Finding(
+        rule_check=check,
+        event=event,
+        clause=detection.clause,
+        detector=detection.detector,
+        version=detection.version,
+        start=detection.start,
+        end=detection.end,
+        quote=event.data["text"][detection.start : detection.end],
+        explanation=detection.explanation,
+        weight=detection.weight,
+    )
+
+
+def _exceeded(check: RuleCheck, events: list[Event], limit: int) -> list[Finding]:
+    """A finding at the first reply beyond the limit of generations (METHODS 8.1)."""
+    generations = [
+        event for event in events if event.kind == Event.Kind.REPLY and event.data["generation"] is not None
+    ]
+    if len(generations) <= limit:
+        return []
+    return [
+        Finding(
+            rule_check=check,
+            event=generations[limit],
+            clause=GENERATION_LIMIT,
+            detector="generation-count",
+            version=1,
+            start=0,
+            end=0,
+            explanation=f"{len(generations)} code generations, the protocol allows {limit}",
+            weight=1.0,
+            counts={"found": len(generations), "allowed": limit},
+        )
+    ]

@@ -1,0 +1,56 @@
+"""Reading what the detectors found, and who may see it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db.models import Q
+
+from tutoring.models import Finding, Review, RuleCheck, Session
+from tutoring.roles import Role, has_role
+
+
+def latest_check(session: Session) -> RuleCheck | None:
+    """The newest check of the session; None when it was never checked."""
+    return session.rule_checks.order_by("-pk").first()
+
+
+def findings_of(check: RuleCheck) -> list[Finding]:
+    """What a check found: exceeded budgets first, then in the order of the events."""
+    found = check.findings.select_related("event").order_by("event__seq", "start", "pk")
+    return sorted(found, key=lambda finding: finding.end > 0)
+
+
+def may_see_findings(person: User, session: Session) -> bool:
+    """Researchers and admins always; a reviewer once their own review is in, or when it was to begin with them.
+
+    Findings seen before would draw the labels towards them.
+    """
+    if has_role(person, Role.RESEARCHER, Role.ADMIN):
+        return True
+    own = Review.objects.filter(session=session, reviewer=person)
+    return own.filter(Q(state=Review.State.SUBMITTED) | Q(findings_first=True)).exists()
+
+
+def to_json(finding: Finding) -> dict[str, Any]:
+    """A finding as commands print it. `event` is the number of the message in its session."""
+    return {
+        "rule": finding.clause,
+        "message": finding.explanation,
+        "event": finding.event.seq,
+        "start": finding.start,
+        "end": finding.end,
+        "quote": finding.quote,
+        "weight": finding.weight,
+        "severity": finding.severity,
+        "detector": finding.detector,
+        "version": finding.version,
+        **finding.counts,
+    }
+
+
+def one_line(finding: Finding) -> str:
+    """A finding as commands print it for people."""
+    quote = f" “{finding.quote}”" if finding.quote else ""
+    return f"event {finding.event.seq}, {finding.clause}, {finding.severity}:{quote} {finding.explanation}"
