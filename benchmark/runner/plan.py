@@ -149,9 +149,9 @@ def prepare_resume(run: Run) -> None:
             f"The problems of {run.dataset.name} changed since run {run.pk} began, so its results would not "
             "belong together. Import the former version again, or start a new run."
         )
-    if _textbook(METHODS[run.method].settings(**run.parameters)) != began["textbook"]:
+    if _textbook(METHODS[run.method].settings(**run.parameters)) != began.get("textbook"):
         raise CannotRun(
-            f"The textbook {began['textbook']['name']} changed since run {run.pk} began, so its results would not "
+            f"The textbook {run.parameters['textbook']} changed since run {run.pk} began, so its results would not "
             "belong together. Import the former version again, or start a new run."
         )
     now_used = template_hashes(METHODS[run.method])
