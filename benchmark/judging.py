@@ -101,15 +101,7 @@ def perform(judgement_id: int) -> None:
     problem = judgement.submission.problem
     try:
         with _lease_kept(judgement):
-            result = judge.grade(
-                judgement.submission.source,
-                judgement.submission.language,
-                judge_tests(problem, judgement.suite),
-                judge.Limits(time=problem.time_limit, memory=problem.memory_limit),
-                checker_for(problem, judge.Policy(judgement.policy)),
-                policy=judge.Policy(judgement.policy),
-                stop_at_first_failure=judgement.stop_at_first_failure,
-            )
+            result = _grade(judgement, problem)
     except Exception as error:
         logger.exception("judgement %s failed", judgement_id)
         fault = f"{type(error).__name__}: {error}"
@@ -134,6 +126,23 @@ def perform(judgement_id: int) -> None:
         total=result.total,
         result=result.to_json(),
         fault=fault,
+    )
+
+
+def _grade(judgement: Judgement, problem: Problem) -> judge.Judgement:
+    policy = judge.Policy(judgement.policy)
+    tests = judge_tests(problem, judgement.suite)
+    if not tests and judgement.suite == Judgement.Suite.SAMPLES:
+        # Every program passes all of none (METHODS 7.2). Interactive problems show dialogues instead of samples.
+        return judge.Judgement(judge.Verdict.AC, (), 0, "", policy, judge.JUDGE_VERSION, "", "")
+    return judge.grade(
+        judgement.submission.source,
+        judgement.submission.language,
+        tests,
+        judge.Limits(time=problem.time_limit, memory=problem.memory_limit),
+        checker_for(problem, policy),
+        policy=policy,
+        stop_at_first_failure=judgement.stop_at_first_failure,
     )
 
 

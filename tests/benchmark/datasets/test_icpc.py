@@ -291,9 +291,10 @@ def test_a_damaged_zip_is_refused(tmp_path: Path, cut: int) -> None:
     assert not Dataset.objects.exists()
 
 
-def judged(problem: Problem, source: str) -> Judgement:
+def judged(problem: Problem, source: str, suite: Judgement.Suite = Judgement.Suite.ALL) -> Judgement:
     """Performed in this process, as a worker does it."""
-    judgement = judging.request_judgement(judging.store_submission(problem, source, "python"))
+    submission = judging.store_submission(problem, source, "python")
+    judgement = judging.request_judgement(submission, suite=suite)
     judging.perform(judgement.pk)
     judgement.refresh_from_db()
     return judgement
@@ -345,6 +346,8 @@ def test_samples_of_interactive_problems_stay_hidden_and_their_dialogues_are_sho
     assert "canary" not in problem.statement_html
     assert judged(problem, "input()\nprint('canary')").verdict == "AC"
     assert judged(problem, "input()\nprint('bird')").verdict == "WA"
+    on_samples = judged(problem, "input()\nprint('bird')", Judgement.Suite.SAMPLES)
+    assert (on_samples.state, on_samples.verdict, on_samples.total) == ("done", "AC", 0)
 
 
 def test_a_package_that_cannot_be_judged_is_refused_with_the_reason(tmp_path: Path) -> None:
