@@ -110,7 +110,7 @@ def _read(path: Path) -> Package:
     limits = _submapping(path, settings, "limits")
     multipliers = {} if legacy else _submapping(path, limits, "time_multipliers")
     flags, own_flags = _validator_flags(path, settings)
-    unsupported = _unsupported(path, version, types) or own_flags
+    unsupported = _unsupported(path, version, types, _submapping(path, settings, "constants")) or own_flags
     checker = Checker()
     if not unsupported:
         try:
@@ -158,7 +158,7 @@ def _types(path: Path, settings: dict[str, Any]) -> set[str]:
     return words
 
 
-def _unsupported(path: Path, version: str, types: set[str]) -> str:
+def _unsupported(path: Path, version: str, types: set[str], constants: Mapping[str, Any]) -> str:
     """What the package needs that this judge does not have."""
     if version not in _VERSIONS:
         return f"its format version {quoted(version)} is unknown"
@@ -170,10 +170,23 @@ def _unsupported(path: Path, version: str, types: set[str]) -> str:
     ):
         if (path / folder).is_dir() and any((path / folder).iterdir()):
             return f"{reason} ({folder}/)"
+    if used := _constant_used(path, constants):
+        return f"the constant {used} is to be filled in"
     for name in ("sample", "secret"):
         folders = (one for one in (path / "data" / name).rglob("*.files") if one.is_dir())
         if found := next(folders, None):
             return f"its submissions read files ({shown(found.relative_to(path))})"
+    return ""
+
+
+def _constant_used(path: Path, constants: Mapping[str, Any]) -> str:
+    """Where a program of the package holds a constant's place: one of them."""
+    places = [f"{{{{{name}}}}}".encode("utf-8", "replace") for name in constants]
+    for part in ("submissions", "output_validator") if places else ():
+        for file in files_below(path / part):
+            content = file.read_bytes() if file.is_file() else b""
+            if found := next((place for place in places if place in content), None):
+                return f"{shown(found.decode())} of {shown(file.relative_to(path))}"
     return ""
 
 

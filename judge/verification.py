@@ -101,12 +101,12 @@ def plan(paths: Iterable[Path], languages: Iterable[str], python: str) -> tuple[
     left_out: list[LeftOut] = []
     for path in paths:
         try:
-            package = _judgeable(path)
+            package = read_package(path)
         except PackageError as error:
             left_out.append(LeftOut(shown(path.resolve().name), "", str(error), broken=True))
             continue
-        program = package.checker.program
-        if reason := package.unsupported or _missing_tool(program.language if program else None):
+        package = replace(package, name=shown(package.name))
+        if reason := _obstacle(package):
             left_out.append(LeftOut(package.name, "", reason))
             continue
         chosen: list[Submission] = []
@@ -123,13 +123,15 @@ def plan(paths: Iterable[Path], languages: Iterable[str], python: str) -> tuple[
     return works, left_out
 
 
-def _judgeable(path: Path) -> Package:
-    package = read_package(path)
-    if not package.unsupported:
-        for what, there in (("tests", package.tests), ("submissions", package.submissions)):
-            if not there:
-                raise PackageError(f"{shown(path)} has no {what}")
-    return replace(package, name=shown(package.name))
+def _obstacle(package: Package) -> str:
+    """Why nothing of the package can be judged here, or ""."""
+    if package.unsupported:
+        return package.unsupported
+    for what, there in (("tests", package.tests), ("submissions", package.submissions)):
+        if not there:
+            return f"it has no {what}"
+    program = package.checker.program
+    return _missing_tool(program.language) if program else ""
 
 
 def _missing_tool(language: str | None) -> str:

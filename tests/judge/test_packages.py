@@ -257,6 +257,10 @@ def test_the_default_validator_is_used_in_a_legacy_package_that_does_not_ask_for
         ({"data/secret/1.files/words.txt": "a"}, "read files"),
         ({"include/cpp/grader.h": ""}, "files of its own"),
         ({"static_validator/v.py": ""}, "source of submissions"),
+        (
+            {"problem.yaml": NEW + "constants: {most: 7}", "submissions/accepted/a.py": "print({{most}})"},
+            r"{{most}} of submissions/accepted/a\.py",
+        ),
         ({"problem.yaml": NEW, "output_validator/build": "make", "output_validator/v.cpp": ""}, "script of its own"),
         ({"problem.yaml": NEW, "output_validator/run": "exec true"}, "script of its own"),
         ({"problem.yaml": NEW, "output_validator/v.hs": ""}, "no language"),

@@ -118,12 +118,18 @@ def test_a_broken_package_is_named_and_fails_the_command(
     [
         ({"problem.yaml": "validation: custom score"}, "scores"),
         ({"include/python/grader.py": ""}, "files of its own"),
+        ({"submissions": None}, "it has no submissions"),
+        ({"data": None}, "it has no tests"),
     ],
 )
 def test_a_package_that_cannot_be_judged_faithfully_is_not_judged(
-    make_package: MakePackage, files: dict[str, str], reason: str
+    make_package: MakePackage, files: dict[str, str | None], reason: str
 ) -> None:
-    document, status = verify(make_package(LABELLED | files))
+    removed = {name for name, content in files.items() if content is None}
+    package = make_package(LABELLED | {name: text for name, text in files.items() if text is not None})
+    for name in removed:
+        shutil.rmtree(package / name)
+    document, status = verify(package)
     assert (document["total"], document["submissions"], status) == (0, [], 1)
     assert reason in document["left_out"][0]["reason"]
 
