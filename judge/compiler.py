@@ -33,6 +33,7 @@ DRIVERS = ".drivers"
 
 # Changed when headers are installed or upgraded.
 _INCLUDES = (Path("/usr/include"), Path("/usr/local/include"))
+_SMALLEST_HEAP = 8  # MiB; a virtual machine refuses to start with less than two
 _HEADERS = "/headers"  # where the compiler sees a folder of precompiled headers
 _WALL = 30.0  # seconds beyond the CPU limit; a compiler that waits is reading something it should not
 _RESULT = f"{SCRATCH_FOLDER}/program"
@@ -129,7 +130,7 @@ def filled(
         "driver": f"{PROGRAM_FOLDER}/{DRIVERS}/{language.driver.name}" if language.driver else "",
         "start": f"{PROGRAM_FOLDER}/{sources[0]}",
         "program": program,
-        "memory": max(memory // MEBIBYTE, 1),
+        "memory": max(memory // MEBIBYTE, _SMALLEST_HEAP),
     }
     words: list[str] = []
     for word in command:

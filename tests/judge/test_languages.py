@@ -136,6 +136,23 @@ def test_limits_are_the_same_for_all(
     assert judgement.verdict is verdict, judgement
 
 
+def test_slow_languages_get_more_time_under_fair_and_virtual_machines_memory_of_their_own() -> None:
+    limits = Limits(time=1, memory=MEBIBYTE)
+    fair, compat = (judge.limits_for(limits, "java", policy) for policy in judge.Policy)
+    assert (fair.time, compat.time) == (2, 1)
+    assert fair.memory == compat.memory == MEBIBYTE + LANGUAGES["java"].allowance
+    assert judge.limits_for(limits, "java", judge.Policy.FAIR, {"java": 1.5, "cpp": 3}).time == 1.5
+    assert judge.limits_for(limits, "cpp", judge.Policy.FAIR) == limits
+
+
+def test_a_memory_limit_below_what_a_virtual_machine_starts_with_is_no_fault_of_the_program(
+    grade: Grade, need: Need
+) -> None:
+    need("java")
+    judgement = grade(JAVA, "java", given="sum 3 4", answer="7", limits=replace(SMALL, memory=MEBIBYTE))
+    assert judgement.verdict is Verdict.AC, judgement
+
+
 def test_a_standard_the_compiler_does_not_know_is_a_missing_tool() -> None:
     assert gnu_compiler("g++", "gnu++98")
     assert gnu_compiler("g++", "gnu++1789") is None
