@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -19,9 +19,9 @@ from django.db import transaction
 import judge
 from benchmark.models import Judgement, Problem
 from tutoring.actions.session_action import lock_session
-from tutoring.models import Event, Session
+from tutoring.models import Event, Review, Session
 from tutoring.review.content import MalformedContent
-from tutoring.review.records import ReviewConflict, check_record, store_records, to_records
+from tutoring.review.records import ReviewConflict, check_record, store_records, submitted_reviews, to_records
 from tutoring.roles import pseudonym
 
 SCHEMA = "hintbench-trajectory/2"
@@ -34,8 +34,8 @@ class TrajectoryError(Exception):
     """A file that cannot be read as trajectories; the message names the file, the line and what is wrong."""
 
 
-def to_record(session: Session, *, reviews: bool = True) -> dict[str, Any]:
-    """The session with all of its events, and its submitted reviews unless left out, as plain JSON values."""
+def to_record(session: Session, reviews: Iterable[Review]) -> dict[str, Any]:
+    """The session with all of its events and these reviews as plain JSON values."""
     head: dict[str, Any] = session.source.get("head") or _head(session)
     events = [
         {
@@ -47,14 +47,16 @@ def to_record(session: Session, *, reviews: bool = True) -> dict[str, Any]:
         }
         for event in session.events.all()
     ]
-    records = to_records(session) if reviews else []
-    return {**head, "schema": SCHEMA, "events": events, "reviews": records}
+    return {**head, "schema": SCHEMA, "events": events, "reviews": to_records(reviews)}
 
 
-def to_lines(sessions: Iterable[Session]) -> Iterator[str]:
+def to_lines(
+    sessions: Iterable[Session], reviews_of: Callable[[Session], Iterable[Review]] = submitted_reviews
+) -> Iterator[str]:
     """One line of JSON a session, with its line end; keys in order, so that equal sessions are equal bytes."""
     for session in sessions:
-        yield json.dumps(to_record(session), ensure_ascii=False, sort_keys=True) + "\n"
+        record = to_record(session, reviews_of(session))
+        yield json.dumps(record, ensure_ascii=False, sort_keys=True) + "\n"
 
 
 def about_problem(problem: Problem) -> dict[str, str]:
@@ -191,7 +193,7 @@ def _check_head(record: dict[str, Any]) -> None:
         value = record[key] if key == "language" else record.get(key)
         if value is not None and not (isinstance(value, str) and len(value) <= longest):
             raise ValueError(f"{key} must be a text of at most {longest} characters")
-    for key in ("code_generations", "executions"):
+    for key in ("code_generations", "executions", "number"):
         value = record.get(key)
         if value is not None and not (type(value) is int and 0 <= value < 10_000):
             raise ValueError(f"{key} must be a whole number")
@@ -242,7 +244,7 @@ def store_record(record: dict[str, Any], problem: Problem | None) -> Session | N
                 session = _store_session(record, problem)
                 store_records(session, record["reviews"])
                 return session
-            if to_record(existing, reviews=False) != {**record, "reviews": []}:
+            if to_record(existing, []) != {**record, "reviews": []}:
                 raise TrajectoryError(f"session {record['id']} is here already, with other content.")
             added = store_records(lock_session(existing.pk), record["reviews"])
             return existing if added else None
@@ -258,6 +260,7 @@ def _store_session(record: dict[str, Any], problem: Problem | None) -> Session:
         problem=problem,
         model_spec=record.get("model") or "",
         language=record["language"],
+        number=record.get("number"),
         source={"head": head},
         opened_at=record.get("opened_at"),
         closed_at=record.get("closed_at"),

@@ -14,14 +14,15 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
 from tutoring.actions import Invalidate, Refused
-from tutoring.models import Session
+from tutoring.models import Review, Session
+from tutoring.review.records import complete_reviews
 from tutoring.roles import Role, requires_role
 from tutoring.rules.findings import findings_of, latest_check, may_see_findings
 from tutoring.trajectory import read_trajectory
 from tutoring.trajectory_format import to_lines
 from tutoring.views import PAGE, command_id, person_of, text_field
 
-readers = requires_role(Role.REVIEWER, Role.RESEARCHER, Role.ADMIN)
+readers = requires_role(Role.REVIEWER, Role.ADJUDICATOR, Role.RESEARCHER, Role.ADMIN)
 
 
 def _filtered(request: HttpRequest) -> QuerySet[Session]:
@@ -99,8 +100,12 @@ def export_all(request: HttpRequest) -> StreamingHttpResponse:
     return _download(sessions, "trajectories.jsonl")
 
 
+def _complete(session: Session) -> list[Review]:
+    return [review for reviews in complete_reviews(session).values() for review in reviews]
+
+
 def _download(sessions: Iterable[Session], name: str) -> StreamingHttpResponse:
-    lines = to_lines(sessions)
+    lines = to_lines(sessions, _complete)
 
     async def one_by_one() -> AsyncIterator[str]:
         # The server is asynchronous: it would read a synchronous iterator whole before it sends anything.

@@ -1,12 +1,13 @@
 """The pages and commands of tutoring."""
 
-from django.urls import path
+from django.urls import include, path
 
 from tutoring import trajectory_views, views
 from tutoring.rules import views as rule_views
 
 urlpatterns = [
     path("", views.home, name="home"),
+    path("", include("tutoring.review.urls")),
     path("sessions/", views.session_list, name="sessions"),
     path("sessions/start/", views.start_session, name="start_session"),
     path("sessions/<uuid:session_id>/", views.session, name="session"),

@@ -17,7 +17,7 @@ from benchmark.metrics import Interval
 Tables = NDArray[np.float64]
 Coefficient = Callable[[Tables], NDArray[np.float64]]
 
-RESAMPLES = 2_000
+RESAMPLES = 1_000
 SEED = 307
 """Always the same draws, so that the same reviews always give the same interval."""
 
@@ -69,7 +69,8 @@ def alpha_ordinal(tables: Tables) -> NDArray[np.float64]:
 
 def coincidences(tables: Tables) -> Tables:
     """The coincidence matrix: each unit counts once in either order, so its sum is twice the number of units."""
-    return tables + np.swapaxes(tables, -1, -2)
+    counted: Tables = tables + np.swapaxes(tables, -1, -2)
+    return counted
 
 
 def alpha(counted: Tables, distances: Tables) -> NDArray[np.float64]:
@@ -80,7 +81,8 @@ def alpha(counted: Tables, distances: Tables) -> NDArray[np.float64]:
     values = counted.sum(-1)
     observed = (counted * distances).sum((-2, -1))
     expected = (values[..., :, None] * values[..., None, :] * distances).sum((-2, -1))
-    return 1 - (values.sum(-1) - 1) * _quotient(observed, expected)
+    ratio: NDArray[np.float64] = (values.sum(-1) - 1) * _quotient(observed, expected)
+    return 1 - ratio
 
 
 def resampling_weights(clusters: int, *, resamples: int = RESAMPLES, seed: int = SEED) -> Tables:
@@ -118,4 +120,5 @@ def _quotient(numerator: Tables, denominator: Tables) -> NDArray[np.float64]:
     """Element by element; nan where the denominator is 0, or is nothing but the rounding of it."""
     numerator, denominator = np.broadcast_arrays(np.asarray(numerator, float), np.asarray(denominator, float))
     result = np.full(numerator.shape, np.nan)
-    return np.divide(numerator, denominator, out=result, where=denominator > 1e-12)
+    np.divide(numerator, denominator, out=result, where=denominator > 1e-12)
+    return result

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Protocol
+from typing import Any
+
+from django.http import QueryDict
 
 from tutoring.models import Event, Session
 from tutoring.rules import RuleSet
@@ -33,6 +35,11 @@ class Quote:
     end: int
     exact: str
     prefix: str
+
+    @property
+    def field(self) -> str:
+        """As the form sends it; the text is taken from the message itself."""
+        return json.dumps({"clause": self.clause, "start": self.start, "end": self.end})
 
 
 @dataclass(frozen=True)
@@ -81,21 +88,13 @@ class Content:
         return next((labels for labels in self.messages if labels.seq == seq), MessageLabels(seq))
 
 
-class Form(Protocol):
-    """What a form sends: Django's QueryDict, and nothing more of it than this."""
-
-    def get(self, name: str, default: str = ..., /) -> Any: ...
-
-    def getlist(self, name: str, /) -> list[Any]: ...
-
-
 def labelled_messages(session: Session) -> list[Event]:
     """The tutor's messages that have a text; the others sent the problem alone."""
     messages = session.events.filter(kind=Event.Kind.MESSAGE)
     return [event for event in messages if event.data["text"].strip()]
 
 
-def read_form(form: Form, messages: Sequence[Event], rules: RuleSet) -> Content:
+def read_form(form: QueryDict, messages: Sequence[Event], rules: RuleSet) -> Content:
     """The review that a form holds, however incomplete. Raises MalformedContent.
 
     Fields: verdict, worst, comment; and with the number of a message: clause-N (several), level-N, stage-N,

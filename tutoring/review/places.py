@@ -9,6 +9,7 @@ from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from tutoring.models import Review, Session, Settlement
+from tutoring.models.sessions import SessionQuerySet
 from tutoring.roles import pseudonym
 
 CLAIM = timedelta(hours=2)
@@ -23,7 +24,7 @@ def holds(now: datetime) -> Q:
     return Q(state=Review.State.SUBMITTED) | Q(state=Review.State.OPEN, lease_until__gt=now)
 
 
-def reviewable() -> QuerySet[Session]:
+def reviewable() -> SessionQuerySet:
     """The sessions that are wanted in the queue: closed, counted, and with something said in them."""
     return Session.objects.filter(state=Session.State.CLOSED, invalidated=False, code_generations__gt=0)
 

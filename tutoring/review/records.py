@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -20,9 +21,29 @@ class ReviewConflict(ValueError):
     """A review that cannot be stored beside those that are here; the message says why."""
 
 
-def to_records(session: Session) -> list[dict[str, Any]]:
-    """The submitted reviews of a session in a fixed order. Prefetch `reviews` where there are many sessions."""
+def submitted_reviews(session: Session) -> list[Review]:
+    """All submitted reviews in a fixed order. Prefetch `reviews` where there are many sessions."""
     submitted = [review for review in session.reviews.all() if review.state == Review.State.SUBMITTED]
+    return sorted(submitted, key=lambda review: (review.rule_set, review.place or 0))
+
+
+def complete_reviews(session: Session) -> dict[int, list[Review]]:
+    """By rule set: the submitted reviews where both independent ones are in.
+
+    Until then nobody but its author reads a review in the browser, so that the second one stays independent.
+    """
+    found: dict[int, list[Review]] = {}
+    for review in submitted_reviews(session):
+        found.setdefault(review.rule_set, []).append(review)
+    return {
+        version: reviews
+        for version, reviews in found.items()
+        if {review.place for review in reviews} >= set(Review.INDEPENDENT)
+    }
+
+
+def to_records(reviews: Iterable[Review]) -> list[dict[str, Any]]:
+    """Submitted reviews as plain JSON values."""
     return [
         {
             "id": str(review.pk),
@@ -35,7 +56,7 @@ def to_records(session: Session) -> list[dict[str, Any]]:
             "submitted_at": review.submitted_at.isoformat() if review.submitted_at else None,
             "active_seconds": review.active_seconds,
         }
-        for review in sorted(submitted, key=lambda review: (review.rule_set, review.place or 0))
+        for review in reviews
     ]
 
 

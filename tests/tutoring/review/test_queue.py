@@ -8,6 +8,7 @@ from uuid import uuid4
 import pytest
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
+from django.utils import timezone
 
 from tests.tutoring.dialogues import RIGHT, SessionUnderTest
 from tests.tutoring.review.conftest import SessionFactory
@@ -283,8 +284,8 @@ def test_time_at_work_leaves_long_pauses_out(recorded: SessionFactory, rita: Use
     recorded()
     held = claim(rita)
     for pause in (30, 3600):
-        held.refresh_from_db()
-        Review.objects.filter(pk=held.pk).update(saved_at=held.saved_at - timedelta(seconds=pause))
+        earlier = timezone.now() - timedelta(seconds=pause)
+        Review.objects.filter(pk=held.pk).update(saved_at=earlier)
         SaveDraft(person=rita, command=uuid4(), review_id=held.pk, content=Content()).execute()
     held.refresh_from_db()
     assert 150 <= held.active_seconds <= 160
