@@ -105,14 +105,15 @@ def plan(paths: Iterable[Path], languages: Iterable[str], python: str) -> tuple[
         except PackageError as error:
             left_out.append(LeftOut(shown(path.resolve().name), "", str(error), broken=True))
             continue
-        package = replace(package, name=shown(package.name))
+        submissions = tuple(
+            replace(one, language=python) if one.language == "python" else one for one in package.submissions
+        )
+        package = replace(package, name=shown(package.name), submissions=submissions)
         if reason := _obstacle(package):
             left_out.append(LeftOut(package.name, "", reason))
             continue
         chosen: list[Submission] = []
         for submission in package.submissions:
-            if submission.language == "python":
-                submission = replace(submission, language=python)
             unwanted = wanted and submission.language is not None and submission.language not in wanted
             reason = submission.left_out or ("it is in a language that was not asked for" if unwanted else "")
             if reason := reason or _missing_tool(submission.language):
@@ -200,10 +201,9 @@ def _all_done(futures: Iterable[Future[None]]) -> None:
 
 def _setting_the_limit(work: Work) -> Iterator[Submission]:
     """Those the limit follows from, also in languages that were not asked for."""
-    chosen = {submission.path: submission for submission in work.submissions}
     for submission in work.package.submissions:
         if submission.sets_time_limit and not submission.left_out and not _missing_tool(submission.language):
-            yield chosen.get(submission.path, submission)
+            yield submission
 
 
 def _derived(work: Work, results: dict[Path, Verified]) -> float | None:
