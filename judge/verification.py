@@ -139,6 +139,7 @@ def _missing_tool(language: str | None) -> str:
     try:
         if language is not None:
             get_language(language).tool()
+            get_language(language).machine()
     except ToolMissing as missing:
         return str(missing)
     return ""
