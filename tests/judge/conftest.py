@@ -1,16 +1,23 @@
 """Grading small programs for the tests of the judge."""
 
+import ctypes
 import os
-from collections.abc import Callable, Mapping
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import judge
 from judge import Checker, Judgement, Limits
+from tests.judge.corpus import Program
 
 MEBIBYTE = 2**20
 SMALL = Limits(time=0.5, memory=128 * MEBIBYTE, output=MEBIBYTE)
+
+_BECOME_SUBREAPER = 36
 
 Grade = Callable[..., Judgement]
 MakeTest = Callable[..., judge.Test]
@@ -54,8 +61,14 @@ def make_test(tmp_path: Path) -> MakeTest:
 
 
 @pytest.fixture
+def warm(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs in Python are forks of a warm interpreter, though one test alone would not be worth that."""
+    monkeypatch.setattr("judge.grading._FEW", 1)
+
+
+@pytest.fixture
 def grade(sandbox: judge.SandboxStatus, make_test: MakeTest) -> Grade:
-    """Grades a program on one test, without the allowance for slow languages."""
+    """Grades a program on one test, or on several equal ones, without the allowance for slow languages."""
 
     def grade_one(
         source: str | Mapping[str, str],
@@ -64,8 +77,82 @@ def grade(sandbox: judge.SandboxStatus, make_test: MakeTest) -> Grade:
         given: str | bytes = "5\n3 1 4 1 5\n",
         answer: str | bytes = "14\n",
         limits: Limits = SMALL,
+        times: int = 1,
+        warm_start: bool = True,
     ) -> Judgement:
-        tests = [make_test(given, answer)]
-        return judge.grade(source, language, tests, limits, Checker(), policy=judge.Policy.COMPAT)
+        tests = [make_test(given, answer)] * times
+        return judge.grade(
+            source,
+            language,
+            tests,
+            limits,
+            Checker(),
+            policy=judge.Policy.COMPAT,
+            stop_at_first_failure=False,
+            warm_start=warm_start,
+        )
 
     return grade_one
+
+
+def grade_in_all_ways(grade: Grade, program: Program, **options: Any) -> list[Judgement]:
+    """Grade a program; one in Python by a fork of a warm interpreter and by a fresh start, at the same time."""
+    ways = [True, False] if program.language == "python" else [False]
+
+    def one(warm_start: bool) -> Judgement:
+        return grade(
+            program.source, program.language, limits=program.limits, warm_start=warm_start, **options
+        )
+
+    with ThreadPoolExecutor(len(ways)) as pool:
+        return list(pool.map(one, ways))
+
+
+def skip_without(language: str) -> None:
+    """Skip the test where the language cannot be judged here; on continuous integration it fails instead."""
+    try:
+        judge.get_language(language).tool()
+    except judge.ToolMissing as missing:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(str(missing))
+
+
+@pytest.fixture
+def nothing_left(
+    sandbox: judge.SandboxStatus, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Iterator[None]:
+    """What was judged leaves no process, no file in the temporary folder, no control group."""
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    libc = ctypes.CDLL(None)
+    assert (
+        libc.prctl(_BECOME_SUBREAPER, 1, 0, 0, 0) == 0
+    )  # what loses its parent becomes our child, and is found
+    before = _descendants()
+    yield
+    libc.prctl(_BECOME_SUBREAPER, 0, 0, 0, 0)
+    assert _descendants() - before == set()
+    assert list(temporary.iterdir()) == []
+    groups = [folder for folder, *_ in os.walk("/sys/fs/cgroup") if f"/judge-{os.getpid()}-" in folder]
+    assert groups == []
+
+
+def _descendants() -> set[int]:
+    """All living processes below this one."""
+    children: dict[int, list[int]] = {}
+    for folder in Path("/proc").iterdir():
+        try:
+            status = (folder / "stat").read_text() if folder.name.isdigit() else ""
+        except OSError:  # it has ended meanwhile
+            continue
+        if status:
+            state, parent = status.rpartition(")")[2].split()[:2]
+            if state not in "ZX":
+                children.setdefault(int(parent), []).append(int(folder.name))
+    found: set[int] = set()
+    waiting = [os.getpid()]
+    while waiting:
+        below = children.get(waiting.pop(), [])
+        found.update(below)
+        waiting += below
+    return found

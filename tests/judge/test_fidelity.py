@@ -3,22 +3,21 @@
 import pytest
 
 from judge import Limits, Verdict
-from tests.judge.conftest import MEBIBYTE, SMALL, Grade
+from tests.judge.conftest import MEBIBYTE, SMALL, Grade, grade_in_all_ways, skip_without
 from tests.judge.corpus import Program, programs
 
-TINY = Limits(time=0.1, memory=64 * MEBIBYTE, output=MEBIBYTE)
 
-
-@pytest.mark.parametrize("program", programs("idioms.txt"), ids=str)
-def test_correct_programs_are_accepted(grade: Grade, program: Program) -> None:
-    judgement = grade(program.source, program.language)
-    assert judgement.verdict is Verdict.AC, judgement
-
-
-@pytest.mark.parametrize("program", programs("faults.txt"), ids=str)
-def test_faulty_programs_get_their_verdict(grade: Grade, program: Program) -> None:
-    judgement = grade(program.source, program.language, limits=TINY)
-    assert judgement.verdict is program.verdict, judgement
+@pytest.mark.usefixtures("warm")
+@pytest.mark.parametrize("program", programs("idioms.txt") + programs("faults.txt"), ids=str)
+def test_programs_get_their_verdict_and_the_same_by_a_fork_as_by_a_fresh_start(
+    grade: Grade, program: Program
+) -> None:
+    skip_without(program.language)
+    judgements = grade_in_all_ways(grade, program)
+    assert {judgement.verdict for judgement in judgements} == {program.verdict}, judgements
+    results = [result for judgement in judgements for result in judgement.tests]
+    if program.verdict is Verdict.RTE:
+        assert len({(result.exit_status, result.signal) for result in results}) == 1, results
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ import judge
 from judge import Checker, Limits, Verdict, sandbox_status
 from judge.cache import default_cache
 from judge.sandbox import available, launcher
-from tests.judge.conftest import MEBIBYTE, Grade, MakeTest
-from tests.judge.corpus import programs
+from tests.judge.conftest import MEBIBYTE, Grade, MakeTest, grade_in_all_ways
+from tests.judge.corpus import Program, programs
 
 
 @pytest.fixture
@@ -107,7 +107,46 @@ def test_without_a_c_compiler_nothing_is_run_and_the_message_says_how_to_install
     assert "apt install g++" in status.remedy
 
 
-REPRESENTATIVE = [*programs("idioms.txt")[::7], *programs("faults.txt")[::4], *programs("attacks.txt")[::3]]
+def test_a_cache_that_is_closed_to_others_makes_the_sandbox_no_weaker(
+    sandbox: judge.SandboxStatus, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    isolations = []
+    for mode in (0o755, 0o700):
+        cache = tmp_path / oct(mode)
+        cache.mkdir(mode=mode)
+        monkeypatch.setenv("JUDGE_CACHE", str(cache))
+        isolations.append(sandbox_status().isolation)
+    assert isolations[0] == isolations[1]
+
+
+@pytest.mark.usefixtures("no_sandbox_yet", "warm")
+@pytest.mark.parametrize(
+    "program",
+    [
+        program
+        for program in programs("attacks.txt")
+        if program.name in ("settings of the kernel", "the launcher")
+    ],
+    ids=str,
+)
+def test_in_a_user_namespace_a_program_is_never_the_machines_root(
+    grade: Grade, monkeypatch: pytest.MonkeyPatch, program: Program
+) -> None:
+    monkeypatch.setattr(available, "_ways", lambda: (True,))
+    if not sandbox_status().available:
+        return  # refusing is as good
+    for judgement in grade_in_all_ways(grade, program):
+        assert "user namespace" in judgement.isolation
+        assert judgement.verdict is Verdict.WA, judgement
+        assert "GOT" not in judgement.tests[0].output
+
+
+REPRESENTATIVE = [
+    program
+    for file, step in (("idioms.txt", 14), ("faults.txt", 9), ("attacks.txt", 3))
+    for program in programs(file)[::step]
+    if program.language in ("python", "cpp")
+]
 
 
 @pytest.mark.usefixtures("no_sandbox_yet")
@@ -116,21 +155,11 @@ def test_without_control_groups_the_launcher_counts_and_the_verdicts_are_the_sam
 ) -> None:
     monkeypatch.setattr(available, "find_control_groups", lambda: None)
     assert "systemd-run" in sandbox_status().improvement
-    limits = Limits(time=0.3, memory=64 * MEBIBYTE, output=MEBIBYTE)
     for program in REPRESENTATIVE:
-        prelude = "" if program.language != "python" or "__future__" in program.source else ATTEMPT
-        judgement = grade(prelude + program.source, program.language, limits=limits)
+        judgement = grade(program.source, program.language, limits=program.limits)
         assert judgement.isolation.startswith("tier B: ")
         assert judgement.verdict is program.verdict, (program, judgement)
         assert not any("GOT" in result.output for result in judgement.tests), (program, judgement)
-
-
-ATTEMPT = """
-import os
-def attempt(what):
-    try: print("GOT", what())
-    except Exception as error: print("refused:", type(error).__name__)
-"""
 
 
 def test_a_plain_user_gets_the_same_verdicts_as_root(sandbox: judge.SandboxStatus, repository: Path) -> None:
@@ -150,7 +179,7 @@ def test_a_plain_user_gets_the_same_verdicts_as_root(sandbox: judge.SandboxStatu
         finished = subprocess.run(
             [python, "-c", AS_PLAIN_USER],
             cwd=folder,
-            env={"JUDGE_CACHE": f"{folder}/cache", "PATH": os.environ["PATH"], "ATTEMPT": ATTEMPT},
+            env={"JUDGE_CACHE": f"{folder}/cache", "PATH": os.environ["PATH"]},
             user=12345,
             group=12345,
             extra_groups=[],
@@ -170,11 +199,9 @@ from tests.judge.corpus import programs
 for name, text in (("in", "5\\n3 1 4 1 5\\n"), ("ans", "14\\n")):
     pathlib.Path(name).write_text(text)
 test = judge.Test("1", pathlib.Path("in"), pathlib.Path("ans"))
-limits = judge.Limits(time=0.1, memory=64 * 2**20, output=2**20)
-chosen = [p for p in programs("idioms.txt")[::4] + programs("faults.txt")[::3] if p.language == "python"]
-for program in chosen + programs("attacks.txt"):
-    source = program.source if program in chosen else os.environ["ATTEMPT"] + program.source
-    judgement = judge.grade(source, "python", [test], limits, judge.Checker())
+chosen = [*programs("idioms.txt")[::9], *programs("faults.txt")[::6], *programs("attacks.txt")]
+for program in (program for program in chosen if program.language == "python"):
+    judgement = judge.grade(program.source, "python", [test] * 3, program.limits, judge.Checker())
     assert "user namespace" in judgement.isolation
     assert judgement.verdict is program.verdict, (program, judgement)
     assert "GOT" not in "".join(result.output for result in judgement.tests), (program, judgement)

@@ -1,30 +1,60 @@
-"""Programs with the verdict they must get, in text files: a heading `=== LANGUAGE VERDICT name`, then the source."""
+"""Programs with the verdicts they may get, in text files.
+
+A heading `=== LANGUAGE VERDICT name` begins each; more than one verdict, as in `TLE|MLE`, stands where it is up to
+the machine which limit a program meets first. What is indented in the text before the first heading stands before
+each program in Python.
+"""
 
 import re
-from dataclasses import dataclass
+import textwrap
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from judge import Verdict
+from judge import Limits, Verdict
+from judge.limits import MEBIBYTE
 
-_HEADING = re.compile(r"^=== (\w+) (\w+) (.+)\n", re.MULTILINE)
+_HEADING = re.compile(r"^=== (\w+) ([\w|]+) (.+)\n", re.MULTILINE)
+_GENEROUS = Limits(time=5, memory=256 * MEBIBYTE, output=MEBIBYTE)
 
 
 @dataclass(frozen=True)
 class Program:
     name: str
     language: str
-    verdict: Verdict
+    verdicts: tuple[Verdict, ...]
     source: str
 
+    @property
+    def verdict(self) -> Verdict:
+        """The one verdict it must get."""
+        (verdict,) = self.verdicts
+        return verdict
+
+    @property
+    def limits(self) -> Limits:
+        """Limits under which the verdict cannot hang on the machine's speed: only what it must exceed is tight."""
+        if Verdict.TLE in self.verdicts:
+            return replace(_GENEROUS, time=1.0 if self.language == "java" else 0.1)
+        if Verdict.MLE in self.verdicts:
+            return replace(_GENEROUS, memory=64 * MEBIBYTE)
+        return _GENEROUS
+
     def __str__(self) -> str:
-        return f"{self.language} {self.verdict} {self.name}"
+        return f"{self.language} {'|'.join(self.verdicts)} {self.name}"
 
 
 def programs(file_name: str) -> list[Program]:
     """The programs of one file of this folder, in its order."""
     text = (Path(__file__).parent / file_name).read_text(encoding="utf-8")
-    _, *parts = _HEADING.split(text)
+    introduction, *parts = _HEADING.split(text)
+    first_lines = "\n".join(line for line in introduction.splitlines() if line.startswith("    "))
+    prelude = {"python": textwrap.dedent(first_lines) + "\n" if first_lines else ""}
     return [
-        Program(name, language, Verdict(verdict), source.strip("\n") + "\n")
-        for language, verdict, name, source in zip(*(parts[i::4] for i in range(4)), strict=True)
+        Program(
+            name,
+            language,
+            tuple(map(Verdict, verdicts.split("|"))),
+            prelude.get(language, "") + source.strip("\n") + "\n",
+        )
+        for language, verdicts, name, source in zip(*(parts[i::4] for i in range(4)), strict=True)
     ]
