@@ -79,7 +79,7 @@ def test_what_uses_up_everything_ends_within_the_limits(grade: Grade, program: P
     assert judgement.tests[0].wall < 3 * BOMBS.time + 2 + 1
 
 
-BOMBS = Limits(time=0.2, memory=256 * MEBIBYTE, output=MEBIBYTE)
+BOMBS = Limits(time=0.2, memory=48 * MEBIBYTE, output=MEBIBYTE)
 
 
 @pytest.mark.parametrize("program", programs("sources.txt"), ids=str)
