@@ -13,6 +13,7 @@ from datetime import timedelta
 
 import django_rq
 import redis
+from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import F, Q
 from django.dispatch import Signal
@@ -131,17 +132,22 @@ def perform(judgement_id: int) -> None:
 
 def _grade(judgement: Judgement, problem: Problem) -> judge.Judgement:
     policy = judge.Policy(judgement.policy)
+    language = judgement.submission.language
+    limits = judge.Limits(time=problem.time_limit, memory=problem.memory_limit)
+    multipliers = settings.JUDGE_TIME_MULTIPLIERS
     tests = judge_tests(problem, judgement.suite)
     if not tests and judgement.suite == Judgement.Suite.SAMPLES:
         # Every program passes all of none (METHODS 7.2). Interactive problems show dialogues instead of samples.
-        return judge.Judgement(judge.Verdict.AC, (), 0, "", policy, judge.JUDGE_VERSION, "", "")
+        applied = judge.limits_for(limits, language, policy, multipliers)
+        return judge.Judgement(judge.Verdict.AC, (), 0, "", policy, applied, judge.JUDGE_VERSION, "", "")
     return judge.grade(
         judgement.submission.source,
-        judgement.submission.language,
+        language,
         tests,
-        judge.Limits(time=problem.time_limit, memory=problem.memory_limit),
+        limits,
         checker_for(problem, policy),
         policy=policy,
+        time_multipliers=multipliers,
         stop_at_first_failure=judgement.stop_at_first_failure,
     )
 

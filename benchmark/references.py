@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 
+from django.conf import settings
+
 import judge
 from benchmark.judging import checker_for, judge_tests
 from benchmark.models import Judgement, Problem
@@ -199,6 +201,7 @@ def _judge(work: ReferenceWork, program: Program) -> judge.Judgement:
         work.tests,
         work.limits,
         work.checker,
+        time_multipliers=settings.JUDGE_TIME_MULTIPLIERS,
         files=file_names(program.source),
     )
 

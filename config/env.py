@@ -4,7 +4,9 @@ Each raises `ImproperlyConfigured` with the variable's name, what is wrong and w
 value stops the start of every process with one clear message.
 """
 
+import math
 import os
+from collections.abc import Collection
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -76,3 +78,20 @@ def env_folder(name: str, default: Path) -> Path:
     if path.exists() and not path.is_dir():
         raise ImproperlyConfigured(f"{name}={str(path)!r} is a file; it must be a folder.")
     return path
+
+
+def env_factors(name: str, known: Collection[str]) -> dict[str, float]:
+    """Positive numbers by one of the known names, such as "python=3,java=1.5"; none by default."""
+    factors: dict[str, float] = {}
+    for word in env_list(name, []):
+        key, _, text = word.partition("=")
+        try:
+            number = float(text)
+        except ValueError:
+            number = math.nan
+        if key not in known or not 0 < number < math.inf:
+            raise ImproperlyConfigured(
+                f"{name}: {word!r} is not like python=2.5, with one of these names: {', '.join(known)}."
+            )
+        factors[key] = number
+    return factors

@@ -31,6 +31,7 @@ def grade(
     checker: Checker,
     *,
     policy: Policy = Policy.FAIR,
+    time_multipliers: Mapping[str, float] | None = None,
     stop_at_first_failure: bool = True,
     files: FileNames | None = None,
     warm_start: bool = True,
@@ -40,7 +41,8 @@ def grade(
 
     The source is one text, or the texts of several files by name. With `files` the program finds its input also in
     a file, and what it writes to the other counts before what it prints. `limits` are the problem's; the policy
-    decides what the language makes of them. Without `warm_start` an interpreter starts anew for each test even
+    decides what the language makes of them, with `time_multipliers` instead of the table's for the languages they
+    name. Without `warm_start` an interpreter starts anew for each test even
     where a fork of one that has started would do.
 
     A judge that fails (a broken sandbox, an unreadable test, a missing compiler) gives JE, never a verdict on the
@@ -48,6 +50,7 @@ def grade(
     tests.
     """
     row = get_language(language)
+    applied = limits_for(limits, language, policy, time_multipliers)
     if not tests:
         raise ValueError("a program cannot be judged without tests")
 
@@ -61,6 +64,7 @@ def grade(
             total=len(tests),
             compiler_output=compiler_output,
             policy=policy,
+            limits=applied,
             judge_version=JUDGE_VERSION,
             isolation=isolation,
             compiler=compiler,
@@ -77,7 +81,6 @@ def grade(
     sandbox = open_sandbox()
     isolation = sandbox.isolation
     with tempfile.TemporaryDirectory(prefix="judge-") as folder, contextlib.ExitStack() as stack:
-        applied = limits_for(limits, language, policy)
         try:
             compiler = compiler_version(language)
             compilation = compile_program(sandbox, row, source, applied, Path(folder))

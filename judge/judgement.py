@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from judge.limits import Policy
+from judge.limits import Limits, Policy
 from judge.verdicts import Verdict
 
 
@@ -65,7 +65,8 @@ class Judgement:
     """The verdict on a program: that of the first test in the given order which is not AC, else AC.
 
     `tests` holds the results of the tests that were run, `total` counts all that were given.
-    `compiler_output` is the first 4 000 characters of what the compiler said.
+    `compiler_output` is the first 4 000 characters of what the compiler said. `limits` are those the policy made of
+    the problem's for the program's language.
     """
 
     verdict: Verdict
@@ -73,6 +74,7 @@ class Judgement:
     total: int
     compiler_output: str
     policy: Policy
+    limits: Limits
     judge_version: str
     isolation: str
     compiler: str
@@ -98,6 +100,7 @@ class Judgement:
         converted = {
             "verdict": Verdict(data["verdict"]),
             "policy": Policy(data["policy"]),
+            "limits": Limits(**data["limits"]),
             "tests": tuple(map(TestResult.from_json, data["tests"])),
         }
         return cls(**known | converted)

@@ -18,6 +18,9 @@ from judge.verdicts import Verdict
 _TIME_TO_MEASURE = 60.0
 """CPU seconds an accepted submission gets while the time limit is still to be derived from it."""
 
+_TIME_MULTIPLIERS = {"java": 1.0, "kotlin": 1.0, "pypy": 1.0}
+"""Contests give these the limit as it stands, and labels mean that; CPython is slower than what labels mean."""
+
 
 @dataclass(frozen=True)
 class Verified:
@@ -210,11 +213,15 @@ def _setting_the_limit(work: Work) -> Iterator[Submission]:
 def _derived(work: Work, results: dict[Path, Verified]) -> float | None:
     """The time limit from these submissions, where a slow language counts by what it is allowed more."""
     times = [
-        verified.time / get_language(verified.submission.language or "").time_multiplier
+        verified.time / _time_multiplier(verified.submission.language or "")
         for submission in _setting_the_limit(work)
         if (verified := results.get(submission.path)) and verified.verdict is Verdict.AC
     ]
     return work.package.derived_time_limit(max(times)) if times else None
+
+
+def _time_multiplier(language: str) -> float:
+    return _TIME_MULTIPLIERS.get(language, get_language(language).time_multiplier)
 
 
 def _verified(package: Package, submission: Submission, time_limit: float) -> Verified:
@@ -254,5 +261,6 @@ def _graded(package: Package, submission: Submission, time_limit: float) -> Judg
         package.tests,
         package.limits_with(time_limit),
         package.checker,
+        time_multipliers=_TIME_MULTIPLIERS,
         stop_at_first_failure=not submission.rules,
     )

@@ -5,39 +5,70 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('benchmark', '0001_initial'),
+        ("benchmark", "0001_initial"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='Corpus',
+            name="Corpus",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.SlugField(max_length=80, unique=True)),
-                ('format', models.CharField(max_length=30)),
-                ('content_hash', models.CharField(help_text='sha256 over the ids and texts of all articles, in order.', max_length=64)),
-                ('imported_at', models.DateTimeField(auto_now=True)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("name", models.SlugField(max_length=80, unique=True)),
+                ("format", models.CharField(max_length=30)),
+                (
+                    "content_hash",
+                    models.CharField(
+                        help_text="sha256 over the ids and texts of all articles, in order.", max_length=64
+                    ),
+                ),
+                ("imported_at", models.DateTimeField(auto_now=True)),
             ],
             options={
-                'verbose_name_plural': 'corpora',
-                'ordering': ['name'],
+                "verbose_name_plural": "corpora",
+                "ordering": ["name"],
             },
         ),
         migrations.CreateModel(
-            name='Article',
+            name="Article",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('external_id', models.CharField(help_text='Its path or heading, unique in the corpus.', max_length=300)),
-                ('order', models.PositiveIntegerField(help_text="The source's own order; it breaks ties of a search.")),
-                ('title', models.CharField(max_length=300)),
-                ('text', models.TextField()),
-                ('corpus', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='articles', to='benchmark.corpus')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "external_id",
+                    models.CharField(help_text="Its path or heading, unique in the corpus.", max_length=300),
+                ),
+                (
+                    "order",
+                    models.PositiveIntegerField(
+                        help_text="The source's own order; it breaks ties of a search."
+                    ),
+                ),
+                ("title", models.CharField(max_length=300)),
+                ("text", models.TextField()),
+                (
+                    "corpus",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="articles",
+                        to="benchmark.corpus",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['corpus__name', 'order'],
-                'constraints': [models.UniqueConstraint(fields=('corpus', 'external_id'), name='article_once_per_corpus')],
+                "ordering": ["corpus__name", "order"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("corpus", "external_id"), name="article_once_per_corpus")
+                ],
             },
         ),
     ]

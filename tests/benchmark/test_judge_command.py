@@ -48,8 +48,8 @@ def test_the_document_holds_what_scripts_rely_on(tmp_path: Path) -> None:
     file = program(tmp_path, RIGHT)
     told = document(file)
     assert told.keys() == {
-        "problem", "file", "language", "policy", "verdict", "passed", "total", "tests", "compiler_output",
-        "isolation", "judge_version", "samples_only",
+        "problem", "file", "language", "policy", "time_limit", "memory_limit", "verdict", "passed", "total",
+        "tests", "compiler_output", "isolation", "judge_version", "samples_only",
     }  # fmt: skip
     assert (told["problem"], told["file"], told["language"]) == ("small/doubling", str(file), "python")
     assert (told["policy"], told["verdict"], told["passed"], told["total"]) == ("fair", "AC", 2, 2)

@@ -55,6 +55,26 @@ def test_blank_means_not_set(monkeypatch: pytest.MonkeyPatch):
     assert env.env_list("BLANK", ["default"]) == ["default"]
 
 
+def test_factors_are_positive_numbers_by_known_names(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("FACTORS", "python=2.5, java=1")
+    assert env.env_factors("FACTORS", ("java", "python")) == {"python": 2.5, "java": 1.0}
+    assert env.env_factors("OTHERS", ("java",)) == {}
+    for wrong in (
+        "java",
+        "java=",
+        "java=0",
+        "java=-1",
+        "java=inf",
+        "java=nan",
+        "cobol=2",
+        "java=two",
+        "java=1,",
+    ):
+        monkeypatch.setenv("FACTORS", wrong)
+        with pytest.raises(ImproperlyConfigured, match="FACTORS"):
+            env.env_factors("FACTORS", ("java",))
+
+
 def test_every_refusal_names_the_variable(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     file = tmp_path / "file"
     file.touch()

@@ -77,6 +77,10 @@ def test_the_fair_policy_gives_python_twice_the_time_and_compat_gives_all_the_sa
     )
     assert (fair.verdict, fair.policy) == (Verdict.AC, Policy.FAIR)
     assert (compat.verdict, compat.policy) == (Verdict.TLE, Policy.COMPAT)
+    assert (fair.limits.time, compat.limits.time) == (0.4, 0.2)
+    longer = judge.grade(source, "python", tests, limits, Checker(), time_multipliers={"python": 3})
+    assert longer.verdict is Verdict.AC
+    assert longer.limits.time == pytest.approx(0.6)
     assert limits_for(limits, "cpp", Policy.FAIR) == limits
     assert limits_for(limits, "python", Policy.FAIR) == replace(limits, time=0.4)
 

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 import judge
@@ -55,6 +56,7 @@ class Command(BaseCommand):
                 judge.Limits(time=problem.time_limit, memory=problem.memory_limit),
                 checker_for(problem, policy),
                 policy=policy,
+                time_multipliers=settings.JUDGE_TIME_MULTIPLIERS,
                 stop_at_first_failure=not options["all_tests"],
             )
         except (judge.UnknownLanguage, judge.SandboxUnavailable) as error:
@@ -93,6 +95,8 @@ def _document(judgement: judge.Judgement) -> dict[str, Any]:
     """What may be told: of a test nothing it holds and nothing the program said on it."""
     return {
         "policy": judgement.policy.value,
+        "time_limit": judgement.limits.time,
+        "memory_limit": judgement.limits.memory,
         "verdict": judgement.verdict.value,
         "passed": judgement.passed,
         "total": judgement.total,
