@@ -34,7 +34,7 @@ class Program:
     def limits(self) -> Limits:
         """Limits under which the verdict cannot hang on the machine's speed: only what it must exceed is tight."""
         if Verdict.TLE in self.verdicts:
-            return replace(_GENEROUS, time=1.0 if self.language == "java" else 0.1)
+            return replace(_GENEROUS, time=0.5 if self.language == "java" else 0.1)
         if Verdict.MLE in self.verdicts:
             return replace(_GENEROUS, memory=64 * MEBIBYTE)
         return _GENEROUS
