@@ -50,23 +50,30 @@ class CheckDraft:
         detections = detect(
             self.text, draft_context(session, list(session.events.all()), rules.tutor_may_say)
         )
-        if detections:
-            self._keep([detection.to_json() for detection in detections])
+        found = [detection.to_json() for detection in detections]
+        # Most checks find what the one before found: they need not wait for the session's lock.
+        if _is_news(Draft.objects.filter(session=session).first(), found):
+            self._keep(found)
         return detections
 
-    def _keep(self, detections: list[dict[str, Any]]) -> None:
-        """Keep the text when it is warned of in another way than the one before it."""
+    def _keep(self, found: list[dict[str, Any]]) -> None:
         with transaction.atomic():
             session = lock_session(self.session_id)
             if session.replies.filter(state__in=Reply.UNFINISHED).exists():
                 return  # the answer was overtaken by the message: what was sent is recorded with it
             draft, _ = Draft.objects.get_or_create(session=session)
-            before = draft.checks[-1]["detections"] if draft.checks else []
-            if _kinds(before) != _kinds(detections) and len(draft.checks) < _KEPT_DRAFTS:
+            if _is_news(draft, found):
                 draft.checks.append(
-                    {"at": timezone.now().isoformat(), "text": self.text, "detections": detections}
+                    {"at": timezone.now().isoformat(), "text": self.text, "detections": found}
                 )
                 draft.save(update_fields=["checks"])
+
+
+def _is_news(draft: Draft | None, found: list[dict[str, Any]]) -> bool:
+    """Whether a text is warned of in another way than the one that was kept last."""
+    kept = draft.checks if draft else []
+    before = kept[-1]["detections"] if kept else []
+    return bool(found) and len(kept) < _KEPT_DRAFTS and _kinds(found) != _kinds(before)
 
 
 def _kinds(detections: list[dict[str, Any]]) -> list[tuple[str, str]]:

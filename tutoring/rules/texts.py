@@ -16,9 +16,16 @@ _ASSIGNMENT = re.compile(
 )
 _COMPUTES = re.compile(r"[\w)\]] ?(?:[-+*/%<>(\[]|//) ?[\w(]")
 _BLOCK_LINE = re.compile(r"(?:for|while|if|elif|else if|def|class)\b.{0,200}[:{]$")
+_WEAK_LINE = re.compile(
+    r"(?:for|while|if|elif|else)\b.{0,200}:$|[\w.]{1,60}\(.{0,200}\)$|(?:else|try):$|[{}]$"
+)
+"""What is code beside lines that surely are, and may be words alone."""
 _RETURN_LINE = re.compile(r"return\b.{1,200}$")
 _C_LINE = re.compile(r".{2,200};$|#include\b.{1,60}")
 _CODE_SIGN = re.compile(r"[=<>()\[\]]")
+
+_LONGEST_CALL = 120
+"""Characters after which a parenthesis that was opened is not looked for any more."""
 
 
 class Piece(NamedTuple):
@@ -77,17 +84,32 @@ def _backticked(match: re.Match[str]) -> Piece | None:
 
 
 def _code_lines(text: str) -> Iterator[Piece]:
-    position = 0
-    for line in text.split("\n"):
-        start = position
-        position += len(line) + 1
-        if _is_code_line(line.strip()):
-            yield _trimmed(text, start, start + len(line))
+    """Lines of code in a row as one piece each; of other lines, the assignments in them."""
+    run: list[Piece] = []
+    for line in re.finditer(r"[^\n]*\n?", text):
+        inside = line[0].strip()
+        if inside and (_is_code_line(inside) or _WEAK_LINE.match(inside)):
+            run.append(_trimmed(text, line.start(), line.end()))
             continue
-        for match in _ASSIGNMENT.finditer(line):
-            right = match[0].partition("=")[2]
-            if _COMPUTES.search(right):
-                yield _trimmed(text, start + match.start(), start + match.end())
+        if any(_is_code_line(piece.text) for piece in run):
+            yield _trimmed(text, run[0].start, run[-1].end)
+        run = []
+        if "=" in inside:
+            for match in _ASSIGNMENT.finditer(line[0]):
+                if _COMPUTES.search(match[0].partition("=")[2]):
+                    yield _trimmed(text, line.start() + match.start(), line.start() + _closed(line[0], match))
+
+
+def _closed(line: str, assignment: re.Match[str]) -> int:
+    """Where the assignment ends once the parentheses that it opens are closed: they may hold commas."""
+    end = assignment.end()
+    depth = assignment[0].count("(") - assignment[0].count(")")
+    if depth > 0:
+        for number in range(end, min(len(line), end + _LONGEST_CALL)):
+            depth += (line[number] == "(") - (line[number] == ")")
+            if depth == 0:
+                return number + 1
+    return end
 
 
 def _is_code_line(line: str) -> bool:

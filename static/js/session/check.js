@@ -99,7 +99,7 @@ function item(text, { clause, title, start, end, explanation, severity }) {
   place.type = "button";
   place.className = "quiet";
   place.textContent = `“${quote.length > 60 ? `${quote.slice(0, 60)}…` : quote}”`;
-  place.ariaLabel = `Select ${place.textContent} in your message`;
+  place.ariaLabel = `Select ${place.textContent} in the text`;
   place.addEventListener("click", () => {
     field.focus();
     field.setSelectionRange(start, end);
@@ -110,6 +110,10 @@ function item(text, { clause, title, start, end, explanation, severity }) {
 
 /** Writes the draft behind the field with its places marked; where two overlap, the first is marked. */
 function underline(findings) {
+  if (findings.length === 0) {
+    underlines.replaceChildren();
+    return;
+  }
   const text = field.value;
   const parts = [];
   let done = 0;

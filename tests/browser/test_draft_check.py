@@ -1,0 +1,53 @@
+"""The check of a draft: what may break the rules is underlined and explained, and nothing stands in the way."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, Page, Route, expect
+
+from tests.browser.conftest import OpenPage
+from tests.browser.workspace import message, replies, start_session, talk
+
+pytestmark = pytest.mark.browser
+
+
+def findings(page: Page) -> Locator:
+    return page.get_by_role("list", name="What may break the rules").get_by_role("listitem")
+
+
+def underlined(page: Page) -> list[str]:
+    return page.locator(".draft-underlines mark").all_text_contents()
+
+
+def test_draft_is_underlined_explained_and_selectable_by_keyboard(open_page: OpenPage):
+    page = open_page("demo-tutor")
+    start_session(page, "seed-bank")
+    message(page).fill("It is wrong 🐄. It passes the first two tests and times out.")
+    expect(findings(page)).to_have_count(2)
+    expect(page.get_by_role("status").filter(has_text="2 warnings")).to_be_visible()
+    assert underlined(page) == ["passes the first two tests", "times out"]
+    page.get_by_role("button", name="Select “times out”").press("Enter")
+    selected = message(page).evaluate("field => field.value.slice(field.selectionStart, field.selectionEnd)")
+    assert selected == "times out"
+    message(page).fill("It is wrong.")
+    expect(page.locator("#draft-check")).to_be_hidden()
+    assert underlined(page) == []
+
+
+def test_message_is_sent_at_once_whether_or_not_the_check_answers(open_page: OpenPage):
+    page = open_page("demo-tutor", failures_expected=True)
+    start_session(page, "tram-depot")
+    waiting: list[Route] = []
+    page.route(re.compile("/check/$"), lambda route: waiting.append(route))  # the check never answers
+    talk(page, "It times out on the third test.")
+    expect(page.locator(".message-event")).to_contain_text("It times out")
+    assert underlined(page) == []
+    page.unroute(re.compile("/check/$"))
+    page.route(re.compile("/check/$"), lambda route: route.fulfill(status=500))
+    with page.expect_response(re.compile("/check/$")):
+        message(page).fill("It times out again.")
+    expect(page.locator("#draft-check")).to_be_hidden()
+    page.get_by_role("button", name="Send", exact=True).click()
+    expect(replies(page)).to_have_count(2)

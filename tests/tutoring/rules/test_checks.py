@@ -1,0 +1,233 @@
+"""Drafts checked before they are sent, messages recorded with their check, recorded sessions checked as a whole."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from benchmark.models import Problem
+from tests.tutoring.conftest import PersonFactory
+from tests.tutoring.dialogues import RIGHT, WRONG, SessionUnderTest
+from tutoring.actions import Refused, StartSession, check_session
+from tutoring.models import Draft, Finding, Protocol, Review, RuleCheck, Session
+from tutoring.protocols import DraftCheck, freeze, rules_of
+from tutoring.roles import Role
+from tutoring.rules import DETECTORS
+
+WARNED = "It passes the first two tests."
+
+
+def client_of(user: User) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def check(session: SessionUnderTest, text: str, user: User | None = None) -> tuple[int, list[dict[str, Any]]]:
+    """The status and the findings of a draft's check, as the page asks for it."""
+    response = client_of(user or session.tutor).post(
+        f"/sessions/{session.pk}/check/", {"text": text}, headers={"Accept": "application/json"}
+    )
+    return response.status_code, response.json().get("findings", []) if response.status_code == 200 else []
+
+
+@pytest.fixture
+def under(session: SessionUnderTest, bob: User, doubling: Problem, protocol: Protocol):
+    """`under("blocking")`: Bob's session under the default protocol with that draft check."""
+
+    def start(draft_check: DraftCheck) -> SessionUnderTest:
+        rules = replace(rules_of(protocol), draft_check=draft_check)
+        started = StartSession(bob, doubling, freeze("other", rules), "openai:m").execute()
+        return SessionUnderTest(started, bob)
+
+    return start
+
+
+def test_draft_check_names_place_clause_and_reason(session: SessionUnderTest):
+    status, [finding] = check(session, f"🐄 No. {WARNED}")
+    assert (status, finding["clause"], finding["severity"]) == (200, "F5", "warning")
+    assert finding["title"] == "Says more of the verdict than the protocol allows"
+    # As scripts count: the cow is two units long.
+    assert (finding["start"], finding["end"]) == (10, 36)
+    assert "only a run shows that" in finding["explanation"]
+
+
+def test_draft_check_is_for_the_sessions_own_tutor(
+    session: SessionUnderTest, bob: User, rita: User, ada: User
+):
+    assert [check(session, WARNED, user)[0] for user in (bob, rita, ada)] == [404, 403, 404]
+    assert Draft.objects.count() == 0
+    assert client_of(session.tutor).get(f"/sessions/{session.pk}/check/").status_code == 405
+    assert check(session, "a\0b")[0] == 400
+    assert check(session, "x" * 20_001)[0] == 409
+
+
+def test_message_records_its_check_and_the_drafts_that_were_warned_of(session: SessionUnderTest):
+    session.ask_and_get(WRONG)
+    for text in ("It is wrong", WARNED, f"{WARNED} And more.", "See line 1."):
+        check(session, text)
+    session.say("See line 1 of it.")
+    recorded = session.events("message")[-1].data["check"]
+    assert [draft["text"] for draft in recorded["drafts"]] == [WARNED, "See line 1."]
+    [detection] = recorded["detections"]
+    assert (detection["clause"], detection["detector"], detection["version"]) == ("F2", "code-pointing", 1)
+    assert (recorded["mode"], recorded["rule_set"]) == ("advisory", 1)
+    assert len(recorded["rule_set_hash"]) == 64
+    check(session, WARNED)  # an answer that comes after the message it spoke of
+    assert not Draft.objects.exists()
+    session.reply("Ah.")
+    session.say("Go on.")
+    later = session.events("message")[-1].data["check"]
+    assert (later["drafts"], later["detections"]) == ([], [])
+
+
+def test_draft_check_keeps_the_draft_that_is_being_typed(session: SessionUnderTest):
+    check(session, WARNED)
+    client_of(session.tutor).post(f"/sessions/{session.pk}/draft/", {"text": "Other words"})
+    draft = Draft.objects.get()
+    assert (draft.text, [kept["text"] for kept in draft.checks]) == ("Other words", [WARNED])
+
+
+def test_blocking_protocol_refuses_code_and_nothing_else(under):
+    session = under("blocking")
+    session.ask_and_get(WRONG)
+    with pytest.raises(Refused, match=r"does not let this be sent\. “n = int\(input\(\)\)"):
+        session.say("Write this:\n\nn = int(input()) * 2\nprint(n + n)")
+    assert session.events("refused")[-1].data["action"] == "SendMessage"
+    session.say(WARNED)
+    assert session.events("message")[-1].data["check"]["mode"] == "blocking"
+
+
+def test_protocol_without_a_check_finds_and_records_nothing(under):
+    session = under("off")
+    assert check(session, WARNED) == (200, [])
+    session.say(WARNED)
+    assert "check" not in session.events("message")[-1].data
+    assert b"draft-check" not in client_of(session.tutor).get(f"/sessions/{session.pk}/").content
+
+
+def test_no_check_tells_what_stands_in_hidden_tests(session: SessionUnderTest):
+    hidden, other = (check(session, f"Try {number}.")[1] for number in (987654, 456789))
+    assert hidden == other
+    assert [finding["severity"] for finding in hidden] == ["notice"]
+
+
+def test_closed_session_is_checked_and_hidden_data_found(
+    session: SessionUnderTest, django_capture_on_commit_callbacks
+):
+    session.ask_and_get(WRONG)
+    session.say(f"Try 987654. {WARNED}")
+    session.reply("Ah.")
+    with django_capture_on_commit_callbacks(execute=True):
+        client_of(session.tutor).post(
+            f"/sessions/{session.pk}/close/", {"command": str(uuid4()), "reason": "Enough."}
+        )
+    [done] = session.row.rule_checks.all()
+    assert done.detectors == {detector.name: detector.version for detector in DETECTORS}
+    found = [(finding.clause, finding.quote, finding.weight) for finding in done.findings.all()]
+    assert found == [("F4", "987654", 0.9), ("F5", "passes the first two tests", 0.75)]
+    assert check_session(session.row) == done
+
+
+def test_recorded_checks_are_never_changed_or_deleted(session: SessionUnderTest):
+    session.say(WARNED)
+    done = check_session(session.row)
+    for row in (done, done.findings.get()):
+        with pytest.raises(TypeError, match="never changed"):
+            row.save()
+        with pytest.raises(TypeError, match="never deleted"):
+            row.delete()
+
+
+def test_new_events_make_a_new_check_and_keep_the_old(session: SessionUnderTest):
+    session.say(WARNED)
+    first = check_session(session.row)
+    session.reply(RIGHT)
+    second = check_session(session.row)
+    assert [first.findings.count(), second.findings.count(), RuleCheck.objects.count()] == [1, 1, 2]
+
+
+def run(*words: str) -> dict[str, Any]:
+    out = io.StringIO()
+    call_command("check_rules", *words, "--json", stdout=out)
+    report: dict[str, Any] = json.loads(out.getvalue())
+    return report
+
+
+def test_check_rules_reports_closed_sessions_and_repeats_nothing(session: SessionUnderTest):
+    assert run() == {"sessions": []}
+    session.say(WARNED)
+    Session.objects.update(state=Session.State.CLOSED)
+    [row] = run("--dataset", "practice")["sessions"]
+    assert (row["problem"], row["state"]) == ("practice/doubling", "checked")
+    [finding] = row["findings"]
+    assert (finding["rule"], finding["event"], finding["quote"]) == ("F5", 2, "passes the first two tests")
+    assert run()["sessions"] == [row | {"state": "unchanged"}]
+    out = io.StringIO()
+    call_command("check_rules", stdout=out)
+    assert "event 2, F5, warning: “passes the first two tests”" in out.getvalue()
+    with pytest.raises(CommandError, match="no dataset 'nowhere'"):
+        run("--dataset", "nowhere")
+    assert Finding.objects.count() == 1
+
+
+def test_published_dialogues_show_both_kinds_of_breach(shared_data: Path, db: None):
+    """METHODS 8.2: one tutor lets the model program six times, another explains what was misunderstood."""
+    out = io.StringIO()
+    call_command("import_trajectories", str(shared_data / "trajectories"), "--json", stdout=out)
+    rows = {row["file"]: row["findings"] for row in json.loads(out.getvalue())["trajectories"]}
+    warned = {
+        file: {finding["rule"] for finding in findings if finding["severity"] == "warning"}
+        for file, findings in rows.items()
+    }
+    assert warned == {
+        "bronze_postcutoff_palindromes_FAIL.json": set(),
+        "bronze_precutoff_air_cownditioning_correct1.json": set(),
+        "bronze_precutoff_lemonade_correct1.json": {"F3"},
+        "silver_precutoff_loan_repayment_SUCCESS.json": {"F5"},
+        "silver_precutoff_rest_stops_FAIL.json": {"code_generations", "F2"},
+        "silver_precutoff_rest_stops_SUCCESS2.json": set(),
+    }
+    quotes = [finding["quote"] for finding in rows["bronze_precutoff_lemonade_correct1.json"]]
+    assert "minimum possible number of cows who might join the line, not the maximum" in quotes
+
+
+def test_findings_are_shown_to_a_reviewer_only_after_the_own_review(
+    session: SessionUnderTest, rita: User, ada: User, person: PersonFactory
+):
+    session.say(WARNED)
+    check_session(session.row)
+    page = f"/trajectories/{session.pk}/"
+    shown = "This tells which tests pass"
+    assert [shown in client_of(user).get(page).content.decode() for user in (rita, ada)] == [False, True]
+    rosa = person("rosa", Role.RESEARCHER)
+    client = client_of(rosa)
+    client.get(page)
+    with CaptureQueriesContext(
+        connection,
+    ) as few:
+        client.get(page)
+    session.reply(RIGHT)
+    session.say(f"{WARNED} {WARNED}")
+    check_session(session.row)
+    with CaptureQueriesContext(connection) as more:
+        assert shown in client.get(page).content.decode()
+    assert len(more) == len(few)
+    review = Review.objects.create(
+        session=session.row, rule_set=1, reviewer=rita, by="r", opened_at=timezone.now()
+    )
+    assert shown not in client_of(rita).get(page).content.decode()
+    Review.objects.filter(pk=review.pk).update(state=Review.State.SUBMITTED)
+    assert shown in client_of(rita).get(page).content.decode()
