@@ -220,15 +220,30 @@ def _check_event(event: dict[str, Any]) -> None:
     if missing:
         raise ValueError(f"event {event['seq']} ({kind}) has no {', '.join(sorted(missing))}")
     texts = [data[key] for key in ("prompt", "text", "sent", "reasoning", "partial_text") if key in data]
-    if not all(isinstance(text, str) for text in texts) or not isinstance(event.get("by") or "", str):
+    texts += [data.get("code") or "", event.get("by") or ""]
+    if not all(isinstance(text, str) for text in texts):
         raise TypeError(f"event {event['seq']} ({kind}) holds something else than text")
     if kind == Event.Kind.VERDICT:
         judge.Verdict(data["verdict"])
     if not isinstance(data.get("usage") or {}, dict):
         raise TypeError(f"event {event['seq']} ({kind}): usage must be an object or null")
+    _check_draft_check(data.get("check") or {}, f"event {event['seq']} ({kind})")
     for moment in (event["at"], data.get("started_at"), data.get("first_text_at")):
         if moment is not None:
             datetime.fromisoformat(moment)
+
+
+def _check_draft_check(check: Any, where: str) -> None:
+    """Raises TypeError unless the check of a message is of the shape in which messages record it."""
+    drafts = check.get("drafts", []) if isinstance(check, dict) else None
+    if not isinstance(drafts, list) or not all(
+        isinstance(draft, dict)
+        and isinstance(draft.get("text"), str)
+        and isinstance(draft.get("detections"), list)
+        and all(isinstance(detection, dict) for detection in draft["detections"])
+        for draft in drafts
+    ):
+        raise TypeError(f"{where}: check must hold drafts with text and detections")
 
 
 def store_record(record: dict[str, Any], problem: Problem | None) -> Session | None:

@@ -23,6 +23,20 @@ RECORD = {
     "events": [],
 }
 
+REPLY = dict.fromkeys(
+    (
+        "code",
+        "code_requested",
+        "generation",
+        "model",
+        "finish_reason",
+        "usage",
+        "started_at",
+        "first_text_at",
+    ),
+    None,
+) | {"text": "x", "reasoning": "", "stopped": False}
+
 
 def run(*words: str) -> str:
     out = io.StringIO()
@@ -155,6 +169,30 @@ def test_export_names_no_account(session: SessionUnderTest):
             "bare.jsonl",
             json.dumps(RECORD | {"events": [{"seq": 1, "kind": "reply", "data": {}, "at": None}]}),
             "event 1 .reply. has no code, code_requested",
+        ),
+        (
+            "code.jsonl",
+            json.dumps(
+                RECORD | {"events": [{"seq": 1, "kind": "reply", "data": REPLY | {"code": 5}, "at": None}]}
+            ),
+            "event 1 .reply. holds something else than text",
+        ),
+        (
+            "check.jsonl",
+            json.dumps(
+                RECORD
+                | {
+                    "events": [
+                        {
+                            "seq": 1,
+                            "kind": "message",
+                            "data": {"mode": "talk", "text": "x", "sent": "x", "check": {"drafts": 5}},
+                            "at": None,
+                        }
+                    ]
+                }
+            ),
+            "event 1 .message.: check must hold drafts",
         ),
         (
             "verdict.jsonl",
