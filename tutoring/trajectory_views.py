@@ -80,6 +80,7 @@ def trajectory(request: HttpRequest, session_id: UUID) -> HttpResponse:
             "findings_shown": shown,
             "rule_check": check,
             "findings": findings,
+            "settlements": session.settlements.order_by("-rule_set"),
         },
     )
 

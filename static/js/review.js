@@ -43,13 +43,6 @@ function fill(fields) {
   items.forEach(show);
 }
 
-const draft = keepDraft(asField, `review-${form.dataset.review}`, async () => {
-  const answer = await post(form.dataset.draftUrl);
-  byId("draft-state").textContent = answer.accepted ? "Saved" : "Not saved on the server yet";
-  if (!answer.accepted) say(answer.message);
-  return answer.accepted;
-});
-
 function post(address) {
   const fields = new FormData(form);
   fields.set("command", crypto.randomUUID());
@@ -92,9 +85,9 @@ form.addEventListener("focusin", ({ target }) => {
 });
 form.addEventListener("change", ({ target }) => {
   const item = target.closest(".labelled");
-  if (!item) return;
-  if (target.name.startsWith("clause-")) quoteOrForget(item, target);
-  show(item);
+  if (item && target.name.startsWith("clause-")) quoteOrForget(item, target);
+  if (item) show(item);
+  changed();
 });
 
 /** A clause that is chosen quotes the chosen passage; one that is taken back takes its quotes with it. */
@@ -140,7 +133,6 @@ function press(control) {
   const chosen = control.type === "radio" && control.checked;
   control.checked = chosen ? false : control.type === "radio" || !control.checked;
   control.dispatchEvent(new Event("change", { bubbles: true }));
-  changed();
 }
 
 function control(key, target) {
@@ -160,7 +152,7 @@ document.addEventListener("keydown", (event) => {
   const writing = target.matches("textarea, input:not([type=radio], [type=checkbox]), select");
   if (key === "Escape") {
     if (writing) (target.closest(".labelled") ?? current ?? items[0])?.focus();
-    else if (current) dropChoice(current);
+    else dropChoice();
     return;
   }
   if (writing) return;
@@ -171,7 +163,14 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
 });
 
-/* ---- Submitting ---- */
+/* ---- Saving and submitting ---- */
+
+const draft = keepDraft(asField, `review-${form.dataset.review}`, async () => {
+  const answer = await post(form.dataset.draftUrl);
+  byId("draft-state").textContent = answer.accepted ? "Saved" : "Not saved on the server yet";
+  if (!answer.accepted) say(answer.message);
+  return answer.accepted;
+});
 
 form.addEventListener("submit", async (event) => {
   event.preventDefault();

@@ -21,8 +21,10 @@ from django.db import connection  # noqa: E402
 
 from benchmark.models import Dataset, Judgement, Problem  # noqa: E402
 from tests.tutoring.dialogues import WRONG, SessionUnderTest  # noqa: E402
+from tests.tutoring.review.readings import recorded_session  # noqa: E402
 from tutoring.actions import Execute, SendMessage, StartSession, claim_replies  # noqa: E402
-from tutoring.models import Event, Protocol, Reply, Session  # noqa: E402
+from tutoring.models import Event, Protocol, Reply, Review, Session  # noqa: E402
+from tutoring.review.actions import ClaimNext  # noqa: E402
 
 RUNNERS = 6
 
@@ -125,7 +127,30 @@ def claim() -> tuple[list[str], int]:
     return answers, len(claims)
 
 
+def reviewers(name: str, count: int) -> list[User]:
+    people = [User.objects.create(username=f"{name}-{number}") for number in range(count)]
+    for person in people:
+        person.groups.set(Group.objects.filter(name="reviewer"))
+    return people
+
+
+def review_places() -> tuple[list[str], int]:
+    session = recorded_session(str(uuid4()), ["Go on."])
+    people = iter(reviewers("places", RUNNERS))
+    answers = race(lambda: ClaimNext(person=next(people), command=uuid4()).execute())
+    Session.objects.filter(pk=session.pk).update(invalidated=True)  # the queue is empty for the race after
+    return answers, Review.objects.filter(session=session, place__isnull=False).count()
+
+
+def review_tabs() -> tuple[list[str], int]:
+    for _ in range(RUNNERS):
+        recorded_session(str(uuid4()), ["Go on."])
+    [person] = reviewers("tabs", 1)
+    answers = race(lambda: ClaimNext(person=person, command=uuid4()).execute())
+    return answers, Review.objects.filter(reviewer=person).count()
+
+
 if __name__ == "__main__":
     call_command("migrate", verbosity=0)
-    races = (last_generation, execution, repeated_command, opening, claim)
+    races = (last_generation, execution, repeated_command, opening, claim, review_places, review_tabs)
     print(json.dumps({one.__name__: one() for one in races}))

@@ -54,3 +54,16 @@ def test_only_one_of_many_streamers_claims_a_reply(races: Results):
     answers, claims = races["claim"]
     assert set(answers) == {"accepted"}
     assert claims == 1
+
+
+def test_a_session_has_no_more_than_two_reviewers_however_many_ask(races: Results):
+    answers, places = races["review_places"]
+    assert answers.count("accepted") == 2, answers
+    assert set(answers) == {"accepted", "Refused: Nothing is waiting for you."}
+    assert places == 2
+
+
+def test_a_reviewer_with_many_tabs_holds_one_session(races: Results):
+    answers, held = races["review_tabs"]
+    assert set(answers) == {"accepted"}
+    assert held == 1

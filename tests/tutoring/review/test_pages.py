@@ -6,9 +6,11 @@ import csv
 import io
 import json
 import re
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
+from asgiref.sync import async_to_sync
 from django.contrib.auth.models import User
 from django.test import Client
 
@@ -197,6 +199,15 @@ def test_labels_that_no_page_sends_are_refused(
     assert "Only once." not in json.dumps(held.content)
 
 
+def whole(answer: Any) -> str:
+    """The body of a page, or of a download that comes in pieces."""
+
+    async def pieces() -> bytes:
+        return b"".join([piece async for piece in answer])
+
+    return (async_to_sync(pieces)() if answer.streaming else answer.content).decode()
+
+
 def test_nobody_reads_a_review_before_both_are_in(
     recorded: SessionFactory, rita: User, rolf: User, rosa: User, ada: User
 ):
@@ -210,8 +221,7 @@ def test_nobody_reads_a_review_before_both_are_in(
     )  # fmt: skip
 
     def body(user: User, address: str) -> str:
-        answer = client_of(user).get(address)
-        return b"".join(answer).decode() if answer.streaming else answer.content.decode()
+        return whole(client_of(user).get(address))
 
     for user in (rolf, rosa, ada):
         for address in addresses:

@@ -1,0 +1,152 @@
+"""Reviewing in a real browser: twenty messages without the mouse, and pages that everybody can read."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import OpenPage
+from tests.browser.test_layout import assert_readable
+from tests.stack import Stack
+
+pytestmark = pytest.mark.browser
+
+MESSAGES = 20
+FIGURES = ("/review/", "/review/agreement/", "/review/solve-rates/", "/review/sessions/?settled=settled")
+HINT = "Look 🐄 at the sample. Does your loop end? Think of a heap."
+
+
+@pytest.fixture(scope="module")
+def recorded(site: Stack, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two sessions of twenty messages wait for a review."""
+    turns = []
+    for number in range(MESSAGES):
+        turns.append({"role": "user", "content": f"{HINT} ({number})"})
+        turns.append({"role": "assistant", "content": "So:\n\n```python\nprint(1)\n```\n"})
+    folder = tmp_path_factory.mktemp("recorded")
+    for _ in range(2):
+        turns[0]["content"] = f"{HINT} {uuid4()}"
+        (folder / f"silver_precutoff_made_{uuid4().hex[:6]}_correct1.json").write_text(json.dumps(turns))
+    site.manage("import_trajectories", str(folder))
+    return folder
+
+
+def keys(page: Page, *pressed: str) -> None:
+    for key in pressed:
+        page.keyboard.press(key)
+
+
+def next_session(page: Page, button: str = "Next session") -> None:
+    page.goto("/review/")
+    page.get_by_role("button", name=button).focus()
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("/review/reviews/.+/"))
+    expect(page.locator("form.live .labelled.current")).to_have_count(1)
+
+
+def label_all(page: Page, worst_clause: str) -> None:
+    """All messages by keyboard; the second one quotes its second sentence for a forbidden clause."""
+    current = page.locator(".labelled.current")
+    keys(page, "r", "x", "f")
+    keys(page, "j", "l", "l", worst_clause, "c", "s", "W")
+    expect(current.locator(".quotes li")).to_have_text(re.compile("“Does your loop end\\?”"))
+    expect(current.locator("mark")).to_have_text("Does your loop end?")
+    for _ in range(MESSAGES - 2):
+        keys(page, "n", "y", "z")
+    expect(page.locator("#labelled-count")).to_have_text(f"{MESSAGES} of {MESSAGES} messages labelled")
+    keys(page, "n", "2", "C")
+    page.keyboard.type("It points at the loop.")
+    keys(page, "Escape")
+
+
+def test_twenty_messages_are_labelled_without_the_mouse(open_page: OpenPage, recorded: Path) -> None:
+    page = open_page("demo-reviewer")
+    next_session(page)
+    address = page.url
+    label_all(page, "2")
+    page.reload()
+    expect(page.locator("#labelled-count")).to_have_text(f"{MESSAGES} of {MESSAGES} messages labelled")
+    expect(page.locator("#event-3 .quotes li")).to_contain_text("Does your loop end?")
+    expect(page.get_by_label("Minor breach")).to_be_checked()
+    expect(page.get_by_label("Comment", exact=True)).to_have_value("It points at the loop.")
+
+    keys(page, "?")
+    expect(page.get_by_role("dialog")).to_contain_text("next message that is not labelled")
+    keys(page, "Escape", "Control+Enter")
+    expect(page.get_by_role("dialog")).to_contain_text("This is final")
+    keys(page, "Escape")
+    expect(page.get_by_role("dialog")).to_be_hidden()
+    keys(page, "Control+Enter", "Enter")
+    expect(page.get_by_role("heading", name="Your review")).to_be_visible()
+    assert page.url == address
+    expect(page.locator("#event-3 mark")).to_have_text("Does your loop end?")
+    assert_readable(page)
+
+
+def test_gaps_are_named_and_found(open_page: OpenPage, recorded: Path) -> None:
+    page = open_page("demo-reviewer")
+    next_session(page)
+    keys(page, "y", "z", "j", "y")
+    keys(page, "Control+Enter", "Enter")
+    expect(page.get_by_role("alert")).to_contain_text("Message 3 has no level yet.")
+    expect(page.locator("#event-3")).to_be_focused()
+    keys(page, "y", "y")  # taken back and chosen again
+    expect(page.locator("#event-3").get_by_label("A6 Neutral")).to_be_checked()
+    page.get_by_role("button", name="Skip…").click()
+    page.get_by_label("Why").fill("Only a try.")
+    page.get_by_role("button", name="Skip", exact=True).click()
+    page.wait_for_url("**/review/")
+
+
+def test_dispute_is_settled_side_by_side_and_its_pages_are_readable(
+    open_page: OpenPage, recorded: Path
+) -> None:
+    second = open_page("demo-admin")
+    next_session(second)
+    label_all(second, "3")
+    keys(second, "Control+Enter", "Enter")
+    expect(second.get_by_role("heading", name="Your review")).to_be_visible()
+
+    page = open_page("demo-adjudicator", viewport={"width": 360, "height": 800})
+    next_session(page, "Next dispute")
+    expect(page.locator("#event-3 .opinions.differing")).to_contain_text("F2")
+    expect(page.locator("#event-3 .opinions.differing")).to_contain_text("F3")
+    expect(page.locator("#labelled-count")).to_have_text(f"{MESSAGES - 1} of {MESSAGES} messages labelled")
+    assert_readable(page)
+    keys(page, "2")
+    page.get_by_label("Minor breach").check()
+    page.locator("#event-3").get_by_label("The verdict rests").check()
+    page.get_by_label("Reason of your decision").fill("A loop is code.")
+    keys(page, "Control+Enter", "Enter")
+    expect(page.get_by_role("heading", name="Your adjudication")).to_be_visible()
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+        for width in (360, 1400):
+            page.set_viewport_size({"width": width, "height": 800})
+            for address in (
+                "/review/",
+                "/review/agreement/",
+                "/review/solve-rates/",
+                "/review/sessions/?settled=settled",
+            ):
+                page.goto(address)
+                assert_readable(page)
+    page.get_by_role("row").get_by_role("link", name="minor breach").click()
+    expect(page.get_by_role("heading", name="Adjudication")).to_be_visible()
+    assert_readable(page)
+
+
+def test_draft_outlives_a_lost_connection(open_page: OpenPage, recorded: Path) -> None:
+    page = open_page("demo-admin", failures_expected=True)
+    next_session(page)
+    page.route("**/draft/", lambda route: route.abort())
+    keys(page, "q", "c", "N")
+    page.keyboard.type("Names a heap.")
+    page.reload()
+    expect(page.locator(".labelled").first.get_by_label("Note")).to_have_value("Names a heap.")
+    expect(page.locator(".labelled").first.get_by_label("A1 Names")).to_be_checked()

@@ -1,0 +1,124 @@
+"""Reviews travel with their trajectory and come back whole."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.management import CommandError, call_command
+
+from tests.tutoring.review.conftest import SessionFactory
+from tests.tutoring.review.readings import claim, reading, review, submit
+from tutoring.models import AuditEntry, Event, Review, RuleCheck, Session, Settlement
+from tutoring.review.agreement import complete_pairs
+
+
+def exported() -> str:
+    out = io.StringIO()
+    call_command("export_trajectories", stdout=out)
+    return out.getvalue()
+
+
+def load(folder: Path, text: str) -> list[str]:
+    """Import these lines; what became of each session."""
+    file = folder / "sessions.jsonl"
+    file.write_text(text)
+    out = io.StringIO()
+    call_command("import_trajectories", str(file), "--json", stdout=out)
+    return [row["state"] for row in json.loads(out.getvalue())["trajectories"]]
+
+
+def wipe() -> None:
+    """What another server looks like."""
+    for table in (AuditEntry, Settlement, Review, RuleCheck, Event, Session):
+        table.objects.all()._raw_delete("default")
+
+
+@pytest.fixture
+def reviewed(recorded: SessionFactory, rita: User, rolf: User, judy: User) -> str:
+    """The export of a session with two reviews that disagree, and their adjudication."""
+    session = recorded("Look at the sample.", "Use a 🐄heap.")
+    review(rita, "F1", comment="It gives it away.")
+    review(rolf, "A1")
+    submit(claim(judy, adjudicates=True), reading(session, "F1", comment="It does."))
+    return exported()
+
+
+def test_export_and_import_lose_nothing(reviewed: str, tmp_path: Path):
+    settled = Settlement.objects.values_list("verdict", "review_id").get()
+    pairs = complete_pairs(1)
+    assert load(tmp_path, reviewed) == ["unchanged"]
+    wipe()
+    assert load(tmp_path, reviewed) == ["imported"]
+    assert exported() == reviewed
+    assert Settlement.objects.values_list("verdict", "review_id").get() == settled
+    assert complete_pairs(1) == pairs
+    assert load(tmp_path, reviewed) == ["unchanged"]
+
+
+def test_drafts_and_accounts_do_not_travel(reviewed: str, recorded: SessionFactory, rita: User):
+    recorded("Not yet.")
+    claim(rita)
+    assert len([line for line in exported().splitlines() if json.loads(line)["reviews"]]) == 1
+    for name in ("rita", "rolf", "judy"):
+        assert name not in exported()
+
+
+def test_reviews_made_elsewhere_are_added_to_the_session_that_is_here(
+    recorded: SessionFactory, rita: User, rolf: User, tmp_path: Path
+):
+    session = recorded()
+    review(rita, "F1")
+    line = exported()
+    Review.objects.all()._raw_delete("default")
+    assert load(tmp_path, line) == ["imported"]
+    assert Review.objects.get().reviewer is None
+    held = claim(rolf)
+    assert held.place == 2
+    submit(held, reading(session, "F1"))
+    assert Settlement.objects.get().verdict == "minor"
+
+
+def test_an_older_file_without_reviews_is_read(reviewed: str, tmp_path: Path):
+    record = json.loads(reviewed)
+    del record["reviews"]
+    record["schema"] = "hintbench-trajectory/1"
+    assert load(tmp_path, json.dumps(record)) == ["unchanged"]
+    wipe()
+    assert load(tmp_path, json.dumps(record)) == ["imported"]
+    assert json.loads(exported())["schema"] == "hintbench-trajectory/2"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"place": 4}, "place of a review must be"),
+        ({"by": ""}, "the reviewer must be a text"),
+        ({"active_seconds": -1}, "whole number"),
+        ({"opened_at": "2026-01-01T00:00:00"}, "time zone"),
+        ({"id": "x"}, "badly formed"),
+        ({"rule_set": {"version": 99, "content_hash": ""}}, "no rule set of version 99"),
+        ({"rule_set": {"version": 1, "content_hash": "0"}}, "another one than here"),
+        ({"content": {"messages": [{"seq": 1}]}}, "clauses"),
+        ({"content": {"mood": "good"}}, "mood"),
+        ({"content": {"verdict": "fine"}}, "verdict is not one of rule set"),
+    ],
+)
+def test_broken_reviews_are_refused(reviewed: str, tmp_path: Path, change: dict[str, Any], message: str):
+    record = json.loads(reviewed)
+    record["reviews"][0] |= change
+    wipe()
+    with pytest.raises(CommandError, match=message):
+        load(tmp_path, json.dumps(record))
+    assert not Session.objects.exists()
+
+
+def test_two_reviews_for_one_place_are_refused(reviewed: str, tmp_path: Path):
+    record = json.loads(reviewed)
+    record["reviews"][0]["id"] = "00000000-0000-0000-0000-000000000009"
+    with pytest.raises(CommandError, match=r"place 1 of session .* has another review here"):
+        load(tmp_path, json.dumps(record))
