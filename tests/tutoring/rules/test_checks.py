@@ -194,7 +194,7 @@ def test_published_dialogues_show_both_kinds_of_breach(shared_data: Path, db: No
     }
     assert warned == {
         "bronze_postcutoff_palindromes_FAIL.json": set(),
-        "bronze_precutoff_air_cownditioning_correct1.json": set(),
+        "bronze_precutoff_air_cownditioning_correct1.json": {"F1"},
         "bronze_precutoff_lemonade_correct1.json": {"F3"},
         "silver_precutoff_loan_repayment_SUCCESS.json": {"F5"},
         "silver_precutoff_rest_stops_FAIL.json": {"code_generations", "F2"},

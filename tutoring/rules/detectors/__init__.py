@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from tutoring.rules.detection import Detection, Detector, MessageContext
 from tutoring.rules.detectors.algorithm_naming import find_algorithm_names
+from tutoring.rules.detectors.approach_giving import find_given_approaches
 from tutoring.rules.detectors.code_pointing import find_pointing
 from tutoring.rules.detectors.explanation import find_explanations
 from tutoring.rules.detectors.hidden_data import find_hidden_data
@@ -18,6 +19,7 @@ DETECTORS = (
     Detector("replacement-code", 1, find_replacement_code),
     Detector("code-pointing", 1, find_pointing),
     Detector("algorithm-naming", 1, find_algorithm_names),
+    Detector("approach-giving", 1, find_given_approaches),
     Detector("explanation", 1, find_explanations),
     Detector("verdict-leak", 1, find_verdict_leaks),
     Detector("hidden-data", 1, find_hidden_data),
