@@ -14,8 +14,19 @@ _MODULES = frozenset({
 _IMPORT = re.compile(r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import|import[ \t]+([\w., \t]+))", re.MULTILINE)
 
 
-def modules_to_import(source: str) -> tuple[str, ...]:
-    """The known modules that import statements of the source name, sorted. What is not seen is imported later."""
+_LOOKS_AT_ITSELF = re.compile(
+    r"\b(?:_getframe|f_back|currentframe|inspect|settrace|setprofile|getrecursionlimit|tracemalloc|freeze)\b"
+)
+"""What can tell a fork from a fresh start, and is hardly ever in a program that only solves a problem."""
+
+
+def modules_to_import(source: str) -> tuple[str, ...] | None:
+    """The known modules that import statements of the source name, sorted. What is not seen is imported later.
+
+    None for a program that looks at frames, traces or limits of its interpreter: it shall have one of its own.
+    """
+    if _LOOKS_AT_ITSELF.search(source):
+        return None
     named: set[str] = set()
     for one, several in _IMPORT.findall(source):
         named.update(part.strip().split(" ")[0].split(".")[0] for part in (one or several).split(","))

@@ -1,17 +1,16 @@
 """Finding the sandbox of this machine, and saying what to do where there is none."""
 
-import os
 import platform
 import shutil
 import subprocess
+import tempfile
 import threading
 from pathlib import Path
 
 from judge.limits import Limits
-from judge.sandbox.bubblewrap import Bubblewrap
+from judge.sandbox.bubblewrap import LAUNCHER, Bubblewrap
 from judge.sandbox.cgroups import find_control_groups
 from judge.sandbox.interface import (
-    PROGRAM_FOLDER,
     Run,
     Sandbox,
     SandboxFault,
@@ -98,32 +97,24 @@ def _find() -> Bubblewrap:
     version = subprocess.run([bwrap, "--version"], check=False, capture_output=True, text=True).stdout.strip()
     found = find_control_groups()
     problem = ""
-    for user_namespace in _ways():
-        for groups in (found, None) if found else (None,):
-            sandbox = Bubblewrap(Path(bwrap), version, launcher, groups, user_namespace=user_namespace)
-            fault = _try(sandbox, launcher)
-            if fault is None:
-                return sandbox
-            problem = problem or fault
+    for groups in (found, None) if found else (None,):
+        sandbox = Bubblewrap(Path(bwrap), version, launcher, groups)
+        fault = _try(sandbox)
+        if fault is None:
+            return sandbox
+        problem = problem or fault
     raise SandboxUnavailable(f"bubblewrap could not make a sandbox ({problem})", _remedy())
 
 
-def _ways() -> tuple[bool, ...]:
-    """Whether to use a user namespace, by preference: root does better without one, but may not be allowed to."""
-    return (False, True) if os.geteuid() == 0 else (True,)
-
-
-def _try(sandbox: Sandbox, launcher: Path) -> str | None:
+def _try(sandbox: Sandbox) -> str | None:
     """Run a harmless program, the launcher itself; returns what went wrong."""
-    surroundings = Surroundings(
-        folder=launcher.parent, readable=runtime_files(), file_size=2**20, scratch=2**20
-    )
-    run = Run((f"{PROGRAM_FOLDER}/{launcher.name}",), Limits(time=5, memory=2**28), wall=10)
-    try:
-        with sandbox.open(surroundings) as container:
-            outcome = container.run(run)
-    except SandboxFault as fault:
-        return str(fault)
+    with tempfile.TemporaryDirectory() as folder:
+        surroundings = Surroundings(Path(folder), runtime_files(), file_size=2**20, scratch=2**20)
+        try:
+            with sandbox.open(surroundings) as container:
+                outcome = container.run(Run((LAUNCHER,), Limits(time=5, memory=2**28), wall=10))
+        except SandboxFault as fault:
+            return str(fault)
     if outcome.exit_status != USAGE_STATUS:
         return f"a trial program ended with {outcome.ending} {outcome.exit_status} {outcome.signal}"
     return None

@@ -32,7 +32,7 @@ _ENVIRONMENT = {
 }
 _DEVICES = ("/dev/null", "/dev/random", "/dev/urandom")  # not zero or full: endless input for a compiler
 _SYSTEM_FILES = (Path("/etc/ld.so.cache"), Path("/etc/alternatives"))
-_LAUNCHER = "/launcher"
+LAUNCHER = "/launcher"  # where a container has it
 _WARM_PYTHON = Path(__file__).with_name("warm_python.py")
 _OWN_PROCESSES = 4  # the launcher, the warm interpreter, and room
 
@@ -41,16 +41,14 @@ class Bubblewrap:
     """A sandbox (see `judge.sandbox.interface.Sandbox`).
 
     As root, bubblewrap makes the namespaces with root's rights and the launcher becomes a short-lived user
-    before it starts a program. As anybody else, or where root may not do that (`user_namespace`), a user
-    namespace stands for those rights and programs run as an unprivileged user of it. `groups` are the control
-    groups to account with, if there are any.
+    before it starts a program. As anybody else a user namespace stands for those rights, and programs run as our
+    own user, who is nobody outside of it. Root never takes that way: in it a program would be root outside.
+    `groups` are the control groups to account with, if there are any.
     """
 
-    def __init__(
-        self, bwrap: Path, version: str, launcher: Path, groups: ControlGroups | None, *, user_namespace: bool
-    ) -> None:
+    def __init__(self, bwrap: Path, version: str, launcher: Path, groups: ControlGroups | None) -> None:
         self._groups = groups
-        self._user_namespace = user_namespace
+        self._user_namespace = user_namespace = os.geteuid() != 0
         self._filter = filter_program()
         said = subprocess.run([bwrap, "--help"], check=False, capture_output=True, text=True).stdout
         self._bounded_scratch = "--size" in said
@@ -69,7 +67,7 @@ class Bubblewrap:
         for name, descriptor in (("fd", ""), ("stdin", "/0"), ("stdout", "/1"), ("stderr", "/2")):
             self._beginning += ["--symlink", f"/proc/self/fd{descriptor}", f"/dev/{name}"]
         self._beginning += ["--symlink", SCRATCH_FOLDER, "/tmp", "--symlink", SCRATCH_FOLDER, "/dev/shm"]  # noqa: S108
-        self._beginning += ["--ro-bind", str(launcher), _LAUNCHER]
+        self._beginning += ["--ro-bind", str(launcher), LAUNCHER]
         self._beginning += ["--ro-bind", str(_WARM_PYTHON), WARM_PYTHON]
 
         tier, accounting = ("A", groups.title) if groups else ("B", "accounting by the launcher")
@@ -95,27 +93,31 @@ class Bubblewrap:
     def started(self, surroundings: Surroundings) -> Iterator[Container]:
         """A running container. Raises SandboxFault."""
         with contextlib.ExitStack() as stack:
-            group = "-"
-            inherited: list[int] = []
+            group = None
             if self._groups:
                 try:
-                    making = control_group(self._groups, PROCESSES + _OWN_PROCESSES)
-                    group, inherited = stack.enter_context(making)
+                    group = stack.enter_context(control_group(self._groups, PROCESSES + _OWN_PROCESSES))
                 except OSError as error:
                     raise SandboxFault(f"no control group could be made: {error}") from error
             ours, launchers = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             process = None
             with launchers:
-                inherited = [launchers.fileno(), *inherited]
+                inherited = [launchers.fileno(), *(group.descriptors if group else ())]
                 command = [*self._beginning, *self._mounts(surroundings)]
                 if self._filter:
                     inherited.append(stack.enter_context(sealed_file(self._filter)))
                     command += ["--seccomp", str(inherited[-1])]
                 user = 0 if self._user_namespace else _USERS.start + secrets.randbelow(len(_USERS))
-                command += ["--", _LAUNCHER, str(launchers.fileno()), str(user), group]
+                command += [
+                    "--",
+                    LAUNCHER,
+                    str(launchers.fileno()),
+                    str(user),
+                    group.argument if group else "-",
+                ]
                 process = stack.enter_context(_started(command, inherited))
             with ours:  # closed before the process is waited for: that is what ends it
-                yield Container(process, ours, surroundings)
+                yield Container(process, ours, surroundings, group)
 
     def _mounts(self, surroundings: Surroundings) -> Iterator[str]:
         yield from _system_mounts((*surroundings.readable, *_SYSTEM_FILES))

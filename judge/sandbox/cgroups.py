@@ -126,12 +126,23 @@ def find_control_groups() -> ControlGroups | None:
         return None
 
 
-@contextlib.contextmanager
-def control_group(groups: ControlGroups, processes: int) -> Iterator[tuple[str, list[int]]]:
-    """A new group: the launcher's argument for it and the descriptors it names, closed by the caller's block.
+@dataclass(frozen=True)
+class Group:
+    """A container's group: the launcher's argument for it, and the descriptors that it names."""
 
-    Raises OSError.
-    """
+    argument: str
+    descriptors: list[int]
+    _events: int
+
+    def ran_out_of_memory(self) -> bool:
+        """Whether the kernel ended a process of the group because there was no more memory for it."""
+        lines = os.pread(self._events, 4096, 0).decode().splitlines()
+        return any(line.startswith("oom_kill ") and line != "oom_kill 0" for line in lines)
+
+
+@contextlib.contextmanager
+def control_group(groups: ControlGroups, processes: int) -> Iterator[Group]:
+    """A new group, removed with the block. Raises OSError."""
     with contextlib.ExitStack() as stack:
         name = f"{_PREFIX}{os.getpid()}-{next(_serial)}"
         for parent in groups.parents():  # before they are made, so that one half made is removed too
@@ -155,10 +166,10 @@ def control_group(groups: ControlGroups, processes: int) -> Iterator[tuple[str, 
             opened(files.usage, os.O_RDONLY),
             _opened_peak(files.peak, opened),
             opened(files.limit, os.O_WRONLY),
-            opened(files.events, os.O_RDONLY),
+            (events := opened(files.events, os.O_RDONLY)),
             files.time_unit,
         ]
-        yield ",".join(map(str, numbers)), descriptors
+        yield Group(",".join(map(str, numbers)), descriptors, events)
 
 
 def _opened_peak(path: Path | None, opened: "_Open") -> int:

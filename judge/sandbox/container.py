@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
 
+from judge.sandbox.cgroups import Group
 from judge.sandbox.interface import STDERR_LIMIT, Ending, Outcome, Run, SandboxFault, Surroundings
 from judge.sandbox.memory_file import sealed_file
 
@@ -30,11 +31,21 @@ class Container:
     process: subprocess.Popen[bytes]
     launcher: socket.socket
     surroundings: Surroundings
+    group: Group | None
     _warmed: tuple[str, ...] | None = None  # what the warm interpreter was started for, if there is one
     _can_be_warm: bool = True
 
     def run(self, run: Run) -> tuple[Outcome, bool]:
         """Run the program; also whether the container may be used again. Raises SandboxFault: it may not."""
+        start = time.monotonic()
+        try:
+            return self._run_warm_or_cold(run)
+        except SandboxFault:
+            if self.group and self.group.ran_out_of_memory():  # and it was the launcher that the kernel ended
+                return _out_of_memory(run, time.monotonic() - start), False
+            raise
+
+    def _run_warm_or_cold(self, run: Run) -> tuple[Outcome, bool]:
         if run.warm is not None and self._can_be_warm and self._warm_up(run, run.warm):
             try:
                 return self._run(run, warm=True)
@@ -203,6 +214,11 @@ def _contents(names: list[str], files: list[int], limit: int) -> dict[str, bytes
             contents[name] = stream.read(room)
         room -= len(contents[name])
     return contents
+
+
+def _out_of_memory(run: Run, wall: float) -> Outcome:
+    memory, ended = run.limits.memory, time.monotonic()
+    return Outcome(Ending.MEMORY, None, None, 0.0, wall, memory, b"", b"", {}, ended)
 
 
 def _outcome(

@@ -28,8 +28,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -201,6 +204,29 @@ static void limit(int resource, number value) {
     if (setrlimit(resource, &both)) fault("setrlimit");
 }
 
+/* Deep recursion is limited by memory alone, and a program may ask for an endless stack. */
+static void limit_stack(number memory) {
+    struct rlimit both;
+    getrlimit(RLIMIT_STACK, &both);
+    both.rlim_cur = (rlim_t)memory < both.rlim_max ? (rlim_t)memory : both.rlim_max;
+    if (setrlimit(RLIMIT_STACK, &both)) fault("setrlimit");
+}
+
+/* A program must not send descriptors, as we do: those in flight outlive all processes, and so do files and pipes
+ * that they keep open. Everything else that is forbidden is in the filter we live under ourselves (seccomp.py). */
+static void forbid_sending(void) {
+#define REFUSED(call) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM)
+    struct sock_filter program[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        REFUSED(SYS_sendmsg),
+        REFUSED(SYS_sendmmsg),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog filter = {sizeof program / sizeof *program, program};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter))
+        fault("system call filter");
+}
+
 static void hide_descriptors(void) {
     if (syscall(SYS_close_range, 3, ~0U, 4 /* CLOSE_RANGE_CLOEXEC */) == 0) return;
     for (int descriptor = 3; descriptor < OPEN_FILES; descriptor++) fcntl(descriptor, F_SETFD, FD_CLOEXEC);
@@ -215,7 +241,7 @@ static void become(char **command, const int *given, int count, const limits *al
     for (int i = 0; i < count; i++)
         if (dup2(kept[i], i) < 0) fault("descriptors");
     if (allowed->cpu) limit(RLIMIT_CPU, allowed->cpu / 1000000 + 2); /* backstops: `watch` is stricter */
-    if (allowed->memory) limit(RLIMIT_STACK, allowed->memory); /* deep recursion is limited by memory alone */
+    if (allowed->memory) limit_stack(allowed->memory);
     limit(RLIMIT_AS, allowed->address_space);
     limit(RLIMIT_FSIZE, allowed->file_size);
     limit(RLIMIT_NPROC, allowed->processes);
@@ -227,6 +253,7 @@ static void become(char **command, const int *given, int count, const limits *al
     }
     if (user && (setgroups(0, NULL) || setresgid(user, user, user) || setresuid(user, user, user)))
         fault("changing the user");
+    forbid_sending();
     sigprocmask(SIG_SETMASK, &usual, NULL);
     execv(command[0], command);
     if (strncmp(command[0], "/program/", 9)) fault(command[0]);

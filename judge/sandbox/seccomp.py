@@ -27,16 +27,19 @@ _DENIED = {
     "fsmount": (432, 432),
     "fsopen": (430, 430),
     "fspick": (433, 433),
+    "fsetxattr": (190, 7),
     "init_module": (175, 105),
     "io_uring_enter": (426, 426),
     "io_uring_register": (427, 427),
     "io_uring_setup": (425, 425),
     "ioperm": (173, -1),
+    "ioprio_set": (251, 30),
     "iopl": (172, -1),
     "kcmp": (312, 272),
     "kexec_file_load": (320, 294),
     "kexec_load": (246, 104),
     "keyctl": (250, 219),
+    "lsetxattr": (189, 6),
     "memfd_create": (319, 279),
     "memfd_secret": (447, 447),
     "migrate_pages": (256, 238),
@@ -64,6 +67,8 @@ _DENIED = {
     "semget": (64, 190),
     "setns": (308, 268),
     "settimeofday": (164, 170),
+    "setxattr": (188, 5),
+    "setxattrat": (463, 463),
     "shmget": (29, 194),
     "socket": (41, 198),
     "swapoff": (168, 225),
@@ -82,14 +87,15 @@ _OF_OTHERS_DENIED = {
     "sched_setparam": (142, 118),
     "sched_setscheduler": (144, 119),
 }
+_SETPRIORITY = (141, 140)  # allowed with 0 and 0: of a process, the calling one
 _CLONE = (56, 220)
 _CLONE3 = 435
 _NEW_NAMESPACE = 0x7E020000  # CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID and NEWNET
 _MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}  # column above, AUDIT_ARCH value
 _X32 = 0x40000000  # set in the numbers of x86_64's second system call table
 
-# struct seccomp_data: number at 0, machine at 4, first argument at 16 (low half first on both machines)
-_NUMBER, _MACHINE, _FIRST_ARGUMENT = 0, 4, 16
+# struct seccomp_data: number at 0, machine at 4, arguments from 16 (low half first on both machines)
+_NUMBER, _MACHINE, _FIRST_ARGUMENT, _SECOND_ARGUMENT = 0, 4, 16, 24
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _ALLOW, _KILL, _ERROR = 0x7FFF0000, 0x80000000, 0x00050000
 
@@ -118,6 +124,14 @@ def filter_program() -> bytes | None:
             *_returning(_EQUAL, 0, _ALLOW),
             _instruction(_RETURN, refuse),
         ]
+    program += [
+        _instruction(_EQUAL, _SETPRIORITY[column], skip_if_false=6),
+        _instruction(_LOAD, _FIRST_ARGUMENT),
+        _instruction(_EQUAL, 0, skip_if_false=3),
+        _instruction(_LOAD, _SECOND_ARGUMENT),
+        *_returning(_EQUAL, 0, _ALLOW),
+        _instruction(_RETURN, refuse),
+    ]
     program += [
         _instruction(_EQUAL, _CLONE[column], skip_if_true=1),
         _instruction(_RETURN, _ALLOW),

@@ -7,7 +7,8 @@ The fork is a child of the launcher, as every program is; it takes the descripto
 runs the program as its main module. A start of one's own takes five times as long, most of it for pages of memory
 that both need; so a fork also ends without taking the interpreter apart, but does before it all that a
 program can notice of that: it waits for threads, calls what was registered, finalises the program's objects,
-and flushes what was printed.
+and flushes what was printed. What remains to be seen are a frame of ours and the recursion limit, so programs
+that look at these are not started this way (`judge.warm_start`).
 
 The interpreter is confined as programs are. It is not dumpable, so that no fork can write into its memory. Needs
 CPython 3.8 or newer on Linux and knows nothing of the project.
@@ -15,7 +16,6 @@ CPython 3.8 or newer on Linux and knows nothing of the project.
 
 from __future__ import annotations  # Python 3.8
 
-import atexit
 import ctypes
 import gc
 import importlib
@@ -23,7 +23,15 @@ import os
 import resource
 import socket
 import sys
+
+# Kept under names of our own, because a program may change what modules hold.
+from atexit import _run_exitfuncs as run_exit_functions
+from gc import collect
 from importlib.machinery import SourceFileLoader
+from os import _exit as end_now
+from os import getpid, kill
+from signal import SIG_DFL, SIGINT
+from signal import signal as set_signal
 from types import CodeType, ModuleType
 
 LAUNCHER = 3
@@ -31,6 +39,9 @@ CLONE_PARENT, SIGCHLD = 0x8000, 17
 SYS_CLONE = {"x86_64": 56, "aarch64": 220}
 PR_SET_DUMPABLE = 4
 FLUSH_FAILED = 120  # the interpreter's own exit status for it
+DEEPER = (
+    2 if sys.version_info < (3, 12) else 1
+)  # calls on the stack below the program that a fresh start has not
 
 
 def wait_for_a_test(libc: ctypes.PyDLL) -> None:
@@ -67,14 +78,14 @@ def wait_for_a_test(libc: ctypes.PyDLL) -> None:
 
 
 def set_limits(cpu: int, stack: int, address_space: int, expendable: int) -> None:
-    for which, value in (
-        (resource.RLIMIT_CPU, cpu),
-        (resource.RLIMIT_STACK, stack),
-        (resource.RLIMIT_AS, address_space),
+    for which, value, is_hard in (
+        (resource.RLIMIT_CPU, cpu, True),
+        (resource.RLIMIT_STACK, stack, False),
+        (resource.RLIMIT_AS, address_space, True),
     ):
         hard = resource.getrlimit(which)[1]
         lower = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        resource.setrlimit(which, (lower, lower))
+        resource.setrlimit(which, (lower, lower if is_hard else hard))
     if expendable:  # where memory runs out, the program dies and not the launcher
         try:
             file = os.open("/proc/self/oom_score_adj", os.O_WRONLY)
@@ -97,36 +108,49 @@ def main_module(path: str) -> ModuleType:
 
 
 def status_of(end: SystemExit) -> int:
+    """The exit status the interpreter makes of it: a C long cut to a byte, and -1 for what is no C long."""
     if end.code is None:
         return 0
     if isinstance(end.code, int):
-        return end.code & 0xFF
+        return (end.code if -(2**63) <= end.code < 2**63 else -1) & 0xFF
     sys.stderr.write(f"{end.code}\n")
     return 1
 
 
-def flush(status: int) -> int:
-    """Flush both streams; the exit status after it."""
-    for stream in (sys.stdout, sys.stderr):
+def is_closed(stream: object) -> bool:
+    try:
+        return bool(getattr(stream, "closed", False))
+    except BaseException:  # noqa: BLE001  (whatever a program's own stream raises)
+        return False
+
+
+def flush() -> bool:
+    """Flush both streams that are open; whether that went well."""
+    went_well = True
+    for stream in (getattr(sys, "stdout", None), getattr(sys, "stderr", None)):
         try:
-            stream.flush()
-        except (AttributeError, ValueError):  # None or closed by the program
-            pass
-        except BaseException:  # noqa: BLE001  (whatever a program's own stream raises)
-            status = status or FLUSH_FAILED
-    return status
+            if stream is not None and not is_closed(stream):
+                stream.flush()
+        except BaseException:  # noqa: BLE001
+            went_well = False
+    return went_well
 
 
-def finish(status: int) -> None:
+def finish(status: int, interrupted: bool) -> None:
     """End as the interpreter does, but for freeing what it shares with all forks."""
+    flush()
     if "threading" in sys.modules:
         sys.modules["threading"]._shutdown()
-    atexit._run_exitfuncs()
-    status = flush(status)
+    run_exit_functions()
+    went_well = flush()
     sys.stdin, sys.stdout, sys.stderr = sys.__stdin__, sys.__stdout__, sys.__stderr__
     sys.modules.pop("__main__", None)
-    gc.collect()
-    os._exit(flush(status))
+    collect()
+    flush()
+    if interrupted:
+        set_signal(SIGINT, SIG_DFL)
+        kill(getpid(), SIGINT)
+    end_now(status if went_well else FLUSH_FAILED)
 
 
 def code_of(path: str) -> CodeType:
@@ -140,16 +164,15 @@ for name in sys.argv[2:]:
 code = code_of(path)
 sys.argv = [path]
 sys.path[0] = os.path.dirname(path)
-sys.modules["__main__"] = main_module(path)
-sys.setrecursionlimit(sys.getrecursionlimit() + 1)  # for the frame that this module is
+sys.setrecursionlimit(sys.getrecursionlimit() + DEEPER)
 wait_for_a_test(ctypes.PyDLL(None))  # which keeps the interpreter's lock, as a fork must
+sys.modules["__main__"] = main_module(path)  # made in the fork, so that its end finalises it
+status, interrupted = 0, False
 try:
     exec(code, sys.modules["__main__"].__dict__)  # noqa: S102  (in the sandbox)
 except SystemExit as end:
     status = status_of(end)
 except BaseException as error:  # noqa: BLE001
+    status, interrupted = 1, type(error) is KeyboardInterrupt
     sys.excepthook(type(error), error, error.__traceback__ and error.__traceback__.tb_next)
-    status = 1
-else:
-    status = 0
-finish(status)
+finish(status, interrupted)

@@ -3,6 +3,7 @@
 import ctypes
 import os
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -18,6 +19,7 @@ MEBIBYTE = 2**20
 SMALL = Limits(time=0.5, memory=128 * MEBIBYTE, output=MEBIBYTE)
 
 _BECOME_SUBREAPER = 36
+_LONGEST_DEATH = 20.0  # seconds from the end of a killed judge to that of its container, on a machine at work
 
 Grade = Callable[..., Judgement]
 MakeTest = Callable[..., judge.Test]
@@ -131,6 +133,9 @@ def nothing_left(
     before = _descendants()
     yield
     libc.prctl(_BECOME_SUBREAPER, 0, 0, 0, 0)
+    end = time.monotonic() + _LONGEST_DEATH
+    while _descendants() - before and time.monotonic() < end:
+        time.sleep(0.01)
     assert _descendants() - before == set()
     assert list(temporary.iterdir()) == []
     groups = [folder for folder, *_ in os.walk("/sys/fs/cgroup") if f"/judge-{os.getpid()}-" in folder]

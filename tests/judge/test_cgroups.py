@@ -24,10 +24,11 @@ def made_groups(groups: cgroups.ControlGroups) -> list[str]:
 
 def test_a_group_lives_as_long_as_its_block(groups: cgroups.ControlGroups) -> None:
     before = made_groups(groups)
-    with control_group(groups, processes=8) as (argument, descriptors):
+    with control_group(groups, processes=8) as group:
         assert len(made_groups(groups)) > len(before)
-        assert argument.count(",") == 8
-        assert len(descriptors) >= 5
+        assert group.argument.count(",") == 8
+        assert len(group.descriptors) >= 5
+        assert not group.ran_out_of_memory()
     assert made_groups(groups) == before
 
 
