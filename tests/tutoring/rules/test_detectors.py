@@ -73,6 +73,7 @@ def places(text: str, context: MessageContext = CONTEXT) -> list[tuple[str, str,
         ),
         ("The problem asks for moves of single cows.", ("explanation", "F3", "The problem asks")),
         ("It passes the first four test cases!", ("verdict-leak", "F5", "passes the first four test cases")),
+        ("It does not pass the second test.", ("verdict-leak", "F5", "pass the second test")),
         ("This solution still times out.", ("verdict-leak", "F5", "times out")),
         ("It gives an index error on that.", ("verdict-leak", "F5", "gives an index error")),
         ("Your program prints 7 there.", ("verdict-leak", "F5", "Your program prints 7")),
@@ -96,7 +97,8 @@ def test_breach_is_found_with_its_place(text: str, expected: tuple[str, str, str
         "Is dynamic programming needed here?",
         "There is no need for a breadth-first search.",
         "```\n3\n1 2 3\n```",
-        "What happens for N up to 54321, or for 100000 barns?",
+        "What happens for N up to 54321, or for 100000 barns? Print it modulo 1,000,000,007.",
+        "You get the sample by adding the moves. Check if it passes the samples.",
         "For each barn in the row: think of what goes in and out.",
         "You return to the first barn; is that right?",
         "We need to find a faster way.",
@@ -146,10 +148,13 @@ def test_what_may_be_said_of_a_verdict_is_the_protocols_choice(tutor_may_say, fo
 
 
 def test_a_draft_is_not_compared_with_hidden_tests_and_a_record_is():
-    text = "Try 987654, then 123457, then abracadabra."
+    text = "Try 987654, then 123457, then abracadabraabracadabra."
     assert [(found.weight, found.severity) for found in detect(text, CONTEXT)] == [(0.4, "notice")] * 2
-    recorded = replace(CONTEXT, hidden_tokens=frozenset({"987654", "abracadabra", "54321"}))
-    assert [text[found.start : found.end] for found in detect(text, recorded)] == ["987654", "abracadabra"]
+    recorded = replace(CONTEXT, hidden_tokens=frozenset({"987654", "abracadabraabracadabra", "54321"}))
+    assert [text[found.start : found.end] for found in detect(text, recorded)] == [
+        "987654",
+        "abracadabraabracadabra",
+    ]
     assert all(found.blocking for found in detect(text, recorded))
     assert detect("N is at most 54321.", recorded) == []
 

@@ -7,8 +7,10 @@ import re
 from tutoring.rules.detection import Detection, MessageContext
 
 _NUMBER = re.compile(r"(?<![\w.,^])\d{5,30}(?!\w)|(?<![\w.,^])\d{1,3}(?:,\d{3}){1,8}(?![\w,])")
-_TEXT = re.compile(r"(?<!\w)[A-Za-z]{10,200}(?!\w)")
+_TEXT = re.compile(r"(?<!\w)[A-Za-z]{16,200}(?!\w)")
 _ROUND = re.compile(r"\d{1,2}0+\Z")
+_CUSTOMARY = frozenset({"998244353", "1000000007", "1000000009", "2147483647", "2147483648"})
+"""Moduli and limits of integers that everybody knows."""
 
 
 def hidden_tokens(text: str) -> set[str]:
@@ -23,7 +25,7 @@ def find_hidden_data(text: str, context: MessageContext) -> list[Detection]:
     """
     hidden = context.hidden_tokens
     places = [(found.start(), found.end(), found[0].replace(",", "")) for found in _NUMBER.finditer(text)]
-    places = [place for place in places if len(place[2]) >= 5 and not _ROUND.match(place[2])]
+    places = [place for place in places if _is_telling(place[2])]
     if hidden is not None:
         places += [(found.start(), found.end(), found[0]) for found in _TEXT.finditer(text)]
         places = [place for place in places if place[2] in hidden]
@@ -44,3 +46,7 @@ def find_hidden_data(text: str, context: MessageContext) -> list[Detection]:
         for start, end, token in sorted(places)
         if token not in known
     ]
+
+
+def _is_telling(number: str) -> bool:
+    return len(number) >= 5 and not _ROUND.match(number) and number not in _CUSTOMARY
