@@ -33,13 +33,14 @@ def test_a_group_lives_as_long_as_its_block(groups: cgroups.ControlGroups) -> No
 
 
 def test_groups_of_a_killed_judge_are_swept_with_what_runs_in_them(groups: cgroups.ControlGroups) -> None:
-    dead = subprocess.Popen(["true"])
-    dead.wait()
-    name = f"judge-{dead.pid}-0"
+    judge = subprocess.Popen(["sleep", "1000"])  # as long as it lives, nobody sweeps its groups
+    name = f"judge-{judge.pid}-0"
     groups.make(name, 8)
     left = subprocess.Popen(["sleep", "1000"])
     for parent in groups.parents():
         (parent / name / "cgroup.procs").write_text(str(left.pid))
+    judge.kill()
+    judge.wait()
     assert find_control_groups() is not None
     assert left.wait() == -9
     assert name not in made_groups(groups)
