@@ -126,3 +126,19 @@ def test_a_fault_of_the_judge_is_told_and_fails_the_command(tmp_path: Path) -> N
         )
     assert json.loads(output.getvalue())["verdict"] == "JE"
     assert not blobs.path("f" * 64).exists()
+
+
+def test_a_program_may_be_a_folder_of_files(tmp_path: Path) -> None:
+    folder = tmp_path / "program"
+    folder.mkdir()
+    (folder / "main.py").write_text("from twice import twice\nprint(twice(int(input())))")
+    (folder / "twice.py").write_text("def twice(n): return 2 * n")
+    assert (document(folder)["verdict"], document(folder)["language"]) == ("AC", "python")
+    (folder / "notes").write_bytes(b"\xff")
+    with pytest.raises(CommandError, match="cannot be read"):
+        run(folder)
+
+
+def test_a_program_may_use_the_files_it_names(tmp_path: Path) -> None:
+    source = "print(2 * int(open('double.in').read()), file=open('double.out', 'w'))"
+    assert document(program(tmp_path, source))["verdict"] == "AC"

@@ -1,5 +1,6 @@
 """manage.py judge: judge one file against a stored problem. Nothing is stored."""
 
+import contextlib
 import json
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from benchmark.judging import checker_for, judge_tests
 from benchmark.management.arguments import find_dataset, find_problem
 from benchmark.management.tables import aligned
 from benchmark.models import Judgement
+from benchmark.references import file_names
 
 
 class Command(BaseCommand):
@@ -23,7 +25,7 @@ class Command(BaseCommand):
     requires_system_checks = []  # it shows no page, so it need not load them
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("file", type=Path, metavar="FILE")
+        parser.add_argument("file", type=Path, metavar="FILE", help="a source file, or a folder of them")
         parser.add_argument("--problem", required=True, metavar="DATASET/ID")
         parser.add_argument("--language", help=f"{', '.join(judge.LANGUAGES)}; default: by the file's name")
         parser.add_argument(
@@ -49,8 +51,9 @@ class Command(BaseCommand):
             language = (
                 judge.get_language(options["language"]).name if options["language"] else _language(file)
             )
+            source = _source(file)
             judgement = judge.grade(
-                _source(file),
+                source,
                 language,
                 tests,
                 judge.Limits(time=problem.time_limit, memory=problem.memory_limit),
@@ -58,6 +61,7 @@ class Command(BaseCommand):
                 policy=policy,
                 time_multipliers=settings.JUDGE_TIME_MULTIPLIERS,
                 stop_at_first_failure=not options["all_tests"],
+                files=file_names(source) if isinstance(source, str) else None,
             )
         except (judge.UnknownLanguage, judge.SandboxUnavailable) as error:
             raise CommandError(str(error)) from None
@@ -77,18 +81,26 @@ class Command(BaseCommand):
             raise CommandError(f"The judge failed: {faults[0]}")  # its faults quote no test
 
 
-def _language(file: Path) -> str:
+def _language(path: Path) -> str:
+    """By the name of the file, or of the first file in the folder that has one."""
+    files = sorted(path.rglob("*")) if path.is_dir() else [path]
+    for file in files:
+        with contextlib.suppress(judge.UnknownLanguage):
+            return judge.language_of(file)
     try:
-        return judge.language_of(file)
+        return judge.language_of(path)
     except judge.UnknownLanguage as error:
         raise CommandError(f"{error}. Say which with --language.") from None
 
 
-def _source(file: Path) -> str:
+def _source(path: Path) -> str | dict[str, str]:
     try:
-        return file.read_text(encoding="utf-8")
+        if path.is_dir():
+            files = (file for file in path.rglob("*") if file.is_file())
+            return {file.relative_to(path).as_posix(): file.read_text(encoding="utf-8") for file in files}
+        return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise CommandError(f"{file} cannot be read: {error}") from None
+        raise CommandError(f"{path} cannot be read: {error}") from None
 
 
 def _document(judgement: judge.Judgement) -> dict[str, Any]:
