@@ -73,8 +73,9 @@ class DraftAdmin(RecordedAdmin):
 
 @admin.register(Review)
 class ReviewAdmin(RecordedAdmin):
-    list_display = ["id", "session", "rule_set", "place", "by", "state", "verdict", "submitted_at"]
-    list_filter = ["state", "rule_set", "adjudicates", "verdict"]
+    list_display = ["id", "session", "rule_set", "place", "by", "state", "submitted_at"]
+    list_filter = ["state", "rule_set", "adjudicates"]
+    exclude = ["content", "verdict"]  # an admin may be the second reviewer
     search_fields = ["session__id", "by", "reviewer__username"]
 
 

@@ -50,7 +50,7 @@ def home(request: HttpRequest) -> HttpResponse:
     """Where each role starts: tutors at the problems, reviewers and researchers at the trajectories."""
     if has_role(request.user, Role.TUTOR):
         return redirect("problems")
-    if has_role(request.user, Role.REVIEWER, Role.RESEARCHER):
+    if has_role(request.user, Role.REVIEWER, Role.ADJUDICATOR, Role.RESEARCHER):
         return redirect("trajectories")
     raise PermissionDenied("Your account has no role yet. Ask an admin to give it one.")
 

@@ -289,7 +289,7 @@ class SubmitReview(OwnReviewAction):
         review.verdict = self.content.verdict
         review.submitted_at = now
         review.save()
-        self.record(session, review=str(review.pk), place=review.place, verdict=review.verdict)
+        self.record(session, review=str(review.pk), place=review.place)
         settle(session, review.rule_set, now)
 
 

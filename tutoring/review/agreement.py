@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
 from itertools import groupby
 from typing import Any
 from uuid import UUID
 
 import numpy as np
+from django.db.models import Count, Max, QuerySet
 
 from benchmark.metrics import Interval
 from tutoring.models import Review
@@ -17,17 +20,18 @@ from tutoring.review.coefficients import (
     Tables,
     alpha_nominal,
     alpha_ordinal,
-    bootstrap_interval,
     cohen_kappa,
     gwet_ac1,
+    interval,
     percent_agreement,
+    resampled,
     resampling_weights,
 )
-from tutoring.review.content import Content
-from tutoring.rules import RuleSet
+from tutoring.review.content import MessageLabels
+from tutoring.rules import RuleSet, rule_set
 
-Unit = tuple[int, int]
-"""The categories that the first and the second reviewer put one thing into."""
+Units = tuple[int, int, int]
+"""The categories that the first and the second reviewer put things into, and how many things."""
 
 
 @dataclass(frozen=True)
@@ -39,12 +43,9 @@ class Pair:
 
     session_id: UUID
     reviewers: tuple[str, str]
-    first: Content
-    second: Content
-
-    def seqs(self) -> list[int]:
-        """The messages that have labels."""
-        return sorted({labels.seq for labels in (*self.first.messages, *self.second.messages)})
+    verdicts: tuple[str, str]
+    messages: list[tuple[MessageLabels, MessageLabels]]
+    """What each of them says of every message; quotes and notes are left out."""
 
 
 @dataclass(frozen=True)
@@ -56,78 +57,119 @@ class Measure:
     counted: str
     categories: tuple[str, ...]
     ordinal: bool
-    units: Callable[[Pair], Iterable[Unit]]
+    units: Callable[[Pair], Iterable[Units]]
 
     def tables(self, pairs: list[Pair]) -> Tables:
         """One table of counts a session (see `coefficients`)."""
         size = len(self.categories)
-        tables = np.zeros((len(pairs), size, size))
+        places, counts = [], []
         for number, pair in enumerate(pairs):
-            for first, second in self.units(pair):
-                tables[number, first, second] += 1
-        return tables
+            for first, second, count in self.units(pair):
+                places.append((number * size + first) * size + second)
+                counts.append(count)
+        cells = np.bincount(np.array(places, dtype=int), counts, minlength=len(pairs) * size * size)
+        return cells.astype(float).reshape(len(pairs), size, size)
+
+
+State = tuple[int, datetime | None]
+"""How many reviews are submitted, and when the latest was: until that changes, figures are kept."""
+
+
+def _state(version: int) -> State:
+    found = _submitted(version).aggregate(count=Count("pk"), latest=Max("submitted_at"))
+    return found["count"], found["latest"]
+
+
+def _submitted(version: int) -> QuerySet[Review]:
+    return Review.objects.filter(rule_set=version, state=Review.State.SUBMITTED, place__in=Review.INDEPENDENT)
 
 
 def complete_pairs(version: int) -> list[Pair]:
-    """The sessions whose two independent reviews under that rule set are in. One query."""
-    reviews = (
-        Review.objects.filter(rule_set=version, state=Review.State.SUBMITTED, place__in=Review.INDEPENDENT)
-        .order_by("session_id", "by")
-        .values_list("session_id", "by", "content")
-    )
+    """The sessions whose two independent reviews under that rule set are in. One query, two after a change."""
+    return _pairs(version, _state(version))
+
+
+@lru_cache(maxsize=2)
+def _pairs(version: int, state: State) -> list[Pair]:
+    reviews = _submitted(version).order_by("session_id", "by").values_list("session_id", "by", "content")
     pairs = []
     for session_id, rows in groupby(reviews.iterator(2000), key=lambda row: row[0]):
-        found = [(by, Content.from_json(content)) for _, by, content in rows]
+        found = list(rows)
         if len(found) == len(Review.INDEPENDENT):
-            (one, first), (other, second) = found
-            pairs.append(Pair(session_id, (one, other), first, second))
+            (_, one, first), (_, other, second) = found
+            verdicts = (first["verdict"], second["verdict"])
+            pairs.append(Pair(session_id, (one, other), verdicts, _side_by_side(first, second)))
     return pairs
+
+
+def _side_by_side(first: dict[str, Any], second: dict[str, Any]) -> list[tuple[MessageLabels, MessageLabels]]:
+    one, other = _labels(first), _labels(second)
+    return [
+        (one.get(seq) or MessageLabels(seq), other.get(seq) or MessageLabels(seq))
+        for seq in sorted(one.keys() | other.keys())
+    ]
+
+
+def _labels(content: dict[str, Any]) -> dict[int, MessageLabels]:
+    return {
+        labels["seq"]: MessageLabels(
+            labels["seq"], tuple(labels["clauses"]), labels["level"], labels["stage"]
+        )
+        for labels in content["messages"]
+    }
 
 
 def measures(rules: RuleSet) -> list[Measure]:
     """The verdict, forbidden clauses at all, all clauses together, each clause, level and stage."""
     no_yes = ("no", "yes")
     forbidden = frozenset(clause.code for clause in rules.forbidden)
-    everything = tuple(clause.code for clause in rules.clauses)
     verdicts = [verdict.code for verdict in rules.verdicts]
     levels = [level.level for level in rules.levels]
     stages = [stage.code for stage in rules.stages]
 
-    def of_verdicts(pair: Pair) -> Iterator[Unit]:
-        yield verdicts.index(pair.first.verdict), verdicts.index(pair.second.verdict)
+    def of_verdicts(pair: Pair) -> Iterator[Units]:
+        first, second = pair.verdicts
+        yield verdicts.index(first), verdicts.index(second), 1
 
-    def of_breaches(pair: Pair) -> Iterator[Unit]:
-        for seq in pair.seqs():
-            first, second = pair.first.labels(seq).clauses, pair.second.labels(seq).clauses
-            yield int(not forbidden.isdisjoint(first)), int(not forbidden.isdisjoint(second))
+    def of_breaches(pair: Pair) -> Iterator[Units]:
+        for first, second in pair.messages:
+            yield (
+                int(not forbidden.isdisjoint(first.clauses)),
+                int(not forbidden.isdisjoint(second.clauses)),
+                1,
+            )
 
-    def of_clauses(*codes: str) -> Callable[[Pair], Iterator[Unit]]:
-        def units(pair: Pair) -> Iterator[Unit]:
-            for seq in pair.seqs():
-                first, second = pair.first.labels(seq).clauses, pair.second.labels(seq).clauses
-                for code in codes:
-                    yield int(code in first), int(code in second)
+    def of_decisions(pair: Pair) -> Iterator[Units]:
+        for first, second in pair.messages:
+            one, other = set(first.clauses), set(second.clauses)
+            yield 1, 1, len(one & other)
+            yield 1, 0, len(one - other)
+            yield 0, 1, len(other - one)
+            yield 0, 0, len(rules.clauses) - len(one | other)
+
+    def of_clause(code: str) -> Callable[[Pair], Iterator[Units]]:
+        def units(pair: Pair) -> Iterator[Units]:
+            for first, second in pair.messages:
+                yield int(code in first.clauses), int(code in second.clauses), 1
 
         return units
 
-    def of_levels(pair: Pair) -> Iterator[Unit]:
-        for seq in pair.seqs():
-            first, second = pair.first.labels(seq).level, pair.second.labels(seq).level
-            if first is not None and second is not None:
-                yield levels.index(first), levels.index(second)
+    def of_levels(pair: Pair) -> Iterator[Units]:
+        for first, second in pair.messages:
+            if first.level is not None and second.level is not None:
+                yield levels.index(first.level), levels.index(second.level), 1
 
-    def of_stages(pair: Pair) -> Iterator[Unit]:
-        for seq in pair.seqs():
-            first, second = pair.first.labels(seq).stage, pair.second.labels(seq).stage
-            if first and second:
-                yield stages.index(first), stages.index(second)
+    def of_stages(pair: Pair) -> Iterator[Units]:
+        for first, second in pair.messages:
+            if first.stage and second.stage:
+                yield stages.index(first.stage), stages.index(second.stage), 1
 
     return [
         Measure("verdict", "Verdict on the session", "sessions", tuple(verdicts), True, of_verdicts),
         Measure("forbidden", "Any forbidden clause", "messages", no_yes, False, of_breaches),
-        Measure("clauses", "All clauses together", "decisions", no_yes, False, of_clauses(*everything)),
+        Measure("clauses", "All clauses together", "decisions", no_yes, False, of_decisions),
         *(
-            Measure(clause.code, clause.title, "messages", no_yes, False, of_clauses(clause.code))
+            Measure(clause.code, clause.title, "messages", no_yes, False, of_clause(clause.code))
             for clause in rules.clauses
         ),
         Measure("level", "Level of help", "messages", tuple(map(str, levels)), True, of_levels),
@@ -168,19 +210,26 @@ class ReviewerPair:
     kappa: Figure
 
 
-def agreement_rows(pairs: list[Pair], measured: list[Measure]) -> list[AgreementRow]:
-    """Each measure over all pairs, with intervals by resampling whole sessions. Needs at least one pair."""
+def agreement(version: int) -> list[AgreementRow]:
+    """Each measure over all pairs under that rule set, with intervals; empty without pairs."""
+    return _rows(version, _state(version))
+
+
+@lru_cache(maxsize=2)
+def _rows(version: int, state: State) -> list[AgreementRow]:
+    pairs = _pairs(version, state)
+    if not pairs:
+        return []
     weights = resampling_weights(len(pairs))
     rows = []
-    for measure in measured:
+    for measure in measures(rule_set(version)):
         tables = measure.tables(pairs)
         counts = tables.sum(0)
+        drawn = resampled(tables, weights)
 
-        def figure(coefficient: Coefficient, tables: Tables = tables, counts: Tables = counts) -> Figure:
+        def figure(coefficient: Coefficient, counts: Tables = counts, drawn: Tables = drawn) -> Figure:
             value = float(coefficient(counts))
-            if np.isnan(value):
-                return Figure(None, None)
-            return Figure(value, bootstrap_interval(tables, coefficient, weights))
+            return Figure(None, None) if np.isnan(value) else Figure(value, interval(coefficient(drawn)))
 
         rows.append(
             AgreementRow(
@@ -230,5 +279,5 @@ def sessions_of(
         pair.session_id
         for pair in pairs
         if (not reviewers or pair.reviewers == reviewers)
-        and any(first != second or not differing for first, second in measure.units(pair))
+        and any(count and (first != second or not differing) for first, second, count in measure.units(pair))
     }

@@ -93,14 +93,17 @@ def resampling_weights(clusters: int, *, resamples: int = RESAMPLES, seed: int =
     return counts.reshape(resamples, clusters).astype(float)
 
 
-def bootstrap_interval(
-    tables: Tables, coefficient: Coefficient, weights: Tables, confidence: float = 0.95
-) -> Interval | None:
-    """The percentile interval when whole clusters (trajectories) are drawn: `tables` holds one table a cluster.
+def resampled(tables: Tables, weights: Tables) -> Tables:
+    """The sum of the drawn clusters' tables for each resample; `tables` holds one table a cluster."""
+    drawn: Tables = np.tensordot(weights, tables, 1)
+    return drawn
 
-    Resamples in which the coefficient is not defined are left out; None when that is more than half of them.
+
+def interval(values: NDArray[np.float64], confidence: float = 0.95) -> Interval | None:
+    """The percentile interval of a coefficient over resamples.
+
+    Those in which it is not defined are left out; None when that is more than half of them.
     """
-    values = coefficient(np.tensordot(weights, tables, 1))
     defined = values[~np.isnan(values)]
     if len(defined) * 2 <= len(values):
         return None

@@ -24,12 +24,12 @@ from tutoring.models import AuditEntry, Review, Session, Settlement
 from tutoring.models.sessions import SessionQuerySet
 from tutoring.review.agreement import (
     Measure,
-    agreement_rows,
     complete_pairs,
     measures,
     reviewer_pairs,
     sessions_of,
 )
+from tutoring.review.agreement import agreement as agreement_of_reviews
 from tutoring.review.content import COMPLIANT, Content
 from tutoring.review.pages import PROBLEM_TEXTS, read
 from tutoring.review.places import reviewable
@@ -74,7 +74,7 @@ def agreement(request: HttpRequest) -> HttpResponse:
             "rule_set": rules,
             "versions": rule_set_versions(),
             "sessions": len(pairs),
-            "rows": agreement_rows(pairs, measured) if pairs else [],
+            "rows": agreement_of_reviews(rules.version),
             "measures": measured,
             "matrix_of": matrix_of,
             "matrix": reviewer_pairs(pairs, matrix_of),

@@ -16,10 +16,11 @@ from tutoring.review.coefficients import (
     alpha,
     alpha_nominal,
     alpha_ordinal,
-    bootstrap_interval,
     cohen_kappa,
     gwet_ac1,
+    interval,
     percent_agreement,
+    resampled,
     resampling_weights,
 )
 
@@ -116,12 +117,14 @@ def test_names_of_categories_do_not_matter_to_nominal_figures(table: np.ndarray,
 
 def test_interval_draws_whole_trajectories():
     """Ten units of one trajectory are one draw: two trajectories that differ give the widest interval there is."""
-    clusters = np.array([[[10.0, 0], [0, 0]], [[0, 10], [0, 0]]])
-    interval = bootstrap_interval(clusters, percent_agreement, resampling_weights(2))
-    assert str(interval) == "Interval(low=0.0, high=1.0)"
+
+    def of(clusters: np.ndarray) -> str:
+        return str(interval(percent_agreement(resampled(clusters, resampling_weights(len(clusters))))))
+
+    assert of(np.array([[[10.0, 0], [0, 0]], [[0, 10], [0, 0]]])) == "Interval(low=0.0, high=1.0)"
     same = np.array([[[9.0, 1], [0, 0]]] * 20)
-    assert bootstrap_interval(same, percent_agreement, resampling_weights(20)) == pytest.approx((0.9, 0.9))
-    assert not bootstrap_interval(same * 0, percent_agreement, resampling_weights(20))
+    assert of(same) == "Interval(low=0.9, high=0.9)"
+    assert of(same * 0) == "None"
 
 
 def test_weights_are_draws_with_replacement_of_all_clusters():

@@ -212,7 +212,9 @@ def test_nobody_reads_a_review_before_both_are_in(
     recorded: SessionFactory, rita: User, rolf: User, rosa: User, ada: User
 ):
     session = recorded()
-    review(rita, "F1", comment="SECRET-COMMENT")
+    alone = review(rita, "F1", comment="SECRET-COMMENT")
+    ada.is_staff = ada.is_superuser = True
+    ada.save()
     held = claim(rolf)
     addresses = (
         "/review/", "/review/agreement/", "/review/labels.csv", "/review/sessions/?reviews=1",
@@ -226,6 +228,15 @@ def test_nobody_reads_a_review_before_both_are_in(
     for user in (rolf, rosa, ada):
         for address in addresses:
             assert "SECRET-COMMENT" not in body(user, address), (user, address)
+    for address in (
+        "/review/audit/",
+        "/admin/tutoring/review/",
+        f"/admin/tutoring/review/{alone.pk}/change/",
+    ):
+        page = body(ada, address)
+        assert str(alone.pk) in page
+        assert "SECRET-COMMENT" not in page
+        assert "minor" not in page
     submit(held, reading(session, "F1"))
     assert "SECRET-COMMENT" in body(rolf, f"/review/sessions/{session.pk}/")
     assert "SECRET-COMMENT" in body(rosa, f"/trajectories/{session.pk}/export.jsonl")
@@ -367,7 +378,7 @@ def test_the_audit_log_names_who_what_and_when_and_is_filtered(
     ("address", "most"),
     [
         ("/review/", 14),
-        ("/review/agreement/", 6),
+        ("/review/agreement/", 8),
         ("/review/solve-rates/", 5),
         ("/review/sessions/?reviews=2", 7),
         ("/review/audit/", 7),
