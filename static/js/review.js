@@ -15,6 +15,7 @@ form.classList.add("live");
 
 /* ---- The draft: the whole form as one text ---- */
 
+const memory = `hintbench.draft.review-${form.dataset.review}`; // where keepDraft puts it in this browser
 const transient = new Set(["csrfmiddlewaretoken", "command"]);
 const all = () => [...new FormData(form)].filter(([name]) => !transient.has(name));
 
@@ -195,9 +196,14 @@ form.addEventListener("submit", async (event) => {
   go(items.find((item) => !complete(item)));
 });
 
+/* Two tabs with the same review stay in step: each takes over what the other writes down. */
+addEventListener("storage", ({ key, newValue }) => {
+  if (key === memory && newValue !== null) asField.value = newValue;
+});
+
 function forget() {
   try {
-    localStorage.removeItem(`hintbench.draft.review-${form.dataset.review}`);
+    localStorage.removeItem(memory);
   } catch {
     // storage may be forbidden; then nothing is there to forget
   }
@@ -209,4 +215,7 @@ function say(sentence) {
 }
 
 items.forEach(show);
+for (const text of form.querySelectorAll("[data-text]")) {
+  if (text.scrollHeight > text.clientHeight) text.tabIndex = 0; // so that it can be scrolled without a mouse
+}
 if (!location.hash) items.find((item) => !complete(item))?.focus({ preventScroll: true });

@@ -124,18 +124,14 @@ def test_dispute_is_settled_side_by_side_and_its_pages_are_readable(
     page.get_by_label("Reason of your decision").fill("A loop is code.")
     keys(page, "Control+Enter", "Enter")
     expect(page.get_by_role("heading", name="Your adjudication")).to_be_visible()
-    for scheme in ("light", "dark"):
-        page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
-        for width in (360, 1400):
-            page.set_viewport_size({"width": width, "height": 800})
-            for address in (
-                "/review/",
-                "/review/agreement/",
-                "/review/solve-rates/",
-                "/review/sessions/?settled=settled",
-            ):
-                page.goto(address)
-                assert_readable(page)
+    for address in FIGURES:
+        page.emulate_media(color_scheme="dark")
+        page.set_viewport_size({"width": 360, "height": 800})
+        page.goto(address)
+        assert_readable(page)
+        page.emulate_media(color_scheme="light")
+        page.set_viewport_size({"width": 1400, "height": 800})
+        assert_readable(page)
     page.get_by_role("row").get_by_role("link", name="minor breach").click()
     expect(page.get_by_role("heading", name="Adjudication")).to_be_visible()
     assert_readable(page)
@@ -150,3 +146,21 @@ def test_draft_outlives_a_lost_connection(open_page: OpenPage, recorded: Path) -
     page.reload()
     expect(page.locator(".labelled").first.get_by_label("Note")).to_have_value("Names a heap.")
     expect(page.locator(".labelled").first.get_by_label("A1 Names")).to_be_checked()
+
+
+def test_two_tabs_with_one_review_stay_in_step(open_page: OpenPage, recorded: Path) -> None:
+    page = open_page("demo-admin")
+    next_session(page)
+    other = page.context.new_page()
+    other.goto(page.url)
+    expect(other.locator("form.live .labelled.current")).to_have_count(1)
+    first = page.locator(".labelled").first
+    first.focus()
+    keys(page, "l", "3", "N", "Control+A")  # the note of the test before may stand there
+    page.keyboard.type("Explains it.")
+    expect(other.locator(".labelled").first.get_by_label("Note")).to_have_value("Explains it.")
+    expect(other.locator(".labelled").first.get_by_label("F3 Explains")).to_be_checked()
+    expect(other.locator(".labelled mark").first).to_have_text("Look 🐄 at the sample.")
+    other.locator(".labelled").first.focus()
+    keys(other, "b")
+    expect(first.get_by_label("4 Answer")).to_be_checked()
