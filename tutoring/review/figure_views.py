@@ -191,7 +191,7 @@ def _behind_rate(request: HttpRequest, version: int) -> SessionQuerySet:
     asked = request.GET
     found = counted_sessions().filter(model_spec=asked.get("model", ""))
     protocol = asked.get("protocol", "")
-    if protocol and not protocol.isdecimal():
+    if protocol and not (protocol.isdecimal() and len(protocol) < 10):
         raise BadRequest("The protocol must be given by its number.")
     found = found.filter(protocol=int(protocol)) if protocol else found.filter(protocol=None)
     match asked.get("attempt"):

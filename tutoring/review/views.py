@@ -11,7 +11,8 @@ from django.contrib.auth.models import User
 from django.core.exceptions import BadRequest, ObjectDoesNotExist
 from django.db.models import Count, Q
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, redirect, render, resolve_url
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
@@ -148,9 +149,10 @@ def command(view: Callable[..., str]) -> Callable[..., HttpResponseBase]:
     def answer(request: HttpRequest, **keywords: UUID | int) -> HttpResponse:
         as_json = request.headers.get("Accept") == "application/json"
         refusal, status = "", 200
-        address = request.path.rsplit("/", 2)[0] + "/" if "review_id" in keywords else "review_queue"
+        written = "review_id" in keywords
+        address = reverse("review", kwargs=keywords) if written else reverse("review_queue")
         try:
-            address = view(request, **keywords)
+            address = resolve_url(view(request, **keywords))
         except ObjectDoesNotExist:
             refusal, status = "You have no such review.", 404
         except (BadRequest, MalformedContent) as malformed:
@@ -158,7 +160,7 @@ def command(view: Callable[..., str]) -> Callable[..., HttpResponseBase]:
         except Refused as refused:
             refusal, status = str(refused), 409
         if as_json:
-            answered = {"accepted": not refusal, "message": refusal, "address": "" if refusal else address}
+            answered = {"accepted": not refusal, "message": refusal, "address": address}
             return JsonResponse(answered, status=status)
         if status == 404:
             raise Http404(refusal)
@@ -225,7 +227,7 @@ def save_draft(request: HttpRequest, review_id: UUID) -> str:
     SaveDraft(
         person=person_of(request), command=command_id(request), review_id=review_id, content=content
     ).execute()
-    return request.path.removesuffix("draft/")
+    return reverse("review", args=[review_id])
 
 
 @command
@@ -236,7 +238,7 @@ def submit(request: HttpRequest, review_id: UUID) -> str:
     SaveDraft(person=person, command=given, review_id=review_id, content=content).execute()
     action = Adjudicate if adjudicates else SubmitReview
     action(person=person, command=given, review_id=review_id, content=content).execute()
-    return request.path.removesuffix("submit/")
+    return reverse("review", args=[review_id])
 
 
 @command
@@ -261,7 +263,7 @@ def flag(request: HttpRequest, review_id: UUID) -> str:
         reason=text_field(request, "reason"),
     ).execute()
     messages.success(request, "The admins see your flag.")
-    return request.path.removesuffix("flag/")
+    return reverse("review", args=[review_id])
 
 
 @require_GET

@@ -307,8 +307,9 @@ def test_figures_of_agreement_lead_to_their_sessions(
     client = client_of(rosa)
     page = client.get("/review/agreement/").content.decode()
     links = links_to_sessions(page)
-    assert "/review/sessions/?reviews=2&rule_set=1" in links
+    assert counted(client, "/review/sessions/?measure=verdict&rule_set=1") == 3
     assert counted(client, "/review/sessions/?reviews=2&rule_set=1") == 3
+    assert counted(client, "/review/sessions/?reviews=1&rule_set=1") == 0
     assert counted(client, "/review/sessions/?measure=F1&rule_set=1") == 3
     assert counted(client, "/review/sessions/?measure=F1&differing=1&rule_set=1") == 1
     assert counted(client, "/review/sessions/?measure=A3&differing=1&rule_set=1") == 0
@@ -324,7 +325,14 @@ def test_figures_of_agreement_lead_to_their_sessions(
 
 @pytest.mark.parametrize(
     "query",
-    ["measure=F99", "rule_set=99", "rule_set=x", "measure=", "rate=1&protocol=x"],
+    [
+        "measure=F99",
+        "rule_set=99",
+        "rule_set=x",
+        "measure=",
+        "rate=1&protocol=x",
+        "rate=1&protocol=99999999999999999999",
+    ],
 )
 def test_addresses_that_mean_nothing_are_refused(rosa: User, query: str):
     assert client_of(rosa).get(f"/review/sessions/?{query}").status_code == 400
