@@ -18,6 +18,7 @@ from judge.sandbox.memory_file import sealed_file
 PROCESSES = 64
 WARM_PYTHON = "/warm_python.py"
 _GRACE = 10.0  # seconds beyond its wall guard before a run that says nothing is given up
+_SHORT = 0.003  # seconds a program may wait at a full pipe
 _WARM_UP = 25.0  # seconds, more than the launcher's own patience
 _CHUNK = 2**18
 _PACKET = 2**16
@@ -62,7 +63,15 @@ class Container:
                 descriptors = [stack.enter_context(sealed_file(b""))]
                 descriptors += [_pipe(stack, stack)[1] for _ in range(2)]
                 *interpreter, program = run.command
-                words = ["warm", *self._bounds(run), *interpreter, WARM_PYTHON, program, *modules]
+                words = [
+                    "warm",
+                    str(run.limits.memory),
+                    *self._bounds(run),
+                    *interpreter,
+                    WARM_PYTHON,
+                    program,
+                    *modules,
+                ]
                 self._send(words, descriptors)
             if self._receive(time.monotonic() + _WARM_UP)[0] == "ready":
                 self._warmed = started_for
@@ -105,13 +114,17 @@ class Container:
     ) -> tuple[list[str], list[int], bool]:
         """The launcher's answer, the descriptors that came with it, and whether too much was printed."""
         waiting = select.poll()
-        for descriptor in collected:
-            waiting.register(descriptor, select.POLLIN)
         waiting.register(self.launcher, select.POLLIN)
         open_streams = set(collected)
         answer: list[str] = []
         files: list[int] = []
         too_much = False
+        # Most programs print less than a pipe holds: waking up for each piece would cost more than they do.
+        if waiting.poll(_SHORT * 1000):
+            answer, files = self._read_answer()
+            waiting.unregister(self.launcher)
+        for descriptor in collected:
+            waiting.register(descriptor, select.POLLIN)
         while open_streams or not answer:
             remaining = deadline - time.monotonic()
             ready = waiting.poll(max(0.0, remaining) * 1000)

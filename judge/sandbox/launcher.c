@@ -17,7 +17,7 @@
  *     answer: ended CAUSE STATUS CPU WALL MEMORY TIME CLEAN name… with the descriptors of the files COLLECTED that
  *     are there; the name * stands for all that do not begin with a dot. STATUS as wait returns it, TIME the end on
  *     the monotonic clock. CLEAN 0: this container must not be used again.
- *   warm ADDRESS_SPACE FILE_SIZE PROCESSES COMMAND [ARGUMENT]…
+ *   warm MEMORY ADDRESS_SPACE FILE_SIZE PROCESSES COMMAND [ARGUMENT]…
  *     starts an interpreter with these descriptors (warm_python.py) whose forks are the runs to come.
  *     answer: ready, or cold, as also to a run that wanted a fork of it when it is no more.
  *   stop    ends the run in progress; without one it does nothing.
@@ -241,13 +241,13 @@ static void become(char **command, const int *given, int count, const limits *al
     for (int i = 0; i < count; i++)
         if (dup2(kept[i], i) < 0) fault("descriptors");
     if (allowed->cpu) limit(RLIMIT_CPU, allowed->cpu / 1000000 + 2); /* backstops: `watch` is stricter */
-    if (allowed->memory) limit_stack(allowed->memory);
+    limit_stack(allowed->memory);
     limit(RLIMIT_AS, allowed->address_space);
     limit(RLIMIT_FSIZE, allowed->file_size);
     limit(RLIMIT_NPROC, allowed->processes);
     limit(RLIMIT_NOFILE, OPEN_FILES);
     limit(RLIMIT_CORE, 0);
-    if (control.cpu >= 0 && allowed->cpu) { /* where memory runs out, the program dies and not we */
+    if (control.cpu >= 0) { /* where memory runs out, the program dies and not we */
         int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
         if (file >= 0) (void)!write(file, "1000", 4);
     }
@@ -259,6 +259,14 @@ static void become(char **command, const int *given, int count, const limits *al
     if (strncmp(command[0], "/program/", 9)) fault(command[0]);
     perror(command[0]); /* compiled from a source that made it so: not our fault */
     _exit(126);
+}
+
+/* Starts the command. The child shares our memory until it has become the command, which saves copying it. */
+static pid_t launch(char **command, const int *given, int count, const limits *allowed) {
+    pid_t process = vfork();
+    if (process < 0) fault("vfork");
+    if (process == 0) become(command, given, count, allowed);
+    return process;
 }
 
 static int answers(int socket, char *text, size_t size, int patience) {
@@ -279,14 +287,11 @@ static void end_everything(void) {
 }
 
 static void warm_up(void) {
-    limits allowed = {0, 0, 0, atoll(words[1]), atoll(words[2]), atoll(words[3])};
+    limits allowed = {0, 0, atoll(words[1]), atoll(words[2]), atoll(words[3]), atoll(words[4])};
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) fault("socketpair");
-    if ((interpreter = fork()) < 0) fault("fork");
-    if (interpreter == 0) {
-        int given[4] = {descriptors[0], descriptors[1], descriptors[2], pair[1]};
-        become(words + 4, given, 4, &allowed);
-    }
+    int given[4] = {descriptors[0], descriptors[1], descriptors[2], pair[1]};
+    interpreter = launch(words + 5, given, 4, &allowed);
     close(pair[1]);
     interpreter_socket = pair[0];
     char text[16];
@@ -300,11 +305,9 @@ static void warm_up(void) {
 }
 
 /* A fork of the warm interpreter, our child as every program is, or 0 when the interpreter is no more. */
-static pid_t fork_of_interpreter(const limits *allowed) {
-    char text[96];
-    int length = snprintf(text, sizeof text, "%lld %lld %lld %d", allowed->cpu / 1000000 + 2, allowed->memory,
-                          allowed->address_space, control.cpu >= 0);
-    if (!interpreter || !transmit(interpreter_socket, text, length, descriptors, 3)) return 0;
+static pid_t fork_of_interpreter(void) {
+    char text[16];
+    if (!interpreter || !transmit(interpreter_socket, "run", 3, descriptors, 3)) return 0;
     return answers(interpreter_socket, text, sizeof text, PATIENCE) ? atoi(text) : 0;
 }
 
@@ -388,16 +391,14 @@ static void run(void) {
         out_of_memory = counter(control.events, "oom_kill ");
         group_start = group_time();
     }
-    pid_t program = warm ? fork_of_interpreter(&allowed) : fork();
-    if (program < 0) fault("fork");
-    if (program == 0 && warm) {
+    pid_t program = warm ? fork_of_interpreter() : launch(command, descriptors, 3, &allowed);
+    if (program == 0) {
         end_everything();
         for (int i = 0; i < descriptor_count; i++) close(descriptors[i]); /* else the streams would never end */
         sweep();
         dprintf(judge, "cold");
         return;
     }
-    if (program == 0) become(command, descriptors, 3, &allowed);
     /* Pipes end when the program does. If it talks with another through them, that one must not see it before we
      * have noted the time, or it could not be told who ended first: we hold our ends of them until then. */
     int held = is_pipe(descriptors[0]) ? 2 : 0;
@@ -498,7 +499,7 @@ int main(int count, char **arguments) {
     signal(SIGCHLD, wake);
     while (receive(judge, 0)) {
         if (!strcmp(words[0], "run") && word_count > 10 && descriptor_count >= 3) run();
-        else if (!strcmp(words[0], "warm") && word_count > 4 && descriptor_count == 3) {
+        else if (!strcmp(words[0], "warm") && word_count > 5 && descriptor_count == 3) {
             warm_up();
             for (int i = 0; i < descriptor_count; i++) close(descriptors[i]);
         } else if (strcmp(words[0], "stop")) errno = EINVAL, fault("request");

@@ -3,15 +3,15 @@
 usage: warm_python.py PROGRAM MODULE…
 
 It imports the modules, compiles the program, and waits for the launcher (descriptor 3). For each message it forks.
-The fork is a child of the launcher, as every program is; it takes the descriptors and limits of the message and
-runs the program as its main module. A start of one's own takes five times as long, most of it for pages of memory
+The fork is a child of the launcher, as every program is; it takes the descriptors of the message and runs the
+program as its main module. A start of one's own takes five times as long, most of it for pages of memory
 that both need; so a fork also ends without taking the interpreter apart, but does before it all that a
 program can notice of that: it waits for threads, calls what was registered, finalises the program's objects,
 and flushes what was printed. What remains to be seen are a frame of ours and the recursion limit, so programs
 that look at these are not started this way (`judge.warm_start`).
 
-The interpreter is confined as programs are. It is not dumpable, so that no fork can write into its memory. Needs
-CPython 3.8 or newer on Linux and knows nothing of the project.
+The interpreter is confined as programs are, and its forks inherit that. It is not dumpable, so that no fork can
+write into its memory. Needs CPython 3.8 or newer on Linux and knows nothing of the project.
 """
 
 from __future__ import annotations  # Python 3.8
@@ -20,9 +20,12 @@ import ctypes
 import gc
 import importlib
 import os
-import resource
-import socket
 import sys
+
+# The modules in C below `signal` and `socket`, which would bring much with them that forks then copy.
+from _signal import SIG_DFL, SIGINT
+from _signal import signal as set_signal
+from _socket import CMSG_SPACE, socket
 
 # Kept under names of our own, because a program may change what modules hold.
 from atexit import _run_exitfuncs as run_exit_functions
@@ -30,8 +33,6 @@ from gc import collect
 from importlib.machinery import SourceFileLoader
 from os import _exit as end_now
 from os import getpid, kill
-from signal import SIG_DFL, SIGINT
-from signal import signal as set_signal
 from types import CodeType, ModuleType
 
 LAUNCHER = 3
@@ -39,22 +40,21 @@ CLONE_PARENT, SIGCHLD = 0x8000, 17
 SYS_CLONE = {"x86_64": 56, "aarch64": 220}
 PR_SET_DUMPABLE = 4
 FLUSH_FAILED = 120  # the interpreter's own exit status for it
-DEEPER = (
-    2 if sys.version_info < (3, 12) else 1
-)  # calls on the stack below the program that a fresh start has not
+# Calls on the stack below the program that a fresh start does not have.
+DEEPER = 2 if sys.version_info < (3, 12) else 1
 
 
 def wait_for_a_test(libc: ctypes.PyDLL) -> None:
     """Return in each fork; in the interpreter itself, never."""
     clone = SYS_CLONE[os.uname().machine]
-    launcher = socket.socket(fileno=LAUNCHER)
+    launcher = socket(fileno=LAUNCHER)
     if libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0):
         os._exit(1)
     gc.collect()
     gc.freeze()
     launcher.send(b"ready")
     while True:
-        message, ancillary, _, _ = launcher.recvmsg(256, socket.CMSG_SPACE(3 * 4))
+        message, ancillary, _, _ = launcher.recvmsg(16, CMSG_SPACE(3 * 4))
         if not message:
             os._exit(0)
         descriptors = memoryview(ancillary[0][2]).cast("i").tolist()
@@ -66,7 +66,6 @@ def wait_for_a_test(libc: ctypes.PyDLL) -> None:
             for place, descriptor in enumerate(descriptors):
                 os.dup2(descriptor, place)
                 os.close(descriptor)
-            set_limits(*map(int, message.split()))
             libc.prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)
             return
         ctypes.pythonapi.PyOS_AfterFork_Parent()
@@ -75,24 +74,6 @@ def wait_for_a_test(libc: ctypes.PyDLL) -> None:
         if process < 0:
             os._exit(1)
         launcher.send(str(process).encode())
-
-
-def set_limits(cpu: int, stack: int, address_space: int, expendable: int) -> None:
-    for which, value, is_hard in (
-        (resource.RLIMIT_CPU, cpu, True),
-        (resource.RLIMIT_STACK, stack, False),
-        (resource.RLIMIT_AS, address_space, True),
-    ):
-        hard = resource.getrlimit(which)[1]
-        lower = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        resource.setrlimit(which, (lower, lower if is_hard else hard))
-    if expendable:  # where memory runs out, the program dies and not the launcher
-        try:
-            file = os.open("/proc/self/oom_score_adj", os.O_WRONLY)
-            os.write(file, b"1000")
-            os.close(file)
-        except OSError:
-            pass  # then the kernel chooses for itself
 
 
 def main_module(path: str) -> ModuleType:
