@@ -62,7 +62,10 @@ def test_ready_means_every_part_runs_and_the_pages_answer(supervised: Stack):
     status, body = supervised.get("/healthz")
     assert (status, json.loads(body)) == (200, {"status": "ok", "database": "ok", "queue": "ok"})
     assert supervised.url in supervised.output
-    assert "Demo logins: demo-adjudicator, demo-admin, demo-researcher, demo-reviewer, demo-tutor" in supervised.output
+    assert (
+        "Demo logins: demo-adjudicator, demo-admin, demo-researcher, demo-reviewer, demo-tutor"
+        in supervised.output
+    )
     assert str(supervised.var / "logs") in supervised.output
 
 
