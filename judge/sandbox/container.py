@@ -19,6 +19,7 @@ PROCESSES = 64
 WARM_PYTHON = "/warm_python.py"
 _GRACE = 10.0  # seconds beyond its wall guard before a run that says nothing is given up
 _SHORT = 0.003  # seconds a program may wait at a full pipe
+_LONG = 60.0  # seconds; a fork is stopped at its own limit long before
 _WARM_UP = 25.0  # seconds, more than the launcher's own patience
 _CHUNK = 2**18
 _PACKET = 2**16
@@ -63,16 +64,9 @@ class Container:
                 descriptors = [stack.enter_context(sealed_file(b""))]
                 descriptors += [_pipe(stack, stack)[1] for _ in range(2)]
                 *interpreter, program = run.command
-                words = [
-                    "warm",
-                    str(run.limits.memory),
-                    *self._bounds(run),
-                    *interpreter,
-                    WARM_PYTHON,
-                    program,
-                    *modules,
-                ]
-                self._send(words, descriptors)
+                cpu = math.ceil((_LONG + run.limits.time) * 1e6)  # of the interpreter, and of each fork
+                words = ["warm", str(cpu), str(run.limits.memory), *self._bounds(run)]
+                self._send([*words, *interpreter, WARM_PYTHON, program, *modules], descriptors)
             if self._receive(time.monotonic() + _WARM_UP)[0] == "ready":
                 self._warmed = started_for
             else:

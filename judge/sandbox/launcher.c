@@ -17,7 +17,7 @@
  *     answer: ended CAUSE STATUS CPU WALL MEMORY TIME CLEAN name… with the descriptors of the files COLLECTED that
  *     are there; the name * stands for all that do not begin with a dot. STATUS as wait returns it, TIME the end on
  *     the monotonic clock. CLEAN 0: this container must not be used again.
- *   warm MEMORY ADDRESS_SPACE FILE_SIZE PROCESSES COMMAND [ARGUMENT]…
+ *   warm CPU MEMORY ADDRESS_SPACE FILE_SIZE PROCESSES COMMAND [ARGUMENT]…
  *     starts an interpreter with these descriptors (warm_python.py) whose forks are the runs to come.
  *     answer: ready, or cold, as also to a run that wanted a fork of it when it is no more.
  *   stop    ends the run in progress; without one it does nothing.
@@ -240,7 +240,7 @@ static void become(char **command, const int *given, int count, const limits *al
     hide_descriptors();
     for (int i = 0; i < count; i++)
         if (dup2(kept[i], i) < 0) fault("descriptors");
-    if (allowed->cpu) limit(RLIMIT_CPU, allowed->cpu / 1000000 + 2); /* backstops: `watch` is stricter */
+    limit(RLIMIT_CPU, allowed->cpu / 1000000 + 2); /* a backstop, as the next: `run` is stricter */
     limit_stack(allowed->memory);
     limit(RLIMIT_AS, allowed->address_space);
     limit(RLIMIT_FSIZE, allowed->file_size);
@@ -287,11 +287,11 @@ static void end_everything(void) {
 }
 
 static void warm_up(void) {
-    limits allowed = {0, 0, atoll(words[1]), atoll(words[2]), atoll(words[3]), atoll(words[4])};
+    limits allowed = {atoll(words[1]), 0, atoll(words[2]), atoll(words[3]), atoll(words[4]), atoll(words[5])};
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) fault("socketpair");
     int given[4] = {descriptors[0], descriptors[1], descriptors[2], pair[1]};
-    interpreter = launch(words + 5, given, 4, &allowed);
+    interpreter = launch(words + 6, given, 4, &allowed);
     close(pair[1]);
     interpreter_socket = pair[0];
     char text[16];
@@ -499,7 +499,7 @@ int main(int count, char **arguments) {
     signal(SIGCHLD, wake);
     while (receive(judge, 0)) {
         if (!strcmp(words[0], "run") && word_count > 10 && descriptor_count >= 3) run();
-        else if (!strcmp(words[0], "warm") && word_count > 5 && descriptor_count == 3) {
+        else if (!strcmp(words[0], "warm") && word_count > 6 && descriptor_count == 3) {
             warm_up();
             for (int i = 0; i < descriptor_count; i++) close(descriptors[i]);
         } else if (strcmp(words[0], "stop")) errno = EINVAL, fault("request");
