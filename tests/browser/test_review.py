@@ -23,7 +23,10 @@ HINT = "Look 🐄 at the sample. Does your loop end? Think of a heap."
 
 @pytest.fixture(scope="module")
 def recorded(site: Stack, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two sessions of twenty messages wait for a review."""
+    """Two sessions of twenty messages wait for a review, and no other: those of other tests count no more."""
+    site.manage(
+        "shell", "-c", "from tutoring.models import Session; Session.objects.update(invalidated=True)"
+    )
     turns = []
     for number in range(MESSAGES):
         turns.append({"role": "user", "content": f"{HINT} ({number})"})
@@ -42,23 +45,11 @@ def keys(page: Page, *pressed: str) -> None:
 
 
 def next_session(page: Page, button: str = "Next session") -> None:
-    """The next of the recorded ones; those that other tests left in the queue are skipped."""
-    while True:
-        page.goto("/review/")
-        page.get_by_role("button", name=button).focus()
-        page.keyboard.press("Enter")
-        page.wait_for_url(re.compile("/review/reviews/.+/"))
-        if "🐄" in page.content():
-            break
-        skip(page)
+    page.goto("/review/")
+    page.get_by_role("button", name=button).focus()
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("/review/reviews/.+/"))
     expect(page.locator("form.live .labelled.current")).to_have_count(1)
-
-
-def skip(page: Page) -> None:
-    page.get_by_role("button", name="Skip…").click()
-    page.get_by_label("Why").fill("Only a try.")
-    page.get_by_role("button", name="Skip", exact=True).click()
-    page.wait_for_url("**/review/")
 
 
 def label_all(page: Page, worst_clause: str) -> None:
@@ -109,7 +100,10 @@ def test_gaps_are_named_and_found(open_page: OpenPage, recorded: Path) -> None:
     expect(page.locator("#event-3")).to_be_focused()
     keys(page, "y", "y")  # taken back and chosen again
     expect(page.locator("#event-3").get_by_label("A6 Neutral")).to_be_checked()
-    skip(page)
+    page.get_by_role("button", name="Skip…").click()
+    page.get_by_label("Why").fill("Only a try.")
+    page.get_by_role("button", name="Skip", exact=True).click()
+    page.wait_for_url("**/review/")
 
 
 def test_dispute_is_settled_side_by_side_and_its_pages_are_readable(

@@ -8,8 +8,18 @@ from playwright.sync_api import Locator, Page, expect
 
 
 def start_session(page: Page, problem: str) -> None:
-    """Start a session on a practice problem and wait until its page follows the conversation."""
+    """Start a session on a practice problem and wait until its page follows the conversation.
+
+    One that another test has left open on this problem is closed.
+    """
     page.goto(f"/problems/practice/{problem}/")
+    if page.get_by_role("link", name="Continue the session").count():
+        page.get_by_role("link", name="Continue the session").click()
+        page.get_by_role("button", name="Close…").click()
+        page.get_by_label("Your reason").fill("Another test begins.")
+        page.get_by_role("button", name="Close the session").click()
+        expect(page.locator("#composer-state")).to_contain_text("This session is closed")
+        page.goto(f"/problems/practice/{problem}/")
     page.get_by_role("button", name="Start a session").click()
     page.wait_for_url(re.compile(r"/sessions/[0-9a-f-]{36}/"))
 
