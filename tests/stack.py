@@ -61,8 +61,8 @@ class Stack:
             **variables,
         }
         var.mkdir(mode=0o700, exist_ok=True)
-        if not (var / "judge").exists():
-            (var / "judge").symlink_to(os.environ["JUDGE_CACHE"])  # so that it has what others compiled
+        if (cache := os.environ.get("JUDGE_CACHE")) and not (var / "judge").exists():
+            (var / "judge").symlink_to(cache)  # so that it has what others compiled
         self._lines: list[str] = []
         self.supervisor = subprocess.Popen(
             [sys.executable, "-m", "config.supervisor"],
