@@ -5,9 +5,9 @@
  *
  * SOCKET is the descriptor of a sequenced-packet socket to the judge; the container ends when the judge closes
  * it or dies. USER is the user to become before a program starts, or 0 to stay who we are. GROUP is "-", or
- * seven descriptors of files of a control group, joined by commas (judge/sandbox/cgroups.py): where to join it
- * (-1 for none, twice more for version 1), CPU time, memory in use, peak memory, memory limit and events;
- * after them the CPU time's unit in units a microsecond.
+ * eight descriptors of files of a control group, joined by commas (judge/sandbox/cgroups.py; -1 for one there is
+ * not): three to join it by, CPU time, memory in use, peak memory, memory limit and events; after them how many of
+ * the CPU time's units make a microsecond.
  *
  * A request is one packet of words, each ended by a zero byte, with the descriptors it speaks of:
  *   run WARM CPU WALL MEMORY ADDRESS_SPACE FILE_SIZE PROCESSES FILES COLLECTED name… name… COMMAND [ARGUMENT]…
