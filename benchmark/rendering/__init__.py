@@ -9,10 +9,12 @@ from collections.abc import Mapping
 from benchmark.rendering.highlighting import highlight, pygments_css
 from benchmark.rendering.latex import render_latex
 from benchmark.rendering.markdown import render_markdown
+from benchmark.rendering.program_diff import program_diff
 from benchmark.rendering.usaco import render_usaco
 
 __all__ = [
-    "RENDERER_VERSION", "highlight", "pygments_css", "render", "render_latex", "render_markdown", "render_usaco",
+    "RENDERER_VERSION", "highlight", "program_diff", "pygments_css", "render", "render_latex", "render_markdown",
+    "render_usaco",
 ]  # fmt: skip
 
 RENDERER_VERSION = "1"
