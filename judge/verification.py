@@ -149,12 +149,13 @@ def _missing_tool(language: str | None) -> str:
 
 
 def verify(
-    works: Iterable[Work], jobs: int, on_done: Callable[[Verified], None]
+    works: Iterable[Work], jobs: int, on_done: Callable[[Verified], None], *, warm_start: bool = True
 ) -> tuple[list[Verified], list[LeftOut]]:
     """Judge all of it with so many judges at once; `on_done` is told each as it comes, one at a time.
 
-    First the submissions from which missing time limits follow, then the rest. Returns the results in the order of
-    the works, and the packages whose time limit cannot be derived. Raises SandboxUnavailable.
+    First the submissions from which missing time limits follow, then the rest. `warm_start` is that of `grade`.
+    Returns the results in the order of the works, and the packages whose time limit cannot be derived. Raises
+    SandboxUnavailable.
     """
     works = list(works)
     telling = threading.Lock()
@@ -162,7 +163,7 @@ def verify(
     left_out: list[LeftOut] = []
 
     def judge(package: Package, submission: Submission, time_limit: float, *, told: bool = True) -> None:
-        verified = _verified(package, submission, time_limit)
+        verified = _verified(package, submission, time_limit, warm_start)
         with telling:
             results[submission.path] = verified
             if told:
@@ -224,8 +225,8 @@ def _time_multiplier(language: str) -> float:
     return _TIME_MULTIPLIERS.get(language, get_language(language).time_multiplier)
 
 
-def _verified(package: Package, submission: Submission, time_limit: float) -> Verified:
-    judgement, warning = _judge(package, submission, time_limit)
+def _verified(package: Package, submission: Submission, time_limit: float, warm_start: bool) -> Verified:
+    judgement, warning = _judge(package, submission, time_limit, warm_start)
     failed = next((test for test in judgement.tests if test.verdict is not Verdict.AC), None)
     reason = f"test {failed.name}: {failed.message}{warning}" if failed else ""
     broken = (rule.broken_by(judgement.tests) for rule in submission.rules)
@@ -241,19 +242,21 @@ def _verified(package: Package, submission: Submission, time_limit: float) -> Ve
     )
 
 
-def _judge(package: Package, submission: Submission, time_limit: float) -> tuple[Judgement, str]:
+def _judge(
+    package: Package, submission: Submission, time_limit: float, warm_start: bool
+) -> tuple[Judgement, str]:
     """Judge the submission, and warn where a derived time limit is too near to one that must exceed it."""
     if package.time_limit is not None or submission.expected != {Verdict.TLE}:
-        return _graded(package, submission, time_limit), ""
+        return _graded(package, submission, time_limit, warm_start), ""
     margin = package.safety_margin * time_limit
-    judgement = _graded(package, submission, margin)
+    judgement = _graded(package, submission, margin, warm_start)
     if judgement.verdict is Verdict.TLE:
         return judgement, ""
     warning = f" (but none of {margin:g} s, which the package's safety margin asks for)"
-    return _graded(package, submission, time_limit), warning
+    return _graded(package, submission, time_limit, warm_start), warning
 
 
-def _graded(package: Package, submission: Submission, time_limit: float) -> Judgement:
+def _graded(package: Package, submission: Submission, time_limit: float, warm_start: bool) -> Judgement:
     assert submission.language is not None
     return grade(
         submission.sources(),
@@ -263,4 +266,5 @@ def _graded(package: Package, submission: Submission, time_limit: float) -> Judg
         package.checker,
         time_multipliers=_TIME_MULTIPLIERS,
         stop_at_first_failure=not submission.rules,
+        warm_start=warm_start,
     )

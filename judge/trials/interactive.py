@@ -29,7 +29,7 @@ class InteractiveTrial(ValidatedTrial):
     def _pass(self, call: Call) -> tuple[Outcome, bytes, Ruling | None]:
         self._conversations.begin(call)
         # Without the warm interpreter: what it fails to start is started again, and then the pipes have gone.
-        outcome = self._measuring.run(replace(self._run(b""), warm=None))
+        outcome = self._measuring.run(replace(self._tried.run(b""), warm=None))
         return outcome, b"", self._ruling(outcome, self._conversations.validation(outcome))
 
     def _ruling(self, outcome: Outcome, validation: Outcome) -> Ruling | None:

@@ -3,7 +3,7 @@
 from judge.checkers import check
 from judge.judgement import Test, TestResult
 from judge.measuring import Measuring
-from judge.sandbox import Container, Run
+from judge.sandbox import Container
 from judge.trials.results import fault_of, result_of
 from judge.trials.trial import Tried
 from judge.verdicts import Verdict
@@ -18,20 +18,10 @@ class StandardTrial:
 
     def judge(self, test: Test) -> TestResult:
         """Run the program on the test and compare. Raises SandboxFault and OSError."""
-        tried, limits, files = self._tried, self._tried.limits, self._tried.files
+        tried, limits = self._tried, self._tried.limits
         answer = test.answer.read_bytes()
-        outcome = self._measuring.run(
-            Run(
-                command=tried.program.command,
-                limits=limits,
-                wall=limits.wall,
-                input=test.input,
-                files={files.input: test.input} if files else {},
-                collect=(files.output,) if files else (),
-                warm=tried.program.warm,
-            )
-        )
-        output = outcome.files.get(files.output, outcome.stdout) if files else outcome.stdout
+        outcome = self._measuring.run(tried.run(test.input))
+        output = tried.output(outcome)
         fault = fault_of(outcome, limits, tried.program.out_of_memory)
         if fault is None and len(output) > limits.output:
             fault = Verdict.OLE, f"wrote more than {limits.output} bytes"

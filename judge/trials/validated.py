@@ -1,11 +1,10 @@
 """The trial of a problem with a checking program of its own, in as many passes as that wants."""
 
 from dataclasses import replace
-from pathlib import Path
 
 from judge.judgement import Test, TestResult
 from judge.measuring import Measuring
-from judge.sandbox import Container, Outcome, Run
+from judge.sandbox import Container, Outcome
 from judge.trials.results import fault_of, result_of
 from judge.trials.trial import Tried
 from judge.validators import Call, CheckerFault, OutputValidator, Ruling
@@ -44,21 +43,11 @@ class ValidatedTrial:
 
     def _pass(self, call: Call) -> tuple[Outcome, bytes, Ruling | None]:
         """One pass: the program's run, its output, and the ruling unless the run alone decides."""
-        files = self._tried.files
-        run = replace(
-            self._run(call.input),
-            files={files.input: call.input} if files else {},
-            collect=(files.output,) if files else (),
-        )
-        outcome = self._measuring.run(run)
-        output = outcome.files.get(files.output, outcome.stdout) if files else outcome.stdout
+        outcome = self._measuring.run(self._tried.run(call.input))
+        output = self._tried.output(outcome)
         if self._fault(outcome):
             return outcome, output, None
         return outcome, output, self._validator.check(call, output)
-
-    def _run(self, given: bytes | Path) -> Run:
-        program, limits = self._tried.program, self._tried.limits
-        return Run(program.command, limits, limits.wall, given, warm=program.warm)
 
     def _fault(self, outcome: Outcome) -> tuple[Verdict, str] | None:
         return fault_of(outcome, self._tried.limits, self._tried.program.out_of_memory)

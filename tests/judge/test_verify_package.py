@@ -145,6 +145,20 @@ def test_python_submissions_are_judged_by_the_interpreter_that_was_named(make_pa
     assert ([entry["verdict"] for entry in document["submissions"]], status) == (["RTE"], 1)
 
 
+def test_interpreters_can_be_started_anew_for_each_test(make_package: MakePackage) -> None:
+    alone = "assert b'warm' not in open('/proc/self/cmdline', 'rb').read(), 'forked'\n"
+    tests = {
+        f"data/secret/{name}": text
+        for n in "234"
+        for name, text in ((f"{n}.in", "1 2\n"), (f"{n}.ans", "3\n"))
+    }
+    files = {".timelimit": "1", "submissions/accepted/right.py": alone + ADD, **tests}
+    document, status = verify(make_package(files), "--fresh-start")
+    assert ([entry["verdict"] for entry in document["submissions"]], status) == (["AC"], 0)
+    document, status = verify(make_package(files))
+    assert ([entry["verdict"] for entry in document["submissions"]], status) == (["RTE"], 1)
+
+
 def test_a_language_without_a_compiler_here_is_left_out(
     make_package: MakePackage, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,9 +11,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 import judge
 from benchmark.judging import checker_for, judge_tests
 from benchmark.management.arguments import find_dataset, find_problem
-from benchmark.management.tables import aligned
 from benchmark.models import Judgement
 from benchmark.references import file_names
+from judge.management.tables import aligned
 
 
 class Command(BaseCommand):

@@ -14,7 +14,6 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from tqdm import tqdm
 
 from benchmark.management.arguments import find_dataset, find_run, positive
-from benchmark.management.tables import aligned
 from benchmark.methods import METHODS, PROFILES, Reflexion, SettingsError, parse_settings
 from benchmark.models import Run
 from benchmark.models.problems import Tier
@@ -40,6 +39,7 @@ from benchmark.runner import (
     prepare_resume,
     start_run,
 )
+from judge.management.tables import aligned
 
 _OF_NEW_RUNS = (
     "dataset", "model", "method", "profile", "set", "attempts", "problems", "tier", "limit", "dry_run", "price",

@@ -11,7 +11,6 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from tqdm import tqdm
 
 from benchmark.management.arguments import find_dataset, find_problem, positive
-from benchmark.management.tables import aligned
 from benchmark.models import Judgement
 from benchmark.references import (
     ReferenceResult,
@@ -20,6 +19,7 @@ from benchmark.references import (
     verify_references,
 )
 from judge import SandboxUnavailable, Verdict
+from judge.management.tables import aligned
 
 
 class Command(BaseCommand):

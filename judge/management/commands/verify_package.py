@@ -5,7 +5,6 @@ import json
 import os
 import sys
 from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from tqdm import tqdm
 
 from judge import LANGUAGES, SandboxUnavailable
 from judge.limits import MEBIBYTE
+from judge.management.tables import aligned
 from judge.verification import LeftOut, Verified, find_packages, plan, verify
 
 _INTERPRETERS = {"cpython": "python", "pypy": "pypy"}
@@ -51,6 +51,11 @@ class Command(BaseCommand):
             default=len(os.sched_getaffinity(0)),
             help="submissions judged at once; more than there are cores disturbs their times (default: the cores)",
         )
+        parser.add_argument(
+            "--fresh-start",
+            action="store_true",
+            help="start the interpreter anew for each test, instead of forking it: slower, with the same verdicts",
+        )
         parser.add_argument("--json", action="store_true", help="print one JSON document")
 
     def handle(self, **options: Any) -> None:
@@ -63,7 +68,9 @@ class Command(BaseCommand):
                 def count(_: Verified) -> None:
                     bar.update()
 
-                results, underivable = verify(works, options["jobs"], count)
+                results, underivable = verify(
+                    works, options["jobs"], count, warm_start=not options["fresh_start"]
+                )
         except SandboxUnavailable as error:
             raise CommandError(str(error)) from error
         left_out += underivable
@@ -111,7 +118,7 @@ def _text(results: list[Verified], left_out: list[LeftOut]) -> str:
                 said,
             )
         )
-    lines = _columns(rows) if results else ["Nothing was judged."]
+    lines = aligned(rows) if results else ["Nothing was judged."]
     if results:
         lines += ["", "Expected (down) and given (across):", *_matrix(_confusion(results)), ""]
         lines += [f"{sum(result.agree for result in results)} of {len(results)} agree with their label."]
@@ -137,11 +144,4 @@ def _matrix(counts: dict[str, Counter[str]]) -> list[str]:
     verdicts = sorted({verdict for row in counts.values() for verdict in row})
     rows: list[tuple[str, ...]] = [("", *verdicts)]
     rows += [(expected, *(str(row[verdict]) for verdict in verdicts)) for expected, row in counts.items()]
-    return _columns(rows)
-
-
-def _columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
-    ]
+    return aligned(rows)
