@@ -1,6 +1,7 @@
-"""The unbiased pass@k estimator (Chen et al. 2021, "Evaluating Large Language Models Trained on Code", section 2.1)."""
+"""The unbiased pass@k estimator (Chen et al. 2021, "Evaluating Large Language Models Trained on Code", section 2.1)
+and Tests@k, the same idea for the share of tests passed (METHODS.md 0.1)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from math import comb
 
 
@@ -13,12 +14,9 @@ def pass_at_k(attempts: int, solved: int, k: int) -> float:
 
     1 - C(n-c, k) / C(n, k), computed in integers and rounded once. Raises `TooFewAttempts` for k > n.
     """
-    if k < 1:
-        raise ValueError(f"pass@{k} means nothing: k starts at 1")
     if not 0 <= solved <= attempts:
         raise ValueError(f"{solved} solved of {attempts} attempts cannot be")
-    if k > attempts:
-        raise TooFewAttempts(f"pass@{k} needs at least {k} attempts a problem; there are {attempts}")
+    _check(attempts, k, "pass")
     drawn = comb(attempts, k)
     return (drawn - comb(attempts - solved, k)) / drawn
 
@@ -29,3 +27,21 @@ def mean_pass_at_k(problems: Iterable[tuple[int, int]], k: int) -> float:
     if not values:
         raise ValueError("the mean over no problems is not defined")
     return sum(values) / len(values)
+
+
+def share_at_k(shares: Sequence[float], k: int) -> float:
+    """The expected largest share of tests passed among k attempts drawn from these without replacement.
+
+    With shares of 0 and 1 only it is pass@k; with k = n the largest share. Raises `TooFewAttempts` for k > n.
+    """
+    n = len(shares)
+    _check(n, k, "tests")
+    weighted = sum(share * comb(place, k - 1) for place, share in enumerate(sorted(shares)))
+    return weighted / comb(n, k)
+
+
+def _check(attempts: int, k: int, name: str) -> None:
+    if k < 1:
+        raise ValueError(f"{name}@{k} means nothing: k starts at 1")
+    if k > attempts:
+        raise TooFewAttempts(f"{name}@{k} needs at least {k} attempts a problem; there are {attempts}")

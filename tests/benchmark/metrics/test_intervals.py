@@ -60,6 +60,19 @@ def test_like_attempts_of_one_problem_do_not_narrow_the_interval() -> None:
     assert once.high - once.low > 2 * (as_if_independent.high - as_if_independent.low)
 
 
+def test_contests_are_drawn_whole() -> None:
+    """Problems of one contest that all came out alike say as much as one problem."""
+    values = [1.0] * 5 + [0.0] * 5
+    contests = ["a"] * 5 + ["b"] * 5
+    assert cluster_bootstrap(values, contests) == (0.0, 1.0)
+    alone = cluster_bootstrap(values, list(range(10)))
+    assert alone == pytest.approx(cluster_bootstrap(values))
+    uneven = cluster_bootstrap([1.0, 0.0, 0.0, 0.0], ["a", "b", "b", "b"])
+    assert uneven == (0.0, 1.0)
+    with pytest.raises(ValueError, match="4 values cannot have 1 clusters"):
+        cluster_bootstrap([1, 0, 0, 1], ["a"])
+
+
 def test_no_problems_have_no_interval() -> None:
     with pytest.raises(ValueError, match="at least one problem"):
         wilson(0, 0)

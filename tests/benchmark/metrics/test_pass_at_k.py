@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmark.metrics import TooFewAttempts, mean_pass_at_k, pass_at_k
+from benchmark.metrics import TooFewAttempts, mean_pass_at_k, pass_at_k, share_at_k
 
 VECTORS = [
     (1, 0, 1, "0"),
@@ -68,3 +68,18 @@ def test_the_mean_is_over_problems_not_attempts() -> None:
     assert mean_pass_at_k([(1, 1), (9, 0)], 1) == 0.5
     with pytest.raises(ValueError, match="no problems"):
         mean_pass_at_k([], 1)
+
+
+@given(st.data())
+def test_share_at_k_is_the_mean_of_the_best_over_all_subsets(data: st.DataObject) -> None:
+    shares = data.draw(st.lists(st.sampled_from([0.0, 0.1, 0.5, 0.9, 1.0]), min_size=1, max_size=8))
+    k = data.draw(st.integers(1, len(shares)))
+    subsets = list(combinations(shares, k))
+    assert share_at_k(shares, k) == pytest.approx(sum(map(max, subsets)) / len(subsets))
+    whole = [float(share == 1.0) for share in shares]
+    assert share_at_k(whole, k) == pytest.approx(pass_at_k(len(whole), int(sum(whole)), k))
+
+
+def test_share_at_k_refuses_what_pass_at_k_refuses() -> None:
+    with pytest.raises(TooFewAttempts, match="tests@3 needs at least 3 attempts a problem; there are 2"):
+        share_at_k([0.5, 1.0], 3)

@@ -1,0 +1,84 @@
+"""Whether two ways of solving the same problems differ: paired tests, their correction, and what they could see."""
+
+from collections.abc import Collection, Hashable, Sequence
+from math import ceil, sqrt
+from statistics import NormalDist, fmean, stdev
+from typing import NamedTuple
+
+from benchmark.metrics.intervals import Interval, cluster_bootstrap
+
+SIGNIFICANCE = 0.05
+POWER = 0.8
+"""The chance of finding a difference of the size that `problems_needed` and `visible_difference` speak of."""
+
+
+def mcnemar(only_first: int, only_second: int) -> float:
+    """The exact two-sided p of McNemar's test: a binomial test of the discordant pairs at one half; 1 without any."""
+    from scipy.stats import binomtest
+
+    discordant = only_first + only_second
+    return float(binomtest(only_first, discordant, 0.5).pvalue) if discordant else 1.0
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """The p values adjusted for their number (Holm 1979): step-down Bonferroni, in the order given."""
+    order = sorted(range(len(p_values)), key=lambda place: p_values[place])
+    adjusted = [0.0] * len(p_values)
+    highest = 0.0
+    for rank, place in enumerate(order):
+        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[place]))
+        adjusted[place] = highest
+    return adjusted
+
+
+class PairedDifference(NamedTuple):
+    """The mean of first minus second over problems; `standard_error` is None for a single problem."""
+
+    mean: float
+    standard_error: float | None
+    interval: Interval
+
+
+def paired_difference(
+    first: Sequence[float], second: Sequence[float], clusters: Sequence[Hashable] | None = None
+) -> PairedDifference:
+    """The difference on the same problems, with a bootstrap that draws problems or clusters of them."""
+    differences = [one - other for one, other in zip(first, second, strict=True)]
+    if not differences:
+        raise ValueError("a difference needs at least one problem that both have")
+    error = stdev(differences) / sqrt(len(differences)) if len(differences) > 1 else None
+    return PairedDifference(fmean(differences), error, cluster_bootstrap(differences, clusters))
+
+
+def problems_needed(difference: float, discordant: float) -> int | None:
+    """Problems at which a paired test at 5 % finds this difference with a power of 80 % (Connor 1987, Biometrics 43).
+
+    `discordant` is the share of problems that only one of the two solves. None for no difference at all.
+    """
+    if not difference:
+        return None
+    variance = max(discordant - difference**2, 0.0)
+    root = _z(1 - SIGNIFICANCE / 2) * sqrt(discordant) + _z(POWER) * sqrt(variance)
+    return ceil((root / difference) ** 2)
+
+
+def visible_difference(problems: int, discordant: float) -> float:
+    """The smallest difference that a paired test on so many problems finds with a power of 80 % (Connor 1987).
+
+    With the share of discordant problems as it is; never more than 1.
+    """
+    low, high = 0.0, 1.0
+    for _ in range(50):
+        middle = (low + high) / 2
+        needed = problems_needed(middle, max(discordant, middle))
+        low, high = (low, middle) if needed is not None and needed <= problems else (middle, high)
+    return high
+
+
+def _z(probability: float) -> float:
+    return NormalDist().inv_cdf(probability)
+
+
+def overlap(newly: Collection[Hashable], other: Collection[Hashable]) -> float | None:
+    """The share of the problems newly solved by one method that another newly solves too; None without any."""
+    return len(set(newly) & set(other)) / len(set(newly)) if newly else None
