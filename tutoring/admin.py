@@ -16,6 +16,7 @@ from tutoring.models import (
     RuleCheck,
     Session,
     Settlement,
+    TrainingResult,
 )
 
 
@@ -103,7 +104,8 @@ class AuditEntryAdmin(RecordedAdmin):
 
 @admin.register(RuleCheck)
 class RuleCheckAdmin(RecordedAdmin):
-    list_display = ["session", "rule_set", "checked_at"]
+    list_display = ["session", "rule_set", "model", "checked_at"]
+    list_filter = ["model"]
     search_fields = ["session__id"]
 
 
@@ -113,3 +115,10 @@ class FindingAdmin(RecordedAdmin):
     list_filter = ["clause", "detector"]
     list_select_related = ["event"]
     search_fields = ["event__session__id", "quote"]
+
+
+@admin.register(TrainingResult)
+class TrainingResultAdmin(RecordedAdmin):
+    list_display = ["person", "rule_set", "right", "messages", "at"]
+    list_select_related = ["person"]
+    search_fields = ["person__username"]

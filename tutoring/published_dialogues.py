@@ -84,6 +84,7 @@ def read_dialogue(path: Path, problems: list[Problem]) -> tuple[dict[str, Any], 
         },
         "events": events,
         "reviews": [],
+        "rule_checks": [],
     }
     return record, problem
 

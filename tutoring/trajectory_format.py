@@ -1,8 +1,8 @@
 """Trajectories as JSON lines: our own format, written and read without loss.
 
-One line is one session: a head, all of its events, and its submitted reviews. A session that was read from such a
-line keeps the head word for word and gives it back when it is exported again, so a trajectory may travel any way
-round.
+One line is one session: a head, all of its events, its submitted reviews, and what was found in it automatically. A
+session that was read from such a line keeps the head word for word and gives it back when it is exported again, so a
+trajectory may travel any way round.
 """
 
 from __future__ import annotations
@@ -19,24 +19,31 @@ from django.db import transaction
 import judge
 from benchmark.models import Judgement, Problem
 from tutoring.actions.session_action import lock_session
-from tutoring.models import Event, Review, Session
+from tutoring.models import Event, Review, RuleCheck, Session
+from tutoring.review import records as review_records
 from tutoring.review.content import MalformedContent
-from tutoring.review.records import ReviewConflict, check_record, store_records, submitted_reviews, to_records
 from tutoring.roles import pseudonym
+from tutoring.rules import records as check_records
 
-SCHEMA = "hintbench-trajectory/2"
+SCHEMA = "hintbench-trajectory/3"
 
-WITHOUT_REVIEWS = "hintbench-trajectory/1"
-"""The schema before there were reviews: still read, no longer written."""
+READ = (SCHEMA, "hintbench-trajectory/2", "hintbench-trajectory/1")
+"""The schemas that are read. Records of 2 have no checks, those of 1 no reviews either."""
+
+RECORDED = ("events", "reviews", "rule_checks__findings")
+"""What to prefetch where many sessions are written."""
 
 
 class TrajectoryError(Exception):
     """A file that cannot be read as trajectories; the message names the file, the line and what is wrong."""
 
 
-def to_record(session: Session, reviews: Iterable[Review]) -> dict[str, Any]:
-    """The session with all of its events and these reviews as plain JSON values."""
+def to_record(
+    session: Session, reviews: Iterable[Review] = (), checks: Iterable[RuleCheck] = ()
+) -> dict[str, Any]:
+    """The session with all of its events, these reviews and these checks as plain JSON values."""
     head: dict[str, Any] = session.source.get("head") or _head(session)
+    recorded = list(session.events.all())
     events = [
         {
             "seq": event.seq,
@@ -45,17 +52,26 @@ def to_record(session: Session, reviews: Iterable[Review]) -> dict[str, Any]:
             "at": event.at.isoformat() if event.at else None,
             "data": event.data,
         }
-        for event in session.events.all()
+        for event in recorded
     ]
-    return {**head, "schema": SCHEMA, "events": events, "reviews": to_records(reviews)}
+    return {
+        **head,
+        "schema": SCHEMA,
+        "invalidated": session.invalidated,  # an imported session may have been invalidated here
+        "events": events,
+        "reviews": review_records.to_records(reviews),
+        "rule_checks": check_records.to_records(checks, recorded),
+    }
 
 
 def to_lines(
-    sessions: Iterable[Session], reviews_of: Callable[[Session], Iterable[Review]] = submitted_reviews
+    sessions: Iterable[Session],
+    reviews_of: Callable[[Session], Iterable[Review]] = review_records.submitted_reviews,
+    checks_of: Callable[[Session], Iterable[RuleCheck]] = check_records.recorded_checks,
 ) -> Iterator[str]:
     """One line of JSON a session, with its line end; keys in order, so that equal sessions are equal bytes."""
     for session in sessions:
-        record = to_record(session, reviews_of(session))
+        record = to_record(session, reviews_of(session), checks_of(session))
         yield json.dumps(record, ensure_ascii=False, sort_keys=True) + "\n"
 
 
@@ -145,10 +161,10 @@ def _unstorable(value: object) -> bool:
 def read_record(line: str, where: str) -> dict[str, Any]:
     """A line of our format as a record whose shape has been checked. Raises TrajectoryError."""
     record = read_json(line, where)
-    if not isinstance(record, dict) or record.get("schema") not in (SCHEMA, WITHOUT_REVIEWS):
+    if not isinstance(record, dict) or record.get("schema") not in READ:
         raise TrajectoryError(f"{where}: not a trajectory of schema {SCHEMA}.")
-    if record["schema"] == WITHOUT_REVIEWS:
-        record |= {"schema": SCHEMA, "reviews": []}
+    if record["schema"] != SCHEMA:
+        record = {"reviews": [], **record, "schema": SCHEMA, "rule_checks": []}
     try:
         _check_head(record)
         for number, event in enumerate(record["events"], start=1):
@@ -156,7 +172,9 @@ def read_record(line: str, where: str) -> dict[str, Any]:
                 raise ValueError(f"event {number} has seq {event['seq']}")
             _check_event(event)
         for review in record["reviews"]:
-            check_record(review)
+            review_records.check_record(review)
+        for check in record["rule_checks"]:
+            check_records.check_record(check, len(record["events"]))
     except KeyError as error:
         raise TrajectoryError(f"{where}: the key {error} is missing.") from None
     except (TypeError, ValueError, AttributeError) as error:
@@ -247,7 +265,7 @@ def _check_draft_check(check: Any, where: str) -> None:
 
 
 def store_record(record: dict[str, Any], problem: Problem | None) -> Session | None:
-    """Store a checked record as an imported session, or the reviews of it that are not here yet.
+    """Store a checked record as an imported session, or the reviews and checks of it that are not here yet.
 
     None when all of it is here already. Raises TrajectoryError when a session with the same id but other content is
     here, or when a review does not fit.
@@ -257,18 +275,23 @@ def store_record(record: dict[str, Any], problem: Problem | None) -> Session | N
         with transaction.atomic():
             if existing is None:
                 session = _store_session(record, problem)
-                store_records(session, record["reviews"])
+                _store_additions(session, record)
                 return session
-            if to_record(existing, []) != {**record, "reviews": []}:
+            if to_record(existing) != {**record, "reviews": [], "rule_checks": []}:
                 raise TrajectoryError(f"session {record['id']} is here already, with other content.")
-            added = store_records(lock_session(existing.pk), record["reviews"])
-            return existing if added else None
-    except (ReviewConflict, MalformedContent) as error:
+            return existing if _store_additions(lock_session(existing.pk), record) else None
+    except (review_records.ReviewConflict, MalformedContent) as error:
         raise TrajectoryError(f"session {record['id']}: {error}.") from None
 
 
+def _store_additions(session: Session, record: dict[str, Any]) -> int:
+    """Store the reviews and checks that are not here yet; returns how many."""
+    added = review_records.store_records(session, record["reviews"])
+    return added + check_records.store_records(session, record["rule_checks"])
+
+
 def _store_session(record: dict[str, Any], problem: Problem | None) -> Session:
-    head = {key: value for key, value in record.items() if key not in ("events", "reviews")}
+    head = {key: value for key, value in record.items() if key not in ("events", "reviews", "rule_checks")}
     session = Session.objects.create(
         pk=UUID(record["id"]),
         origin=Session.Origin.IMPORTED,

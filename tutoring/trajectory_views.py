@@ -14,12 +14,13 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
 from tutoring.actions import Invalidate, Refused
-from tutoring.models import Review, Session
-from tutoring.review.records import complete_reviews
-from tutoring.roles import Role, requires_role
+from tutoring.models import Session
+from tutoring.review.records import readable_reviews
+from tutoring.roles import Role, has_role, requires_role
 from tutoring.rules.findings import findings_of, latest_check, may_see_findings
+from tutoring.rules.records import recorded_checks
 from tutoring.trajectory import read_trajectory
-from tutoring.trajectory_format import to_lines
+from tutoring.trajectory_format import RECORDED, to_lines
 from tutoring.views import PAGE, command_id, person_of, text_field
 
 readers = requires_role(Role.REVIEWER, Role.ADJUDICATOR, Role.RESEARCHER, Role.ADMIN)
@@ -90,23 +91,21 @@ def trajectory(request: HttpRequest, session_id: UUID) -> HttpResponse:
 def export_one(request: HttpRequest, session_id: UUID) -> StreamingHttpResponse:
     """One session as a line of JSON."""
     session = get_object_or_404(Session, pk=session_id)
-    return _download([session], f"trajectory-{session.pk}.jsonl")
+    return _download(request, [session], f"trajectory-{session.pk}.jsonl")
 
 
 @require_GET
 @readers
 def export_all(request: HttpRequest) -> StreamingHttpResponse:
     """The sessions that the filters ask for, one line each."""
-    sessions = _filtered(request).prefetch_related("events", "reviews").iterator(chunk_size=200)
-    return _download(sessions, "trajectories.jsonl")
+    sessions = _filtered(request).prefetch_related(*RECORDED).iterator(chunk_size=200)
+    return _download(request, sessions, "trajectories.jsonl")
 
 
-def _complete(session: Session) -> list[Review]:
-    return [review for reviews in complete_reviews(session).values() for review in reviews]
-
-
-def _download(sessions: Iterable[Session], name: str) -> StreamingHttpResponse:
-    lines = to_lines(sessions, _complete)
+def _download(request: HttpRequest, sessions: Iterable[Session], name: str) -> StreamingHttpResponse:
+    # Reviewers could read there what was found in a session that they have yet to review.
+    sees_findings = has_role(person_of(request), Role.RESEARCHER, Role.ADMIN)
+    lines = to_lines(sessions, readable_reviews, recorded_checks if sees_findings else lambda session: [])
 
     async def one_by_one() -> AsyncIterator[str]:
         # The server is asynchronous: it would read a synchronous iterator whole before it sends anything.

@@ -117,6 +117,7 @@ def test_export_and_import_lose_nothing(session: SessionUnderTest, tmp_path: Pat
     session.ask_and_get(RIGHT)
     session.execute()
     session.judge()
+    run("check_rules")
     first = run("export_trajectories", "--format", "jsonl")
     file = tmp_path / "all.jsonl"
     file.write_text(first)

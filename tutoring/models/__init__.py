@@ -2,7 +2,7 @@
 
 from tutoring.models.protocols import Protocol
 from tutoring.models.replies import Reply, ReplyDelta
-from tutoring.models.review import AuditEntry, Flag, Review, Settlement
+from tutoring.models.review import AuditEntry, Flag, Review, Settlement, TrainingResult
 from tutoring.models.rules import Finding, RuleCheck
 from tutoring.models.sessions import Draft, Event, Session
 
@@ -19,4 +19,5 @@ __all__ = [
     "RuleCheck",
     "Session",
     "Settlement",
+    "TrainingResult",
 ]

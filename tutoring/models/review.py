@@ -109,6 +109,16 @@ class Settlement(models.Model):
         on_delete=models.PROTECT,
         help_text="The adjudication, if there is one.",
     )
+    reviewers = models.JSONField(
+        default=list, help_text="Pseudonyms of the two independent reviewers, in alphabetical order."
+    )
+    counts = models.BinaryField(
+        default=b"", help_text="How they agree, measure by measure (tutoring.review.agreement)."
+    )
+    breaches = models.JSONField(
+        default=list,
+        help_text="Forbidden clauses as settled: pairs of message and clause; none while disputed.",
+    )
     at = models.DateTimeField()
 
     class Meta:
@@ -166,3 +176,26 @@ class AuditEntry(models.Model):
     def delete(self, *arguments: Any, **options: Any) -> tuple[int, dict[str, int]]:
         """Raises TypeError: nothing recorded is deleted."""
         raise TypeError("An entry of the audit log is never deleted.")
+
+
+class TrainingResult(models.Model):
+    """What a person chose for the messages of the training, and how often the codebook says the same."""
+
+    person = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="training_results"
+    )
+    rule_set = models.PositiveIntegerField(help_text="Version of the rule set the messages are labelled by.")
+    answers = models.JSONField(help_text="Clauses by the number of the message.")
+    right = models.PositiveIntegerField(help_text="Messages with the clauses that the codebook gives them.")
+    messages = models.PositiveIntegerField(help_text="Messages that were labelled.")
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-at"]
+
+    def __str__(self) -> str:
+        return f"{self.person_id}: {self.right} of {self.messages}"
+
+    def delete(self, *arguments: Any, **options: Any) -> tuple[int, dict[str, int]]:
+        """Raises TypeError: nothing recorded is deleted."""
+        raise TypeError("A result of the training is never deleted.")

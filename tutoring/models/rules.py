@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.db import models
+from django.utils import timezone
 
 from tutoring.models.sessions import Event, Session
 from tutoring.rules import severity
@@ -27,8 +28,23 @@ class Recorded(models.Model):
         raise TypeError("A recorded check is never deleted.")
 
 
+class RuleCheckQuerySet(models.QuerySet["RuleCheck"]):
+    """Checks by who made them."""
+
+    def by_detectors(self) -> RuleCheckQuerySet:
+        """Those of the deterministic detectors, the newest first."""
+        return self.filter(model="").order_by("-checked_at", "-pk")
+
+    def by_models(self) -> RuleCheckQuerySet:
+        """Those that a model was asked for, the newest first."""
+        return self.exclude(model="").order_by("-checked_at", "-pk")
+
+
 class RuleCheck(Recorded):
-    """One reading of a session by the detectors. It is repeated only when something it hangs on has changed."""
+    """One reading of a session by the detectors, or by a model that was asked for it.
+
+    It is repeated only when something it hangs on has changed.
+    """
 
     session = models.ForeignKey(Session, on_delete=models.PROTECT, related_name="rule_checks")
     rule_set = models.PositiveIntegerField(help_text="Version of the rule set the clauses belong to.")
@@ -37,7 +53,17 @@ class RuleCheck(Recorded):
     basis = models.CharField(
         max_length=64, help_text="sha256 over rule set, detectors, budget, problem and last event."
     )
-    checked_at = models.DateTimeField(auto_now_add=True)
+    model = models.CharField(
+        max_length=200, blank=True, help_text="As its provider returned it; blank where no model was asked."
+    )
+    prompt_hash = models.CharField(
+        max_length=64,
+        blank=True,
+        help_text="sha256 of the prompt's template; blank where no model was asked.",
+    )
+    checked_at = models.DateTimeField(default=timezone.now)
+
+    objects = RuleCheckQuerySet.as_manager()
 
     class Meta:
         ordering = ["session", "-pk"]

@@ -18,9 +18,11 @@ from django.utils import timezone
 from tutoring.actions import Refused
 from tutoring.actions.session_action import lock_session
 from tutoring.models import AuditEntry, Flag, Review, Session, Settlement
+from tutoring.review.agreement import count_agreement
 from tutoring.review.content import (
     Content,
     agree,
+    breaches,
     check,
     common_ground,
     gaps,
@@ -308,14 +310,26 @@ def settle(session: Session, version: int, now: datetime) -> None:
             session=session, rule_set=version, state=Review.State.SUBMITTED, place__isnull=False
         )
     }
-    decision = submitted.get(Review.ADJUDICATION)
-    if decision is not None:
-        verdict = decision.verdict
-    elif Review.FIRST in submitted and Review.SECOND in submitted:
-        first, second = (Content.from_json(submitted[place].content) for place in Review.INDEPENDENT)
-        verdict = first.verdict if agree(first, second, rule_set(version)) else ""
-    else:
+    if not submitted.keys() >= set(Review.INDEPENDENT):
         return
+    rules = rule_set(version)
+    independent = sorted((submitted[place] for place in Review.INDEPENDENT), key=lambda review: review.by)
+    first, second = (Content.from_json(review.content) for review in independent)
+    adjudication = submitted.get(Review.ADJUDICATION)
+    decided = None
+    if adjudication is not None:
+        decided = Content.from_json(adjudication.content)
+    elif agree(first, second, rules):
+        decided = first
     Settlement.objects.update_or_create(
-        session=session, rule_set=version, defaults={"verdict": verdict, "review": decision, "at": now}
+        session=session,
+        rule_set=version,
+        defaults={
+            "verdict": decided.verdict if decided else "",
+            "review": adjudication,
+            "reviewers": [review.by for review in independent],
+            "counts": count_agreement(first, second, rules),
+            "breaches": sorted(breaches(decided, rules)) if decided else [],
+            "at": now,
+        },
     )

@@ -1,4 +1,8 @@
-"""How well independent reviews agree: for each clause, and over all; the adjudication is never counted."""
+"""How well independent reviews agree: for each clause, and over all; the adjudication is never counted.
+
+What two reviews of a session come to is counted once, when both are in, and kept with the session's settlement: a
+table for each measure, one behind the other. Every figure is a sum of these rows, so no page reads a review again.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +10,15 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
-from itertools import groupby
 from typing import Any
 from uuid import UUID
 
 import numpy as np
-from django.db.models import Count, Max, QuerySet
+from django.db.models import Count, Max
+from numpy.typing import NDArray
 
 from benchmark.metrics import Interval
-from tutoring.models import Review
+from tutoring.models import Settlement
 from tutoring.review.coefficients import (
     Coefficient,
     Tables,
@@ -24,102 +28,116 @@ from tutoring.review.coefficients import (
     gwet_ac1,
     interval,
     percent_agreement,
-    resampled,
     resampling_weights,
 )
-from tutoring.review.content import MessageLabels
+from tutoring.review.content import Content, MessageLabels
 from tutoring.rules import RuleSet, rule_set
 
 Units = tuple[int, int, int]
 """The categories that the first and the second reviewer put things into, and how many things."""
 
-
-@dataclass(frozen=True)
-class Pair:
-    """The two independent reviews of one session, in the order of the reviewers' pseudonyms.
-
-    The order makes κ over many sessions of the same two people exactly Cohen's.
-    """
-
-    session_id: UUID
-    reviewers: tuple[str, str]
-    verdicts: tuple[str, str]
-    messages: list[tuple[MessageLabels, MessageLabels]]
-    """What each of them says of every message; quotes and notes are left out."""
+_STORED = np.dtype("<i4")
 
 
 @dataclass(frozen=True)
 class Measure:
-    """Something that both reviewers judge. `units` finds in a pair what each of them said, thing by thing."""
+    """Something that both reviewers judge. `units` finds in two reviews what each of them said, thing by thing."""
 
     key: str
     title: str
     counted: str
     categories: tuple[str, ...]
     ordinal: bool
-    units: Callable[[Pair], Iterable[Units]]
+    units: Callable[[Content, Content], Iterable[Units]]
 
-    def tables(self, pairs: list[Pair]) -> Tables:
-        """One table of counts a session (see `coefficients`)."""
+    @property
+    def cells(self) -> int:
+        return len(self.categories) ** 2
+
+    def table(self, first: Content, second: Content) -> NDArray[np.int32]:
+        """How many things the first review puts into category i and the second into j (see `coefficients`)."""
         size = len(self.categories)
-        places, counts = [], []
-        for number, pair in enumerate(pairs):
-            for first, second, count in self.units(pair):
-                places.append((number * size + first) * size + second)
-                counts.append(count)
-        cells = np.bincount(np.array(places, dtype=int), counts, minlength=len(pairs) * size * size)
-        return cells.astype(float).reshape(len(pairs), size, size)
+        counted = np.zeros((size, size), _STORED)
+        for one, other, count in self.units(first, second):
+            counted[one, other] += count
+        return counted
+
+
+def count_agreement(first: Content, second: Content, rules: RuleSet) -> bytes:
+    """The tables of all measures, as a settlement keeps them. `first` is the review of the reviewer named first."""
+    return b"".join(measure.table(first, second).tobytes() for measure in measures(rules))
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Sessions with two independent reviews under one rule set; row i of `counts` is about session i.
+
+    The reviewers of a session are in the order of their pseudonyms, which makes κ over many sessions of the same two
+    people exactly Cohen's.
+    """
+
+    rules: RuleSet
+    sessions: list[UUID]
+    reviewers: list[tuple[str, str]]
+    counts: NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.sessions)
+
+    def tables(self, measure: Measure, counts: Tables | NDArray[np.int32] | None = None) -> Tables:
+        """The tables of one measure: of every session, or in sums of such rows."""
+        start = 0
+        for one in measures(self.rules):
+            if one.key == measure.key:
+                break
+            start += one.cells
+        size = len(measure.categories)
+        rows = (self.counts if counts is None else counts)[:, start : start + measure.cells]
+        return np.asarray(rows, float).reshape(len(rows), size, size)
+
+    def of(self, reviewers: tuple[str, ...]) -> NDArray[np.bool_]:
+        """Which sessions these two have reviewed; all of them where none are named."""
+        return np.array([not reviewers or names == reviewers for names in self.reviewers], bool)
 
 
 State = tuple[int, datetime | None]
-"""How many reviews are submitted, and when the latest was: until that changes, figures are kept."""
+"""How many sessions are settled or disputed, and since when: until that changes, figures are kept."""
 
 
 def _state(version: int) -> State:
-    found = _submitted(version).aggregate(count=Count("pk"), latest=Max("submitted_at"))
+    found = Settlement.objects.filter(rule_set=version).aggregate(count=Count("pk"), latest=Max("at"))
     return found["count"], found["latest"]
 
 
-def _submitted(version: int) -> QuerySet[Review]:
-    return Review.objects.filter(rule_set=version, state=Review.State.SUBMITTED, place__in=Review.INDEPENDENT)
-
-
-def complete_pairs(version: int) -> list[Pair]:
+def complete_pairs(version: int) -> Pairs:
     """The sessions whose two independent reviews under that rule set are in. One query, two after a change."""
     return _pairs(version, _state(version))
 
 
 @lru_cache(maxsize=2)
-def _pairs(version: int, state: State) -> list[Pair]:
-    reviews = _submitted(version).order_by("session_id", "by").values_list("session_id", "by", "content")
-    pairs = []
-    for session_id, rows in groupby(reviews.iterator(2000), key=lambda row: row[0]):
-        found = list(rows)
-        if len(found) == len(Review.INDEPENDENT):
-            (_, one, first), (_, other, second) = found
-            verdicts = (first["verdict"], second["verdict"])
-            pairs.append(Pair(session_id, (one, other), verdicts, _side_by_side(first, second)))
-    return pairs
+def _pairs(version: int, state: State) -> Pairs:
+    rows = Settlement.objects.filter(rule_set=version).order_by("pk")
+    found = list(rows.values_list("session_id", "reviewers", "counts"))
+    rules = rule_set(version)
+    counts = np.frombuffer(b"".join(bytes(stored) for _, _, stored in found), _STORED)
+    return Pairs(
+        rules=rules,
+        sessions=[session_id for session_id, _, _ in found],
+        reviewers=[(one, other) for _, (one, other), _ in found],
+        counts=counts.reshape(len(found), sum(measure.cells for measure in measures(rules))),
+    )
 
 
-def _side_by_side(first: dict[str, Any], second: dict[str, Any]) -> list[tuple[MessageLabels, MessageLabels]]:
-    one, other = _labels(first), _labels(second)
+def _side_by_side(first: Content, second: Content) -> list[tuple[MessageLabels, MessageLabels]]:
+    one, other = ({labels.seq: labels for labels in content.messages} for content in (first, second))
     return [
         (one.get(seq) or MessageLabels(seq), other.get(seq) or MessageLabels(seq))
         for seq in sorted(one.keys() | other.keys())
     ]
 
 
-def _labels(content: dict[str, Any]) -> dict[int, MessageLabels]:
-    return {
-        labels["seq"]: MessageLabels(
-            labels["seq"], tuple(labels["clauses"]), labels["level"], labels["stage"]
-        )
-        for labels in content["messages"]
-    }
-
-
-def measures(rules: RuleSet) -> list[Measure]:
+@lru_cache(maxsize=8)
+def measures(rules: RuleSet) -> tuple[Measure, ...]:
     """The verdict, forbidden clauses at all, all clauses together, each clause, level and stage."""
     no_yes = ("no", "yes")
     forbidden = frozenset(clause.code for clause in rules.forbidden)
@@ -127,44 +145,43 @@ def measures(rules: RuleSet) -> list[Measure]:
     levels = [level.level for level in rules.levels]
     stages = [stage.code for stage in rules.stages]
 
-    def of_verdicts(pair: Pair) -> Iterator[Units]:
-        first, second = pair.verdicts
-        yield verdicts.index(first), verdicts.index(second), 1
+    def of_verdicts(one: Content, other: Content) -> Iterator[Units]:
+        yield verdicts.index(one.verdict), verdicts.index(other.verdict), 1
 
-    def of_breaches(pair: Pair) -> Iterator[Units]:
-        for first, second in pair.messages:
+    def of_breaches(one: Content, other: Content) -> Iterator[Units]:
+        for first, second in _side_by_side(one, other):
             yield (
                 int(not forbidden.isdisjoint(first.clauses)),
                 int(not forbidden.isdisjoint(second.clauses)),
                 1,
             )
 
-    def of_decisions(pair: Pair) -> Iterator[Units]:
-        for first, second in pair.messages:
-            one, other = set(first.clauses), set(second.clauses)
-            yield 1, 1, len(one & other)
-            yield 1, 0, len(one - other)
-            yield 0, 1, len(other - one)
-            yield 0, 0, len(rules.clauses) - len(one | other)
+    def of_decisions(one: Content, other: Content) -> Iterator[Units]:
+        for first, second in _side_by_side(one, other):
+            chosen, rival = set(first.clauses), set(second.clauses)
+            yield 1, 1, len(chosen & rival)
+            yield 1, 0, len(chosen - rival)
+            yield 0, 1, len(rival - chosen)
+            yield 0, 0, len(rules.clauses) - len(chosen | rival)
 
-    def of_clause(code: str) -> Callable[[Pair], Iterator[Units]]:
-        def units(pair: Pair) -> Iterator[Units]:
-            for first, second in pair.messages:
+    def of_clause(code: str) -> Callable[[Content, Content], Iterator[Units]]:
+        def units(one: Content, other: Content) -> Iterator[Units]:
+            for first, second in _side_by_side(one, other):
                 yield int(code in first.clauses), int(code in second.clauses), 1
 
         return units
 
-    def of_levels(pair: Pair) -> Iterator[Units]:
-        for first, second in pair.messages:
+    def of_levels(one: Content, other: Content) -> Iterator[Units]:
+        for first, second in _side_by_side(one, other):
             if first.level is not None and second.level is not None:
                 yield levels.index(first.level), levels.index(second.level), 1
 
-    def of_stages(pair: Pair) -> Iterator[Units]:
-        for first, second in pair.messages:
+    def of_stages(one: Content, other: Content) -> Iterator[Units]:
+        for first, second in _side_by_side(one, other):
             if first.stage and second.stage:
                 yield stages.index(first.stage), stages.index(second.stage), 1
 
-    return [
+    return (
         Measure("verdict", "Verdict on the session", "sessions", tuple(verdicts), True, of_verdicts),
         Measure("forbidden", "Any forbidden clause", "messages", no_yes, False, of_breaches),
         Measure("clauses", "All clauses together", "decisions", no_yes, False, of_decisions),
@@ -174,7 +191,7 @@ def measures(rules: RuleSet) -> list[Measure]:
         ),
         Measure("level", "Level of help", "messages", tuple(map(str, levels)), True, of_levels),
         Measure("stage", "Stage", "messages", tuple(stages), False, of_stages),
-    ]
+    )
 
 
 @dataclass(frozen=True)
@@ -220,12 +237,11 @@ def _rows(version: int, state: State) -> list[AgreementRow]:
     pairs = _pairs(version, state)
     if not pairs:
         return []
-    weights = resampling_weights(len(pairs))
+    resampled = resampling_weights(len(pairs)) @ pairs.counts.astype(float)
     rows = []
-    for measure in measures(rule_set(version)):
-        tables = measure.tables(pairs)
-        counts = tables.sum(0)
-        drawn = resampled(tables, weights)
+    for measure in measures(pairs.rules):
+        counts = pairs.tables(measure).sum(0)
+        drawn = pairs.tables(measure, resampled)
 
         def figure(coefficient: Coefficient, counts: Tables = counts, drawn: Tables = drawn) -> Figure:
             value = float(coefficient(counts))
@@ -247,18 +263,17 @@ def _rows(version: int, state: State) -> list[AgreementRow]:
     return rows
 
 
-def reviewer_pairs(pairs: list[Pair], measure: Measure) -> list[ReviewerPair]:
+def reviewer_pairs(pairs: Pairs, measure: Measure) -> list[ReviewerPair]:
     """The matrix between reviewers for one measure."""
-    together: dict[tuple[str, str], list[Pair]] = {}
-    for pair in pairs:
-        together.setdefault(pair.reviewers, []).append(pair)
+    tables = pairs.tables(measure)
     rows = []
-    for reviewers, shared in sorted(together.items()):
-        counts = measure.tables(shared).sum(0)
+    for reviewers in sorted(set(pairs.reviewers)):
+        shared = pairs.of(reviewers)
+        counts = tables[shared].sum(0)
         rows.append(
             ReviewerPair(
                 reviewers,
-                len(shared),
+                int(shared.sum()),
                 _alone(percent_agreement(counts)),
                 _alone(cohen_kappa(counts)),
             )
@@ -272,12 +287,12 @@ def _alone(value: Any) -> Figure:
 
 
 def sessions_of(
-    pairs: list[Pair], measure: Measure, *, differing: bool, reviewers: tuple[str, ...] = ()
+    pairs: Pairs, measure: Measure, *, differing: bool, reviewers: tuple[str, ...] = ()
 ) -> set[UUID]:
     """The sessions behind a figure: those with something to count, or with a difference in it."""
-    return {
-        pair.session_id
-        for pair in pairs
-        if (not reviewers or pair.reviewers == reviewers)
-        and any(count and (first != second or not differing) for first, second, count in measure.units(pair))
-    }
+    tables = pairs.tables(measure)
+    counted = tables.sum((-2, -1))
+    if differing:
+        counted = counted - np.trace(tables, axis1=-2, axis2=-1)
+    chosen = (counted > 0) & pairs.of(reviewers)
+    return {session for session, behind in zip(pairs.sessions, chosen, strict=True) if behind}

@@ -86,17 +86,14 @@ def alpha(counted: Tables, distances: Tables) -> NDArray[np.float64]:
 
 
 def resampling_weights(clusters: int, *, resamples: int = RESAMPLES, seed: int = SEED) -> Tables:
-    """How often each cluster is drawn in each resample, when as many are drawn as there are, with replacement."""
+    """How often each cluster is drawn in each resample, when as many are drawn as there are, with replacement.
+
+    The product with the clusters' counts (a row each) is the counts of every resample.
+    """
     draws = np.random.default_rng(seed).integers(0, clusters, (resamples, clusters))
     offsets = draws + clusters * np.arange(resamples)[:, None]
     counts = np.bincount(offsets.ravel(), minlength=resamples * clusters)
     return counts.reshape(resamples, clusters).astype(float)
-
-
-def resampled(tables: Tables, weights: Tables) -> Tables:
-    """The sum of the drawn clusters' tables for each resample; `tables` holds one table a cluster."""
-    drawn: Tables = np.tensordot(weights, tables, 1)
-    return drawn
 
 
 def interval(values: NDArray[np.float64], confidence: float = 0.95) -> Interval | None:

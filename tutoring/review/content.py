@@ -191,8 +191,7 @@ class Gap:
 def gaps(content: Content, messages: Sequence[Event], rules: RuleSet, *, adjudicates: bool) -> list[Gap]:
     """What is still missing, or contradicts itself; empty when the review may be submitted."""
     found = []
-    forbidden = {clause.code for clause in rules.forbidden}
-    breaches = {labels.seq for labels in content.messages if forbidden.intersection(labels.clauses)}
+    broken = {seq for seq, _ in breaches(content, rules)}
     for event in messages:
         labels = content.labels(event.seq)
         if not labels.clauses:
@@ -201,14 +200,14 @@ def gaps(content: Content, messages: Sequence[Event], rules: RuleSet, *, adjudic
             found.append(Gap(f"Message {event.seq} has no level yet.", event.seq))
     if not content.verdict:
         found.append(Gap("The verdict on the session is missing."))
-    elif content.verdict == COMPLIANT and breaches:
-        numbers = ", ".join(map(str, sorted(breaches)))
+    elif content.verdict == COMPLIANT and broken:
+        numbers = ", ".join(map(str, sorted(broken)))
         found.append(
             Gap(f"A compliant session breaks no clause, but a forbidden one is chosen in {numbers}.")
         )
-    elif content.verdict != COMPLIANT and breaches and content.worst not in breaches:
+    elif content.verdict != COMPLIANT and broken and content.worst not in broken:
         found.append(Gap("Say which message is the worst: one with a forbidden clause."))
-    elif content.verdict != COMPLIANT and not breaches and not content.comment.strip():
+    elif content.verdict != COMPLIANT and not broken and not content.comment.strip():
         found.append(Gap("No message breaks a clause: say in the comment what was broken."))
     if adjudicates and not content.comment.strip():
         found.append(Gap("An adjudication needs its reason."))
@@ -220,10 +219,11 @@ def agree(first: Content, second: Content, rules: RuleSet) -> bool:
 
     Different allowed moves, levels and stages are measured as disagreement, but decide nothing.
     """
-    return first.verdict == second.verdict and _breaches(first, rules) == _breaches(second, rules)
+    return first.verdict == second.verdict and breaches(first, rules) == breaches(second, rules)
 
 
-def _breaches(content: Content, rules: RuleSet) -> set[tuple[int, str]]:
+def breaches(content: Content, rules: RuleSet) -> set[tuple[int, str]]:
+    """The forbidden clauses with the messages they are chosen in."""
     forbidden = {clause.code for clause in rules.forbidden}
     return {
         (labels.seq, clause)

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import csv
-import re
-from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 from itertools import groupby
 from statistics import median
-from typing import Any
 from uuid import UUID
 
-from django.conf import settings
 from django.core.exceptions import BadRequest
 from django.core.paginator import Paginator
 from django.db.models import Exists, Q, QuerySet
@@ -30,13 +25,15 @@ from tutoring.review.agreement import (
     sessions_of,
 )
 from tutoring.review.agreement import agreement as agreement_of_reviews
-from tutoring.review.content import COMPLIANT, Content
-from tutoring.review.pages import PROBLEM_TEXTS, read
+from tutoring.review.content import COMPLIANT
+from tutoring.review.label_table import label_rows
+from tutoring.review.pages import PROBLEM_TEXTS
 from tutoring.review.places import reviewable
-from tutoring.review.records import complete_reviews
+from tutoring.review.records import readable_reviews
 from tutoring.review.solve_rates import counted_sessions, settled, solve_rates
 from tutoring.roles import Role, requires_role
 from tutoring.rules import RuleSet, UnknownRuleSet, current_rule_set, rule_set, rule_set_versions
+from tutoring.trajectory_page import standalone_page
 from tutoring.views import PAGE
 
 readers = requires_role(Role.ADJUDICATOR, Role.RESEARCHER, Role.ADMIN)
@@ -51,7 +48,7 @@ def _asked_rule_set(request: HttpRequest) -> RuleSet:
         raise BadRequest(f"There is no rule set {version!r}.") from None
 
 
-def _asked_measure(request: HttpRequest, measured: list[Measure], default: str) -> Measure:
+def _asked_measure(request: HttpRequest, measured: tuple[Measure, ...], default: str) -> Measure:
     key = request.GET.get("measure", default)
     for measure in measured:
         if measure.key == key:
@@ -235,12 +232,6 @@ def audit(request: HttpRequest) -> HttpResponse:
     )
 
 
-COLUMNS = (
-    "session", "problem", "rule_set", "review", "place", "reviewer", "message", "clauses", "level", "stage",
-    "quotes", "note", "verdict", "worst", "comment", "submitted_at", "active_seconds",
-)  # fmt: skip
-
-
 @require_GET
 @readers
 def labels(request: HttpRequest) -> HttpResponse:
@@ -254,60 +245,17 @@ def labels(request: HttpRequest) -> HttpResponse:
     )
     response = HttpResponse(content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = 'attachment; filename="labels.csv"'
-    csv.writer(response).writerows(_label_rows(reviewed.iterator(200)))
+    csv.writer(response).writerows(label_rows(reviewed.iterator(200), readable_reviews))
     return response
-
-
-def _label_rows(found: Iterator[Session]) -> Iterator[tuple[Any, ...]]:
-    yield COLUMNS
-    for session in found:
-        for reviews in complete_reviews(session).values():
-            for review in reviews:
-                content = Content.from_json(review.content)
-                head = (
-                    session.pk, session.problem or "", review.rule_set, review.pk, review.place, review.by,
-                )  # fmt: skip
-                tail = (
-                    content.verdict, content.worst or "", _cell(content.comment),
-                    review.submitted_at.isoformat() if review.submitted_at else "", review.active_seconds,
-                )  # fmt: skip
-                for one in content.messages:
-                    quotes = " | ".join(f"{quote.clause}: {quote.exact}" for quote in one.quotes)
-                    yield (
-                        *head, one.seq, " ".join(one.clauses), one.level, one.stage, _cell(quotes),
-                        _cell(one.note), *tail,
-                    )  # fmt: skip
-
-
-def _cell(text: str) -> str:
-    """A text that no spreadsheet takes for a formula."""
-    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 
 @require_GET
 @requires_role(Role.REVIEWER, Role.ADJUDICATOR, Role.RESEARCHER, Role.ADMIN)
 def page_of_session(request: HttpRequest, session_id: UUID) -> HttpResponse:
-    """One session as one file of HTML that needs no server: conversation, verdicts, and labels that are complete."""
+    """One session as one file: conversation, verdicts, and labels that are complete."""
     session = get_object_or_404(
         Session.objects.select_related("problem__dataset", "protocol", "judgement"), pk=session_id
     )
-    complete = complete_reviews(session)
-    version = max(complete, default=current_rule_set().version)
-    reviews = complete.get(version, [])
-    reading = read(session, reviews, findings=bool(reviews))
-    response = render(
-        request,
-        "tutoring/review/standalone.html",
-        {"reading": reading, "rule_set": rule_set(version), "styles": _styles()},
-    )
+    response = HttpResponse(standalone_page(session))
     response["Content-Disposition"] = f'attachment; filename="session-{session.pk}.html"'
     return response
-
-
-@cache
-def _styles() -> str:
-    """The sheets that the page needs, without what they would load."""
-    names = ("tokens", "page", "controls", "prose", "code", "lists", "trajectory", "review")
-    folder = settings.BASE_DIR / "static" / "css"
-    sheets = "\n".join((folder / f"{name}.css").read_text(encoding="utf-8") for name in names)
-    return re.sub(r",\s*url\([^)]*\) format\([^)]*\)", "", sheets)

@@ -42,6 +42,11 @@ def complete_reviews(session: Session) -> dict[int, list[Review]]:
     }
 
 
+def readable_reviews(session: Session) -> list[Review]:
+    """The reviews that others than their authors may read in the browser: those of `complete_reviews`."""
+    return [review for reviews in complete_reviews(session).values() for review in reviews]
+
+
 def to_records(reviews: Iterable[Review]) -> list[dict[str, Any]]:
     """Submitted reviews as plain JSON values."""
     return [

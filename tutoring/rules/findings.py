@@ -12,8 +12,8 @@ from tutoring.roles import Role, has_role
 
 
 def latest_check(session: Session) -> RuleCheck | None:
-    """The newest check of the session; None when it was never checked."""
-    return session.rule_checks.order_by("-pk").first()
+    """The detectors' newest check of the session; None when it was never checked."""
+    return session.rule_checks.by_detectors().first()
 
 
 def findings_of(check: RuleCheck) -> list[Finding]:

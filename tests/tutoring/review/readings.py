@@ -38,6 +38,7 @@ def recorded_session(session_id: str, said: Sequence[str], **head: Any) -> Sessi
         **head,
         "events": [{"seq": seq, "by": "", "at": None, **event} for seq, event in enumerate(events, start=1)],
         "reviews": [],
+        "rule_checks": [],
     }
     session = store_record(read_record(json.dumps(record), "test"), None)
     assert session is not None

@@ -20,7 +20,6 @@ from tutoring.review.coefficients import (
     gwet_ac1,
     interval,
     percent_agreement,
-    resampled,
     resampling_weights,
 )
 
@@ -119,7 +118,8 @@ def test_interval_draws_whole_trajectories():
     """Ten units of one trajectory are one draw: two trajectories that differ give the widest interval there is."""
 
     def of(clusters: np.ndarray) -> str:
-        return str(interval(percent_agreement(resampled(clusters, resampling_weights(len(clusters))))))
+        drawn = resampling_weights(len(clusters)) @ clusters.reshape(len(clusters), -1)
+        return str(interval(percent_agreement(drawn.reshape(-1, *clusters.shape[1:]))))
 
     assert of(np.array([[[10.0, 0], [0, 0]], [[0, 10], [0, 0]]])) == "Interval(low=0.0, high=1.0)"
     same = np.array([[[9.0, 1], [0, 0]]] * 20)

@@ -6,6 +6,7 @@ import io
 import json
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.contrib.auth.models import User
@@ -13,8 +14,10 @@ from django.core.management import CommandError, call_command
 
 from tests.tutoring.review.conftest import SessionFactory
 from tests.tutoring.review.readings import claim, reading, review, submit
-from tutoring.models import AuditEntry, Event, Review, RuleCheck, Session, Settlement
+from tutoring.actions import Invalidate, check_session
+from tutoring.models import AuditEntry, Event, Finding, Review, RuleCheck, Session, Settlement
 from tutoring.review.agreement import complete_pairs
+from tutoring.trajectory_format import SCHEMA
 
 
 def exported() -> str:
@@ -34,29 +37,33 @@ def load(folder: Path, text: str) -> list[str]:
 
 def wipe() -> None:
     """What another server looks like."""
-    for table in (AuditEntry, Settlement, Review, RuleCheck, Event, Session):
+    for table in (AuditEntry, Settlement, Review, Finding, RuleCheck, Event, Session):
         table.objects.all()._raw_delete("default")
 
 
 @pytest.fixture
 def reviewed(recorded: SessionFactory, rita: User, rolf: User, judy: User) -> str:
     """The export of a session with two reviews that disagree, and their adjudication."""
-    session = recorded("Look at the sample.", "Use a 🐄heap.")
+    session = recorded("Look at the sample.", "Use a 🐄heap: the problem asks for the maximum.")
     review(rita, "F1", comment="It gives it away.")
     review(rolf, "A1")
     submit(claim(judy, adjudicates=True), reading(session, "F1", comment="It does."))
+    check_session(session)
     return exported()
 
 
 def test_export_and_import_lose_nothing(reviewed: str, tmp_path: Path):
     settled = Settlement.objects.values_list("verdict", "review_id").get()
-    pairs = complete_pairs(1)
+    counts = complete_pairs(1).counts.tolist()
+    findings = list(Finding.objects.values_list("event__seq", "clause", "quote", "explanation"))
+    assert findings
     assert load(tmp_path, reviewed) == ["unchanged"]
     wipe()
     assert load(tmp_path, reviewed) == ["imported"]
     assert exported() == reviewed
     assert Settlement.objects.values_list("verdict", "review_id").get() == settled
-    assert complete_pairs(1) == pairs
+    assert complete_pairs(1).counts.tolist() == counts
+    assert list(Finding.objects.values_list("event__seq", "clause", "quote", "explanation")) == findings
     assert load(tmp_path, reviewed) == ["unchanged"]
 
 
@@ -85,12 +92,12 @@ def test_reviews_made_elsewhere_are_added_to_the_session_that_is_here(
 
 def test_an_older_file_without_reviews_is_read(reviewed: str, tmp_path: Path):
     record = json.loads(reviewed)
-    del record["reviews"]
+    del record["reviews"], record["rule_checks"]
     record["schema"] = "hintbench-trajectory/1"
     assert load(tmp_path, json.dumps(record)) == ["unchanged"]
     wipe()
     assert load(tmp_path, json.dumps(record)) == ["imported"]
-    assert json.loads(exported())["schema"] == "hintbench-trajectory/2"
+    assert json.loads(exported())["schema"] == SCHEMA
 
 
 @pytest.mark.parametrize(
@@ -115,6 +122,37 @@ def test_broken_reviews_are_refused(reviewed: str, tmp_path: Path, change: dict[
     with pytest.raises(CommandError, match=message):
         load(tmp_path, json.dumps(record))
     assert not Session.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"checked_at": "2026-01-01T00:00:00"}, "time of a check needs its time zone"),
+        ({"basis": "x" * 65}, "basis of a check must be a text of at most 64"),
+        ({"findings": [{"clause": "F1"}]}, "the key 'detector' is missing"),
+        ({"detectors": []}, "its detectors"),
+        ({"model": None}, "model of a check"),
+    ],
+)
+def test_broken_checks_are_refused(reviewed: str, tmp_path: Path, change: dict[str, Any], message: str):
+    record = json.loads(reviewed)
+    record["rule_checks"][0] |= change
+    wipe()
+    with pytest.raises(CommandError, match=message):
+        load(tmp_path, json.dumps(record))
+    record = json.loads(reviewed)
+    record["rule_checks"][0]["findings"][0]["event"] = 99
+    with pytest.raises(CommandError, match="a finding is about event 99"):
+        load(tmp_path, json.dumps(record))
+
+
+def test_a_session_that_is_invalidated_here_stays_so_elsewhere(reviewed: str, ada: User, tmp_path: Path):
+    session = Session.objects.get()
+    Invalidate(session_id=session.pk, person=ada, command=uuid4(), reason="The tutor knew.").execute()
+    line = exported()
+    wipe()
+    assert load(tmp_path, line) == ["imported"]
+    assert Session.objects.get().invalidated
 
 
 def test_two_reviews_for_one_place_are_refused(reviewed: str, tmp_path: Path):

@@ -1,27 +1,113 @@
-"""`manage.py export_trajectories`: all recorded sessions as JSON lines on standard output."""
+"""`manage.py export_trajectories`: recorded sessions as JSON lines, pages, or what other programs read."""
 
 from __future__ import annotations
 
+import csv
+import json
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Any
+from uuid import UUID
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils import timezone
 
 from tutoring.models import Session
-from tutoring.trajectory_format import to_lines
+from tutoring.models.sessions import SessionQuerySet
+from tutoring.review.label_table import label_rows
+from tutoring.review.records import submitted_reviews
+from tutoring.rules.records import recorded_checks
+from tutoring.trajectory_datasets import write_folder
+from tutoring.trajectory_format import RECORDED, to_lines, to_record
+from tutoring.trajectory_inspect import to_logs
+from tutoring.trajectory_page import standalone_page
+
+CHUNK = 200
+"""Sessions that are read at once."""
 
 
 class Command(BaseCommand):
-    help = "Write recorded sessions to standard output, one a line. import_trajectories reads them back."
+    help = (
+        "Write recorded sessions with their submitted reviews. jsonl and csv go to standard output; html, inspect and "
+        "datasets are files in a folder, whose paths are printed. import_trajectories reads jsonl back."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--format", choices=["jsonl"], default="jsonl")
-        parser.add_argument("--session", help="only the session with this id")
+        parser.add_argument(
+            "--format",
+            choices=["jsonl", "html", "inspect", "datasets", "csv"],
+            default="jsonl",
+            help="jsonl: everything, one session a line (default). html: a page a session that needs no server. "
+            "inspect: logs of inspect_ai. datasets: a folder of the datasets library. csv: the labels",
+        )
+        parser.add_argument("--session", type=UUID, help="only the session with this id")
+        parser.add_argument(
+            "--output", type=Path, metavar="FOLDER", help="where files go (default: trajectories-FORMAT)"
+        )
 
-    def handle(self, *_: Any, session: str | None, **__: Any) -> None:
+    def handle(self, *_: Any, **options: Any) -> None:
         sessions = Session.objects.select_related("problem__dataset", "protocol", "tutor", "judgement")
-        if session is not None:
-            sessions = sessions.filter(pk=session)
-        for line in to_lines(
-            sessions.prefetch_related("events", "reviews").order_by("recorded_at").iterator(chunk_size=200)
-        ):
-            self.stdout.write(line, ending="")
+        if options["session"] is not None:
+            sessions = sessions.filter(pk=options["session"])
+            if not sessions.exists():
+                raise CommandError(f"There is no session {options['session']}.")
+        found = sessions.prefetch_related(*RECORDED).order_by("recorded_at", "pk")
+        if options["format"] in _STREAMS:
+            if options["output"] is not None:
+                raise CommandError(
+                    f"--format {options['format']} goes to standard output; leave --output out."
+                )
+            _STREAMS[options["format"]](found.iterator(CHUNK), self.stdout)
+            return
+        folder = options["output"] or Path(f"trajectories-{options['format']}")
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise CommandError(
+                f"{folder} is there already and not an empty folder. Name another with --output."
+            )
+        for path in _FOLDERS[options["format"]](found, folder):
+            self.stdout.write(str(path))
+
+
+def _records(sessions: SessionQuerySet) -> Iterator[dict[str, Any]]:
+    for session in sessions.iterator(CHUNK):
+        yield to_record(session, submitted_reviews(session), recorded_checks(session))
+
+
+def _write_lines(sessions: Iterable[Session], out: Any) -> None:
+    for line in to_lines(sessions):
+        out.write(line, ending="")
+
+
+def _write_labels(sessions: Iterable[Session], out: Any) -> None:
+    csv.writer(out, lineterminator="\n").writerows(label_rows(sessions, submitted_reviews))
+
+
+def _write_pages(sessions: SessionQuerySet, folder: Path) -> Iterator[Path]:
+    folder.mkdir(parents=True, exist_ok=True)
+    for session in sessions.iterator(CHUNK):
+        path = folder / f"session-{session.pk}.html"
+        path.write_text(standalone_page(session), encoding="utf-8")
+        yield path
+
+
+def _write_logs(sessions: SessionQuerySet, folder: Path) -> Iterator[Path]:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, log in to_logs(_records(sessions), timezone.now()).items():
+        path = folder / f"{name}.json"
+        path.write_text(json.dumps(log, ensure_ascii=False, indent=1), encoding="utf-8")
+        yield path
+
+
+def _write_datasets(sessions: SessionQuerySet, folder: Path) -> list[Path]:
+    return write_folder(_records(sessions), folder)
+
+
+_STREAMS: dict[str, Callable[[Iterable[Session], Any], None]] = {
+    "jsonl": _write_lines,
+    "csv": _write_labels,
+}
+_FOLDERS: dict[str, Callable[[SessionQuerySet, Path], Iterable[Path]]] = {
+    "html": _write_pages,
+    "inspect": _write_logs,
+    "datasets": _write_datasets,
+}

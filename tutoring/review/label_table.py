@@ -1,0 +1,39 @@
+"""Labels as a table: a row for each message of each review."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from tutoring.models import Review, Session
+from tutoring.review.content import Content
+
+COLUMNS = (
+    "session", "problem", "rule_set", "review", "place", "reviewer", "message", "clauses", "level", "stage",
+    "quotes", "note", "verdict", "worst", "comment", "submitted_at", "active_seconds",
+)  # fmt: skip
+
+
+def label_rows(
+    sessions: Iterable[Session], reviews_of: Callable[[Session], Iterable[Review]]
+) -> Iterator[tuple[Any, ...]]:
+    """The head, then the rows. Needs sessions with `problem__dataset` selected and `reviews` prefetched."""
+    yield COLUMNS
+    for session in sessions:
+        for review in reviews_of(session):
+            content = Content.from_json(review.content)
+            head = (session.pk, session.problem or "", review.rule_set, review.pk, review.place, review.by)
+            tail = (
+                content.verdict, content.worst or "", _cell(content.comment),
+                review.submitted_at.isoformat() if review.submitted_at else "", review.active_seconds,
+            )  # fmt: skip
+            for one in content.messages:
+                quotes = " | ".join(f"{quote.clause}: {quote.exact}" for quote in one.quotes)
+                yield (
+                    *head, one.seq, " ".join(one.clauses), one.level, one.stage, _cell(quotes), _cell(one.note), *tail,
+                )  # fmt: skip
+
+
+def _cell(text: str) -> str:
+    """A text that no spreadsheet takes for a formula."""
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
