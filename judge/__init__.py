@@ -1,6 +1,7 @@
 """The judge: runs a program against tests in a sandbox and says a verdict. A library without Django."""
 
 from judge.checkers import Checker, CheckingProgram, CheckResult, check
+from judge.execution import CannotCompile, Execution, OpenProgram, open_program
 from judge.grading import JUDGE_VERSION, grade
 from judge.judgement import Judgement, Test, TestResult
 from judge.languages import (
@@ -14,7 +15,7 @@ from judge.languages import (
 )
 from judge.limits import Limits, Policy, limits_for
 from judge.precompiled_headers import prepare
-from judge.sandbox import SandboxStatus, SandboxUnavailable, sandbox_status
+from judge.sandbox import SandboxFault, SandboxStatus, SandboxUnavailable, sandbox_status
 from judge.trials import FileNames
 from judge.verdicts import VERDICT_MEANING, Verdict
 
@@ -22,14 +23,18 @@ __all__ = [
     "JUDGE_VERSION",
     "LANGUAGES",
     "VERDICT_MEANING",
+    "CannotCompile",
     "CheckResult",
     "Checker",
     "CheckingProgram",
+    "Execution",
     "FileNames",
     "Judgement",
     "Language",
     "Limits",
+    "OpenProgram",
     "Policy",
+    "SandboxFault",
     "SandboxStatus",
     "SandboxUnavailable",
     "Test",
@@ -43,6 +48,7 @@ __all__ = [
     "grade",
     "language_of",
     "limits_for",
+    "open_program",
     "prepare",
     "sandbox_status",
 ]

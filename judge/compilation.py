@@ -1,7 +1,7 @@
 """Compiling a program inside the sandbox, unless the cache has it, and the command that then runs it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from judge import compiler
@@ -39,6 +39,10 @@ class Program:
     command: tuple[str, ...]
     out_of_memory: str
     warm: tuple[str, ...] | None
+
+    def started_afresh(self) -> "Program":
+        """The same program, whose interpreter starts anew for each run."""
+        return replace(self, warm=None)
 
 
 @dataclass(frozen=True)
@@ -88,13 +92,11 @@ def compile_program(
 def _program(language: Language, sources: Sources, limits: Limits, folder: Path) -> Program:
     file = f"{PROGRAM_FOLDER}/{_PROGRAM_NAME}" if language.makes_program else ""
     memory = limits.memory - language.allowance
-    text = sources.files[0][1].decode()
     return Program(
         surroundings=Surroundings(folder, files_to_run(language), file_size=_SCRATCH, scratch=_SCRATCH),
         command=filled(language, language.run, sources.programs, file, memory),
         out_of_memory=language.out_of_memory,
-        # A file of the program's own may have the name of a module that would be imported instead.
-        warm=modules_to_import(text) if language.has_warm_start and len(sources.files) == 1 else None,
+        warm=modules_to_import(dict(sources.files)) if language.has_warm_start else None,
     )
 
 

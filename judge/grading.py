@@ -3,7 +3,6 @@
 import contextlib
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from judge.checkers import Checker
@@ -89,7 +88,7 @@ def grade(
                 return judgement(Verdict.CE)
             program = compilation.program
             if not warm_start or len(tests) < _FEW:
-                program = replace(program, warm=None)
+                program = program.started_afresh()
             trial = stack.enter_context(open_trial(sandbox, Tried(program, applied, checker, files)))
         except (SandboxFault, CheckerFault, ToolMissing, OSError) as error:
             add(judge_error(tests[0], error))

@@ -1,0 +1,82 @@
+"""Running a program on inputs without judging it: generators, reference programs, and whatever else makes data."""
+
+import contextlib
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from judge.compilation import Program, compile_program
+from judge.judgement import printable
+from judge.languages import get_language
+from judge.limits import Limits, Policy, limits_for
+from judge.sandbox import Container, Run, open_sandbox, run_with_retries
+from judge.trials.results import fault_of
+from judge.verdicts import Verdict
+
+_SHOWN = 2_000
+
+
+class CannotCompile(Exception):
+    """The program does not compile; the message is what the compiler said."""
+
+
+@dataclass(frozen=True)
+class Execution:
+    """What a program did with one input.
+
+    `fault` is None for a program that ended well, else TLE, MLE, OLE or RTE, and `message` says why. `output` is what
+    it printed until it ended, `errors` the beginning of its standard error, `time` seconds of CPU.
+    """
+
+    output: bytes
+    fault: Verdict | None
+    message: str
+    errors: str
+    time: float
+
+
+class OpenProgram:
+    """A compiled program in its container."""
+
+    def __init__(self, container: Container, program: Program, limits: Limits) -> None:
+        self._container = container
+        self._program = program
+        self._limits = limits
+
+    def run(self, given: bytes | Path) -> Execution:
+        """Run it on an input, from a fresh start. Raises SandboxFault."""
+        limits = self._limits
+        run = Run(self._program.command, limits, limits.wall, given, warm=self._program.warm)
+        outcome = run_with_retries(self._container, run)
+        fault = fault_of(outcome, limits, self._program.out_of_memory)
+        verdict, message = fault if fault else (None, "")
+        return Execution(outcome.stdout, verdict, message, printable(outcome.stderr, _SHOWN), outcome.time)
+
+
+@contextlib.contextmanager
+def open_program(
+    source: str | Mapping[str, str],
+    language: str,
+    limits: Limits,
+    *,
+    policy: Policy = Policy.COMPAT,
+    warm_start: bool = True,
+) -> Iterator[OpenProgram]:
+    """A program ready to run on any number of inputs, in the sandbox, until the block ends.
+
+    The source is one text, or the texts of several files by name. A time is measured once, so that a program near a
+    limit may pass it or not. Raises CannotCompile, ToolMissing, SandboxFault, SandboxUnavailable and UnknownLanguage.
+    """
+    row = get_language(language)
+    applied = limits_for(limits, language, policy)
+    sandbox = open_sandbox()
+    with tempfile.TemporaryDirectory(prefix="run-") as folder:
+        compilation = compile_program(sandbox, row, source, applied, Path(folder))
+        program = compilation.program
+        if program is None:
+            raise CannotCompile(compilation.output)
+        if not warm_start:
+            program = program.started_afresh()
+        with sandbox.open(program.surroundings) as container:
+            yield OpenProgram(container, program, applied)

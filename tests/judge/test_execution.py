@@ -1,0 +1,34 @@
+"""Programs that are run, not judged: what they print comes back whole, and how they ended."""
+
+import pytest
+
+import judge
+from judge import Limits, Verdict, open_program
+
+LIMITS = Limits(time=0.5, memory=2**28)
+
+
+@pytest.mark.usefixtures("sandbox")
+def test_outputs_and_faults_of_a_program_with_several_files() -> None:
+    files = {
+        "main.py": "import part\nn = int(input())\nprint(part.twice(n) if n else 1 // n)\nwhile n > 9: pass",
+        "part.py": "def twice(n):\n    return 'x' * 5000 + str(2 * n)",
+    }
+    with open_program(files, "python", LIMITS) as program:
+        results = [program.run(text) for text in (b"4", b"0", b"10")]
+    assert results[0].output == b"x" * 5000 + b"8\n"
+    assert [result.fault for result in results] == [None, Verdict.RTE, Verdict.TLE]
+    assert "ZeroDivisionError" in results[1].errors
+
+
+@pytest.mark.usefixtures("sandbox")
+def test_a_module_of_the_programs_own_goes_before_the_librarys() -> None:
+    files = {"main.py": "import heapq, bisect\nprint(heapq.own)", "heapq.py": "own = 'mine'"}
+    with open_program(files, "python", LIMITS) as program:
+        assert [program.run(b"").output for _ in range(3)] == [b"mine\n"] * 3
+
+
+@pytest.mark.usefixtures("sandbox")
+def test_what_does_not_compile_is_refused_with_the_compilers_words() -> None:
+    with pytest.raises(judge.CannotCompile, match="SyntaxError"), open_program("print(", "python", LIMITS):
+        pass
