@@ -13,10 +13,13 @@ from benchmark.models import (
     Figure,
     Generation,
     Judgement,
+    PackageProgram,
     Problem,
     ReferenceSolution,
     Run,
     Submission,
+    Suite,
+    SuiteTest,
     TestCase,
     WorkItem,
 )
@@ -72,6 +75,30 @@ class ReferenceSolutionAdmin(RecordedAdmin):
     list_filter = ["language", "problem__dataset"]
     list_select_related = ["problem__dataset"]
     search_fields = ["problem__external_id", "name"]
+
+
+@admin.register(PackageProgram)
+class PackageProgramAdmin(RecordedAdmin):
+    list_display = ["problem", "role", "name", "language"]
+    list_filter = ["role", "language", "problem__dataset"]
+    list_select_related = ["problem__dataset"]
+    search_fields = ["problem__external_id", "name"]
+
+
+@admin.register(Suite)
+class SuiteAdmin(RecordedAdmin):
+    list_display = ["problem", "version", "released_at", "wrong_rejected", "wrong_total", "created_at"]
+    list_filter = ["problem__dataset"]
+    list_select_related = ["problem__dataset"]
+    search_fields = ["problem__external_id", "content_hash"]
+
+
+@admin.register(SuiteTest)
+class SuiteTestAdmin(RecordedAdmin):
+    list_display = ["suite", "order", "name", "origin", "group"]
+    list_filter = ["origin"]
+    list_select_related = ["suite__problem__dataset"]
+    search_fields = ["suite__problem__external_id", "name"]
 
 
 @admin.register(Figure)

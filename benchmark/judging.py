@@ -21,7 +21,7 @@ from django.utils import timezone
 
 import judge
 from benchmark import blobs
-from benchmark.models import Judgement, Problem, Submission, TestCase
+from benchmark.models import Judgement, Problem, Submission, Suite, SuiteTest, TestCase
 
 logger = logging.getLogger(__name__)
 
@@ -51,13 +51,21 @@ def request_judgement(
     submission: Submission,
     *,
     suite: Judgement.Suite = Judgement.Suite.ALL,
+    test_suite: Suite | None = None,
     policy: judge.Policy = judge.Policy.FAIR,
     stop_at_first_failure: bool = True,
 ) -> Judgement:
-    """A new row in state QUEUED. The caller enqueues it, or performs it in its own process."""
+    """A new row in state QUEUED. The caller enqueues it, or performs it in its own process.
+
+    With `test_suite` its tests take the place of the imported hidden ones. Raises ValueError for the suite of another
+    problem.
+    """
+    if test_suite is not None and test_suite.problem_id != submission.problem_id:
+        raise ValueError(f"{test_suite} cannot judge a program for {submission.problem}")
     return Judgement.objects.create(
         submission=submission,
         suite=suite,
+        test_suite=test_suite,
         policy=policy,
         stop_at_first_failure=stop_at_first_failure,
         problem_hash=submission.problem.content_hash,
@@ -135,7 +143,7 @@ def _grade(judgement: Judgement, problem: Problem) -> judge.Judgement:
     language = judgement.submission.language
     limits = judge.Limits(time=problem.time_limit, memory=problem.memory_limit)
     multipliers = settings.JUDGE_TIME_MULTIPLIERS
-    tests = judge_tests(problem, judgement.suite)
+    tests = judge_tests(problem, judgement.suite, judgement.test_suite)
     if not tests and judgement.suite == Judgement.Suite.SAMPLES:
         # Every program passes all of none (METHODS 7.2). Interactive problems show dialogues instead of samples.
         applied = judge.limits_for(limits, language, policy, multipliers)
@@ -161,7 +169,9 @@ def _claim(judgement_id: int) -> Judgement | None:
         )
         if not claimed:
             return None
-        judgement = Judgement.objects.select_related("submission__problem__dataset").get(pk=judgement_id)
+        judgement = Judgement.objects.select_related("submission__problem__dataset", "test_suite").get(
+            pk=judgement_id
+        )
     if judgement.attempt > MAXIMUM_ATTEMPTS:
         fault = f"given up after {MAXIMUM_ATTEMPTS} workers were lost while judging it"
         _finish(
@@ -219,17 +229,21 @@ def checker_for(problem: Problem, policy: judge.Policy) -> judge.Checker:
     return judge.Checker.from_json(problem.checker)
 
 
-def judge_tests(problem: Problem, suite: str) -> list[judge.Test]:
-    """The problem's tests as the judge takes them: the samples, then (suite "all") the hidden ones."""
+def judge_tests(problem: Problem, suite: str, test_suite: Suite | None = None) -> list[judge.Test]:
+    """The problem's tests as the judge takes them: the samples, then (suite "all") the hidden ones.
+
+    The hidden ones are those of `test_suite` where it is given, else the imported ones.
+    """
     cases: Iterable[TestCase] = problem.tests.all()
-    if suite == Judgement.Suite.SAMPLES:
+    if suite == Judgement.Suite.SAMPLES or test_suite is not None:
         cases = problem.tests.filter(origin=TestCase.Origin.SAMPLE)
-    return [
-        judge.Test(
-            name=case.name,
-            input=blobs.path(case.input_hash),
-            answer=blobs.path(case.answer_hash),
-            sample=case.origin == TestCase.Origin.SAMPLE,
-        )
-        for case in cases
-    ]
+    tests = [_judge_test(case, sample=case.origin == TestCase.Origin.SAMPLE) for case in cases]
+    if test_suite is not None:
+        tests += [_judge_test(case, sample=False) for case in test_suite.tests.all()]
+    return tests
+
+
+def _judge_test(case: TestCase | SuiteTest, *, sample: bool) -> judge.Test:
+    return judge.Test(
+        case.name, input=blobs.path(case.input_hash), answer=blobs.path(case.answer_hash), sample=sample
+    )

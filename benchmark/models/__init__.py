@@ -4,6 +4,7 @@ from benchmark.models.corpora import Article, Corpus
 from benchmark.models.judging import Judgement, Submission
 from benchmark.models.problems import Dataset, Figure, Problem, ReferenceSolution, TestCase
 from benchmark.models.runs import Generation, Run, WorkItem
+from benchmark.models.suites import PackageProgram, Suite, SuiteTest
 
 __all__ = [
     "Article",
@@ -12,10 +13,13 @@ __all__ = [
     "Figure",
     "Generation",
     "Judgement",
+    "PackageProgram",
     "Problem",
     "ReferenceSolution",
     "Run",
     "Submission",
+    "Suite",
+    "SuiteTest",
     "TestCase",
     "WorkItem",
 ]

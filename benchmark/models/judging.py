@@ -42,6 +42,14 @@ class Judgement(models.Model):
 
     submission = models.ForeignKey(Submission, on_delete=models.PROTECT, related_name="judgements")
     suite = models.CharField(max_length=10, choices=Suite.choices)
+    test_suite = models.ForeignKey(
+        "Suite",
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="judgements",
+        help_text="Its tests took the place of the imported hidden ones. Null: the imported tests.",
+    )
     policy = models.CharField(max_length=10)
     stop_at_first_failure = models.BooleanField(default=True)
     state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED, db_index=True)
@@ -60,6 +68,12 @@ class Judgement(models.Model):
 
     class Meta:
         ordering = ["-id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(suite="all") | models.Q(test_suite=None),
+                name="samples_belong_to_the_problem",
+            )
+        ]
 
     def __str__(self) -> str:
         return f"{self.submission} on {self.suite}: {self.verdict or self.state}"
