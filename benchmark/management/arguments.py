@@ -1,5 +1,6 @@
 """Options that several commands share: how they are read and what is said when they are wrong."""
 
+import math
 from argparse import ArgumentTypeError
 from difflib import get_close_matches
 from uuid import UUID
@@ -14,6 +15,17 @@ def positive(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise ArgumentTypeError(f"{text!r} is not a whole number from 1")
     return int(text)
+
+
+def dollars(text: str) -> float:
+    """An amount of money that is not negative, as the `type` of an argparse option."""
+    try:
+        amount = float(text)
+    except ValueError:
+        amount = -1.0
+    if not 0 <= amount < math.inf:
+        raise ArgumentTypeError(f"{text!r} is not a number of dollars")
+    return amount
 
 
 def find_dataset(name: str) -> Dataset:

@@ -6,6 +6,7 @@ from benchmark.reports.figures import RunFigures, measure
 from benchmark.reports.html import as_html
 from benchmark.reports.plain import as_text
 from benchmark.reports.tables import as_csv, as_json
+from benchmark.reports.usage import Price
 
 FORMATS: dict[str, Callable[[Sequence[RunFigures]], str]] = {
     "text": as_text,
@@ -14,4 +15,4 @@ FORMATS: dict[str, Callable[[Sequence[RunFigures]], str]] = {
     "html": as_html,
 }
 
-__all__ = ["FORMATS", "RunFigures", "measure"]
+__all__ = ["FORMATS", "Price", "RunFigures", "measure"]

@@ -2,12 +2,25 @@
 
 import json
 from collections.abc import Sequence
+from itertools import groupby
 from pathlib import Path
 
 from django.template import Context, Engine
 
 from benchmark.reports.figures import RunFigures
-from benchmark.reports.wording import interval, intervals_used, percent, token_count
+from benchmark.reports.groups import Group
+from benchmark.reports.wording import (
+    HEADINGS,
+    contest_interval,
+    duration,
+    group_name,
+    interval,
+    intervals_used,
+    money,
+    percent,
+    tests_share,
+    token_count,
+)
 
 
 def as_html(runs: Sequence[RunFigures]) -> str:
@@ -21,13 +34,32 @@ def _run(figures: RunFigures) -> dict[str, object]:
         "figures": figures,
         "ks": [figure.k for figure in figures.groups[0].pass_at],
         "interval": intervals_used(figures),
-        "groups": [
-            (group, [(percent(figure.value), interval(figure)) for figure in group.pass_at])
-            for group in figures.groups
+        "parts": [
+            (HEADINGS[by], [_group(group, figures) for group in groups])
+            for by, groups in groupby(figures.groups, key=lambda group: group.by)
         ],
         "verdicts": [(verdict, n, percent(n / figures.done)) for verdict, n in figures.verdicts.items()],
-        "tokens": [(t.kind.replace("_", " "), token_count(t, figures.generations)) for t in figures.tokens],
+        "used": [
+            *(
+                (f"{t.kind.replace('_', ' ')} tokens", token_count(t, figures.generations))
+                for t in figures.tokens
+            ),
+            ("cost", money(figures)),
+            ("time of the calls", duration(figures.seconds)),
+            ("from start to end", duration(figures.wall_seconds)),
+        ],
         "manifest": json.dumps(
             {"parameters": figures.parameters, **figures.manifest}, indent=2, ensure_ascii=False
         ),
+    }
+
+
+def _group(group: Group, figures: RunFigures) -> dict[str, object]:
+    return {
+        "name": group_name(group, figures),
+        "group": group,
+        "figures": [
+            (percent(pass_at.value), interval(pass_at), contest_interval(pass_at), tests_share(tests_at))
+            for pass_at, tests_at in zip(group.pass_at, group.tests_at, strict=True)
+        ],
     }

@@ -4,7 +4,18 @@ import json
 from collections.abc import Sequence
 
 from benchmark.reports.figures import RunFigures
-from benchmark.reports.wording import interval, intervals_used, percent, token_count
+from benchmark.reports.wording import (
+    HEADINGS,
+    contest_interval,
+    duration,
+    group_name,
+    interval,
+    intervals_used,
+    money,
+    percent,
+    tests_share,
+    token_count,
+)
 
 
 def as_text(runs: Sequence[RunFigures]) -> str:
@@ -19,25 +30,7 @@ def _run(figures: RunFigures) -> str:
         f"{figures.state}, {figures.done} of {figures.total} items done",
         *(f"  ! {caveat}" for caveat in figures.caveats),
         "",
-        *_table(
-            [
-                "",
-                "problems",
-                "attempts",
-                "solved",
-                *(f"pass@{f.k}" for f in figures.groups[0].pass_at for _ in "12"),
-            ],
-            [
-                [
-                    group.name,
-                    str(group.problems),
-                    str(group.attempts),
-                    str(group.solved),
-                    *(text for figure in group.pass_at for text in (percent(figure.value), interval(figure))),
-                ]
-                for group in figures.groups
-            ],
-        ),
+        *_groups(figures),
         f"  {intervals_used(figures)}",
         "",
         *_table(
@@ -49,6 +42,15 @@ def _run(figures: RunFigures) -> str:
             ["tokens", f"of {figures.generations} generations"],
             [[t.kind.replace("_", " "), token_count(t, figures.generations)] for t in figures.tokens],
         ),
+        "",
+        *_table(
+            ["cost and time", ""],
+            [
+                ["cost", money(figures)],
+                ["calls together", duration(figures.seconds)],
+                ["from start to end", duration(figures.wall_seconds)],
+            ],
+        ),
     ]
     if figures.faults:
         lines += [
@@ -56,10 +58,58 @@ def _run(figures: RunFigures) -> str:
             f"  {figures.failed} items failed by faults that are not the model's; --resume tries them again:",
         ]
         lines += [f"    {count} x {fault}" for fault, count in figures.faults.items()]
+    if figures.published:
+        lines += [
+            "",
+            "  published for this method (other models, other problems: no target)",
+            *_published(figures),
+        ]
     lines += ["", "  parameters and manifest"]
     document = {"parameters": figures.parameters, **figures.manifest}
     lines += [f"    {line}" for line in json.dumps(document, indent=2, ensure_ascii=False).splitlines()[1:-1]]
     return "\n".join(lines)
+
+
+def _groups(figures: RunFigures) -> list[str]:
+    """One table, its parts under headings of their own."""
+    first = figures.groups[0]
+    header = ["", "problems", "attempts", "solved"]
+    for pass_at, tests_at in zip(first.pass_at, first.tests_at, strict=True):
+        header += [f"pass@{pass_at.k}"] * 2 + [f"over contests (k={pass_at.k})", f"tests@{tests_at.k}"]
+    rows: list[list[str]] = []
+    by = "all"
+    for group in figures.groups:
+        if group.by not in (by, "tier"):
+            rows.append([f"({HEADINGS[group.by]})", *[""] * (len(header) - 1)])
+        by = group.by
+        row = [group_name(group, figures), str(group.problems), str(group.attempts), str(group.solved)]
+        for pass_at, tests_at in zip(group.pass_at, group.tests_at, strict=True):
+            row += [
+                percent(pass_at.value),
+                interval(pass_at),
+                contest_interval(pass_at),
+                tests_share(tests_at),
+            ]
+        rows.append(row)
+    return _table(header, rows)
+
+
+def _published(figures: RunFigures) -> list[str]:
+    marks = list(dict.fromkeys(mark for one in figures.published for mark in one.marks))
+    lines = _table(
+        ["table", "row", "as printed", "of", ""],
+        [
+            [
+                one.table,
+                one.row,
+                one.cells,
+                one.figure,
+                " ".join(f"!{marks.index(mark) + 1}" for mark in one.marks),
+            ]
+            for one in figures.published
+        ],
+    )
+    return lines + [f"  !{number} {mark}" for number, mark in enumerate(marks, 1)]
 
 
 def _table(header: list[str], rows: list[list[str]]) -> list[str]:

@@ -8,7 +8,9 @@ from dataclasses import asdict
 
 from benchmark.reports.figures import RunFigures
 
-_COLUMNS = ("run", "dataset", "model", "method", "complete", "figure", "group", "value", "low", "high", "n")
+_COLUMNS = (
+    "run", "dataset", "model", "method", "complete", "figure", "by", "group", "value", "low", "high", "n",
+)  # fmt: skip
 
 
 def as_json(runs: Sequence[RunFigures]) -> str:
@@ -16,7 +18,7 @@ def as_json(runs: Sequence[RunFigures]) -> str:
     documents = [
         asdict(figures) | {"complete": figures.complete, "caveats": figures.caveats} for figures in runs
     ]
-    return json.dumps({"runs": documents}, ensure_ascii=False, indent=2)
+    return json.dumps({"runs": documents}, ensure_ascii=False, indent=2, default=str)
 
 
 def as_csv(runs: Sequence[RunFigures]) -> str:
@@ -36,11 +38,26 @@ def as_csv(runs: Sequence[RunFigures]) -> str:
 
 def _rows(figures: RunFigures) -> Iterator[tuple[object, ...]]:
     for group in figures.groups:
+        of = (group.by, group.name)
         for figure in group.pass_at:
-            yield f"pass@{figure.k}", group.name, figure.value, figure.low, figure.high, figure.problems
+            yield f"pass@{figure.k}", *of, figure.value, figure.low, figure.high, figure.problems
+            if figure.contest_low is not None:
+                interval = (figure.contest_low, figure.contest_high)
+                yield f"pass@{figure.k} over contests", *of, figure.value, *interval, figure.contests
+        for share in group.tests_at:
+            name = f"tests@{share.k}" + " (at least)" * share.at_least
+            yield name, *of, share.value, None, None, share.problems
+    every = ("all", "all")
     for verdict, count in figures.verdicts.items():
-        yield f"verdict {verdict}", "all", count / figures.done, None, None, figures.done
+        yield f"verdict {verdict}", *every, count / figures.done, None, None, figures.done
     for tokens in figures.tokens:
         known = figures.generations - tokens.unknown
-        yield f"{tokens.kind} tokens", "all", tokens.known if known else None, None, None, known
-    yield "failed items", "all", figures.failed, None, None, figures.total
+        yield f"{tokens.kind} tokens", *every, tokens.known if known else None, None, None, known
+    cost = "cost in US dollars" + " (at least)" * figures.cost_at_least
+    yield cost, *every, figures.cost, None, None, figures.generations
+    yield "seconds of calls", *every, figures.seconds, None, None, figures.generations
+    yield "failed items", *every, figures.failed, None, None, figures.total
+    for one in figures.published:
+        for column, value in one.values.items():
+            name = f"published {one.table}: {one.figure}"
+            yield name, "published", f"{one.row}, {column}", value, None, None, None

@@ -1,6 +1,8 @@
 """How figures are written for people, the same in every form of a report."""
 
-from benchmark.reports.figures import PassAtK, RunFigures, Tokens
+from benchmark.reports.figures import RunFigures
+from benchmark.reports.groups import Group, PassAtK, TestsAtK
+from benchmark.reports.usage import Tokens
 
 _INTERVALS = {
     "bootstrap": "bootstrap, drawing whole problems",
@@ -38,3 +40,54 @@ def token_count(tokens: Tokens, generations: int) -> str:
     if tokens.unknown:
         return f"at least {tokens.known} (unknown for {tokens.unknown} of {generations} generations)"
     return str(tokens.known)
+
+
+def contest_interval(figure: PassAtK) -> str:
+    """The interval over whole contests in percent; "n/a" with fewer than two."""
+    if figure.contest_low is None or figure.contest_high is None:
+        return "n/a"
+    return f"[{100 * figure.contest_low:.2f}, {100 * figure.contest_high:.2f}]"
+
+
+def tests_share(figure: TestsAtK) -> str:
+    """Tests@k as a percentage; a lower bound where judging stopped at the first failed test."""
+    bound = "≥ " if figure.at_least and figure.value is not None else ""
+    return bound + percent(figure.value)
+
+
+def group_name(group: Group, figures: RunFigures) -> str:
+    """What the group is called in a table."""
+    if group.by == "cutoff" and group.name != "no date":
+        return f"{group.name} {figures.cutoff}" if group.name == "after" else f"until {figures.cutoff}"
+    return group.name
+
+
+def money(figures: RunFigures) -> str:
+    """The cost in US dollars, or "unknown"."""
+    if figures.cost is None:
+        return "unknown"
+    bound = "at least " if figures.cost_at_least else ""
+    return f"{bound}{figures.cost:,.2f} US dollars"
+
+
+def duration(seconds: float | None) -> str:
+    """A time in its two largest units; "unknown" for None."""
+    if seconds is None:
+        return "unknown"
+    if seconds < 100:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 100:
+        return f"{minutes} min {rest} s"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min"
+
+
+HEADINGS = {
+    "all": "all problems",
+    "tier": "by tier",
+    "cutoff": "by the model's cutoff",
+    "tag": "by tag",
+    "year": "by year of the contest",
+}
+"""What the groups of one kind are called together."""

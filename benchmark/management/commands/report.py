@@ -1,12 +1,13 @@
 """manage.py report: the figures of runs."""
 
+from datetime import date
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from benchmark.management.arguments import find_run, positive
+from benchmark.management.arguments import dollars, find_run, positive
 from benchmark.metrics import TooFewAttempts
-from benchmark.reports import FORMATS, measure
+from benchmark.reports import FORMATS, Price, measure
 
 
 class Command(BaseCommand):
@@ -21,10 +22,25 @@ class Command(BaseCommand):
             "--k", type=positive, nargs="+", default=[1], metavar="K", help="pass@k; default: 1"
         )
 
+        parser.add_argument(
+            "--cutoff",
+            type=date.fromisoformat,
+            metavar="YYYY-MM-DD",
+            help="last day of the model's training texts; default: what is known of the model",
+        )
+        parser.add_argument(
+            "--price",
+            nargs=2,
+            type=dollars,
+            metavar=("INPUT", "OUTPUT"),
+            help="US dollars for a million tokens; default: the price stored with the run",
+        )
+
     def handle(self, **options: Any) -> None:
         runs = [find_run(name) for name in options["runs"]]
+        price = Price(*options["price"]) if options["price"] else None
         try:
-            figures = [measure(run, options["k"]) for run in runs]
+            figures = [measure(run, options["k"], cutoff=options["cutoff"], price=price) for run in runs]
         except TooFewAttempts as error:
             raise CommandError(f"{error}.") from None
         self.stdout.write(FORMATS[options["format"]](figures))

@@ -2,10 +2,8 @@
 
 import asyncio
 import json
-import math
 import signal
 import sys
-from argparse import ArgumentTypeError
 from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
@@ -13,7 +11,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from tqdm import tqdm
 
-from benchmark.management.arguments import find_dataset, find_run, positive
+from benchmark.management.arguments import dollars, find_dataset, find_run, positive
 from benchmark.methods import METHODS, PROFILES, Reflexion, SettingsError, parse_settings
 from benchmark.models import Run
 from benchmark.models.problems import Tier
@@ -82,7 +80,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--price",
             nargs=2,
-            type=_dollars,
+            type=dollars,
             metavar=("INPUT", "OUTPUT"),
             help="US dollars for a million tokens, for --dry-run; without it the cost is unknown",
         )
@@ -199,16 +197,6 @@ def _in_our_order(name: str) -> str:
 
 def _counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
-def _dollars(text: str) -> float:
-    try:
-        dollars = float(text)
-    except ValueError:
-        dollars = -1.0
-    if not 0 <= dollars < math.inf:
-        raise ArgumentTypeError(f"{text!r} is not a number of dollars")
-    return dollars
 
 
 def _planned(options: dict[str, Any]) -> Plan:

@@ -1,0 +1,199 @@
+"""The groups of problems that figures are given for, and the figures of one group."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Literal
+
+from benchmark.metrics import cluster_bootstrap, pass_at_k, share_at_k, wilson
+from benchmark.models.problems import Tier
+
+By = Literal["all", "tier", "cutoff", "tag", "year"]
+
+CLUSTERED: frozenset[By] = frozenset({"all", "tier", "cutoff"})
+"""Groups that hold enough contests for an interval over contests to mean something."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a problem is grouped by."""
+
+    tier: str
+    tags: tuple[str, ...]
+    contest: str
+    contest_date: date | None
+    samples_only: bool
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One attempt: whether it was accepted, and the share of its tests it passed.
+
+    `all_tests` is False where judging stopped at the first failed test, so that the share is a lower bound.
+    """
+
+    accepted: bool
+    share: float
+    all_tests: bool
+
+
+@dataclass(frozen=True)
+class PassAtK:
+    """pass@k over `problems`, those with at least k attempts so far; no value and no interval without any.
+
+    `interval` says how the 95 % interval was made: "wilson", "bootstrap" (whole problems drawn) or "none".
+    `contest_low` and `contest_high`, where whole contests are drawn, are None for fewer than two contests.
+    """
+
+    k: int
+    problems: int
+    value: float | None
+    low: float | None
+    high: float | None
+    interval: str
+    contests: int
+    contest_low: float | None
+    contest_high: float | None
+
+
+@dataclass(frozen=True)
+class TestsAtK:
+    """Tests@k over `problems`; `at_least` where some judging stopped at the first failed test."""
+
+    __test__ = False  # not a test class, whatever pytest thinks of the name
+
+    k: int
+    problems: int
+    value: float | None
+    at_least: bool
+
+
+@dataclass(frozen=True)
+class Group:
+    """All problems, or those of one tier, tag, year or side of the model's cutoff; `solved` counts attempts."""
+
+    by: By
+    name: str
+    problems: int
+    attempts: int
+    solved: int
+    pass_at: tuple[PassAtK, ...]
+    tests_at: tuple[TestsAtK, ...]
+
+
+def group_figures(
+    facts: Mapping[int, Facts],
+    outcomes: Mapping[int, Sequence[Outcome]],
+    ks: Sequence[int],
+    attempts: int,
+    cutoff: date | None,
+) -> tuple[Group, ...]:
+    """The figures of every group that is not empty: all problems, then tiers, sides of the cutoff, tags and years."""
+    return tuple(
+        _group(by, name, chosen, facts, outcomes, ks, attempts)
+        for by, name, chosen in _groupings(facts, cutoff)
+    )
+
+
+def _groupings(facts: Mapping[int, Facts], cutoff: date | None) -> Iterator[tuple[By, str, list[int]]]:
+    yield "all", "all", list(facts)
+    tiers = defaultdict(list)
+    sides = defaultdict(list)
+    tags = defaultdict(list)
+    years = defaultdict(list)
+    for problem, fact in facts.items():
+        tiers[fact.tier].append(problem)
+        sides[side_of(fact.contest_date, cutoff)].append(problem)
+        for tag in fact.tags:
+            tags[tag].append(problem)
+        if fact.contest_date:
+            years[str(fact.contest_date.year)].append(problem)
+    if any(tiers.keys() - {""}):
+        for tier in [*Tier.values, *sorted(tiers.keys() - {*Tier.values, ""}), ""]:
+            if tier in tiers:
+                yield "tier", tier or "no tier", tiers[tier]
+    if cutoff:
+        for side in ("before", "after", "no date"):
+            if side in sides:
+                yield "cutoff", side, sides[side]
+    for tag in sorted(tags):
+        yield "tag", tag, tags[tag]
+    if len(years) > 1:
+        for year in sorted(years):
+            yield "year", year, years[year]
+
+
+def side_of(contest_date: date | None, cutoff: date | None) -> str:
+    """Whether the contest was "before" the cutoff (or on its day), "after" it, or has "no date"."""
+    if contest_date is None or cutoff is None:
+        return "no date"
+    return "before" if contest_date <= cutoff else "after"
+
+
+def _group(
+    by: By,
+    name: str,
+    chosen: Sequence[int],
+    facts: Mapping[int, Facts],
+    outcomes: Mapping[int, Sequence[Outcome]],
+    ks: Sequence[int],
+    attempts: int,
+) -> Group:
+    tried = [(facts[problem], outcomes[problem]) for problem in chosen if problem in outcomes]
+    return Group(
+        by=by,
+        name=name,
+        problems=len(chosen),
+        attempts=sum(len(of_problem) for _, of_problem in tried),
+        solved=sum(outcome.accepted for _, of_problem in tried for outcome in of_problem),
+        pass_at=tuple(_pass_at(tried, k, attempts, clustered=by in CLUSTERED) for k in ks),
+        tests_at=tuple(_tests_at(tried, k) for k in ks),
+    )
+
+
+Tried = Sequence[tuple[Facts, Sequence[Outcome]]]
+
+
+def _pass_at(tried: Tried, k: int, attempts: int, *, clustered: bool) -> PassAtK:
+    """One problem is one draw for the interval, however many attempts were made at it.
+
+    Where all problems came out as 0, or all as 1, a bootstrap would claim certainty: Wilson's bound is given.
+    """
+    enough = [(fact, of_problem) for fact, of_problem in tried if len(of_problem) >= k]
+    values = [
+        pass_at_k(len(of_problem), sum(outcome.accepted for outcome in of_problem), k)
+        for _, of_problem in enough
+    ]
+    contests = [
+        fact.contest or str(fact.contest_date) for fact, _ in enough if fact.contest or fact.contest_date
+    ]
+    number = len(set(contests))
+    if not values:
+        return PassAtK(k, 0, None, None, None, "none", 0, None, None)
+    alike = set(values) in ({0.0}, {1.0})
+    if attempts == 1 or alike:
+        interval, method = wilson(int(sum(values)), len(values)), "wilson"
+    else:
+        interval, method = cluster_bootstrap(values), "bootstrap"
+    over_contests = None
+    if clustered and number > 1 and len(contests) == len(values) and not alike:
+        over_contests = cluster_bootstrap(values, contests)
+    return PassAtK(
+        k,
+        len(values),
+        sum(values) / len(values),
+        interval.low,
+        interval.high,
+        method,
+        number,
+        over_contests.low if over_contests else None,
+        over_contests.high if over_contests else None,
+    )
+
+
+def _tests_at(tried: Tried, k: int) -> TestsAtK:
+    enough = [of_problem for _, of_problem in tried if len(of_problem) >= k]
+    values = [share_at_k([outcome.share for outcome in of_problem], k) for of_problem in enough]
+    at_least = any(not outcome.all_tests for of_problem in enough for outcome in of_problem)
+    return TestsAtK(k, len(values), sum(values) / len(values) if values else None, at_least)

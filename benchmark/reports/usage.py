@@ -1,0 +1,78 @@
+"""What a run has used: tokens, time and money."""
+
+from dataclasses import dataclass
+
+from django.db.models import Count, Sum
+
+from benchmark.models import Generation, Run
+
+TOKEN_KINDS = ("input", "output", "cached_input", "reasoning")
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """The tokens of all generations of the run; of `unknown` generations the provider did not say them."""
+
+    kind: str
+    known: int
+    unknown: int
+
+
+@dataclass(frozen=True)
+class Price:
+    """US dollars for a million tokens. Cached input is counted at the full price."""
+
+    input: float
+    output: float
+
+
+@dataclass(frozen=True)
+class Usage:
+    """`seconds` is the time of all calls together, `wall_seconds` from the start of the run to its end (None before).
+
+    `cost` is in US dollars: None without a price; `at_least` when some generations' tokens are unknown.
+    """
+
+    generations: int
+    tokens: tuple[Tokens, ...]
+    seconds: float
+    wall_seconds: float | None
+    price: Price | None
+    cost: float | None
+    cost_at_least: bool
+
+
+def measure_usage(run: Run, price: Price | None = None) -> Usage:
+    """One query, answered from an index alone. `price` goes before the one stored with the run."""
+    sums = {f"{kind}_sum": Sum(f"{kind}_tokens") for kind in TOKEN_KINDS}
+    known = {f"{kind}_known": Count(f"{kind}_tokens") for kind in TOKEN_KINDS}
+    row = Generation.objects.filter(work_item__run=run).aggregate(
+        generations=Count("pk"), seconds=Sum("latency"), **sums, **known
+    )
+    generations: int = row["generations"]
+    tokens = tuple(
+        Tokens(kind, row[f"{kind}_sum"] or 0, generations - row[f"{kind}_known"]) for kind in TOKEN_KINDS
+    )
+    price = price or price_of(run)
+    billed = tokens[:2]
+    unknown = any(counted.unknown for counted in billed)
+    cost = None
+    if price is not None and (not generations or any(counted.unknown < generations for counted in billed)):
+        cost = (tokens[0].known * price.input + tokens[1].known * price.output) / 1e6
+    return Usage(
+        generations=generations,
+        tokens=tokens,
+        seconds=row["seconds"] or 0.0,
+        wall_seconds=(run.finished_at - run.started_at).total_seconds() if run.finished_at else None,
+        price=price,
+        cost=cost,
+        cost_at_least=cost is not None and unknown,
+    )
+
+
+def price_of(run: Run) -> Price | None:
+    """The price stored with the run; nothing is charged for scripted replies; else unknown."""
+    if run.manifest.get("scripted_model"):
+        return Price(0, 0)
+    stored = run.manifest.get("price")
+    return Price(stored["input"], stored["output"]) if stored else None
