@@ -40,12 +40,28 @@ _LABEL = {
 }  # fmt: skip
 
 
+def _features(columns: dict[str, Any]) -> list[Record]:
+    return [
+        {"name": name, "list": kind[0]} if isinstance(kind, list) else {"name": name, "dtype": kind}
+        for name, kind in columns.items()
+    ]
+
+
+_TABLES: dict[str, list[Record]] = {
+    "sessions": [*_features(_SESSION), {"name": "messages", "list": _features(_MESSAGE)}],
+    "labels": _features(_LABEL),
+}
+
+
 def write_folder(records: Iterable[Record], folder: Path) -> list[Path]:
-    """Write `data/sessions.jsonl`, `data/labels.jsonl` and the card into an empty folder; returns the files."""
+    """Write the tables that have rows, and the card, into an empty folder; returns the files."""
     (folder / "data").mkdir(parents=True)
     counts: Counter[str] = Counter()
-    paths = [folder / "data" / "sessions.jsonl", folder / "data" / "labels.jsonl"]
-    with paths[0].open("w", encoding="utf-8") as sessions, paths[1].open("w", encoding="utf-8") as labels:
+    tables = {name: folder / "data" / f"{name}.jsonl" for name in _TABLES}
+    with (
+        tables["sessions"].open("w", encoding="utf-8") as sessions,
+        tables["labels"].open("w", encoding="utf-8") as labels,
+    ):
         for record in records:
             session = _session(record)
             sessions.write(_line(session))
@@ -59,9 +75,11 @@ def write_folder(records: Iterable[Record], folder: Path) -> list[Path]:
                 labels.write(_line(label))
                 counts["labels"] += 1
             counts["reviews"] += len(record["reviews"])
+    for name in [name for name in tables if not counts[name]]:
+        tables.pop(name).unlink()  # the library does not load a table without rows
     card = folder / "README.md"
-    card.write_text(_card(counts), encoding="utf-8")
-    return [card, *paths]
+    card.write_text(_card(tables, counts), encoding="utf-8")
+    return [card, *tables.values()]
 
 
 def _line(row: Record) -> str:
@@ -147,14 +165,7 @@ def _labels(record: Record) -> Iterator[Record]:
             }
 
 
-def _features(columns: dict[str, Any]) -> list[Record]:
-    return [
-        {"name": name, "list": kind[0]} if isinstance(kind, list) else {"name": name, "dtype": kind}
-        for name, kind in columns.items()
-    ]
-
-
-def _card(counts: Counter[str]) -> str:
+def _card(tables: dict[str, Path], counts: Counter[str]) -> str:
     front = {
         "pretty_name": "Tutoring sessions of language models",
         "language": ["en"],
@@ -162,29 +173,21 @@ def _card(counts: Counter[str]) -> str:
         "license_name": "to-be-chosen",
         "tags": ["tutoring", "human-in-the-loop", "competitive-programming"],
         "configs": [
-            {"config_name": name, "data_files": [{"split": "train", "path": f"data/{name}.jsonl"}]}
-            for name in ("sessions", "labels")
+            {"config_name": name, "data_files": [{"split": "train", "path": f"data/{path.name}"}]}
+            for name, path in tables.items()
         ],
         "dataset_info": [
             {
-                "config_name": "sessions",
-                "features": [*_features(_SESSION), {"name": "messages", "list": _features(_MESSAGE)}],
-                "splits": [{"name": "train", "num_examples": counts["sessions"]}],
-            },
-            {
-                "config_name": "labels",
-                "features": _features(_LABEL),
-                "splits": [{"name": "train", "num_examples": counts["labels"]}],
-            },
+                "config_name": name,
+                "features": _TABLES[name],
+                "splits": [{"name": "train", "num_examples": counts[name], "num_bytes": path.stat().st_size}],
+            }
+            for name, path in tables.items()
         ],
     }
-    return _CARD.format(front=yaml.safe_dump(front, sort_keys=False, allow_unicode=True), **_figures(counts))
-
-
-def _figures(counts: Counter[str]) -> dict[str, int]:
-    """Every figure that the card names, 0 where nothing was counted."""
-    names = ("sessions", "solved", "invalidated", "messages", "replies", "generations", "reviews", "labels")
-    return {name: counts[name] for name in names}
+    named = ("sessions", "solved", "invalidated", "messages", "replies", "generations", "reviews", "labels")
+    figures = {name: counts[name] for name in named}
+    return _CARD.format(front=yaml.safe_dump(front, sort_keys=False, allow_unicode=True), **figures)
 
 
 _CARD = """---
