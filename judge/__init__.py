@@ -1,5 +1,6 @@
 """The judge: runs a program against tests in a sandbox and says a verdict. A library without Django."""
 
+from judge.answer_checking import open_checker
 from judge.checkers import Checker, CheckingProgram, CheckResult, check
 from judge.execution import CannotCompile, Execution, OpenProgram, open_program
 from judge.grading import JUDGE_VERSION, grade
@@ -17,6 +18,7 @@ from judge.limits import Limits, Policy, limits_for
 from judge.precompiled_headers import prepare
 from judge.sandbox import SandboxFault, SandboxStatus, SandboxUnavailable, sandbox_status
 from judge.trials import FileNames
+from judge.validators import CheckerFault
 from judge.verdicts import VERDICT_MEANING, Verdict
 
 __all__ = [
@@ -26,6 +28,7 @@ __all__ = [
     "CannotCompile",
     "CheckResult",
     "Checker",
+    "CheckerFault",
     "CheckingProgram",
     "Execution",
     "FileNames",
@@ -48,6 +51,7 @@ __all__ = [
     "grade",
     "language_of",
     "limits_for",
+    "open_checker",
     "open_program",
     "prepare",
     "sandbox_status",

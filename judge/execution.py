@@ -2,7 +2,7 @@
 
 import contextlib
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,7 +26,8 @@ class Execution:
     """What a program did with one input.
 
     `fault` is None for a program that ended well, else TLE, MLE, OLE or RTE, and `message` says why. `output` is what
-    it printed until it ended, `errors` the beginning of its standard error, `time` seconds of CPU.
+    it printed until it ended, `errors` the beginning of its standard error, `time` seconds of CPU. `exit_status` is
+    None for a program that did not end by itself.
     """
 
     output: bytes
@@ -34,6 +35,7 @@ class Execution:
     message: str
     errors: str
     time: float
+    exit_status: int | None
 
 
 class OpenProgram:
@@ -44,14 +46,19 @@ class OpenProgram:
         self._program = program
         self._limits = limits
 
-    def run(self, given: bytes | Path) -> Execution:
-        """Run it on an input, from a fresh start. Raises SandboxFault."""
+    def run(self, given: bytes | Path = b"", arguments: Sequence[str] = ()) -> Execution:
+        """Run it on an input, from a fresh start. Raises SandboxFault.
+
+        An interpreter starts anew for a run with arguments.
+        """
         limits = self._limits
-        run = Run(self._program.command, limits, limits.wall, given, warm=self._program.warm)
+        warm = None if arguments else self._program.warm
+        run = Run((*self._program.command, *arguments), limits, limits.wall, given, warm=warm)
         outcome = run_with_retries(self._container, run)
         fault = fault_of(outcome, limits, self._program.out_of_memory)
         verdict, message = fault if fault else (None, "")
-        return Execution(outcome.stdout, verdict, message, printable(outcome.stderr, _SHOWN), outcome.time)
+        errors = printable(outcome.stderr, _SHOWN)
+        return Execution(outcome.stdout, verdict, message, errors, outcome.time, outcome.exit_status)
 
 
 @contextlib.contextmanager

@@ -32,3 +32,11 @@ def test_a_module_of_the_programs_own_goes_before_the_librarys() -> None:
 def test_what_does_not_compile_is_refused_with_the_compilers_words() -> None:
     with pytest.raises(judge.CannotCompile, match="SyntaxError"), open_program("print(", "python", LIMITS):
         pass
+
+
+@pytest.mark.usefixtures("sandbox")
+def test_a_program_gets_its_arguments_and_its_exit_status_is_known():
+    with open_program("import sys\nprint(*sys.argv[1:])\nsys.exit(42)", "python", LIMITS) as program:
+        found = program.run(arguments=("corner", "7"))
+        assert (found.output, found.exit_status) == (b"corner 7\n", 42)
+        assert program.run().output == b"\n"
