@@ -13,10 +13,16 @@ from benchmark.models import (
     Figure,
     Generation,
     Judgement,
+    Option,
     PackageProgram,
     Problem,
+    Question,
+    QuestionAnswer,
+    QuestionSet,
     ReferenceSolution,
+    Representation,
     Run,
+    SimilarityRun,
     Submission,
     Suite,
     SuiteTest,
@@ -160,3 +166,50 @@ class GenerationAdmin(RecordedAdmin):
     list_filter = ["purpose", "finish_reason"]
     list_select_related = ["work_item__problem__dataset"]
     search_fields = ["work_item__run__id", "work_item__problem__external_id", "request_id"]
+
+
+@admin.register(QuestionSet)
+class QuestionSetAdmin(RecordedAdmin):
+    list_display = ["name", "dataset", "built", "created_at"]
+    list_select_related = ["dataset"]
+    search_fields = ["name"]
+
+
+@admin.register(Question)
+class QuestionAdmin(RecordedAdmin):
+    list_display = ["id", "question_set", "number", "reference"]
+    list_filter = ["question_set"]
+    list_select_related = ["question_set", "reference__dataset"]
+    search_fields = ["reference__external_id"]
+
+
+@admin.register(Option)
+class OptionAdmin(RecordedAdmin):
+    list_display = ["id", "question", "place", "problem", "similar"]
+    list_filter = ["similar", "question__question_set"]
+    list_select_related = ["question__question_set", "problem__dataset"]
+    search_fields = ["problem__external_id"]
+
+
+@admin.register(Representation)
+class RepresentationAdmin(RecordedAdmin):
+    list_display = ["id", "problem", "kind", "model_spec", "section_found", "output_tokens", "created_at"]
+    list_filter = ["kind", "section_found", "model_spec"]
+    list_select_related = ["problem__dataset"]
+    search_fields = ["problem__external_id", "request_id"]
+
+
+@admin.register(SimilarityRun)
+class SimilarityRunAdmin(RecordedAdmin):
+    list_display = ["id", "question_set", "task", "representation", "model_spec", "state", "started_at"]
+    list_filter = ["task", "representation", "state", "question_set"]
+    list_select_related = ["question_set"]
+    search_fields = ["id", "model_spec"]
+
+
+@admin.register(QuestionAnswer)
+class QuestionAnswerAdmin(RecordedAdmin):
+    list_display = ["id", "run", "question", "correct", "rank", "output_tokens", "created_at"]
+    list_filter = ["correct"]
+    list_select_related = ["run__question_set", "question__question_set"]
+    search_fields = ["run__id", "question__reference__external_id", "request_id"]

@@ -4,6 +4,14 @@ from benchmark.models.corpora import Article, Corpus
 from benchmark.models.judging import Judgement, Submission
 from benchmark.models.problems import Dataset, Figure, Problem, ReferenceSolution, TestCase
 from benchmark.models.runs import Generation, Run, WorkItem
+from benchmark.models.similarity import (
+    Option,
+    Question,
+    QuestionAnswer,
+    QuestionSet,
+    Representation,
+    SimilarityRun,
+)
 from benchmark.models.suites import PackageProgram, Suite, SuiteTest
 
 __all__ = [
@@ -13,10 +21,16 @@ __all__ = [
     "Figure",
     "Generation",
     "Judgement",
+    "Option",
     "PackageProgram",
     "Problem",
+    "Question",
+    "QuestionAnswer",
+    "QuestionSet",
     "ReferenceSolution",
+    "Representation",
     "Run",
+    "SimilarityRun",
     "Submission",
     "Suite",
     "SuiteTest",

@@ -63,6 +63,9 @@ class Problem(models.Model):
     )
     contest = models.CharField(max_length=200, blank=True)
     contest_date = models.DateField(null=True, blank=True, db_index=True)
+    rating = models.PositiveIntegerField(
+        null=True, blank=True, help_text="Difficulty as its source rates it; null: unknown."
+    )
     source_url = models.URLField(max_length=500, blank=True)
     credits = models.CharField(max_length=500, blank=True)
     license = models.CharField(max_length=100, blank=True)

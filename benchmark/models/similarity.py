@@ -1,0 +1,165 @@
+"""Questions about similar problems, what models wrote about a problem for them, and how they were answered."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.db import models
+from django.urls import reverse
+
+from benchmark.models.problems import Dataset, Problem
+
+
+class QuestionSet(models.Model):
+    """Multiple-choice questions over the problems of one dataset, imported or built from their tags."""
+
+    name = models.SlugField(max_length=80, unique=True)
+    dataset = models.ForeignKey(Dataset, on_delete=models.CASCADE, related_name="question_sets")
+    built = models.BooleanField(help_text="By our own builder; else the questions came with the dataset.")
+    parameters = models.JSONField(help_text="Of the builder, or the seed that shuffled imported options.")
+    left_out = models.JSONField(default=list, help_text="Problems or entries without a question, and why.")
+    content_hash = models.CharField(max_length=64, help_text="sha256 over the questions and their options.")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def get_absolute_url(self) -> str:
+        return reverse("question_set", args=[self.name])
+
+
+class Question(models.Model):
+    """Which of four problems is solved like the reference?"""
+
+    question_set = models.ForeignKey(QuestionSet, on_delete=models.CASCADE, related_name="questions")
+    number = models.PositiveIntegerField(help_text="From 1.")
+    reference = models.ForeignKey(Problem, on_delete=models.CASCADE, related_name="+")
+
+    class Meta:
+        ordering = ["question_set", "number"]
+        constraints = [
+            models.UniqueConstraint(fields=["question_set", "number"], name="question_number_once_per_set")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.question_set.name} {self.number}"
+
+    def get_absolute_url(self) -> str:
+        return reverse("question", args=[self.question_set.name, self.number])
+
+
+class Option(models.Model):
+    """One of the four problems of a question."""
+
+    question = models.ForeignKey(Question, on_delete=models.CASCADE, related_name="options")
+    place = models.PositiveIntegerField(help_text="0 for A; shuffled when the question was made.")
+    problem = models.ForeignKey(Problem, on_delete=models.CASCADE, related_name="+")
+    similar = models.BooleanField(help_text="Whether this is the right answer; true of one option.")
+
+    class Meta:
+        ordering = ["question", "place"]
+        constraints = [
+            models.UniqueConstraint(fields=["question", "place"], name="option_place_once_per_question")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.question} {'ABCD'[self.place]}: {self.problem.external_id}"
+
+
+class StoredReply(models.Model):
+    """A reply of a model that was paid for, with the question it answers."""
+
+    messages = models.JSONField(help_text="Exactly what was sent; empty where no model was asked.")
+    prompt_hash = models.CharField(max_length=64, blank=True)
+    template_hash = models.CharField(max_length=64, blank=True)
+    model_returned = models.CharField(max_length=200, blank=True)
+    reply = models.TextField(blank=True)
+    reasoning = models.TextField(blank=True)
+    input_tokens = models.PositiveIntegerField(null=True, blank=True, help_text="Null: unknown.")
+    output_tokens = models.PositiveIntegerField(null=True, blank=True)
+    cached_input_tokens = models.PositiveIntegerField(null=True, blank=True)
+    reasoning_tokens = models.PositiveIntegerField(null=True, blank=True)
+    latency = models.FloatField(null=True, blank=True, help_text="Seconds.")
+    finish_reason = models.CharField(max_length=60, blank=True)
+    request_id = models.CharField(max_length=200, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        abstract = True
+
+
+class Representation(StoredReply):
+    """What a model wrote in the place of a problem's statement: made once, used by every run."""
+
+    problem = models.ForeignKey(Problem, on_delete=models.CASCADE, related_name="representations")
+    kind = models.CharField(max_length=20, help_text="summary, asm_nl or asm_pl.")
+    model_spec = models.CharField(max_length=200, help_text="provider:model")
+    parameters = models.JSONField(help_text="Sampling parameters as sent.")
+    key = models.CharField(
+        max_length=64, unique=True, help_text="sha256 over problem, model, parameters and prompt."
+    )
+    text = models.TextField(help_text="The section asked for, or the whole reply.")
+    section_found = models.BooleanField(
+        help_text="False: there was no such section; the reply stands for it."
+    )
+
+    class Meta:
+        ordering = ["problem", "kind", "model_spec", "-id"]
+        indexes = [models.Index(fields=["model_spec", "kind"])]
+
+    def __str__(self) -> str:
+        return f"{self.kind} of {self.problem} by {self.model_spec}"
+
+
+class SimilarityRun(models.Model):
+    """One way to answer every question of a set."""
+
+    class Task(models.TextChoices):
+        CHOOSE = "choose", "choose (the model sees the question)"
+        RANK = "rank", "rank (texts are compared)"
+
+    class State(models.TextChoices):
+        OPEN = "open"
+        FINISHED = "finished"
+        STOPPED = "stopped"
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    question_set = models.ForeignKey(QuestionSet, on_delete=models.PROTECT, related_name="runs")
+    task = models.CharField(max_length=10, choices=Task.choices)
+    representation = models.CharField(max_length=20)
+    model_spec = models.CharField(max_length=200, blank=True, help_text="provider:model; blank: none asked.")
+    parameters = models.JSONField(help_text="Everything asked for, defaults filled in.")
+    state = models.CharField(max_length=10, choices=State.choices, default=State.OPEN)
+    manifest = models.JSONField(help_text="What the result depends on, as it was when the run started.")
+    started_at = models.DateTimeField(auto_now_add=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-started_at"]
+
+    def __str__(self) -> str:
+        return f"{self.task} by {self.representation} on {self.question_set.name}: {self.state}"
+
+
+class QuestionAnswer(StoredReply):
+    """How a run answered a question."""
+
+    run = models.ForeignKey(SimilarityRun, on_delete=models.CASCADE, related_name="answers")
+    question = models.ForeignKey(Question, on_delete=models.CASCADE, related_name="answers")
+    order = models.JSONField(help_text="The options' places in the question, as they were shown as A to D.")
+    chosen = models.PositiveIntegerField(
+        null=True, blank=True, help_text="Place in the question of the option chosen; null: unreadable."
+    )
+    correct = models.BooleanField()
+    scores = models.JSONField(null=True, blank=True, help_text="Of each option, by place in the question.")
+    rank = models.PositiveIntegerField(null=True, blank=True, help_text="Of the right option, from 1.")
+
+    class Meta:
+        ordering = ["run", "question__number"]
+        constraints = [models.UniqueConstraint(fields=["run", "question"], name="answer_once_per_run")]
+
+    def __str__(self) -> str:
+        return f"{self.question}: {'right' if self.correct else 'wrong'}"
