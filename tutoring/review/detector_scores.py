@@ -6,23 +6,21 @@ the adjudication. A disputed session counts for nothing until it is adjudicated.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
+from collections import defaultdict
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from datetime import datetime
+from functools import lru_cache
+from typing import NamedTuple
 from uuid import UUID
 
-from django.db.models import F, Max, QuerySet
+from django.db.models import Count, Max, QuerySet
 
 from benchmark.metrics import Interval, wilson
 from tutoring.models import Finding, RuleCheck, Settlement
-from tutoring.rules import RuleSet
+from tutoring.rules import DETECTORS, RuleSet
 
-Outcome = Literal["agreed", "alone", "missed"]
-"""Found by both, by the detector alone, by the reviewers alone."""
-
-ANY = ""
-"""Stands for all detectors together, and for all clauses."""
+ALL = "all detectors"
+"""Stands in the place of a detector for those of them together. Models that were asked are not among them."""
 
 
 class Place(NamedTuple):
@@ -35,7 +33,7 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Share:
-    """`hits` of `total` with Wilson's 95 % interval. Messages of one session are taken as independent."""
+    """`hits` of `total` with Wilson's 95 % interval, which takes the messages of a session as independent."""
 
     hits: int
     total: int
@@ -51,72 +49,90 @@ class Share:
 
 @dataclass(frozen=True)
 class Score:
-    """One detector (or all of them) on one clause (or all of them)."""
+    """One detector (a model that was asked, or ALL) on one clause."""
 
     detector: str
     clause: str
-    agreed: int
-    alone: int
-    missed: int
+    agreed: frozenset[Place]
+    """What it and the reviewers found."""
+    alone: frozenset[Place]
+    """What it found and the reviewers did not."""
+    missed: frozenset[Place]
+    """What the reviewers found in sessions that it has read, and it did not."""
 
     @property
     def precision(self) -> Share:
-        """Of what the detector found, the share that the reviewers found too."""
-        return Share(self.agreed, self.agreed + self.alone)
+        """Of what it found, the share that the reviewers found too."""
+        return Share(len(self.agreed), len(self.agreed) + len(self.alone))
 
     @property
     def recall(self) -> Share:
-        """Of what the reviewers found, the share that the detector found too."""
-        return Share(self.agreed, self.agreed + self.missed)
+        """Of what the reviewers found, the share that it found too."""
+        return Share(len(self.agreed), len(self.agreed) + len(self.missed))
 
 
 @dataclass(frozen=True)
-class Evidence:
-    """What settled sessions say: the reviewers' places, and each detector's, in sessions that it has read."""
+class Scores:
+    """All scores, those of ALL first; `sessions` says how many settled sessions they are drawn from."""
 
     sessions: int
-    reviewed: frozenset[Place]
-    found: dict[str, frozenset[Place]]
-    read: dict[str, frozenset[UUID]]
+    rows: list[Score]
 
-    def places(self, detector: str, clause: str, outcome: Outcome) -> set[Place]:
-        """The places behind a count; ANY stands for all detectors, or for all clauses."""
-        chosen = [detector] if detector != ANY else [name for name in self.found if not is_model(name)]
-        found = frozenset().union(*(self.found.get(name, frozenset()) for name in chosen))
-        read = frozenset().union(*(self.read.get(name, frozenset()) for name in chosen))
-        expected = {place for place in self.reviewed if place.session_id in read}
-        places = {
-            "agreed": found & expected,
-            "alone": found - expected,
-            "missed": expected - found,
-        }[outcome]
-        return {place for place in places if clause in (ANY, place.clause)}
+    def score(self, detector: str, clause: str) -> Score:
+        """Raises KeyError where there is none."""
+        for row in self.rows:
+            if (row.detector, row.clause) == (detector, clause):
+                return row
+        raise KeyError(detector, clause)
 
 
-MODEL = "model "
-"""How the names of models that were asked begin, to tell them from the detectors."""
+def detector_scores(rules: RuleSet) -> Scores:
+    """From settled sessions that count and were checked under that rule set. Kept until one of them changes."""
+    state = _settled(rules.version).aggregate(settled=Count("pk"), latest=Max("at"))
+    newest = RuleCheck.objects.aggregate(newest=Max("pk"))["newest"]
+    return _scores(rules, (state["settled"], state["latest"], newest))
 
 
-def is_model(detector: str) -> bool:
-    return detector.startswith(MODEL)
+def _settled(version: int) -> QuerySet[Settlement]:
+    return Settlement.objects.filter(rule_set=version, session__invalidated=False).exclude(verdict="")
 
 
-def evidence(rules: RuleSet) -> Evidence:
-    """The settled sessions under that rule set that count and that detectors have read. Four queries."""
-    settled = Settlement.objects.filter(rule_set=rules.version, session__invalidated=False).exclude(verdict="")
-    breaches = dict(settled.values_list("session_id", "breaches"))
-    forbidden = {clause.code for clause in rules.forbidden}
-    found: dict[str, set[Place]] = {}
-    read: dict[str, set[UUID]] = {}
-    for check_id, session_id, names in _latest_checks(settled, rules.version):
-        for name in names:
-            read.setdefault(name, set()).add(session_id)
-            found.setdefault(name, set())
-    return Evidence(
-        sessions=len(breaches),
-        reviewed=frozenset(
-            Place(session_id, seq, clause) for session_id, pairs in breaches.items() for seq, clause in pairs
-        ),
-        found={name: frozenset(places) for name, places in found.items()},
-        read={name: frozenset(sessions) for name, sessions in read.items()},
-    )
+@lru_cache(maxsize=2)
+def _scores(rules: RuleSet, state: tuple[int, datetime | None, int | None]) -> Scores:
+    breaches = dict(_settled(rules.version).values_list("session_id", "breaches"))
+    reviewed = {Place(session, seq, code) for session, pairs in breaches.items() for seq, code in pairs}
+    checks = RuleCheck.objects.filter(
+        rule_set=rules.version, session__settlements__in=_settled(rules.version)
+    ).order_by("checked_at", "pk")
+    latest = {
+        (session, model): check for check, session, model in checks.values_list("pk", "session_id", "model")
+    }
+    readers = {check: (session, model or ALL) for (session, model), check in latest.items()}
+    read: defaultdict[str, set[UUID]] = defaultdict(set)
+    for session, reader in readers.values():
+        read[reader].add(session)
+    found: defaultdict[tuple[str, str], set[Place]] = defaultdict(set)
+    findings = Finding.objects.filter(rule_check__in=checks.order_by())
+    for check, seq, clause, detector in findings.values_list(
+        "rule_check", "event__seq", "clause", "detector"
+    ):
+        if check in readers:
+            session, reader = readers[check]
+            found[reader, clause].add(Place(session, seq, clause))
+            if reader == ALL:
+                found[detector, clause].add(Place(session, seq, clause))
+
+    def score(detector: str, clause: str, reader: str) -> Score:
+        own = found[detector, clause]
+        expected = {
+            place for place in reviewed if place.clause == clause and place.session_id in read[reader]
+        }
+        return Score(
+            detector, clause, frozenset(own & expected), frozenset(own - expected), frozenset(expected - own)
+        )
+
+    codes = [clause.code for clause in rules.forbidden]
+    rows = [score(ALL, code, ALL) for code in codes]
+    rows += [score(detector.name, code, ALL) for detector in DETECTORS for code in detector.clauses]
+    rows += [score(model, code, model) for model in sorted(read.keys() - {ALL}) for code in codes]
+    return Scores(sessions=len(breaches), rows=rows)

@@ -39,7 +39,7 @@ from tutoring.views import PAGE
 readers = requires_role(Role.ADJUDICATOR, Role.RESEARCHER, Role.ADMIN)
 
 
-def _asked_rule_set(request: HttpRequest) -> RuleSet:
+def asked_rule_set(request: HttpRequest) -> RuleSet:
     """The rule set in the address, the current one by default."""
     version = request.GET.get("rule_set", "")
     try:
@@ -60,7 +60,7 @@ def _asked_measure(request: HttpRequest, measured: tuple[Measure, ...], default:
 @readers
 def agreement(request: HttpRequest) -> HttpResponse:
     """Coefficients with intervals, the matrix between reviewers, and each reviewer's progress and time."""
-    rules = _asked_rule_set(request)
+    rules = asked_rule_set(request)
     measured = measures(rules)
     matrix_of = _asked_measure(request, measured, "forbidden")
     pairs = complete_pairs(rules.version)
@@ -114,7 +114,7 @@ def reviewers_at_work(version: int) -> list[Reviewer]:
 @readers
 def rates(request: HttpRequest) -> HttpResponse:
     """Solve rates of all and of compliant sessions."""
-    rules = _asked_rule_set(request)
+    rules = asked_rule_set(request)
     return render(
         request,
         "tutoring/review/solve_rates.html",
@@ -131,7 +131,7 @@ def rates(request: HttpRequest) -> HttpResponse:
 @requires_role(Role.REVIEWER, Role.ADJUDICATOR, Role.RESEARCHER, Role.ADMIN)
 def sessions(request: HttpRequest) -> HttpResponse:
     """The sessions behind a figure. The address holds what the figure counts (see `_behind`)."""
-    rules = _asked_rule_set(request)
+    rules = asked_rule_set(request)
     found = _behind(request, rules)
     page = Paginator(found, PAGE).get_page(request.GET.get("page"))
     query = request.GET.copy()

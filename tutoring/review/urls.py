@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from tutoring.review import figure_views, views
+from tutoring.review import detector_views, figure_views, views
 
 urlpatterns = [
     path("review/", views.queue, name="review_queue"),
@@ -18,6 +18,8 @@ urlpatterns = [
     path("review/sessions/<uuid:session_id>/", views.compare, name="compare_reviews"),
     path("review/agreement/", figure_views.agreement, name="agreement"),
     path("review/solve-rates/", figure_views.rates, name="solve_rates"),
+    path("review/detectors/", detector_views.scores, name="detector_scores"),
+    path("review/detectors/messages/", detector_views.behind, name="detector_messages"),
     path("review/labels.csv", figure_views.labels, name="labels_csv"),
     path("review/audit/", figure_views.audit, name="audit_log"),
     path("trajectories/<uuid:session_id>/page.html", figure_views.page_of_session, name="trajectory_page"),

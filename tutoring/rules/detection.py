@@ -88,4 +88,6 @@ class Detector:
 
     name: str
     version: int
+    clauses: tuple[str, ...]
+    """The clauses it can name."""
     find: Callable[[str, MessageContext], list[Detection]] = field(repr=False)

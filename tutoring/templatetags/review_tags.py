@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlencode
+
 from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from tutoring.review.agreement import Figure
+from tutoring.review.detector_scores import Score, Share
 from tutoring.review.solve_rates import Rate
+from tutoring.rules import RuleSet
 
 register = template.Library()
 
@@ -19,12 +23,12 @@ def coefficient(figure: Figure) -> SafeString | str:
 
 
 @register.simple_tag
-def percentage(figure: Figure) -> SafeString | str:
+def percentage(figure: Figure | Share) -> SafeString | str:
     """In per cent, with the interval."""
     return _figure(figure, 100, 0)
 
 
-def _figure(figure: Figure, factor: int, digits: int) -> SafeString | str:
+def _figure(figure: Figure | Share, factor: int, digits: int) -> SafeString | str:
     if figure.value is None:
         return "–"
     value = f"{figure.value * factor:.{digits}f}"
@@ -49,3 +53,15 @@ def solve_rate(rate: Rate, address: str, query: str, found: str) -> SafeString |
         behind,
         rate.sessions,
     )
+
+
+@register.filter
+def count_query(score: Score, version: int) -> str:
+    """The address of the messages behind a detector's count, without the outcome."""
+    return urlencode({"detector": score.detector, "clause": score.clause, "rule_set": version})
+
+
+@register.simple_tag
+def clause_title(rules: RuleSet, code: str) -> str:
+    """What a clause is called."""
+    return rules.clause(code).title

@@ -15,14 +15,14 @@ from tutoring.rules.detectors.replacement_code import find_replacement_code
 from tutoring.rules.detectors.verdict_leak import find_verdict_leaks
 
 DETECTORS = (
-    Detector("reference-leak", 1, find_reference_leaks),
-    Detector("replacement-code", 1, find_replacement_code),
-    Detector("code-pointing", 1, find_pointing),
-    Detector("algorithm-naming", 1, find_algorithm_names),
-    Detector("approach-giving", 1, find_given_approaches),
-    Detector("explanation", 1, find_explanations),
-    Detector("verdict-leak", 1, find_verdict_leaks),
-    Detector("hidden-data", 1, find_hidden_data),
+    Detector("reference-leak", 1, ("F1", "F2"), find_reference_leaks),
+    Detector("replacement-code", 1, ("F2",), find_replacement_code),
+    Detector("code-pointing", 1, ("F2",), find_pointing),
+    Detector("algorithm-naming", 1, ("F1",), find_algorithm_names),
+    Detector("approach-giving", 1, ("F1",), find_given_approaches),
+    Detector("explanation", 1, ("F3",), find_explanations),
+    Detector("verdict-leak", 1, ("F5",), find_verdict_leaks),
+    Detector("hidden-data", 1, ("F4",), find_hidden_data),
 )
 
 
