@@ -113,6 +113,15 @@ def contains_program(reply: str, language: str) -> bool:
     )
 
 
+def without_blocks(reply: str) -> str:
+    """The reply with a line in the place of each fenced block: its words, and no program."""
+    pieces, done = [], 0
+    for block in _fenced_blocks(reply):
+        pieces += [reply[done : block.start], "(left out)\n"]
+        done = block.end
+    return "".join([*pieces, reply[done:]])
+
+
 def _extract_as_usaco(reply: str) -> Extraction:
     opening = reply.find("```python")
     if opening < 0:

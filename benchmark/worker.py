@@ -22,8 +22,8 @@ from benchmark.judging import requeue_lost
 
 logger = logging.getLogger(__name__)
 
-QUEUES = ("tutoring", "default")
-"""In this order: a waiting tutor goes before a benchmark run."""
+QUEUES = ("tutoring", "default", "background")
+"""In this order: a waiting tutor goes before a benchmark run, and that before what nobody waits for."""
 
 PREPARING_NICENESS = 10
 """How far preparations stand back behind everything else that wants the processor."""

@@ -108,6 +108,7 @@ RQ_QUEUES = {
     # JSON, not pickle: who can write to the queue server must not be able to run code here.
     "tutoring": {"URL": REDIS_URL, "DEFAULT_TIMEOUT": 3600, "SERIALIZER": "json"},
     "default": {"URL": REDIS_URL, "DEFAULT_TIMEOUT": 3600, "SERIALIZER": "json"},
+    "background": {"URL": REDIS_URL, "DEFAULT_TIMEOUT": 3600, "SERIALIZER": "json"},
 }
 RQ_SHOW_ADMIN_LINK = False
 

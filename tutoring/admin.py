@@ -5,10 +5,12 @@ from django.contrib import admin
 from benchmark.admin import RecordedAdmin
 from tutoring.models import (
     AuditEntry,
+    Consent,
     Draft,
     Event,
     Finding,
     Flag,
+    NearMiss,
     Protocol,
     Reply,
     ReplyDelta,
@@ -24,6 +26,20 @@ from tutoring.models import (
 class ProtocolAdmin(RecordedAdmin):
     list_display = ["name", "version", "title", "frozen_at"]
     search_fields = ["name", "title"]
+
+
+@admin.register(Consent)
+class ConsentAdmin(RecordedAdmin):
+    list_display = ["person", "protocol", "text_hash", "accepted_at"]
+    list_select_related = ["person", "protocol"]
+    search_fields = ["person__username", "protocol__name"]
+
+
+@admin.register(NearMiss)
+class NearMissAdmin(RecordedAdmin):
+    list_display = ["session", "generation", "verdict", "passed", "total", "correct_but_slow", "measured_at"]
+    list_filter = ["verdict"]
+    search_fields = ["session__id"]
 
 
 @admin.register(Session)

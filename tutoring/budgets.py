@@ -43,9 +43,9 @@ class Budget:
 def count_budget(session: Session, events: list[Event], rules: Rules) -> Budget:
     """The budget of a session, from all of its events (METHODS 8.1).
 
-    A judge fault gives its execution back: it is never the program's doing.
+    A judge fault gives its execution back: it is never the program's doing. The debrief costs nothing.
     """
-    replies = [event for event in events if event.kind == Event.Kind.REPLY]
+    replies = [event for event in events if event.kind == Event.Kind.REPLY and not event.out_of_protocol]
     executions = sum(event.kind == Event.Kind.EXECUTION for event in events)
     faults = sum(event.kind == Event.Kind.EXECUTION_FAULT for event in events)
     return Budget(

@@ -8,24 +8,40 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from dataclasses import asdict, dataclass
+import time
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 from uuid import UUID
 
 from channels.db import database_sync_to_async
-from channels.generic.websocket import AsyncJsonWebsocketConsumer
+from channels.generic.websocket import AsyncWebsocketConsumer
 from django.contrib.auth import get_user
 from django.contrib.sessions.backends.db import SessionStore
 from django.http import HttpRequest
 
-from tutoring.conversation import SHOWN_TO_TUTORS, active_reply, event_view, session_for_tutor, tutor_view
-from tutoring.doorbell import session_group
+from tutoring.conversation import (
+    SHOWN_TO_TUTORS,
+    active_reply,
+    event_view,
+    pieces_after,
+    session_for_tutor,
+    tutor_view,
+)
+from tutoring.doorbell import Piece, session_group
 from tutoring.models import Event, Reply, Session
+from tutoring.protocols import rules_of
 from tutoring.roles import Role, has_role
+from tutoring.text_feed import text_feed
 from tutoring.views import render_status
 
 POLL = 2.0
 """Seconds between looks at the rows without a doorbell: a lost one delays text by at most this."""
+
+LOGIN_CHECK = 6.0
+"""Seconds between two looks whether who watches may still do so. They are also looked for before events are sent."""
+
+MAXIMUM_LAG = 40
+"""Pieces that may wait for a slow browser; then it gets the whole text so far instead of them."""
 
 MAXIMUM_MESSAGE = 1_000
 """Characters a browser may send at once; catching up needs far fewer."""
@@ -45,25 +61,32 @@ class Cursor:
     seq: int = 0
 
 
-class SessionConsumer(AsyncJsonWebsocketConsumer):
+class SessionConsumer(AsyncWebsocketConsumer):
     """One browser tab on one session."""
 
     session_id: UUID
     cursor: Cursor | None = None
-    catching_up = False
-    """The rows are being read: streamed text must wait, or it would overtake them."""
+    heard = 0.0
+    """When text came that continued what the browser has."""
+    checked = 0.0
+    """When it was last made sure that this person may watch."""
+    rung = False
+    """The rows hold something new."""
 
     async def connect(self) -> None:
         self.session_id = self.scope["url_route"]["kwargs"]["session_id"]
         self.news = asyncio.Event()
+        self.pieces: list[Piece] = []
         await self.accept()
         if await self._refuse_strangers():
             return
         await self.channel_layer.group_add(session_group(self.session_id), self.channel_name)
+        text_feed.watch(str(self.session_id), self)
         self.follower = asyncio.create_task(self._follow())
 
     async def disconnect(self, code: int) -> None:
         if hasattr(self, "follower"):
+            text_feed.leave(str(self.session_id), self)
             self.follower.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self.follower
@@ -85,42 +108,63 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
                 seq=int(reply["seq"]),
             )
         except (ValueError, KeyError, TypeError) as error:
-            await self.send_json({"type": "error", "message": f"not understood: {error}"})
+            await self.send(text_data=json.dumps({"type": "error", "message": f"not understood: {error}"}))
             return
         self.cursor = cursor
-        self.news.set()
+        self._look()
 
     async def session_changed(self, _: dict[str, Any]) -> None:
+        self._look()
+
+    def text_came(self, piece: Piece) -> None:
+        """Keep it for this tab's own task: a slow browser must not hold up the others."""
+        if len(self.pieces) >= MAXIMUM_LAG:
+            self.pieces.clear()
+            self.cursor = replace(self.cursor, reply=None) if self.cursor else None
+            self._look()
+        self.pieces.append(piece)
         self.news.set()
 
-    async def reply_delta(self, message: dict[str, Any]) -> None:
-        """Pass text on when it continues what the browser has; else let the rows say what is missing."""
-        cursor = self.cursor
-        if cursor is None:
-            return
-        same = (cursor.reply, cursor.attempt) == (message["reply"], message["attempt"])
-        if same and message["seq"] == cursor.seq + 1 and not self.catching_up:
-            cursor.seq += 1
-            await self.send_json(message | {"type": "delta"})
-        elif not same or message["seq"] > cursor.seq:
-            self.news.set()
+    def _look(self) -> None:
+        """Let the rows be read."""
+        self.rung = True
+        self.news.set()
 
     async def _follow(self) -> None:
-        """Send what is new whenever the doorbell rings, and look for it now and then without."""
+        """Send what is new whenever the doorbell rings or text comes, and look for it now and then without."""
         while True:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self.news.wait(), POLL)
+                async with asyncio.timeout(POLL):
+                    await self.news.wait()
             self.news.clear()
-            if await self._refuse_strangers():
+            missing = await self._pass_text_on()
+            rung, self.rung = self.rung, False
+            now = time.monotonic()
+            if (rung or now - self.checked > LOGIN_CHECK) and await self._refuse_strangers():
                 return
-            if self.cursor is not None:
-                self.catching_up = True
+            if self.cursor is not None and (rung or missing or now - self.heard > POLL):
                 for message in await self._news():
-                    await self.send_json(message)
-                self.catching_up = False
+                    await self.send(text_data=message)
+
+    async def _pass_text_on(self) -> bool:
+        """Send the pieces that continue what the browser has; whether the rows must say what is missing."""
+        pieces, self.pieces = self.pieces, []
+        for piece in pieces:
+            cursor = self.cursor
+            if cursor is None:
+                return False
+            same = (cursor.reply, cursor.attempt) == (piece.reply, piece.attempt)
+            if same and piece.seq == cursor.seq + 1:
+                cursor.seq += 1
+                self.heard = time.monotonic()
+                await self.send(text_data=_delta(piece.reply, piece.attempt, piece.seq, piece.text))
+            elif not same or piece.seq > cursor.seq:
+                return True
+        return False
 
     async def _refuse_strangers(self) -> bool:
         """Close the socket of who may not watch (any more): a socket outlives a logout."""
+        self.checked = time.monotonic()
         code = await self._refusal()
         if code:
             await self.close(code)
@@ -137,18 +181,19 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
         if not has_role(user, Role.TUTOR):
             return FORBIDDEN
         try:
-            session_for_tutor(self.session_id, user.pk)
+            session = session_for_tutor(self.session_id, user.pk)
         except Session.DoesNotExist:
             return NOT_FOUND
-        self.user = user
+        assert session.protocol is not None
+        self.user, self.rules = user, rules_of(session.protocol)
         return 0
 
     @database_sync_to_async
-    def _news(self) -> list[dict[str, Any]]:
+    def _news(self) -> list[str]:
         """Messages that bring the browser from its cursor to the present."""
         cursor = self.cursor
         assert cursor is not None
-        messages: list[dict[str, Any]] = []
+        messages: list[str] = []
         current = Reply.objects.filter(session_id=self.session_id, state__in=Reply.UNFINISHED).first()
         events = list(Event.objects.filter(session_id=self.session_id, seq__gt=cursor.event).order_by("seq"))
         if events:
@@ -156,26 +201,26 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
             ended = {event.data["reply"] for event in events if event.kind in ENDS}
             if current is not None and current.pk in ended:
                 current = None  # it ended between the two reads
-            shown = [event_view(event) for event in events if event.kind in SHOWN_TO_TUTORS]
+            rules = self.rules
+            shown = [event_view(event, rules) for event in events if event.kind in SHOWN_TO_TUTORS]
             if shown:
                 pushed = [{"seq": view.seq, "kind": view.kind, "html": view.html} for view in shown]
-                messages.append({"type": "events", "events": pushed})
+                messages.append(json.dumps({"type": "events", "events": pushed}))
         before = cursor.reply
         messages += self._text(cursor, current)
         if events or before != cursor.reply:
             view = tutor_view(session_for_tutor(self.session_id, self.user.pk))
-            messages.append(
-                {
-                    "type": "status",
-                    "html": render_status(view),
-                    "may": view.may,
-                    "state": view.session.state,
-                    "active_reply": view.active_reply.id if view.active_reply else None,
-                }
-            )
+            status = {
+                "type": "status",
+                "html": render_status(view),
+                "may": view.may,
+                "state": view.standing.state,
+                "active_reply": view.active_reply.id if view.active_reply else None,
+            }
+            messages.append(json.dumps(status))
         return messages
 
-    def _text(self, cursor: Cursor, reply: Reply | None) -> list[dict[str, Any]]:
+    def _text(self, cursor: Cursor, reply: Reply | None) -> list[str]:
         """The pieces of the reply in the making that the browser misses; all of it when it has another one."""
         if reply is None:
             cursor.reply, cursor.attempt, cursor.seq = None, 0, 0
@@ -184,17 +229,12 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
             whole = active_reply(reply)
             cursor.reply, cursor.attempt, cursor.seq = whole.id, whole.attempt, whole.seq
             snapshot = asdict(whole)
-            return [{"type": "snapshot", "reply": snapshot.pop("id"), **snapshot}]
-        pieces = reply.deltas.filter(attempt=reply.attempt, seq__gt=cursor.seq).order_by("seq")
-        messages = [
-            {
-                "type": "delta",
-                "reply": reply.pk,
-                "attempt": reply.attempt,
-                "seq": piece.seq,
-                "text": piece.text,
-            }
-            for piece in pieces
-        ]
+            return [json.dumps({"type": "snapshot", "reply": snapshot.pop("id"), **snapshot})]
+        pieces = pieces_after(reply, cursor.seq)
+        messages = [_delta(reply.pk, reply.attempt, piece.seq, piece.text) for piece in pieces]
         cursor.seq += len(messages)
         return messages
+
+
+def _delta(reply: int, attempt: int, seq: int, text: str) -> str:
+    return json.dumps({"type": "delta", "reply": reply, "attempt": attempt, "seq": seq, "text": text})

@@ -10,15 +10,18 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from django.db.models import QuerySet
 from django.template.loader import render_to_string
 
 import judge
+from benchmark.extraction import without_blocks
 from benchmark.models import Problem
-from benchmark.rendering import highlight, render_markdown
+from benchmark.rendering import highlight, program_diff, render_markdown
 from tutoring.actions.session_action import Situation
 from tutoring.budgets import Budget
-from tutoring.models import Event, Reply, Session
-from tutoring.protocols import Rules
+from tutoring.models import Event, Reply, ReplyDelta, Session
+from tutoring.programs import unchanged
+from tutoring.protocols import Rules, TutorSees, rules_of
 
 SHOWN_TO_TUTORS = (
     Event.Kind.OPENED,
@@ -61,18 +64,39 @@ class ActiveReply:
 
 @dataclass(frozen=True)
 class Program:
-    """The latest program of the session."""
+    """The latest program of the session, and what has changed since the one before it."""
 
     generation: int
-    code: str
     html: str
+    previous: int | None
+    """The generation before; None for the first program."""
+    unchanged: bool
+    """The same as the previous one but for comments and blanks."""
+    diff: str
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How a session stands, as its tutor may know it. Named like the columns, for the same template."""
+
+    state: str
+    outcome: str
+    invalidated: bool
+
+    def get_state_display(self) -> str:
+        return str(Session.State(self.state).label)
+
+    def get_outcome_display(self) -> str:
+        return str(Session.Outcome(self.outcome).label) if self.outcome else ""
 
 
 @dataclass(frozen=True)
 class TutorView:
     """Everything the tutor's page of one session may show."""
 
-    session: Session
+    id: UUID
+    number: int
+    standing: Standing
     problem: Problem
     rules: Rules
     budget: Budget
@@ -86,6 +110,8 @@ class TutorView:
     why_not: dict[str, str]
     fresh: bool
     """Nothing has been said yet: the first message may be empty and asks for the first program."""
+    debriefing: bool
+    """The session is over and talked about: nothing that is said counts."""
 
 
 def tutor_view(session: Session) -> TutorView:
@@ -93,12 +119,15 @@ def tutor_view(session: Session) -> TutorView:
     situation = Situation.of(session)
     assert session.problem is not None
     why_not = _why_not(situation)
+    rules = situation.rules
     return TutorView(
-        session=session,
+        id=session.pk,
+        number=session.number or 1,
+        standing=standing_for_tutor(session),
         problem=session.problem,
-        rules=situation.rules,
+        rules=rules,
         budget=situation.budget,
-        events=[event_view(event) for event in situation.events if event.kind in SHOWN_TO_TUTORS],
+        events=[event_view(event, rules) for event in situation.events if event.kind in SHOWN_TO_TUTORS],
         last_seq=situation.events[-1].seq if situation.events else 0,
         active_reply=active_reply(unfinished) if (unfinished := situation.unfinished_reply) else None,
         latest_program=_program(situation),
@@ -107,20 +136,35 @@ def tutor_view(session: Session) -> TutorView:
         may={action: not reason for action, reason in why_not.items()},
         why_not=why_not,
         fresh=not any(event.kind == Event.Kind.MESSAGE for event in situation.events),
+        debriefing=any(event.out_of_protocol for event in situation.events),
     )
 
 
+def standing_for_tutor(session: Session) -> Standing:
+    """How the session stands. The outcome of an execution is left out where the protocol shows no verdict."""
+    assert session.protocol is not None
+    shown = rules_of(session.protocol).tutor_sees != "nothing" or session.outcome == Session.Outcome.ABANDONED
+    return Standing(session.state, session.outcome if shown else "", session.invalidated)
+
+
 def _program(situation: Situation) -> Program | None:
-    event = situation.latest_program
-    if event is None:
+    if not situation.programs:
         return None
-    code = event.data["code"]
-    return Program(event.data["generation"], code, highlight(code, situation.session.language))
+    *earlier, event = situation.programs
+    code, language = event.data["code"], situation.session.language
+    previous = earlier[-1] if earlier else None
+    return Program(
+        generation=event.data["generation"],
+        html=highlight(code, language),
+        previous=previous.data["generation"] if previous else None,
+        unchanged=previous is not None and unchanged(code, previous.data["code"], language),
+        diff=program_diff(previous.data["code"], code) if previous else "",
+    )
 
 
 def active_reply(reply: Reply) -> ActiveReply:
-    """The reply in the making with its text so far."""
-    deltas = list(reply.deltas.filter(attempt=reply.attempt).order_by("seq"))
+    """The reply in the making with its text so far; without a word where the tutor may not read along."""
+    deltas = list(pieces_after(reply, 0))
     return ActiveReply(
         id=reply.pk,
         attempt=reply.attempt,
@@ -129,56 +173,86 @@ def active_reply(reply: Reply) -> ActiveReply:
     )
 
 
-def event_view(event: Event) -> EventView:
+def pieces_after(reply: Reply, seq: int) -> QuerySet[ReplyDelta]:
+    """The pieces of a reply that a tutor may read and does not have yet."""
+    if not reply.live:
+        return ReplyDelta.objects.none()
+    return reply.deltas.filter(attempt=reply.attempt, seq__gt=seq).order_by("seq")
+
+
+def event_view(event: Event, rules: Rules) -> EventView:
     """The event in the tutor's cut."""
-    return EventView(seq=event.seq, kind=event.kind, fields=_fields(event))
+    return EventView(seq=event.seq, kind=event.kind, fields=_fields(event, rules))
 
 
-def _fields(event: Event) -> dict[str, Any]:
+def _fields(event: Event, rules: Rules) -> dict[str, Any]:
     data = event.data
     match event.kind:
         case Event.Kind.MESSAGE:
-            return {"mode": data["mode"], "text": data["text"], "html": render_markdown(data["text"])}
-        case Event.Kind.REPLY:
             return {
+                "mode": data["mode"],
+                "text": data["text"],
                 "html": render_markdown(data["text"]),
+                "debrief": event.out_of_protocol,
+            }
+        case Event.Kind.REPLY:
+            withheld = bool(data.get("withheld"))
+            return {
+                "html": render_markdown(without_blocks(data["text"]) if withheld else data["text"]),
                 "generation": data["generation"],
                 "uninvited": data["generation"] is not None and not data["code_requested"],
+                "withheld": rules.uninvited_code if withheld else "",
                 "stopped": data["stopped"],
                 "cut": data["finish_reason"] == "length",
+                "debrief": event.out_of_protocol,
             }
         case Event.Kind.EXECUTION:
             return {"generation": data["generation"]}
         case Event.Kind.VERDICT:
-            verdict = judge.Verdict(data["verdict"])
-            return {
-                "verdict": verdict,
-                "meaning": judge.VERDICT_MEANING[verdict],
-                "samples_only": data["samples_only"],
-            }
+            return _verdict_fields(data, rules.tutor_sees)
         case Event.Kind.CLOSED:
-            return {"reason": data["reason"], "outcome": data["outcome"]}
+            hidden = rules.tutor_sees == "nothing" and data["outcome"] != Session.Outcome.ABANDONED
+            return {"reason": data["reason"], "outcome": "" if hidden else data["outcome"]}
         case Event.Kind.INVALIDATED:
             return {"reason": data["reason"]}
         case _:
             return {}
 
 
+def _verdict_fields(data: dict[str, Any], sees: TutorSees) -> dict[str, Any]:
+    """What the protocol's verdict policy lets through."""
+    if sees == "nothing":
+        return {}
+    verdict = judge.Verdict(data["verdict"])
+    shown: dict[str, Any] = {"solved": verdict == judge.Verdict.AC, "samples_only": data["samples_only"]}
+    if sees in ("verdict", "full"):
+        shown |= {"verdict": verdict, "meaning": judge.VERDICT_MEANING[verdict]}
+    if sees == "full":
+        shown |= {key: data.get(key) for key in ("passed", "total", "failed_test", "time")}
+    return shown
+
+
 def _why_not(situation: Situation) -> dict[str, str]:
     """For each command: the sentence that says why it is not possible now, or nothing."""
     session, budget = situation.session, situation.budget
-    if session.state == Session.State.CLOSED:
-        closed = "This session is closed."
-        return dict.fromkeys(("send", "ask_again", "stop", "execute", "close"), closed)
+    commands = ("send", "code", "ask_again", "stop", "execute", "close")
+    closed = "This session is closed."
     if session.state == Session.State.JUDGING:
         judging = "The program is being executed; the session ends with its verdict."
-        return dict.fromkeys(("send", "ask_again", "stop", "execute", "close"), judging)
+        return dict.fromkeys(commands, judging)
     replying = "The model is still replying." if situation.unfinished_reply is not None else ""
-    used = "" if budget.code_generations_left else "All generations of code are used."
     failed = situation.last_reply_failed
+    send = replying or ("The last reply failed: ask for it again." if failed else "")
+    ask_again = replying or ("" if failed else "The last reply did not fail.")
+    if session.state == Session.State.CLOSED:
+        stop = "" if replying else "There is nothing to stop."
+        debrief = {"send": send, "ask_again": ask_again, "stop": stop} if situation.debrief_open else {}
+        return dict.fromkeys(commands, closed) | debrief
+    used = "" if budget.code_generations_left else "All generations of code are used."
     return {
-        "send": replying or used or ("The last reply failed: ask for it again." if failed else ""),
-        "ask_again": replying or used or ("" if failed else "The last reply did not fail."),
+        "send": used or send,
+        "code": used or send,
+        "ask_again": used or ask_again,
         "stop": (
             "There is nothing to stop."
             if not replying

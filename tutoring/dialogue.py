@@ -45,13 +45,20 @@ def sent_text(text: str, mode: str, language: str) -> str:
     return f"{text}\n\n{line}" if text else line
 
 
+def without_program_text() -> str:
+    """What the model is told when it has written a program nobody asked for and is to answer once more."""
+    return _fill("without_program.txt", {})
+
+
 def model_messages(events: Iterable[Event]) -> list[Message]:
     """The dialogue so far, oldest first. Consecutive user turns are joined: some providers refuse them."""
     turns: list[tuple[str, list[str]]] = []
     for event in events:
         if event.kind == Event.Kind.OPENED:
             turn = ("user", event.data["prompt"])
-        elif event.kind == Event.Kind.MESSAGE:
+        elif event.kind == Event.Kind.MESSAGE or (
+            event.kind == Event.Kind.ASKED_AGAIN and "sent" in event.data
+        ):
             turn = ("user", event.data["sent"])
         elif event.kind == Event.Kind.REPLY and event.data["text"].strip():
             turn = ("assistant", event.data["text"])

@@ -7,7 +7,8 @@ so that a reader who has everything before it need not read the database for it.
 from __future__ import annotations
 
 import logging
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import redis
@@ -17,6 +18,19 @@ from channels.layers import get_channel_layer
 logger = logging.getLogger(__name__)
 
 STREAMERS = "streamers"
+
+TEXT = "text"
+"""The group of all web servers, for the text of all chats: one message a moment, however many are written."""
+
+
+class Piece(NamedTuple):
+    """A piece of a reply as it is passed on: `seq` counts from 1 within the attempt."""
+
+    session: str
+    reply: int
+    attempt: int
+    seq: int
+    text: str
 
 
 def session_group(session_id: UUID | str) -> str:
@@ -30,6 +44,11 @@ async def ring(group: str, message: dict[str, Any]) -> None:
         await get_channel_layer().group_send(group, message)
     except (redis.RedisError, OSError) as error:
         logger.warning("no doorbell for %s: %s", group, error)
+
+
+async def pass_text_on(pieces: Sequence[Piece]) -> None:
+    """Give text that has just been stored to all web servers."""
+    await ring(TEXT, {"pieces": [list(piece) for piece in pieces]})
 
 
 def ring_session(session_id: UUID) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 from django.db import transaction
@@ -18,6 +19,14 @@ from tutoring.rules import TutorMaySay, current_rule_set
 
 DraftCheck = Literal["off", "advisory", "blocking"]
 """Whether a tutor's draft is compared with the rule set, and whether what it may block is refused."""
+
+TutorSees = Literal["full", "verdict", "solved", "nothing"]
+"""What a tutor sees after the execution: the verdict with the number of tests passed, the first failing test and its
+time; the verdict; whether the problem is solved; or nothing."""
+
+UninvitedCode = Literal["count", "suppress", "ask_again"]
+"""What becomes of a program nobody asked for: it counts as a generation; it is hidden from the tutor and does not
+count; or the model is also asked once more to answer without one."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +51,19 @@ class Rules:
     rule_set_hash: str = ""
     tutor_may_say: TutorMaySay = "right_or_wrong"
     draft_check: DraftCheck = "off"
+    tutor_sees: TutorSees = "verdict"
+    uninvited_code: UninvitedCode = "count"
+    debrief: bool = False
+    """Whether tutor and model may talk on after the end, out of protocol."""
+    characters_per_second: int | None = None
+    """Pace at which a reply is handed out, so that its rhythm does not tell the model; None: as it arrives."""
+    consent: str = ""
+    """What a tutor agrees to before the first session, as Markdown; nothing is asked where it is empty."""
+
+    @property
+    def verdict_policy(self) -> str:
+        """In words for the tutor: what is seen of the verdict after an execution, and what may be said of verdicts."""
+        return f"{_SEES[self.tutor_sees]} {_MAY_SAY[self.tutor_may_say]}"
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -50,6 +72,18 @@ class Rules:
     def from_json(cls, data: dict[str, Any]) -> Rules:
         return cls(**{**data, "may": tuple(data["may"]), "may_not": tuple(data["may_not"])})
 
+
+_SEES: dict[TutorSees, str] = {
+    "full": "After the execution you see the verdict, how many tests passed, and the first that failed.",
+    "verdict": "After the execution you see the verdict.",
+    "solved": "After the execution you see whether the problem is solved.",
+    "nothing": "You do not see what comes of the execution.",
+}
+_MAY_SAY: dict[TutorMaySay, str] = {
+    "nothing": "Do not tell the model whether a program is right.",
+    "right_or_wrong": "You may tell the model whether a program is right, and no more of a verdict.",
+    "samples": "You may tell the model whether a program is right and which samples it passes, and no more.",
+}
 
 MAY = (
     "name a general concept or a data structure that could help",
@@ -61,6 +95,11 @@ MAY_NOT = (
     "point at the exact lines that are wrong, or write replacement code",
     "explain the problem, or what the model has misunderstood",
 )
+
+CONSENT = (Path(__file__).parent / "consent.md").read_text(encoding="utf-8")
+
+EVEN_PACE = 240
+"""Characters a second: about 60 tokens, which most models reach."""
 
 PRESETS: dict[str, Rules] = {
     "usaco-2024": Rules(
@@ -75,6 +114,9 @@ PRESETS: dict[str, Rules] = {
         rule_set=current_rule_set().version,
         rule_set_hash=current_rule_set().content_hash,
         draft_check="advisory",
+        debrief=True,
+        characters_per_second=EVEN_PACE,
+        consent=CONSENT,
     ),
     "icpc-2025": Rules(
         title="ICPC 2025: 3 generations of code, 1 execution, 3 sessions",
@@ -88,6 +130,9 @@ PRESETS: dict[str, Rules] = {
         rule_set=current_rule_set().version,
         rule_set_hash=current_rule_set().content_hash,
         draft_check="advisory",
+        debrief=True,
+        characters_per_second=EVEN_PACE,
+        consent=CONSENT,
     ),
 }
 
@@ -126,3 +171,8 @@ def current_protocols() -> list[Protocol]:
 def rules_of(protocol: Protocol) -> Rules:
     """The rules a frozen protocol holds."""
     return Rules.from_json(protocol.rules)
+
+
+def consent_hash(rules: Rules) -> str:
+    """The version of the consent text: sha256 of its UTF-8 bytes."""
+    return hashlib.sha256(rules.consent.encode()).hexdigest()

@@ -12,10 +12,13 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import partial
 
 from asgiref.sync import sync_to_async
 from channels.layers import get_channel_layer
+from django.db import DatabaseError
+from django.utils import timezone
 from redis import RedisError
 
 from benchmark.models import Judgement
@@ -39,15 +42,22 @@ from tutoring.actions import (
     fail_reply,
     finish_reply,
     record_verdict,
+    remind_of_near_misses,
     restart_reply,
 )
-from tutoring.doorbell import STREAMERS, ring, session_group
+from tutoring.doorbell import STREAMERS, Piece, pass_text_on
 from tutoring.models import Session
 
 logger = logging.getLogger(__name__)
 
 FLUSH = 0.05
 """Seconds between two transactions that store streamed text."""
+
+LOOK_FOR_STOPS = 0.1
+"""Seconds between looks whether a reply that says nothing is to be stopped."""
+
+AFTER_A_FAULT = 1.0
+"""Seconds until a database that refused is asked again."""
 
 RENEWAL = 2.0
 """Seconds after which a silent reply's lease is renewed; well below tutoring.actions.streaming.LEASE."""
@@ -64,13 +74,38 @@ class Chat:
     """One reply this process is writing."""
 
     claimed: ClaimedReply
-    pending: list[str] = field(default_factory=list)
+    pending: str = ""
+    """Text that has arrived and is not stored."""
+    allowance: float = 0.0
+    """Characters that an even pace lets through now."""
     seq: int = 0
+    received_at: datetime | None = None
+    """When the model's last word came."""
     reasoning: list[str] = field(default_factory=list)
     task: asyncio.Task[None] | None = None
     stopping: bool = False
     ending: bool = False
     lost: bool = False
+
+    def take(self, seconds: float) -> Delta | None:
+        """The next piece of text to store, `seconds` after the last look; None when there is none."""
+        pace = self.claimed.characters_per_second
+        if pace is None or self.ending or not self.claimed.live:
+            size = len(self.pending)
+        else:
+            self.allowance = min(self.allowance + pace * seconds, 2 * pace * FLUSH)
+            size = min(len(self.pending), int(self.allowance))
+            self.allowance -= size
+        if not size:
+            return None
+        text, self.pending = self.pending[:size], self.pending[size:]
+        self.seq += 1
+        return Delta(self.claimed.pk, self.claimed.attempt, self.seq, text)
+
+    def take_back(self, delta: Delta) -> None:
+        """What could not be stored waits again, before what came later."""
+        self.pending = delta.text + self.pending
+        self.seq -= 1
 
 
 class Streamer:
@@ -84,6 +119,7 @@ class Streamer:
         self.replies_waiting = asyncio.Event()
         self.flushing = asyncio.Lock()
         self.flushed_at = 0.0
+        self.renewed_at = 0.0
 
     async def run(self) -> None:
         """Serve until cancelled. What is unfinished then is taken over by the next streamer."""
@@ -118,13 +154,21 @@ class Streamer:
         while True:
             free = self.limit - len(self.chats)
             if free:
-                for claimed in await sync_to_async(claim_replies)(free):
+                for claimed in await self._waiting_replies(free):
                     chat = Chat(claimed)
                     self.chats[claimed.pk] = chat
                     chat.task = asyncio.create_task(self._write(chat))
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self.replies_waiting.wait(), LOOK)
             self.replies_waiting.clear()
+
+    async def _waiting_replies(self, free: int) -> list[ClaimedReply]:
+        try:
+            return await sync_to_async(claim_replies)(free)
+        except DatabaseError:
+            logger.exception("no reply can be claimed")
+            await asyncio.sleep(AFTER_A_FAULT)
+            return []
 
     async def _write(self, chat: Chat) -> None:
         """Ask the model for one reply and end it with an event, whatever happens."""
@@ -135,15 +179,21 @@ class Streamer:
         except asyncio.CancelledError:
             if not chat.stopping:
                 raise
+            if chat.claimed.characters_per_second is not None:
+                chat.pending = ""  # what the tutor has not seen was not said
             await self._end(chat, partial(finish_reply, reasoning="".join(chat.reasoning), completed=None))
         except Exception as error:
             logger.exception("reply %s failed", chat.claimed.pk)
             message = f"{type(error).__name__} in the streamer"
             await self._end(chat, partial(fail_reply, kind="unknown", message=message))
         else:
-            await self._end(
-                chat, partial(finish_reply, reasoning="".join(chat.reasoning), completed=completed)
+            finish = partial(
+                finish_reply,
+                reasoning="".join(chat.reasoning),
+                completed=completed,
+                received_at=chat.received_at,
             )
+            await self._end(chat, finish)
         finally:
             self.chats.pop(chat.claimed.pk, None)
 
@@ -156,13 +206,17 @@ class Streamer:
         async for event in stream_with_retries(provider, spec.model, chat.claimed.messages, parameters):
             match event:
                 case TextDelta(text):
-                    chat.pending.append(text)
+                    chat.pending += text
                     self.text_waiting.set()
                 case ReasoningDelta(text):
                     chat.reasoning.append(text)
                 case Restarted(error):
                     await self._restart(chat, error)
                 case Completed():
+                    chat.received_at = timezone.now()
+                    while chat.pending and chat.claimed.characters_per_second and chat.claimed.live:
+                        self.text_waiting.set()
+                        await asyncio.sleep(FLUSH)
                     return event
         raise ProviderError("connection", "the stream ended without a finish marker", retryable=False)
 
@@ -173,7 +227,7 @@ class Streamer:
             chat.lost = True
             raise asyncio.CancelledError
         chat.claimed = claimed
-        chat.pending.clear()
+        chat.pending = ""
         chat.reasoning.clear()
         chat.seq = 0
 
@@ -181,14 +235,21 @@ class Streamer:
         if chat.lost:
             return
         chat.ending = True
-        await self._flush()
-        await sync_to_async(write)(chat.claimed)
+        while True:
+            await self._flush()
+            try:
+                if not chat.pending:
+                    await sync_to_async(write)(chat.claimed)
+                    return
+            except DatabaseError:
+                logger.exception("reply %s cannot be recorded yet", chat.claimed.pk)
+            await asyncio.sleep(AFTER_A_FAULT)
 
     async def _flush_regularly(self) -> None:
         """Store text at most every FLUSH seconds, at once after a silence, and renew leases meanwhile."""
         while True:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self.text_waiting.wait(), FLUSH if self.chats else RENEWAL)
+                await asyncio.wait_for(self.text_waiting.wait(), LOOK_FOR_STOPS if self.chats else RENEWAL)
             silent = time.monotonic() - self.flushed_at
             if silent < FLUSH:
                 await asyncio.sleep(FLUSH - silent)
@@ -196,31 +257,39 @@ class Streamer:
                 await self._flush()
 
     async def _flush(self) -> None:
-        """Store what has arrived, pass it on, and act on what the rows say about our replies."""
+        """Store what has arrived, pass it on, and act on what the rows say about our replies.
+
+        What a full disk or a lost database refuses is kept here and tried again.
+        """
         async with self.flushing:
-            self.flushed_at = time.monotonic()
+            now = time.monotonic()
+            passed, self.flushed_at = now - self.flushed_at, now
             self.text_waiting.clear()
-            deltas = []
-            for chat in self.chats.values():
-                if chat.pending:
-                    chat.seq += 1
-                    deltas.append(
-                        Delta(chat.claimed.pk, chat.claimed.attempt, chat.seq, "".join(chat.pending))
-                    )
-                    chat.pending.clear()
+            taken = [
+                (chat, delta) for chat in self.chats.values() if (delta := chat.take(passed)) is not None
+            ]
+            deltas = [delta for _, delta in taken]
             streaming = [(chat.claimed.pk, chat.claimed.attempt) for chat in self.chats.values()]
-            stopped, lost = await sync_to_async(append_deltas)(deltas, streaming)
-        for delta in deltas:
-            chat_of = self.chats.get(delta.reply_id)
-            if chat_of is not None and delta.reply_id not in lost:
-                message = {
-                    "type": "reply.delta",
-                    "reply": delta.reply_id,
-                    "attempt": delta.attempt,
-                    "seq": delta.seq,
-                    "text": delta.text,
-                }
-                await ring(session_group(chat_of.claimed.session_id), message)
+            renew = now - self.renewed_at > RENEWAL
+            try:
+                stopped, lost = await sync_to_async(append_deltas)(deltas, streaming, renew)
+            except DatabaseError:
+                logger.exception("streamed text cannot be stored yet")
+                for chat, delta in taken:
+                    chat.take_back(delta)
+                await asyncio.sleep(AFTER_A_FAULT)
+                return
+            if renew:
+                self.renewed_at = now
+            if any(chat.pending for chat in self.chats.values()):
+                self.text_waiting.set()
+        pieces = [
+            Piece(str(chat.claimed.session_id), delta.reply_id, delta.attempt, delta.seq, delta.text)
+            for chat, delta in taken
+            if chat.claimed.live and delta.reply_id not in lost
+        ]
+        if pieces:
+            await pass_text_on(pieces)
         for chat in list(self.chats.values()):
             pk = chat.claimed.pk
             ended = chat.stopping or chat.ending or chat.lost
@@ -233,7 +302,11 @@ class Streamer:
         """Record verdicts whose worker died between judging and telling."""
         while True:
             await asyncio.sleep(SWEEP)
-            await sync_to_async(_record_forgotten_verdicts)()
+            try:
+                await sync_to_async(_record_forgotten_verdicts)()
+                await sync_to_async(remind_of_near_misses)()
+            except DatabaseError:
+                logger.exception("no look for forgotten work")
 
 
 def _record_forgotten_verdicts() -> None:

@@ -6,8 +6,10 @@ plain form gets it as a message on the page it came from.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from functools import wraps
+from typing import cast, get_args
 from uuid import UUID
 
 from django.conf import settings
@@ -15,15 +17,20 @@ from django.contrib import messages
 from django.contrib.auth.models import User
 from django.core.exceptions import BadRequest, PermissionDenied
 from django.core.paginator import Paginator
+from django.db import OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.template.loader import render_to_string
 from django.views.decorators.http import require_GET, require_POST
 
 from benchmark.models import Problem
+from benchmark.rendering import render_markdown
 from tutoring.actions import (
+    AbandonReason,
+    AcceptConsent,
     AskAgain,
     CloseSession,
+    ConsentMissing,
     Execute,
     Refused,
     SaveDraft,
@@ -31,9 +38,18 @@ from tutoring.actions import (
     StartSession,
     StopReply,
 )
+from tutoring.actions.messages import Mode
 from tutoring.conversation import TutorView, session_for_tutor, tutor_view
 from tutoring.models import Protocol, Session
+from tutoring.protocols import consent_hash, rules_of
 from tutoring.roles import Role, has_role, requires_role
+
+logger = logging.getLogger(__name__)
+
+NOT_STORED = (
+    "The server cannot store anything now ({fault}). What you typed is kept in this browser: leave it open, tell the "
+    "operator, and try again."
+)
 
 PAGE = 50
 """Rows of a list page."""
@@ -73,7 +89,13 @@ def session(request: HttpRequest, session_id: UUID) -> HttpResponse:
     except Session.DoesNotExist:
         raise Http404("You have no such session.") from None
     view = tutor_view(found)
-    return render(request, "tutoring/session.html", {"view": view})
+    context = {
+        "view": view,
+        "reasons": AbandonReason.choices,
+        # The debrief is out of protocol: its field is shown to who asks for it.
+        "composing": view.standing.state == Session.State.OPEN or view.debriefing or "debrief" in request.GET,
+    }
+    return render(request, "tutoring/session.html", context)
 
 
 def render_status(view: TutorView) -> str:
@@ -102,6 +124,11 @@ def command(view: Callable[..., HttpResponse | None]) -> Callable[..., HttpRespo
             if as_json:
                 return JsonResponse({"accepted": False, "message": str(malformed)}, status=400)
             raise
+        except OperationalError as fault:
+            if not as_json:
+                raise
+            logger.exception("a command could not be stored")
+            return JsonResponse({"accepted": False, "message": NOT_STORED.format(fault=fault)}, status=503)
         except Refused as refused:
             if as_json:
                 return JsonResponse({"accepted": False, "message": str(refused)}, status=409)
@@ -135,7 +162,7 @@ def command_id(request: HttpRequest) -> UUID:
 @require_POST
 @requires_role(Role.TUTOR)
 def start_session(request: HttpRequest) -> HttpResponse:
-    """Fields: problem, protocol (primary keys)."""
+    """Fields: problem, protocol (primary keys), and once consent, the version of the text that is agreed to."""
     try:
         problem_pk, protocol_pk = int(request.POST["problem"]), int(request.POST["protocol"])
     except (KeyError, ValueError):
@@ -143,24 +170,40 @@ def start_session(request: HttpRequest) -> HttpResponse:
     problem = get_object_or_404(Problem.objects.select_related("dataset"), pk=problem_pk)
     protocol = get_object_or_404(Protocol, pk=protocol_pk)
     try:
+        if text_hash := request.POST.get("consent"):
+            AcceptConsent(person_of(request), protocol, text_hash).execute()
         started = StartSession(person_of(request), problem, protocol, settings.TUTORING_MODEL).execute()
+    except ConsentMissing:
+        return _ask_for_consent(request, problem, protocol)
     except Refused as refused:
         messages.error(request, str(refused))
         return redirect(problem)
     return redirect(started)
 
 
+def _ask_for_consent(request: HttpRequest, problem: Problem, protocol: Protocol) -> HttpResponse:
+    """The page that asks, before the first session under a protocol or after its text has changed."""
+    rules = rules_of(protocol)
+    context = {
+        "problem": problem,
+        "protocol": protocol,
+        "text": render_markdown(rules.consent),
+        "text_hash": consent_hash(rules),
+    }
+    return render(request, "tutoring/consent.html", context)
+
+
 @command
 def send_message(request: HttpRequest, session_id: UUID) -> None:
-    """Fields: command, mode (talk or code), text."""
+    """Fields: command, mode (talk, code or debrief), text."""
     mode = request.POST.get("mode")
-    if mode not in ("talk", "code"):
-        raise BadRequest("The field 'mode' must be 'talk' or 'code'.")
+    if mode not in get_args(Mode):
+        raise BadRequest(f"The field 'mode' must be one of: {', '.join(get_args(Mode))}.")
     SendMessage(
         session_id=session_id,
         person=person_of(request),
         command=command_id(request),
-        mode="talk" if mode == "talk" else "code",
+        mode=cast(Mode, mode),
         text=text_field(request, "text"),
     ).execute()
 
@@ -191,11 +234,15 @@ def execute(request: HttpRequest, session_id: UUID) -> None:
 
 @command
 def close_session(request: HttpRequest, session_id: UUID) -> None:
-    """Fields: command, reason."""
+    """Fields: command, why (of the list), reason (in words)."""
+    why = request.POST.get("why", AbandonReason.OTHER)
+    if why not in AbandonReason:
+        raise BadRequest("Choose one of the reasons in the field 'why'.")
     CloseSession(
         session_id=session_id,
         person=person_of(request),
         command=command_id(request),
+        why=AbandonReason(why),
         reason=text_field(request, "reason"),
     ).execute()
 

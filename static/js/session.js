@@ -4,7 +4,9 @@ import { addCopyButtons } from "./copy.js";
 import { send } from "./session/commands.js";
 import { connect } from "./session/connection.js";
 import { keepDraft } from "./session/draft.js";
+import { writeInOneTab } from "./session/elsewhere.js";
 import { followEnd } from "./session/following.js";
+import { bindKeys } from "./session/keys.js";
 
 const byId = (id) => document.getElementById(id);
 const page = document.querySelector("main.workspace");
@@ -18,11 +20,13 @@ const end = followEnd(byId("conversation"), byId("jump"));
 /* ---- What the server says ---- */
 
 let lastSeq = Number(page.dataset.lastSeq);
+let writing = true; // no other tab does
 
 const sendToSocket = connect(`/ws/sessions/${page.dataset.session}/`, {
   open() {
     say("connection", "");
     sync();
+    draft.again();
   },
   lost: () => say("connection", "The connection is lost; reconnecting… Nothing is lost meanwhile."),
   refused: (sentence) => say("connection", sentence),
@@ -75,12 +79,22 @@ const handlers = {
       for (const control of page.querySelectorAll("[data-may]")) control.disabled = !may[control.dataset.may];
       for (const control of page.querySelectorAll("[data-shown]")) control.hidden = !may[control.dataset.shown];
       if (active_reply === null) clearActive();
+      if (page.dataset.state !== state) delete page.dataset.composing;
       page.dataset.state = state;
-      byId("open-controls").hidden = state !== "open";
-      byId("closed-controls").hidden = state !== "closed";
+      showControls();
     });
   },
 };
+
+/** The field is there while the session is open, in a debrief that was asked for, and in the tab that writes. */
+function showControls() {
+  const { state } = page.dataset;
+  const composing = state === "open" || (state === "closed" && "composing" in page.dataset);
+  byId("open-controls").hidden = !composing || !writing;
+  byId("closed-controls").hidden = state !== "closed";
+  byId("debrief")?.toggleAttribute("hidden", composing || byId("send").disabled);
+  for (const control of page.querySelectorAll("[data-open-only]")) control.hidden = state === "closed";
+}
 
 function fragment(html) {
   const template = document.createElement("template");
@@ -116,7 +130,9 @@ function replacePart(part) {
 const token = stopForm.elements.csrfmiddlewaretoken.value;
 const draft = keepDraft(message, page.dataset.session, async (text) => {
   const fields = { csrfmiddlewaretoken: token, text };
-  return (await send(message.dataset.draftUrl, fields)).accepted;
+  const answer = await send(message.dataset.draftUrl, fields);
+  say("unsaved", answer.accepted ? "" : `What you type is kept in this browser only. ${answer.message}`);
+  return answer.accepted;
 });
 
 const waiting = new Set(); // forms whose answer is not here yet
@@ -157,16 +173,25 @@ async function carryOut(form, fields) {
   if (!answer.accepted) say("refusal", answer.message);
 }
 
-document.addEventListener("keydown", (event) => {
-  if (document.querySelector("dialog[open]")) return;
-  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
-    const mode = event.shiftKey ? "code" : "talk";
-    const button = page.querySelector(`button[name=mode][value=${mode}]`);
-    event.preventDefault();
-    if (!button.disabled) message.form.requestSubmit(button);
-  } else if (event.key === "Escape" && !stopForm.hidden) {
+bindKeys(page, {
+  message,
+  toEnd: end.toEnd,
+  send(mode) {
+    const button = byId(mode === "code" ? "ask-for-code" : "send");
+    if (button.checkVisibility() && !button.disabled) message.form.requestSubmit(button);
+  },
+  stop() {
+    if (stopForm.hidden || !writing) return false;
     stopForm.requestSubmit();
-  }
+    return true;
+  },
+});
+
+writeInOneTab(page.dataset.session, byId("take-over"), () => {
+  writing = false;
+  draft.leave();
+  byId("elsewhere").hidden = false;
+  showControls();
 });
 
 /** Shows a sentence in one of the lines above the composer, or hides the line. */

@@ -9,8 +9,7 @@ from django.contrib.auth.models import Group, User
 
 from benchmark.models import Problem
 from tests.problems import store_doubling
-from tests.tutoring.dialogues import SessionUnderTest
-from tutoring.actions import StartSession
+from tests.tutoring.dialogues import SessionUnderTest, start
 from tutoring.models import Protocol
 from tutoring.roles import Role
 
@@ -68,5 +67,5 @@ def protocol(db: None) -> Protocol:
 @pytest.fixture
 def session(alice: User, doubling: Problem, protocol: Protocol) -> SessionUnderTest:
     """An open session of Alice's with a model whose name must never reach her."""
-    started = StartSession(alice, doubling, protocol, "openai:hidden-model-name").execute()
+    started = start(alice, doubling, protocol, "openai:hidden-model-name")
     return SessionUnderTest(started, alice)

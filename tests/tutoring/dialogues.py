@@ -8,21 +8,32 @@ from uuid import UUID, uuid4
 from django.contrib.auth.models import User
 
 from benchmark.judging import perform
+from benchmark.models import Problem
 from benchmark.providers import Completed, Usage
 from tutoring.actions import (
+    AcceptConsent,
     ClaimedReply,
     Delta,
     Execute,
     SendMessage,
+    StartSession,
     append_deltas,
     claim_replies,
     finish_reply,
 )
-from tutoring.models import Event, Session
+from tutoring.actions.messages import Mode
+from tutoring.models import Event, Protocol, Session
+from tutoring.protocols import consent_hash, rules_of
 
 RIGHT = "Here it is.\n\n```python\nprint(2 * int(input()))\n```\n"
 WRONG = "Here it is.\n\n```python\nprint(3 * int(input()))\n```\n"
 TALK = "I would read the number first."
+
+
+def start(person: User, problem: Problem, protocol: Protocol, model_spec: str = "openai:m") -> Session:
+    """What the page does: agree to the protocol's text, then start."""
+    AcceptConsent(person, protocol, consent_hash(rules_of(protocol))).execute()
+    return StartSession(person, problem, protocol, model_spec).execute()
 
 
 @dataclass
@@ -36,12 +47,12 @@ class SessionUnderTest:
     def pk(self) -> UUID:
         return self.row.pk
 
-    def say(self, text: str = "Go on.", mode: str = "talk", command: UUID | None = None) -> None:
+    def say(self, text: str = "Go on.", mode: Mode = "talk", command: UUID | None = None) -> None:
         SendMessage(
             session_id=self.pk,
             person=self.tutor,
             command=command or uuid4(),
-            mode="code" if mode == "code" else "talk",
+            mode=mode,
             text=text,
         ).execute()
 

@@ -20,9 +20,9 @@ from django.core.management import call_command  # noqa: E402
 from django.db import connection  # noqa: E402
 
 from benchmark.models import Dataset, Judgement, Problem  # noqa: E402
-from tests.tutoring.dialogues import WRONG, SessionUnderTest  # noqa: E402
+from tests.tutoring.dialogues import WRONG, SessionUnderTest, start  # noqa: E402
 from tests.tutoring.review.readings import recorded_session  # noqa: E402
-from tutoring.actions import Execute, SendMessage, StartSession, claim_replies  # noqa: E402
+from tutoring.actions import Execute, SendMessage, claim_replies  # noqa: E402
 from tutoring.models import Event, Protocol, Reply, Review, Session  # noqa: E402
 from tutoring.review.actions import ClaimNext  # noqa: E402
 
@@ -52,7 +52,7 @@ def a_session(name: str, generations: int) -> SessionUnderTest:
     Reply.objects.update(state=Reply.State.DONE)  # what the race before has left waiting
     alice, problem = a_problem(name)
     protocol = Protocol.objects.get(name="usaco-2024")
-    session = SessionUnderTest(StartSession(alice, problem, protocol, "openai:m").execute(), alice)
+    session = SessionUnderTest(start(alice, problem, protocol), alice)
     for _ in range(generations):
         session.ask_and_get(WRONG)
     return session
@@ -114,7 +114,7 @@ def repeated_command() -> tuple[list[str], int]:
 def opening() -> tuple[list[str], int]:
     alice, problem = a_problem("opening")
     protocol = Protocol.objects.get(name="usaco-2024")
-    answers = race(lambda: StartSession(alice, problem, protocol, "openai:m").execute())
+    answers = race(lambda: start(alice, problem, protocol))
     return answers, Session.objects.filter(problem=problem).count()
 
 

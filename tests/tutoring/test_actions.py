@@ -10,14 +10,13 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from benchmark.models import Judgement, Problem
-from tests.tutoring.dialogues import RIGHT, TALK, WRONG, SessionUnderTest
+from tests.tutoring.dialogues import RIGHT, TALK, WRONG, SessionUnderTest, start
 from tutoring.actions import (
     AskAgain,
     CloseSession,
     Delta,
     Invalidate,
     Refused,
-    StartSession,
     StopReply,
     append_deltas,
     claim_replies,
@@ -225,24 +224,24 @@ def test_three_sessions_a_problem_and_one_open_at_a_time(
     alice: User, bob: User, doubling: Problem, protocol: Protocol
 ):
     for number in (1, 2, 3):
-        started = StartSession(alice, doubling, protocol, "openai:m").execute()
+        started = start(alice, doubling, protocol)
         assert started.number == number
         with pytest.raises(Refused, match="open session"):
-            StartSession(alice, doubling, protocol, "openai:m").execute()
+            start(alice, doubling, protocol)
         CloseSession(session_id=started.pk, person=alice, command=uuid4(), reason="stuck").execute()
     with pytest.raises(Refused, match="All 3 sessions"):
-        StartSession(alice, doubling, protocol, "openai:m").execute()
-    assert StartSession(bob, doubling, protocol, "openai:m").execute().number == 1
+        start(alice, doubling, protocol)
+    assert start(bob, doubling, protocol).number == 1
 
 
 def test_scripted_student_is_kept_to_what_it_knows(alice: User, doubling: Problem, protocol: Protocol):
     cpp = Protocol.objects.get(name="icpc-2025")
     with pytest.raises(Refused, match="scripted practice student"):
-        StartSession(alice, doubling, cpp, "practice:student").execute()
+        start(alice, doubling, cpp, "practice:student")
     doubling.dataset.name = "other"
     doubling.dataset.save()
     with pytest.raises(Refused, match="scripted practice student"):
-        StartSession(alice, doubling, protocol, "practice:student").execute()
+        start(alice, doubling, protocol, "practice:student")
 
 
 def test_giving_up_needs_a_reason(session: SessionUnderTest):

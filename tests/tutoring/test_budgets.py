@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from benchmark.models import Judgement, Problem
-from tests.tutoring.dialogues import RIGHT, TALK, WRONG, SessionUnderTest
-from tutoring.actions import AskAgain, Refused, StartSession, fail_reply, finish_reply, record_verdict
+from tests.tutoring.dialogues import RIGHT, TALK, WRONG, SessionUnderTest, start
+from tutoring.actions import AskAgain, Refused, fail_reply, finish_reply, record_verdict
 from tutoring.actions.session_action import Situation
 from tutoring.models import Event, Protocol, Session
 from tutoring.roles import Role
@@ -59,7 +59,7 @@ def move(session: SessionUnderTest, name: str) -> None:
 @pytest.mark.django_db(transaction=False)
 def test_no_order_of_moves_exceeds_a_budget(moves: list[str], person, doubling: Problem, protocol: Protocol):
     tutor = person(f"t-{uuid4().hex[:8]}", Role.TUTOR)
-    session = SessionUnderTest(StartSession(tutor, doubling, protocol, "openai:m").execute(), tutor)
+    session = SessionUnderTest(start(tutor, doubling, protocol), tutor)
     for name in moves:
         with contextlib.suppress(Refused):
             move(session, name)

@@ -13,8 +13,9 @@ from django.test import Client
 from benchmark.models import Problem
 from tests.tutoring.conftest import PersonFactory
 from tests.tutoring.dialogues import RIGHT, TALK, WRONG, SessionUnderTest
-from tutoring.conversation import EventView, TutorView, tutor_view
-from tutoring.models import Draft, Event, Protocol, Session
+from tutoring.conversation import EventView, Program, Standing, TutorView, tutor_view
+from tutoring.models import Consent, Draft, Event, Protocol, Session
+from tutoring.protocols import consent_hash, rules_of
 from tutoring.roles import Role
 
 HIDDEN_FROM_TUTORS = ("hidden-model-name", "openai", "request-1", "987654", "input_tokens", "latency")
@@ -126,8 +127,17 @@ def test_start_session_opens_one_and_refuses_a_second(alice: User, doubling: Pro
     client = client_of(alice)
     form = {"problem": doubling.pk, "protocol": protocol.pk}
     page = client.post("/sessions/start/", form, follow=True)
+    assert "What is recorded" in page.content.decode(), "the consent is asked for first"
+    assert Session.objects.count() == 0
+    client.post("/sessions/start/", form | {"consent": "0" * 64})
+    assert not Consent.objects.exists(), "nobody agrees to a text that is not this one"
+    page = client.post("/sessions/start/", form | {"consent": consent_hash(rules_of(protocol))}, follow=True)
     assert page.status_code == 200
     assert Session.objects.count() == 1
+    given = Consent.objects.get()
+    assert (given.person, given.protocol) == (alice, protocol)
+    opened = Event.objects.get(kind=Event.Kind.OPENED).data["consent"]
+    assert opened == {"text_hash": given.text_hash, "accepted_at": given.accepted_at.isoformat()}
     again = client.post("/sessions/start/", form, follow=True)
     assert "You have an open session" in again.content.decode()
     assert Session.objects.count() == 1
@@ -166,15 +176,25 @@ def test_tutors_serialiser_has_a_closed_set_of_keys(session: SessionUnderTest):
     keys = {event.kind: set(event.fields) for event in view.events}
     assert keys == {
         "opened": set(),
-        "message": {"mode", "text", "html"},
-        "reply": {"html", "generation", "uninvited", "stopped", "cut"},
+        "message": {"mode", "text", "html", "debrief"},
+        "reply": {"html", "generation", "uninvited", "withheld", "stopped", "cut", "debrief"},
         "execution": {"generation"},
-        "verdict": {"verdict", "meaning", "samples_only"},
+        "verdict": {"solved", "verdict", "meaning", "samples_only"},
         "closed": {"reason", "outcome"},
     }
     assert {field.name for field in fields(EventView)} == {"seq", "kind", "fields"}
+    assert {field.name for field in fields(Standing)} == {"state", "outcome", "invalidated"}
+    assert {field.name for field in fields(Program)} == {
+        "generation",
+        "html",
+        "previous",
+        "unchanged",
+        "diff",
+    }
     assert {field.name for field in fields(TutorView)} == {
-        "session",
+        "id",
+        "number",
+        "standing",
         "problem",
         "rules",
         "budget",
@@ -187,6 +207,7 @@ def test_tutors_serialiser_has_a_closed_set_of_keys(session: SessionUnderTest):
         "may",
         "why_not",
         "fresh",
+        "debriefing",
     }
 
 

@@ -4,16 +4,20 @@ Views, the streamer, workers and management commands all call these; nothing els
 """
 
 from tutoring.actions.checking import CheckDraft, check_session
-from tutoring.actions.closing import CloseSession, Invalidate
+from tutoring.actions.closing import AbandonReason, CloseSession, Invalidate
 from tutoring.actions.execution import Execute, record_verdict
 from tutoring.actions.messages import (
+    AcceptConsent,
     AskAgain,
+    ConsentMissing,
     SaveDraft,
     SendMessage,
     StartSession,
     StopReply,
+    consent_of,
     practice_student_knows,
 )
+from tutoring.actions.near_misses import remind_of_near_misses
 from tutoring.actions.session_action import Refused
 from tutoring.actions.streaming import (
     ClaimedReply,
@@ -26,10 +30,13 @@ from tutoring.actions.streaming import (
 )
 
 __all__ = [
+    "AbandonReason",
+    "AcceptConsent",
     "AskAgain",
     "CheckDraft",
     "ClaimedReply",
     "CloseSession",
+    "ConsentMissing",
     "Delta",
     "Execute",
     "Invalidate",
@@ -41,9 +48,11 @@ __all__ = [
     "append_deltas",
     "check_session",
     "claim_replies",
+    "consent_of",
     "fail_reply",
     "finish_reply",
     "practice_student_knows",
     "record_verdict",
+    "remind_of_near_misses",
     "restart_reply",
 ]

@@ -81,12 +81,12 @@ def _kinds(detections: list[dict[str, Any]]) -> list[tuple[str, str]]:
 
 
 def check_message(situation: Situation, text: str) -> dict[str, Any] | None:
-    """What a message's event records of its check; None where the protocol has none.
+    """What a message's event records of its check; None where the protocol has none, and in the debrief.
 
     Raises Refused when the protocol blocks what the message holds.
     """
     rules, session = situation.rules, situation.session
-    if rules.draft_check == "off":
+    if rules.draft_check == "off" or session.state == Session.State.CLOSED:
         return None
     detections = detect(text, draft_context(session, situation.events, rules.tutor_may_say))
     if rules.draft_check == "blocking" and (stopped := [one for one in detections if one.blocking]):
@@ -110,9 +110,11 @@ def check_once_closed(session: Session) -> None:
 def check_session(session: Session) -> RuleCheck:
     """Run the detectors over a recorded session and store what they find under the current rule set.
 
+    The debrief is not looked at: the rules do not hold there.
+
     Nothing is written when this was done before and nothing that it hangs on has changed.
     """
-    events = list(session.events.all())
+    events = [event for event in session.events.all() if not event.out_of_protocol]
     limit, tutor_may_say = _terms(session)
     rules = current_rule_set()
     detectors = {detector.name: detector.version for detector in DETECTORS}

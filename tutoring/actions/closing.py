@@ -5,18 +5,36 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from django.core.exceptions import PermissionDenied
+from django.db.models import TextChoices
 from django.utils import timezone
 
 from tutoring.actions.checking import check_once_closed
+from tutoring.actions.near_misses import record_near_misses
 from tutoring.actions.session_action import Refused, SessionAction, Situation, append_event
 from tutoring.models import AuditEntry, Event, Session
 from tutoring.roles import Role, has_role
 
 
+class AbandonReason(TextChoices):
+    """Why a session is given up."""
+
+    MODEL_STUCK = "model_stuck", "The model does not get any further"
+    RULES = "rules", "I could only help by breaking the rules"
+    TUTOR_STUCK = "tutor_stuck", "I do not see what is wrong myself"
+    TECHNICAL = "technical", "Something did not work"
+    NO_TIME = "no_time", "I have no time left"
+    MISTAKE = "mistake", "I opened it by mistake"
+    OTHER = "other", "Another reason"
+
+
 @dataclass(frozen=True, kw_only=True)
 class CloseSession(SessionAction):
-    """Give the session up, with a reason. It counts as one of the sessions on the problem."""
+    """Give the session up, with a reason of the list and words of one's own, which "other" must have.
 
+    It counts as one of the sessions on the problem.
+    """
+
+    why: AbandonReason = AbandonReason.OTHER
     reason: str
 
     def perform(self, session: Session) -> None:
@@ -26,15 +44,17 @@ class CloseSession(SessionAction):
             raise Refused("The program is being executed; the session ends with its verdict.")
         if Situation.of(session).unfinished_reply is not None:
             raise Refused("The model is still replying. Wait for it, or stop it.")
-        if not self.reason.strip():
+        if self.why == AbandonReason.OTHER and not self.reason.strip():
             raise Refused("Say in a few words why you give the session up.")
         session.state = Session.State.CLOSED
         session.outcome = Session.Outcome.ABANDONED
         session.closed_at = timezone.now()
         session.save(update_fields=["state", "outcome", "closed_at"])
-        data = {"reason": self.reason.strip(), "outcome": session.outcome}
+        reason = self.reason.strip() or self.why.label
+        data = {"why": self.why, "reason": reason, "outcome": session.outcome}
         append_event(session, Event.Kind.CLOSED, data, actor=self.person, command=self.command)
         check_once_closed(session)
+        record_near_misses(session)
 
 
 @dataclass(frozen=True, kw_only=True)

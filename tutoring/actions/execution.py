@@ -12,6 +12,7 @@ import judge
 from benchmark.judging import enqueue, request_judgement, store_submission
 from benchmark.models import Judgement
 from tutoring.actions.checking import check_once_closed
+from tutoring.actions.near_misses import record_near_misses
 from tutoring.actions.session_action import Refused, SessionAction, Situation, append_event, lock_session
 from tutoring.models import Event, Session
 
@@ -85,6 +86,7 @@ def _close_with_verdict(session: Session, judgement: Judgement) -> None:
         "policy": judgement.policy,
         "judge_version": (judgement.result or {}).get("judge_version"),
         "isolation": (judgement.result or {}).get("isolation"),
+        **_decisive_test(judgement),
     }
     append_event(session, Event.Kind.VERDICT, data, at=now)
     session.state = Session.State.CLOSED
@@ -93,3 +95,13 @@ def _close_with_verdict(session: Session, judgement: Judgement) -> None:
     session.save(update_fields=["state", "outcome", "closed_at"])
     append_event(session, Event.Kind.CLOSED, {"reason": "executed", "outcome": session.outcome}, at=now)
     check_once_closed(session)
+    record_near_misses(session)
+
+
+def _decisive_test(judgement: Judgement) -> dict[str, Any]:
+    """Number (from 1) and CPU seconds of the first test that failed; of a right program the time of its slowest."""
+    tests = (judgement.result or {}).get("tests", [])
+    for number, test in enumerate(tests, start=1):
+        if test["verdict"] != judge.Verdict.AC:
+            return {"failed_test": number, "time": test["time"]}
+    return {"failed_test": None, "time": max((test["time"] for test in tests if test["time"]), default=None)}

@@ -14,23 +14,60 @@ from django.utils import timezone
 from benchmark.models import Problem
 from benchmark.providers import is_scripted, parse_model_spec
 from tutoring.actions.checking import check_message
-from tutoring.actions.session_action import Refused, SessionAction, Situation, append_event
+from tutoring.actions.session_action import (
+    Refused,
+    SessionAction,
+    Situation,
+    append_event,
+    phase_of,
+    queue_reply,
+)
 from tutoring.budgets import Budget
 from tutoring.dialogue import opening_prompt, sent_text
-from tutoring.doorbell import ring_streamers
-from tutoring.models import Draft, Event, Protocol, Reply, Session
-from tutoring.protocols import rules_of
+from tutoring.models import DEBRIEF, Consent, Draft, Event, Protocol, Session
+from tutoring.protocols import consent_hash, rules_of
 from tutoring.roles import Role, has_role
 
 MAXIMUM_MESSAGE = 20_000
 """Characters of one tutor message. A longer one is refused, never cut."""
 
-Mode = Literal["talk", "code"]
+Mode = Literal["talk", "code", "debrief"]
+"""Talking, asking for a program, and talking after the end, which is another thing lest a late page do it unawares."""
 
 
 def practice_student_knows(problem: Problem) -> bool:
     """Whether the scripted student has something to say about the problem: those that come with Hintbench."""
     return problem.dataset.name == "practice"
+
+
+class ConsentMissing(Refused):
+    """The tutor has not agreed to the protocol's consent text, in the version that holds now."""
+
+
+def consent_of(person: User, protocol: Protocol) -> Consent | None:
+    """What the person agreed to under this protocol, however old, if its text is still the same."""
+    text_hash = consent_hash(rules_of(protocol))
+    return Consent.objects.filter(person=person, protocol__name=protocol.name, text_hash=text_hash).first()
+
+
+@dataclass(frozen=True)
+class AcceptConsent:
+    """Record that a tutor agrees to a protocol's consent text in the version they have read. It may be repeated."""
+
+    person: User
+    protocol: Protocol
+    text_hash: str
+
+    def execute(self) -> Consent:
+        """Raises PermissionDenied, or Refused when the protocol holds another text."""
+        if not has_role(self.person, Role.TUTOR):
+            raise PermissionDenied("Only tutors hold sessions.")
+        if self.text_hash != consent_hash(rules_of(self.protocol)):
+            raise Refused("The text has changed since you read it. Please read it again.")
+        consent, _ = Consent.objects.get_or_create(
+            person=self.person, protocol=self.protocol, text_hash=self.text_hash
+        )
+        return consent
 
 
 @dataclass(frozen=True)
@@ -43,7 +80,7 @@ class StartSession:
     model_spec: str
 
     def execute(self) -> Session:
-        """The new session. Raises PermissionDenied or Refused."""
+        """The new session. Raises PermissionDenied, ConsentMissing or Refused."""
         if not has_role(self.person, Role.TUTOR):
             raise PermissionDenied("Only tutors hold sessions.")
         rules = rules_of(self.protocol)
@@ -53,6 +90,9 @@ class StartSession:
                 "The scripted practice student writes Python and knows the practice problems only. Choose a "
                 "practice problem and a Python protocol, or ask an operator for a real model (TUTORING_MODEL)."
             )
+        consent = consent_of(self.person, self.protocol)
+        if rules.consent and consent is None:
+            raise ConsentMissing("You have not agreed to what is recorded in sessions of this protocol.")
         with transaction.atomic():
             # The tutor's row is the lock: two tabs must not both find the last session free.
             User.objects.select_for_update().get(pk=self.person.pk)
@@ -83,12 +123,22 @@ class StartSession:
                 "protocol": str(self.protocol),
                 "protocol_hash": self.protocol.content_hash,
                 "model_spec": self.model_spec,
+                "consent": consent
+                and {"text_hash": consent.text_hash, "accepted_at": consent.accepted_at.isoformat()},
             }
             append_event(session, Event.Kind.OPENED, data, actor=self.person, at=now)
         return session
 
 
-def _refuse_unless_conversation_open(situation: Situation) -> None:
+def _refuse_unless_conversation_open(situation: Situation, debrief: bool) -> None:
+    if debrief:
+        if not situation.debrief_open:
+            raise Refused(
+                "There is no debrief: the session is open, nothing was said, or the protocol has none."
+            )
+        if situation.unfinished_reply is not None:
+            raise Refused("The model is still replying. Wait for it, or stop it.")
+        return
     if situation.session.state == Session.State.JUDGING:
         raise Refused("The program is being executed; the session ends with its verdict.")
     if situation.session.state == Session.State.CLOSED:
@@ -115,7 +165,8 @@ class SendMessage(SessionAction):
 
     def perform(self, session: Session) -> None:
         situation = Situation.of(session)
-        _refuse_unless_conversation_open(situation)
+        debrief = self.mode == "debrief"
+        _refuse_unless_conversation_open(situation, debrief)
         if situation.last_reply_failed:
             raise Refused("The model's last reply failed. Ask for it again before you say something new.")
         if len(self.text) > MAXIMUM_MESSAGE:
@@ -123,16 +174,16 @@ class SendMessage(SessionAction):
         first = not any(event.kind == Event.Kind.MESSAGE for event in situation.events)
         if not self.text.strip() and not (first and self.mode == "code"):
             raise Refused("The message is empty.")
-        data: dict[str, Any] = {
-            "mode": self.mode,
-            "text": self.text,
-            "sent": sent_text(self.text.strip(), self.mode, session.language),
-        }
+        data: dict[str, Any] = {"mode": self.mode, "text": self.text}
+        if debrief:
+            data |= {"sent": self.text.strip(), "phase": DEBRIEF}
+        else:
+            data["sent"] = sent_text(self.text.strip(), self.mode, session.language)
         if (check := check_message(situation, self.text)) is not None:
             data["check"] = check
         message = append_event(session, Event.Kind.MESSAGE, data, actor=self.person, command=self.command)
         Draft.objects.filter(session=session).delete()
-        _queue_reply(session, message)
+        queue_reply(session, message)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,18 +192,13 @@ class AskAgain(SessionAction):
 
     def perform(self, session: Session) -> None:
         situation = Situation.of(session)
-        _refuse_unless_conversation_open(situation)
+        _refuse_unless_conversation_open(situation, situation.debrief_open)
         if not situation.last_reply_failed:
             raise Refused("The last reply did not fail.")
         message = [event for event in situation.events if event.kind == Event.Kind.MESSAGE][-1]
-        data = {"message": message.seq}
+        data = {"message": message.seq, **phase_of(message)}
         append_event(session, Event.Kind.ASKED_AGAIN, data, actor=self.person, command=self.command)
-        _queue_reply(session, message)
-
-
-def _queue_reply(session: Session, message: Event) -> None:
-    Reply.objects.create(session=session, message=message)
-    transaction.on_commit(ring_streamers)
+        queue_reply(session, message)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,13 +212,13 @@ class StopReply(SessionAction):
         reply = situation.unfinished_reply
         if reply is None or reply.pk != self.reply_id:
             raise Refused("That reply is finished.")
-        budget = situation.budget
-        if budget.stops_used >= budget.stops_limit:
+        budget, message = situation.budget, reply.message
+        if budget.stops_used >= budget.stops_limit and not message.out_of_protocol:
             raise Refused(f"{budget.stops_limit} replies were stopped in this session; no more can be.")
         if not reply.stop_requested:
             reply.stop_requested = True
             reply.save(update_fields=["stop_requested"])
-            data = {"reply": reply.pk}
+            data = {"reply": reply.pk, **phase_of(message)}
             append_event(session, Event.Kind.STOP, data, actor=self.person, command=self.command)
 
 

@@ -14,8 +14,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from tutoring.budgets import Budget, count_budget
-from tutoring.doorbell import ring_session
-from tutoring.models import Event, Reply, Session
+from tutoring.doorbell import ring_session, ring_streamers
+from tutoring.models import DEBRIEF, Event, Reply, Session
 from tutoring.protocols import Rules, rules_of
 from tutoring.roles import Role, has_role, pseudonym
 
@@ -61,6 +61,20 @@ def append_event(
     return event
 
 
+def phase_of(message: Event) -> dict[str, str]:
+    """What an event that follows from the message says of its phase: nothing, or that it belongs to the debrief."""
+    return {"phase": DEBRIEF} if message.out_of_protocol else {}
+
+
+def queue_reply(session: Session, message: Event) -> None:
+    """Let a streamer write the model's reply to the message."""
+    assert session.protocol is not None
+    invited = message.data["mode"] == "code" or message.out_of_protocol
+    live = invited or rules_of(session.protocol).uninvited_code == "count"
+    Reply.objects.create(session=session, message=message, live=live)
+    transaction.on_commit(ring_streamers)
+
+
 @dataclass(frozen=True)
 class Situation:
     """A locked session with all that a check needs."""
@@ -82,14 +96,26 @@ class Situation:
             events=events,
             rules=rules,
             budget=count_budget(session, events, rules),
-            unfinished_reply=session.replies.filter(state__in=Reply.UNFINISHED).first(),
+            unfinished_reply=session.replies.select_related("message")
+            .filter(state__in=Reply.UNFINISHED)
+            .first(),
         )
 
     @property
+    def programs(self) -> list[Event]:
+        """The replies that counted as generations of code."""
+        return [event for event in self.events if event.kind == Event.Kind.REPLY and event.data["code"]]
+
+    @property
     def latest_program(self) -> Event | None:
-        """The latest reply that counted as a generation of code."""
-        programs = [event for event in self.events if event.kind == Event.Kind.REPLY and event.data["code"]]
-        return programs[-1] if programs else None
+        """The program that an execution would judge."""
+        return self.programs[-1] if self.programs else None
+
+    @property
+    def debrief_open(self) -> bool:
+        """Whether tutor and model may talk on after the end: the protocol says so, and the model has spoken."""
+        replied = any(event.kind == Event.Kind.REPLY for event in self.events)
+        return self.rules.debrief and self.session.state == Session.State.CLOSED and replied
 
     @property
     def last_reply_failed(self) -> bool:

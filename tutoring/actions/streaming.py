@@ -7,19 +7,20 @@ streamer that was thought dead cannot spoil what its successor writes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
-from datetime import timedelta
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db import connection, transaction
-from django.db.models import Q
+from django.db.models import Manager, Q, QuerySet
 from django.utils import timezone
 
 from benchmark.extraction import contains_program, extract_program
 from benchmark.providers import Completed, Message
-from tutoring.actions.session_action import append_event, lock_session
-from tutoring.dialogue import model_messages
+from tutoring.actions.session_action import append_event, lock_session, phase_of, queue_reply
+from tutoring.dialogue import model_messages, without_program_text
 from tutoring.models import Event, Reply, ReplyDelta, Session
+from tutoring.protocols import Rules, rules_of
 
 LEASE = timedelta(seconds=6)
 """How long a streamer may be silent before another takes its replies over."""
@@ -37,6 +38,10 @@ class ClaimedReply:
     session_id: UUID
     model_spec: str
     messages: tuple[Message, ...]
+    live: bool
+    """Whether the tutor reads along; else the reply is shown when it is whole."""
+    characters_per_second: int | None
+    """The even pace at which it is handed out; None: as it arrives."""
 
 
 @dataclass(frozen=True)
@@ -58,9 +63,9 @@ def claim_replies(limit: int) -> list[ClaimedReply]:
         with transaction.atomic():
             # The session's lock comes first, as in every action, so that no two writers wait for each other.
             session = lock_session(session_id)
-            rows = Reply.objects.filter(waiting, pk=pk)
+            rows = Reply.objects.select_related("message").filter(waiting, pk=pk)
             if connection.features.has_select_for_update_skip_locked:
-                rows = rows.select_for_update(skip_locked=True)
+                rows = rows.select_for_update(skip_locked=True, of=("self",))
             reply = rows.first()
             if reply is None:
                 continue
@@ -68,12 +73,13 @@ def claim_replies(limit: int) -> list[ClaimedReply]:
                 _record_restart(session, reply, "the streamer was lost")
             reply.attempt += 1
             if reply.attempt > MAXIMUM_ATTEMPTS:
-                _end(session, reply, Reply.State.FAILED)
+                _end(reply, Reply.State.FAILED)
                 data = {
                     "reply": reply.pk,
                     "kind": "unknown",
                     "message": "given up after several lost attempts",
                     "partial_text": "",
+                    **phase_of(reply.message),
                 }
                 append_event(session, Event.Kind.REPLY_FAILED, data)
                 continue
@@ -89,25 +95,28 @@ def claim_replies(limit: int) -> list[ClaimedReply]:
                     session_id=session_id,
                     model_spec=session.model_spec,
                     messages=tuple(model_messages(session.events.all())),
+                    live=reply.live,
+                    characters_per_second=_pace(session),
                 )
             )
     return claimed
 
 
-def append_deltas(deltas: Sequence[Delta], streaming: Iterable[tuple[int, int]]) -> tuple[set[int], set[int]]:
-    """Store pieces of text of many chats in one transaction and renew the leases of `streaming` replies.
+def append_deltas(
+    deltas: Sequence[Delta], streaming: Iterable[tuple[int, int]], renew: bool = True
+) -> tuple[set[int], set[int]]:
+    """Store pieces of text of many chats in one transaction and, if asked, renew the leases of `streaming` replies.
 
     `streaming` holds (reply, attempt) pairs. Returns the replies that were asked to stop, and those that
     another streamer has taken over meanwhile (their pieces are dropped).
     """
     pairs = dict(streaming)
+    if not deltas and not renew:
+        return _ours(Reply.objects, pairs)
     now = timezone.now()
     with transaction.atomic():
-        mine = {
-            reply.pk: reply
-            for reply in Reply.objects.select_for_update().filter(pk__in=pairs, state=Reply.State.STREAMING)
-            if reply.attempt == pairs[reply.pk]
-        }
+        stopped, lost = _ours(Reply.objects.select_for_update(), pairs)
+        mine = set(pairs) - lost
         kept = [
             delta for delta in deltas if pairs.get(delta.reply_id) == delta.attempt and delta.reply_id in mine
         ]
@@ -118,8 +127,20 @@ def append_deltas(deltas: Sequence[Delta], streaming: Iterable[tuple[int, int]])
         begun = {delta.reply_id for delta in kept if delta.seq == 1}
         if begun:
             Reply.objects.filter(pk__in=begun).update(first_text_at=now)
-        Reply.objects.filter(pk__in=mine).update(lease_until=now + LEASE)
-    return {pk for pk, reply in mine.items() if reply.stop_requested}, set(pairs) - set(mine)
+        if renew:
+            Reply.objects.filter(pk__in=mine).update(lease_until=now + LEASE)
+    return stopped, lost
+
+
+def _ours(replies: QuerySet[Reply] | Manager[Reply], pairs: dict[int, int]) -> tuple[set[int], set[int]]:
+    """Which of the (reply, attempt) pairs are to be stopped, and which are not ours any more."""
+    rows = replies.filter(pk__in=pairs, state=Reply.State.STREAMING)
+    mine = {
+        pk: stop
+        for pk, attempt, stop in rows.values_list("pk", "attempt", "stop_requested")
+        if attempt == pairs[pk]
+    }
+    return {pk for pk, stop in mine.items() if stop}, set(pairs) - set(mine)
 
 
 def restart_reply(claimed: ClaimedReply, reason: str) -> ClaimedReply | None:
@@ -134,13 +155,17 @@ def restart_reply(claimed: ClaimedReply, reason: str) -> ClaimedReply | None:
         reply.first_text_at = None
         reply.lease_until = timezone.now() + LEASE
         reply.save()
-    return ClaimedReply(claimed.pk, reply.attempt, claimed.session_id, claimed.model_spec, claimed.messages)
+    return replace(claimed, attempt=reply.attempt)
 
 
-def finish_reply(claimed: ClaimedReply, reasoning: str, completed: Completed | None) -> None:
+def finish_reply(
+    claimed: ClaimedReply, reasoning: str, completed: Completed | None, received_at: datetime | None = None
+) -> None:
     """End the reply with its event; `completed` is None when the tutor stopped it.
 
-    It counts as a generation when it contains a complete program, asked for or not (METHODS 8.1).
+    It counts as a generation when it contains a complete program, asked for or not (METHODS 8.1), unless the protocol
+    hides programs that were not asked for. `received_at` is when the model's last word came; the tutor may have got
+    it later.
     """
     with transaction.atomic():
         session = lock_session(claimed.session_id)
@@ -149,16 +174,21 @@ def finish_reply(claimed: ClaimedReply, reasoning: str, completed: Completed | N
             return
         text = _text(reply)
         extraction = extract_program(text, session.language)
-        counts = contains_program(text, session.language)
+        message = reply.message
+        invited = message.data["mode"] == "code"
+        holds_program = contains_program(text, session.language) and not message.out_of_protocol
+        withheld = holds_program and not invited and _rules(session).uninvited_code != "count"
+        counts = holds_program and not withheld
         generation = session.code_generations + 1 if counts else None
         now = timezone.now()
         data = {
             "reply": reply.pk,
-            "message": reply.message.seq,
+            "message": message.seq,
             "text": text,
             "reasoning": reasoning,
             "stopped": completed is None,
-            "code_requested": reply.message.data["mode"] == "code",
+            "code_requested": invited,
+            "withheld": withheld,
             "generation": generation,
             "code": extraction.code if counts else None,
             "extraction_rule": extraction.rule,
@@ -169,12 +199,26 @@ def finish_reply(claimed: ClaimedReply, reasoning: str, completed: Completed | N
             "attempts": reply.attempt,
             "started_at": reply.started_at.isoformat() if reply.started_at else None,
             "first_text_at": reply.first_text_at.isoformat() if reply.first_text_at else None,
+            "received_at": received_at.isoformat() if received_at else None,
+            **phase_of(message),
         }
         append_event(session, Event.Kind.REPLY, data, at=now)
         if counts:
             session.code_generations += 1
             session.save(update_fields=["code_generations"])
-        _end(session, reply, Reply.State.DONE if completed else Reply.State.STOPPED)
+        _end(reply, Reply.State.DONE if completed else Reply.State.STOPPED)
+        if withheld and completed:
+            _ask_for_words(session, message)
+
+
+def _ask_for_words(session: Session, message: Event) -> None:
+    """Let the model answer once more without a program, where the protocol says so; once a message."""
+    again = session.events.filter(kind=Event.Kind.ASKED_AGAIN, data__message=message.seq)
+    if _rules(session).uninvited_code != "ask_again" or any("sent" in event.data for event in again):
+        return
+    data = {"message": message.seq, "sent": without_program_text()}
+    append_event(session, Event.Kind.ASKED_AGAIN, data)
+    queue_reply(session, message)
 
 
 def fail_reply(claimed: ClaimedReply, kind: str, message: str) -> None:
@@ -184,9 +228,15 @@ def fail_reply(claimed: ClaimedReply, kind: str, message: str) -> None:
         reply = _owned(claimed)
         if reply is None:
             return
-        data = {"reply": reply.pk, "kind": kind, "message": message, "partial_text": _text(reply)}
+        data = {
+            "reply": reply.pk,
+            "kind": kind,
+            "message": message,
+            "partial_text": _text(reply),
+            **phase_of(reply.message),
+        }
         append_event(session, Event.Kind.REPLY_FAILED, data)
-        _end(session, reply, Reply.State.FAILED)
+        _end(reply, Reply.State.FAILED)
 
 
 def _owned(claimed: ClaimedReply) -> Reply | None:
@@ -203,12 +253,28 @@ def _text(reply: Reply) -> str:
 
 def _record_restart(session: Session, reply: Reply, reason: str) -> None:
     """Keep what a broken attempt had written (it was paid for) before the next one replaces it."""
-    data = {"reply": reply.pk, "attempt": reply.attempt, "reason": reason, "partial_text": _text(reply)}
+    data = {
+        "reply": reply.pk,
+        "attempt": reply.attempt,
+        "reason": reason,
+        "partial_text": _text(reply),
+        **phase_of(reply.message),
+    }
     append_event(session, Event.Kind.REPLY_RESTARTED, data)
     reply.deltas.all().delete()
 
 
-def _end(session: Session, reply: Reply, state: Reply.State) -> None:
+def _rules(session: Session) -> Rules:
+    assert session.protocol is not None
+    return rules_of(session.protocol)
+
+
+def _pace(session: Session) -> int | None:
+    """A scripted student is no secret, so its text is not held back."""
+    return None if session.scripted else _rules(session).characters_per_second
+
+
+def _end(reply: Reply, state: Reply.State) -> None:
     reply.state = state
     reply.lease_until = None
     reply.save()

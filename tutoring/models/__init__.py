@@ -1,17 +1,22 @@
-"""The tables of tutoring: protocols, sessions and events, replies in the making, drafts, reviews, checks."""
+"""The tables of tutoring: protocols, sessions and events, replies in the making, drafts, reviews, checks,
+near misses."""
 
-from tutoring.models.protocols import Protocol
+from tutoring.models.near_misses import NearMiss
+from tutoring.models.protocols import Consent, Protocol
 from tutoring.models.replies import Reply, ReplyDelta
 from tutoring.models.review import AuditEntry, Flag, Review, Settlement, TrainingResult
 from tutoring.models.rules import Finding, RuleCheck
-from tutoring.models.sessions import Draft, Event, Session
+from tutoring.models.sessions import DEBRIEF, Draft, Event, Session
 
 __all__ = [
+    "DEBRIEF",
     "AuditEntry",
+    "Consent",
     "Draft",
     "Event",
     "Finding",
     "Flag",
+    "NearMiss",
     "Protocol",
     "Reply",
     "ReplyDelta",

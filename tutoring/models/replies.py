@@ -28,6 +28,9 @@ class Reply(models.Model):
     )
     lease_until = models.DateTimeField(null=True, blank=True)
     stop_requested = models.BooleanField(default=False)
+    live = models.BooleanField(
+        default=True, help_text="Whether the tutor may read along. Not where a program may have to be hidden."
+    )
     started_at = models.DateTimeField(null=True, blank=True)
     first_text_at = models.DateTimeField(null=True, blank=True)
 

@@ -13,6 +13,9 @@ from benchmark.models import Judgement, Problem
 from benchmark.providers import ModelSpecError, is_scripted, parse_model_spec
 from tutoring.models.protocols import Protocol
 
+DEBRIEF = "debrief"
+"""The `phase` in the data of events after the session's end."""
+
 
 class SessionQuerySet(models.QuerySet["Session"]):
     """Sessions as the pages need them."""
@@ -164,6 +167,11 @@ class Event(models.Model):
     def delete(self, *arguments: Any, **options: Any) -> tuple[int, dict[str, int]]:
         """Raises TypeError: nothing recorded is deleted. A bad session is invalidated."""
         raise TypeError("A recorded event is never deleted; invalidate the session.")
+
+    @property
+    def out_of_protocol(self) -> bool:
+        """Whether it belongs to the debrief after the session's end: no budget, rule or figure counts it."""
+        return bool(self.data.get("phase") == DEBRIEF)
 
 
 class Draft(models.Model):

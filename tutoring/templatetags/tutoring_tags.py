@@ -8,10 +8,17 @@ from django.conf import settings
 from benchmark.models import Problem
 from benchmark.providers import is_scripted, parse_model_spec
 from tutoring.actions import practice_student_knows
+from tutoring.conversation import Standing, standing_for_tutor
 from tutoring.models import Session
 from tutoring.protocols import current_protocols
 
 register = template.Library()
+
+
+@register.filter
+def as_tutor(session: Session) -> Standing:
+    """`{{ session|as_tutor }}`: how it stands, as far as its tutor may know."""
+    return standing_for_tutor(session)
 
 
 @register.inclusion_tag("tutoring/_start_session.html", takes_context=True)

@@ -30,9 +30,9 @@ async function attempt(address, fields) {
     keepalive: true,
   });
   if (response.type === "opaqueredirect") return { accepted: false, certain: true, message: LOGGED_OUT };
-  if (response.status >= 500) throw new Error(`status ${response.status}`);
   const answer = await response.json().catch(() => null);
   if (answer) return { ...answer, certain: true };
+  if (response.status >= 500) throw new Error(`status ${response.status}`);
   const message = `The server refused this (status ${response.status}). Reload the page; what you typed is kept.`;
   return { accepted: false, certain: true, message };
 }

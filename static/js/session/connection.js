@@ -42,8 +42,10 @@ export function connect(path, on) {
     };
   }
 
+  addEventListener("offline", () => on.lost());
   addEventListener("online", () => {
     if (socket.readyState === WebSocket.CLOSED && timer) open();
+    else if (socket.readyState === WebSocket.OPEN) on.open();
   });
   open();
   return (message) => {

@@ -48,6 +48,17 @@ export function keepDraft(field, session, save) {
       await saving;
     },
 
+    /** Another tab writes now: it has found what is kept in this browser. */
+    leave() {
+      clearTimeout(timer);
+      timer = undefined;
+    },
+
+    /** The server can be reached again: it gets what it does not have. */
+    again() {
+      if (stored(() => localStorage.getItem(key)) !== null) later();
+    },
+
     /** The text `sent` is a message now: forget it, unless more has been typed meanwhile. */
     sent(sent) {
       if (field.value !== sent) {

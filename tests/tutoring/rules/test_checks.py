@@ -20,7 +20,8 @@ from django.utils import timezone
 from benchmark.models import Problem
 from tests.tutoring.conftest import PersonFactory
 from tests.tutoring.dialogues import RIGHT, WRONG, SessionUnderTest
-from tutoring.actions import Refused, StartSession, check_session
+from tests.tutoring.dialogues import start as start_session
+from tutoring.actions import Refused, check_session
 from tutoring.models import Draft, Finding, Protocol, Review, RuleCheck, Session
 from tutoring.protocols import DraftCheck, freeze, rules_of
 from tutoring.roles import Role
@@ -49,7 +50,7 @@ def under(session: SessionUnderTest, bob: User, doubling: Problem, protocol: Pro
 
     def start(draft_check: DraftCheck) -> SessionUnderTest:
         rules = replace(rules_of(protocol), draft_check=draft_check)
-        started = StartSession(bob, doubling, freeze("other", rules), "openai:m").execute()
+        started = start_session(bob, doubling, freeze("other", rules))
         return SessionUnderTest(started, bob)
 
     return start
