@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
+from benchmark.reports.comparison import Comparison, NothingToCompare, compare
+from benchmark.reports.comparison_text import comparison_text
 from benchmark.reports.figures import RunFigures, measure
 from benchmark.reports.html import as_html
 from benchmark.reports.plain import as_text
@@ -15,4 +17,13 @@ FORMATS: dict[str, Callable[[Sequence[RunFigures]], str]] = {
     "html": as_html,
 }
 
-__all__ = ["FORMATS", "Price", "RunFigures", "measure"]
+__all__ = [
+    "FORMATS",
+    "Comparison",
+    "NothingToCompare",
+    "Price",
+    "RunFigures",
+    "compare",
+    "comparison_text",
+    "measure",
+]

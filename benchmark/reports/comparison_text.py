@@ -1,0 +1,74 @@
+"""A comparison for terminals."""
+
+from benchmark.metrics import Interval
+from benchmark.reports.comparison import Comparison, Pair
+from benchmark.reports.wording import percent
+from judge import Verdict
+from judge.management.tables import aligned
+
+_SHOWN = 12
+"""Ids of problems listed on one line; --json lists all."""
+
+
+def comparison_text(comparison: Comparison) -> str:
+    """One block a pair, then the overlaps of what is newly solved."""
+    blocks = [f"First: {comparison.first}  {comparison.first_label}"]
+    blocks += ["\n".join(_pair(pair, len(comparison.pairs))) for pair in comparison.pairs]
+    if comparison.overlaps:
+        names = {pair.run: pair.label for pair in comparison.pairs}
+        rows = [("newly solved by", "problems", "of these also by", "share")]
+        rows += [
+            (names[one.run], str(one.newly), names[one.other], percent(one.share))
+            for one in comparison.overlaps
+        ]
+        blocks.append("\n".join(aligned(rows)))
+    return "\n\n".join(blocks)
+
+
+def points(value: float | None) -> str:
+    """A difference of shares in percentage points, with its sign."""
+    return "n/a" if value is None else f"{100 * value:+.2f}"
+
+
+def point_interval(interval: Interval | None) -> str:
+    """An interval of differences in percentage points."""
+    return "n/a" if interval is None else f"[{points(interval.low)}, {points(interval.high)}]"
+
+
+def _pair(pair: Pair, tests: int) -> list[str]:
+    left_out = ", ".join(f"{count} {where}" for where, count in pair.unpaired.items() if count)
+    lines = [
+        f"{pair.run}  {pair.label}",
+        *(f"  ! {caveat}" for caveat in pair.caveats),
+        f"  {pair.problems} problems in both" + (f"; not compared: {left_out}" if left_out else ""),
+        f"  pass@1: {percent(pair.first_value)} -> {percent(pair.value)}, difference {points(pair.difference)} points",
+        f"  95 % intervals: {point_interval(pair.interval)} over problems, "
+        f"{point_interval(pair.contest_interval)} over contests",
+        f"  first attempts: {len(pair.only_first)} solved only before, {len(pair.only_this)} only now; "
+        f"McNemar p = {pair.p:.4g}" + (f", Holm for {tests} runs {pair.holm:.4g}" if tests > 1 else ""),
+    ]
+    if pair.power_note:
+        lines.append(f"  {pair.power_note}")
+    for name, ids in (("only before", pair.only_first), ("only now", pair.only_this)):
+        if ids:
+            more = f" and {len(ids) - _SHOWN} more" if len(ids) > _SHOWN else ""
+            lines.append(f"  {name}: {', '.join(ids[:_SHOWN])}{more}")
+    lines += [f"  {line}" for line in _matrix(pair)]
+    parted = ", ".join(f"{count} {where}" for where, count in pair.divergence_counts.items())
+    return [*lines, f"  chains: {parted}"] if parted else lines
+
+
+def verdict_axes(pair: Pair) -> tuple[list[str], list[str]]:
+    """The verdicts of the first run and of this one that occur, in the order of the judge."""
+    order = [verdict.value for verdict in Verdict]
+    after = {verdict for row in pair.transitions.values() for verdict in row}
+    return [one for one in order if one in pair.transitions], [one for one in order if one in after]
+
+
+def _matrix(pair: Pair) -> list[str]:
+    rows, columns = verdict_axes(pair)
+    if not rows:
+        return []
+    table = [("before \\ now", *columns)]
+    table += [(row, *(str(pair.transitions[row].get(column, 0)) for column in columns)) for row in rows]
+    return aligned(table)

@@ -1,0 +1,80 @@
+"""How a figure is registered, and where its data comes from."""
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Check:
+    """One figure: what it is, what was published, what came out, and whether the two agree."""
+
+    figure: str
+    expected: str
+    obtained: str
+    agrees: bool
+
+    @classmethod
+    def equal(cls, figure: str, expected: object, obtained: object) -> "Check":
+        """Agrees when both are the same."""
+        return cls(figure, str(expected), str(obtained), expected == obtained)
+
+
+class DataMissing(Exception):
+    """A file is not there; the message says which and where to get it."""
+
+
+SOURCES = {
+    "usaco/usaco_dict.json": "the 484 problems of the public repository benshi34/USACOTutoring",
+    "usaco/postcutoff_problems_dict.json": "the 36 later problems of the public repository benshi34/USACOTutoring",
+}
+"""Where a user gets each file."""
+
+
+@dataclass(frozen=True)
+class Files:
+    """The folder that the user gave, or none."""
+
+    folder: Path | None
+
+    def path(self, name: str) -> Path:
+        """The file of that name. Raises DataMissing."""
+        path = self.folder / name if self.folder else None
+        if path is None or not path.exists():
+            raise DataMissing(f"needs {name} in the folder given as --data: {SOURCES[name]}.")
+        return path
+
+    def json(self, name: str) -> Any:
+        """The file's content. Raises DataMissing, also for a file that is no JSON."""
+        path = self.path(name)
+        try:
+            return json.loads(path.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise DataMissing(
+                f"{path} is not valid JSON ({error}). It may be cut off: fetch it again."
+            ) from None
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """A figure or a few that belong together, by the name METHODS.md gives them."""
+
+    name: str
+    title: str
+    checks: Callable[[Files], Iterable[Check]]
+
+
+REPRODUCTIONS: dict[str, Reproduction] = {}
+
+
+def reproduces(name: str, title: str) -> Callable[[Callable[[Files], Iterable[Check]]], None]:
+    """A decorator that registers a function from the user's files to checks."""
+
+    def register(checks: Callable[[Files], Iterable[Check]]) -> None:
+        if name in REPRODUCTIONS:
+            raise ValueError(f"{name} is registered twice")
+        REPRODUCTIONS[name] = Reproduction(name, title, checks)
+
+    return register
