@@ -13,6 +13,7 @@ from benchmark.models import (
     Figure,
     Generation,
     Judgement,
+    KeptFigures,
     Option,
     PackageProgram,
     Problem,
@@ -150,6 +151,12 @@ class RunAdmin(RecordedAdmin):
     list_filter = ["state", "method", "dataset"]
     list_select_related = ["dataset"]
     search_fields = ["id", "model_spec"]
+
+
+@admin.register(KeptFigures)
+class KeptFiguresAdmin(RecordedAdmin):
+    list_display = ["run", "stamp", "pass_at_1"]
+    search_fields = ["run__method", "run__model_spec"]
 
 
 @admin.register(WorkItem)

@@ -3,7 +3,7 @@
 from benchmark.models.corpora import Article, Corpus
 from benchmark.models.judging import Judgement, Submission
 from benchmark.models.problems import Dataset, Figure, Problem, ReferenceSolution, TestCase
-from benchmark.models.runs import Generation, Run, WorkItem
+from benchmark.models.runs import Generation, KeptFigures, Run, WorkItem
 from benchmark.models.similarity import (
     Option,
     Question,
@@ -21,6 +21,7 @@ __all__ = [
     "Figure",
     "Generation",
     "Judgement",
+    "KeptFigures",
     "Option",
     "PackageProgram",
     "Problem",

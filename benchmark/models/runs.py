@@ -38,6 +38,25 @@ class Run(models.Model):
         return f"{self.method} with {self.model_spec} on {self.dataset.name}: {self.state}"
 
 
+class KeptFigures(models.Model):
+    """The figures of a run as they were last measured, so that pages need not count its rows again."""
+
+    run = models.OneToOneField(Run, on_delete=models.CASCADE, related_name="kept")
+    stamp = models.CharField(
+        max_length=100, help_text="The state of the rows that were counted; another means: measure again."
+    )
+    pass_at_1 = models.FloatField(
+        null=True, blank=True, help_text="Over all problems; the lists order by it."
+    )
+    figures = models.JSONField(help_text="benchmark.reports.RunFigures as JSON.")
+
+    class Meta:
+        verbose_name_plural = "kept figures"
+
+    def __str__(self) -> str:
+        return f"figures of {self.run_id}"
+
+
 class WorkItem(models.Model):
     """One chain of one problem: the unit that is leased, judged and counted as one attempt."""
 
@@ -134,6 +153,20 @@ class Generation(models.Model):
     class Meta:
         ordering = ["work_item", "step"]
         constraints = [models.UniqueConstraint(fields=["work_item", "step"], name="step_once_per_work_item")]
+        indexes = [
+            # Sums over a run are read from this alone: the rows hold whole prompts.
+            models.Index(
+                fields=[
+                    "work_item",
+                    "input_tokens",
+                    "output_tokens",
+                    "cached_input_tokens",
+                    "reasoning_tokens",
+                    "latency",
+                ],
+                name="generation_usage",
+            )
+        ]
 
     def __str__(self) -> str:
         return f"{self.work_item} step {self.step} ({self.purpose})"
