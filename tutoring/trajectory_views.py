@@ -17,7 +17,7 @@ from tutoring.actions import Invalidate, Refused
 from tutoring.models import Session
 from tutoring.review.records import readable_reviews
 from tutoring.roles import Role, has_role, requires_role
-from tutoring.rules.findings import findings_of, latest_check, may_see_findings
+from tutoring.rules.findings import latest_check, may_see_findings, shown_findings
 from tutoring.rules.records import recorded_checks
 from tutoring.trajectory import read_trajectory
 from tutoring.trajectory_format import RECORDED, to_lines
@@ -71,15 +71,14 @@ def trajectory(request: HttpRequest, session_id: UUID) -> HttpResponse:
         Session.objects.select_related("problem__dataset", "protocol", "judgement"), pk=session_id
     )
     shown = may_see_findings(person_of(request), session)
-    check = latest_check(session) if shown else None
-    findings = findings_of(check) if check else []
+    findings = shown_findings(session) if shown else []
     return render(
         request,
         "tutoring/trajectory.html",
         {
             "trajectory": read_trajectory(session, findings),
             "findings_shown": shown,
-            "rule_check": check,
+            "rule_check": latest_check(session) if shown else None,
             "findings": findings,
             "settlements": session.settlements.order_by("-rule_set"),
         },

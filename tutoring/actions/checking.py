@@ -17,6 +17,7 @@ from tutoring.models import Draft, Event, Finding, Reply, RuleCheck, Session
 from tutoring.protocols import PRESETS, rules_of
 from tutoring.rules import DETECTORS, Detection, TutorMaySay, current_rule_set, detect
 from tutoring.rules.contexts import draft_context, message_contexts
+from tutoring.rules.findings import to_finding
 
 MAXIMUM_CHECKED = 20_000
 """Characters of a draft that are checked; a longer one cannot be sent."""
@@ -147,7 +148,7 @@ def check_session(session: Session) -> RuleCheck:
             },
         )
         if created:
-            findings = [_finding(check, event, detection) for event, detection in found]
+            findings = [to_finding(check, event, detection) for event, detection in found]
             Finding.objects.bulk_create(_exceeded(check, events, limit) + findings)
     return check
 
@@ -162,21 +163,6 @@ def _terms(session: Session) -> tuple[int, TutorMaySay]:
         recorded: TutorMaySay = said if said in get_args(TutorMaySay) else "right_or_wrong"
         return int(protocol["rules"]["code_generations"]), recorded
     return PRESETS["usaco-2024"].code_generations, PRESETS["usaco-2024"].tutor_may_say
-
-
-def _finding(check: RuleCheck, event: Event, detection: Detection) -> Finding:
-    return Finding(
-        rule_check=check,
-        event=event,
-        clause=detection.clause,
-        detector=detection.detector,
-        version=detection.version,
-        start=detection.start,
-        end=detection.end,
-        quote=event.data["text"][detection.start : detection.end],
-        explanation=detection.explanation,
-        weight=detection.weight,
-    )
 
 
 def _exceeded(check: RuleCheck, events: list[Event], limit: int) -> list[Finding]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from tutoring.models import Review, Session
 from tutoring.review.content import Content, MessageLabels, Quote, labelled_messages
 from tutoring.rules import RuleSet
-from tutoring.rules.findings import findings_of, latest_check
+from tutoring.rules.findings import shown_findings
 from tutoring.trajectory import Entry, Trajectory, read_trajectory
 
 PROBLEM_TEXTS = tuple(
@@ -138,8 +138,7 @@ def read(
 
     `findings` says whether the automatic findings are shown.
     """
-    check = latest_check(session) if findings else None
-    trajectory = read_trajectory(session, findings_of(check) if check else [])
+    trajectory = read_trajectory(session, shown_findings(session) if findings else [])
     found = [
         (NAMES.get(review.place or 0, "Draft"), review, Content.from_json(review.content))
         for review in reviews

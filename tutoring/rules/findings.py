@@ -7,8 +7,9 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.db.models import Q
 
-from tutoring.models import Finding, Review, RuleCheck, Session
+from tutoring.models import Event, Finding, Review, RuleCheck, Session
 from tutoring.roles import Role, has_role
+from tutoring.rules import Detection
 
 
 def latest_check(session: Session) -> RuleCheck | None:
@@ -16,10 +17,33 @@ def latest_check(session: Session) -> RuleCheck | None:
     return session.rule_checks.by_detectors().first()
 
 
+def shown_findings(session: Session) -> list[Finding]:
+    """What the detectors' newest check found, and the newest of each model that was asked. Up to four queries."""
+    checks = [check] if (check := latest_check(session)) else []
+    models = {check.model: check for check in reversed(session.rule_checks.by_models())}
+    return [finding for check in (*checks, *models.values()) for finding in findings_of(check)]
+
+
 def findings_of(check: RuleCheck) -> list[Finding]:
     """What a check found: exceeded budgets first, then in the order of the events."""
-    found = check.findings.select_related("event").order_by("event__seq", "start", "pk")
+    found = check.findings.select_related("event", "rule_check").order_by("event__seq", "start", "pk")
     return sorted(found, key=lambda finding: finding.end > 0)
+
+
+def to_finding(check: RuleCheck, event: Event, detection: Detection) -> Finding:
+    """A detection in an event's text as a row that is not stored yet."""
+    return Finding(
+        rule_check=check,
+        event=event,
+        clause=detection.clause,
+        detector=detection.detector,
+        version=detection.version,
+        start=detection.start,
+        end=detection.end,
+        quote=event.data["text"][detection.start : detection.end],
+        explanation=detection.explanation,
+        weight=detection.weight,
+    )
 
 
 def may_see_findings(person: User, session: Session) -> bool:
@@ -45,6 +69,7 @@ def to_json(finding: Finding) -> dict[str, Any]:
         "weight": finding.weight,
         "severity": finding.severity,
         "detector": finding.detector,
+        **({"model": finding.rule_check.model} if finding.rule_check.model else {}),
         "version": finding.version,
         **finding.counts,
     }

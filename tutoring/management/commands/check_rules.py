@@ -9,9 +9,12 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from tqdm import tqdm
 
 from benchmark.models import Dataset
+from benchmark.providers import ModelSpec, ModelSpecError, ProviderError, parse_model_spec
 from tutoring.actions import check_session
-from tutoring.models import Session
+from tutoring.actions.model_checking import check_session_with_model
+from tutoring.models import RuleCheck, Session
 from tutoring.rules.findings import findings_of, one_line, to_json
+from tutoring.rules.model_checker import UnreadableAnswer
 
 
 class Command(BaseCommand):
@@ -22,9 +25,19 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--dataset", default="", help="sessions on problems of this dataset only")
+        parser.add_argument(
+            "--model",
+            metavar="PROVIDER:MODEL",
+            help="ask this model too, one call for each message of a tutor that it was not asked about before; its "
+            "provider charges for that",
+        )
         parser.add_argument("--json", action="store_true", help="print one JSON document")
 
-    def handle(self, *_: Any, dataset: str, **options: Any) -> None:
+    def handle(self, *_: Any, dataset: str, model: str | None, **options: Any) -> None:
+        try:
+            spec = parse_model_spec(model) if model else None
+        except ModelSpecError as error:
+            raise CommandError(str(error)) from None
         sessions = Session.objects.filter(state=Session.State.CLOSED).select_related(
             "problem__dataset", "protocol"
         )
@@ -39,6 +52,8 @@ class Command(BaseCommand):
         ):
             before = session.rule_checks.count()
             findings = findings_of(check_session(session))
+            if spec is not None:
+                findings += findings_of(self._ask(session, spec))
             report.append(
                 {
                     "id": str(session.pk),
@@ -56,3 +71,13 @@ class Command(BaseCommand):
                     self.stdout.write(f"  {one_line(finding)}")
         if options["json"]:
             self.stdout.write(json.dumps({"sessions": report}, indent=2, ensure_ascii=False))
+
+    def _ask(self, session: Session, spec: ModelSpec) -> RuleCheck:
+        """Raises CommandError where the model does not answer; what was stored before stays."""
+        try:
+            return check_session_with_model(session, spec)
+        except (ProviderError, UnreadableAnswer) as error:
+            raise CommandError(
+                f"Session {session.pk}: {spec}: {str(error).rstrip('.')}. Nothing was stored of this session; sessions before it are "
+                "done, and the same command goes on here."
+            ) from None

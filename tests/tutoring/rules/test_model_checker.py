@@ -1,0 +1,101 @@
+"""Asking a model about recorded sessions: what it gets, what is stored, and what becomes of bad answers."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.management import CommandError, call_command
+from django.test import Client
+
+from tests.imitation import Imitation, Script
+from tests.imitation.scripts import failure
+from tests.problems import HIDDEN_INPUT
+from tests.tutoring.dialogues import SessionUnderTest
+from tutoring.models import RuleCheck, Session
+from tutoring.rules import current_rule_set
+from tutoring.rules.model_checker import prompt_hash
+
+SAID = "You should double the number, {{message}} not square it."
+
+
+def answer(*found: dict[str, str]) -> Script:
+    return Script((f"Here it is:\n```json\n{json.dumps(found)}\n```",))
+
+
+@pytest.fixture
+def closed(session: SessionUnderTest) -> SessionUnderTest:
+    session.say(SAID)
+    session.reply("As you like.")
+    session.say("Go on.")
+    Session.objects.update(state=Session.State.CLOSED)
+    return session
+
+
+def run(model: str = "openai:checker") -> list[dict[str, Any]]:
+    out = io.StringIO()
+    call_command("check_rules", "--model", model, "--json", stdout=out)
+    rows: list[dict[str, Any]] = json.loads(out.getvalue())["sessions"]
+    return rows
+
+
+def test_answers_are_stored_as_findings_with_model_and_prompt_hash(
+    closed: SessionUnderTest, imitation: Imitation, alice: User, ada: User
+):
+    broken = {"clause": "F3", "quote": "not square it", "reason": "It explains the mistake."}
+    elsewhere = {"clause": "F1", "quote": "not in the message", "reason": "It names it."}
+    imitation.script(answer(broken, elsewhere), answer())
+    [row] = run()
+    # Questions go out side by side, so either message may have got the first answer.
+    found = {(one["rule"], one["model"], one["message"]) for one in row["findings"] if "model" in one}
+    assert found == {
+        ("F3", "checker@imitation", "It explains the mistake."),
+        ("F1", "checker@imitation", "It names it."),
+    }
+    check = RuleCheck.objects.by_models().get()
+    assert (check.model, check.prompt_hash) == ("checker@imitation", prompt_hash(current_rule_set()))
+    assert len(imitation.requests) == 2
+    asked = [json.dumps(request.body, ensure_ascii=False) for request in imitation.requests]
+    assert any("double the number, {{message}} not square" in body for body in asked)
+    for body in asked:
+        assert "Read a number and print twice the number." in body
+        for secret in ("SECRET-ANALYSIS", str(HIDDEN_INPUT), "hidden-model-name"):
+            assert secret not in body
+
+    assert [one["state"] for one in run()] == ["unchanged"]
+    assert len(imitation.requests) == 2, "nothing is paid for twice"
+    client = Client()
+    for person, sees in ((alice, False), (ada, True)):
+        client.force_login(person)
+        shown = [
+            client.get(f"/{where}/{closed.pk}/").content.decode() for where in ("sessions", "trajectories")
+        ]
+        assert any("It explains the mistake." in page for page in shown) == sees
+
+
+@pytest.mark.parametrize(
+    ("script", "message"),
+    [
+        (Script(("No breach.",)), "the answer is not JSON"),
+        (Script(("[1]",)), "not a list of objects"),
+        (answer({"clause": "F9", "quote": "", "reason": ""}), "the clause 'F9', which there is not"),
+        (failure(401), "Nothing was stored of this session"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_and_nothing_stored(
+    closed: SessionUnderTest, imitation: Imitation, script: Script, message: str
+):
+    imitation.script(script, script)
+    with pytest.raises(CommandError, match=message):
+        run()
+    assert not RuleCheck.objects.by_models().exists()
+
+
+def test_a_model_is_asked_only_where_one_is_named(closed: SessionUnderTest, imitation: Imitation):
+    call_command("check_rules", "--json", stdout=io.StringIO())
+    assert not imitation.requests
+    with pytest.raises(CommandError, match="PROVIDER:MODEL"):
+        run("checker")

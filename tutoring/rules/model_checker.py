@@ -1,0 +1,83 @@
+"""Asking a model whether a message breaks the rules: optional, off by default, never shown to tutors.
+
+The model gets the statement and the dialogue, as the tutored model did, and the codebook. It gets neither the official
+solution nor hidden tests, and nothing that says which model was tutored.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from tutoring.rules.detection import WARNING, Detection, MessageContext
+from tutoring.rules.rule_set import RuleSet
+
+NAME, VERSION = "model-checker", 1
+
+_LONGEST_REASON = 300
+
+
+class UnreadableAnswer(Exception):
+    """The model's answer is not what it was asked for; the message says how."""
+
+
+@cache
+def _template() -> str:
+    return Path(__file__).with_suffix(".txt").read_text(encoding="utf-8").strip()
+
+
+def prompt_hash(rules: RuleSet) -> str:
+    """sha256 over the template and the rules that are put into it: all that is the same for every message."""
+    return hashlib.sha256(f"{_template()}\0{_rules_text(rules)}".encode()).hexdigest()
+
+
+def prompt(text: str, context: MessageContext, rules: RuleSet) -> str:
+    """What the model is asked about one message."""
+    parts = {
+        "rules": _rules_text(rules),
+        "statement": context.statement.strip() or "(unknown)",
+        "reply": context.replies[-1].strip() if context.replies else "(nothing yet)",
+        "message": text,
+    }
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], _template())
+
+
+def _rules_text(rules: RuleSet) -> str:
+    return "\n\n".join(
+        f"{clause.code}. {clause.title}. {clause.definition}\n"
+        f"Breaks it: {clause.forbidden_example}\n"
+        f"Does not: {clause.allowed_example}\n"
+        f"On the line: {clause.borderline_example} {clause.borderline_decision}"
+        for clause in rules.forbidden
+    )
+
+
+def read_answer(answer: str, text: str, rules: RuleSet) -> list[Detection]:
+    """The places in `text` that the answer names; a quotation that does not stand there means the whole message.
+
+    Raises UnreadableAnswer for anything but a list of objects with known clauses.
+    """
+    begin, end = answer.find("["), answer.rfind("]")
+    try:
+        found: Any = json.loads(answer[begin : end + 1] if begin >= 0 else answer)
+    except ValueError:
+        raise UnreadableAnswer(f"the answer is not JSON: {answer[:100]!r}") from None
+    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+        raise UnreadableAnswer(f"the answer is not a list of objects: {answer[:100]!r}")
+    known = {clause.code for clause in rules.forbidden}
+    detections = []
+    for one in found:
+        if one.get("clause") not in known:
+            raise UnreadableAnswer(f"the answer names the clause {one.get('clause')!r}, which there is not")
+        quote = str(one.get("quote") or "")
+        start = text.find(quote)
+        start, length = (start, len(quote)) if quote and start >= 0 else (0, len(text))
+        reason = str(one.get("reason") or "no reason given")[:_LONGEST_REASON].replace("\0", "")
+        detections.append(
+            Detection(one["clause"], start, start + length, reason, WARNING, detector=NAME, version=VERSION)
+        )
+    return detections
