@@ -150,6 +150,9 @@ class QuestionAnswer(StoredReply):
     run = models.ForeignKey(SimilarityRun, on_delete=models.CASCADE, related_name="answers")
     question = models.ForeignKey(Question, on_delete=models.CASCADE, related_name="answers")
     order = models.JSONField(help_text="The options' places in the question, as they were shown as A to D.")
+    representations = models.JSONField(
+        default=list, help_text="Ids of the representations of the reference and the options, by place."
+    )
     chosen = models.PositiveIntegerField(
         null=True, blank=True, help_text="Place in the question of the option chosen; null: unreadable."
     )
