@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
@@ -202,68 +203,48 @@ def assign(request: HttpRequest) -> str:
     return "review_queue"
 
 
-@command
-def answer_flag(request: HttpRequest, flag_id: int) -> str:
-    """Fields: command, answer."""
-    AnswerFlag(
-        person=person_of(request),
-        command=command_id(request),
-        flag_id=flag_id,
-        answer=text_field(request, "answer"),
-    ).execute()
-    return "review_queue"
+def _with_text(
+    action: type[AnswerFlag | Skip | RaiseFlag], field: str, *, leaves: bool, said: str = ""
+) -> Callable[..., HttpResponseBase]:
+    """A command with one text. Fields: command, and the text. `leaves` says that the review is over with it."""
+
+    def perform(request: HttpRequest, **about: Any) -> str:
+        text: dict[str, Any] = {field: text_field(request, field)}
+        action(person=person_of(request), command=command_id(request), **about, **text).execute()
+        if said:
+            messages.success(request, said)
+        return "review_queue" if leaves else reverse("review", kwargs=about)
+
+    return command(perform)
 
 
-def _sent_content(request: HttpRequest, review_id: UUID) -> Content:
-    """The labels in the form, fit for the session of the person's own review."""
-    found = Review.objects.select_related("session").get(pk=review_id, reviewer=person_of(request))
-    return read_form(request.POST, labelled_messages(found.session), rule_set(found.rule_set))
+skip = _with_text(Skip, "reason", leaves=True)
+flag = _with_text(RaiseFlag, "reason", leaves=False, said="The admins see your flag.")
+answer_flag = _with_text(AnswerFlag, "answer", leaves=True)
 
 
 @command
 def save_draft(request: HttpRequest, review_id: UUID) -> str:
     """Fields: command, and those of tutoring.review.content.read_form."""
-    content = _sent_content(request, review_id)
-    SaveDraft(
-        person=person_of(request), command=command_id(request), review_id=review_id, content=content
-    ).execute()
+    _send(SaveDraft, request, review_id)
     return reverse("review", args=[review_id])
 
 
 @command
 def submit(request: HttpRequest, review_id: UUID) -> str:
     """Fields as for the draft. What was chosen is kept even where the submission is refused."""
-    person, given, content = person_of(request), command_id(request), _sent_content(request, review_id)
+    _send(SaveDraft, request, review_id)
     adjudicates = Review.objects.values_list("adjudicates", flat=True).get(pk=review_id)
-    SaveDraft(person=person, command=given, review_id=review_id, content=content).execute()
-    action = Adjudicate if adjudicates else SubmitReview
-    action(person=person, command=given, review_id=review_id, content=content).execute()
+    _send(Adjudicate if adjudicates else SubmitReview, request, review_id)
     return reverse("review", args=[review_id])
 
 
-@command
-def skip(request: HttpRequest, review_id: UUID) -> str:
-    """Fields: command, reason."""
-    Skip(
-        person=person_of(request),
-        command=command_id(request),
-        review_id=review_id,
-        reason=text_field(request, "reason"),
-    ).execute()
-    return "review_queue"
-
-
-@command
-def flag(request: HttpRequest, review_id: UUID) -> str:
-    """Fields: command, reason."""
-    RaiseFlag(
-        person=person_of(request),
-        command=command_id(request),
-        review_id=review_id,
-        reason=text_field(request, "reason"),
-    ).execute()
-    messages.success(request, "The admins see your flag.")
-    return reverse("review", args=[review_id])
+def _send(action: type[SaveDraft | SubmitReview], request: HttpRequest, review_id: UUID) -> None:
+    """Carry out an action on the person's own review with the labels in the form."""
+    person = person_of(request)
+    found = Review.objects.select_related("session").get(pk=review_id, reviewer=person)
+    content = read_form(request.POST, labelled_messages(found.session), rule_set(found.rule_set))
+    action(person=person, command=command_id(request), review_id=review_id, content=content).execute()
 
 
 @require_GET
