@@ -85,6 +85,7 @@ def read_dialogue(path: Path, problems: list[Problem]) -> tuple[dict[str, Any], 
         "events": events,
         "reviews": [],
         "rule_checks": [],
+        "near_misses": [],
     }
     return record, problem
 

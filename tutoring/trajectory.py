@@ -52,7 +52,8 @@ def read_trajectory(session: Session, findings: Iterable[Finding] = ()) -> Traje
     found: defaultdict[int, list[Finding]] = defaultdict(list)
     for finding in findings:
         found[finding.event_id].append(finding)
-    usages = [event.data.get("usage") for event in events if event.kind == Event.Kind.REPLY]
+    replies = [event for event in events if event.kind == Event.Kind.REPLY and not event.out_of_protocol]
+    usages = [event.data.get("usage") for event in replies]
     return Trajectory(
         session=session,
         facts={
@@ -78,7 +79,7 @@ def _protocol_name(head: dict[str, Any]) -> str:
 
 
 def _total(usages: list[dict[str, Any] | None], key: str) -> int | None:
-    """The sum over all replies; unknown as soon as one of them is unknown."""
+    """The sum over all replies of the session proper; unknown as soon as one of them is unknown."""
     amounts = [usage[key] if usage else None for usage in usages]
     known = [amount for amount in amounts if amount is not None]
     return sum(known) if amounts and len(known) == len(amounts) else None
@@ -104,7 +105,8 @@ def _entry(event: Event, findings: list[Finding]) -> Entry:
         case Event.Kind.REPLY:
             fields["html"] = render_markdown(data["text"])
             fields["waited"] = _seconds(data["started_at"], data["first_text_at"])
-            fields["took"] = _seconds(data["started_at"], event.at.isoformat() if event.at else None)
+            ended = data.get("received_at") or (event.at.isoformat() if event.at else None)
+            fields["took"] = _seconds(data["started_at"], ended)
             fields["uninvited"] = data["generation"] is not None and data["code_requested"] is False
         case Event.Kind.VERDICT:
             fields["meaning"] = judge.VERDICT_MEANING[judge.Verdict(data["verdict"])]

@@ -18,6 +18,7 @@ from django.db import transaction
 
 import judge
 from benchmark.models import Judgement, Problem
+from tutoring import near_miss_records
 from tutoring.actions.session_action import lock_session
 from tutoring.models import Event, Review, RuleCheck, Session
 from tutoring.review import records as review_records
@@ -30,7 +31,10 @@ SCHEMA = "hintbench-trajectory/3"
 READ = (SCHEMA, "hintbench-trajectory/2", "hintbench-trajectory/1")
 """The schemas that are read. Records of 2 have no checks, those of 1 no reviews either."""
 
-RECORDED = ("events", "reviews", "rule_checks__findings")
+ADDITIONS = ("reviews", "rule_checks", "near_misses")
+"""What comes to a session after its end, and may be here already in part."""
+
+RECORDED = ("events", "reviews", "rule_checks__findings", "near_misses")
 """What to prefetch where many sessions are written."""
 
 
@@ -38,10 +42,16 @@ class TrajectoryError(Exception):
     """A file that cannot be read as trajectories; the message names the file, the line and what is wrong."""
 
 
+NearMissRecords = list[dict[str, Any]]
+
+
 def to_record(
-    session: Session, reviews: Iterable[Review] = (), checks: Iterable[RuleCheck] = ()
+    session: Session,
+    reviews: Iterable[Review] = (),
+    checks: Iterable[RuleCheck] = (),
+    near_misses: NearMissRecords | None = None,
 ) -> dict[str, Any]:
-    """The session with all of its events, these reviews and these checks as plain JSON values."""
+    """The session with all of its events, these reviews, checks and near misses as plain JSON values."""
     head: dict[str, Any] = session.source.get("head") or _head(session)
     recorded = list(session.events.all())
     events = [
@@ -61,6 +71,7 @@ def to_record(
         "events": events,
         "reviews": review_records.to_records(reviews),
         "rule_checks": check_records.to_records(checks, recorded),
+        "near_misses": near_misses or [],
     }
 
 
@@ -68,10 +79,11 @@ def to_lines(
     sessions: Iterable[Session],
     reviews_of: Callable[[Session], Iterable[Review]] = review_records.submitted_reviews,
     checks_of: Callable[[Session], Iterable[RuleCheck]] = check_records.recorded_checks,
+    near_misses_of: Callable[[Session], NearMissRecords] = near_miss_records.to_records,
 ) -> Iterator[str]:
     """One line of JSON a session, with its line end; keys in order, so that equal sessions are equal bytes."""
     for session in sessions:
-        record = to_record(session, reviews_of(session), checks_of(session))
+        record = to_record(session, reviews_of(session), checks_of(session), near_misses_of(session))
         yield json.dumps(record, ensure_ascii=False, sort_keys=True) + "\n"
 
 
@@ -165,6 +177,7 @@ def read_record(line: str, where: str) -> dict[str, Any]:
         raise TrajectoryError(f"{where}: not a trajectory of schema {SCHEMA}.")
     if record["schema"] != SCHEMA:
         record = {"reviews": [], **record, "schema": SCHEMA, "rule_checks": []}
+    record = {"near_misses": [], **record}
     try:
         _check_head(record)
         for number, event in enumerate(record["events"], start=1):
@@ -175,6 +188,8 @@ def read_record(line: str, where: str) -> dict[str, Any]:
             review_records.check_record(review)
         for check in record["rule_checks"]:
             check_records.check_record(check, len(record["events"]))
+        for near_miss in record["near_misses"]:
+            near_miss_records.check_record(near_miss, record["events"])
     except KeyError as error:
         raise TrajectoryError(f"{where}: the key {error} is missing.") from None
     except (TypeError, ValueError, AttributeError) as error:
@@ -277,7 +292,7 @@ def store_record(record: dict[str, Any], problem: Problem | None) -> Session | N
                 session = _store_session(record, problem)
                 _store_additions(session, record)
                 return session
-            if to_record(existing) != {**record, "reviews": [], "rule_checks": []}:
+            if to_record(existing) != record | {key: [] for key in ADDITIONS}:
                 raise TrajectoryError(f"session {record['id']} is here already, with other content.")
             return existing if _store_additions(lock_session(existing.pk), record) else None
     except (review_records.ReviewConflict, MalformedContent) as error:
@@ -285,13 +300,14 @@ def store_record(record: dict[str, Any], problem: Problem | None) -> Session | N
 
 
 def _store_additions(session: Session, record: dict[str, Any]) -> int:
-    """Store the reviews and checks that are not here yet; returns how many."""
+    """Store the reviews, checks and near misses that are not here yet; returns how many."""
     added = review_records.store_records(session, record["reviews"])
-    return added + check_records.store_records(session, record["rule_checks"])
+    added += check_records.store_records(session, record["rule_checks"])
+    return added + near_miss_records.store_records(session, record["near_misses"])
 
 
 def _store_session(record: dict[str, Any], problem: Problem | None) -> Session:
-    head = {key: value for key, value in record.items() if key not in ("events", "reviews", "rule_checks")}
+    head = {key: value for key, value in record.items() if key not in ("events", *ADDITIONS)}
     session = Session.objects.create(
         pk=UUID(record["id"]),
         origin=Session.Origin.IMPORTED,

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from tutoring.actions import Invalidate, Refused
 from tutoring.models import Session
+from tutoring.near_miss_records import to_records as near_misses
 from tutoring.review.records import readable_reviews
 from tutoring.roles import Role, has_role, requires_role
 from tutoring.rules.findings import latest_check, may_see_findings, shown_findings
@@ -80,6 +81,9 @@ def trajectory(request: HttpRequest, session_id: UUID) -> HttpResponse:
             "findings_shown": shown,
             "rule_check": latest_check(session) if shown else None,
             "findings": findings,
+            "near_misses": session.near_misses.select_related("event").order_by("generation")
+            if has_role(person_of(request), Role.RESEARCHER)
+            else [],
             "settlements": session.settlements.order_by("-rule_set"),
         },
     )
@@ -104,7 +108,12 @@ def export_all(request: HttpRequest) -> StreamingHttpResponse:
 def _download(request: HttpRequest, sessions: Iterable[Session], name: str) -> StreamingHttpResponse:
     # Reviewers could read there what was found in a session that they have yet to review.
     sees_findings = has_role(person_of(request), Role.RESEARCHER, Role.ADMIN)
-    lines = to_lines(sessions, readable_reviews, recorded_checks if sees_findings else lambda session: [])
+    lines = to_lines(
+        sessions,
+        readable_reviews,
+        recorded_checks if sees_findings else lambda session: [],
+        near_misses if has_role(person_of(request), Role.RESEARCHER) else lambda session: [],
+    )
 
     async def one_by_one() -> AsyncIterator[str]:
         # The server is asynchronous: it would read a synchronous iterator whole before it sends anything.

@@ -2,7 +2,7 @@
 
 from django.urls import include, path
 
-from tutoring import trajectory_views, views
+from tutoring import near_miss_views, trajectory_views, views
 from tutoring.rules import views as rule_views
 
 urlpatterns = [
@@ -20,6 +20,7 @@ urlpatterns = [
     path("sessions/<uuid:session_id>/check/", rule_views.check_draft, name="check_draft"),
     path("codebook/", rule_views.codebook, name="codebook"),
     path("codebook/<int:version>/", rule_views.codebook, name="codebook_version"),
+    path("near-misses/", near_miss_views.near_miss_list, name="near_misses"),
     path("trajectories/", trajectory_views.trajectory_list, name="trajectories"),
     path("trajectories/export.jsonl", trajectory_views.export_all, name="export_trajectories"),
     path("trajectories/<uuid:session_id>/", trajectory_views.trajectory, name="trajectory"),

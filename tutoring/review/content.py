@@ -89,9 +89,9 @@ class Content:
 
 
 def labelled_messages(session: Session) -> list[Event]:
-    """The tutor's messages that have a text; the others sent the problem alone."""
+    """The tutor's messages that have a text; the others sent the problem alone. The debrief is under no rule."""
     messages = session.events.filter(kind=Event.Kind.MESSAGE)
-    return [event for event in messages if event.data["text"].strip()]
+    return [event for event in messages if event.data["text"].strip() and not event.out_of_protocol]
 
 
 def read_form(form: QueryDict, messages: Sequence[Event], rules: RuleSet) -> Content:

@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from tutoring.models import Session
 from tutoring.models.sessions import SessionQuerySet
+from tutoring.near_miss_records import to_records as near_misses
 from tutoring.review.label_table import label_rows
 from tutoring.review.records import submitted_reviews
 from tutoring.rules.records import recorded_checks
@@ -70,7 +71,7 @@ class Command(BaseCommand):
 
 def _records(sessions: SessionQuerySet) -> Iterator[dict[str, Any]]:
     for session in sessions.iterator(CHUNK):
-        yield to_record(session, submitted_reviews(session), recorded_checks(session))
+        yield to_record(session, submitted_reviews(session), recorded_checks(session), near_misses(session))
 
 
 def _write_lines(sessions: Iterable[Session], out: Any) -> None:
