@@ -1,13 +1,20 @@
 """Importers of textbooks, one a format. `benchmark.corpora.store` writes what they read."""
 
+from pathlib import Path
+
 from benchmark.corpora.json_files import read_cpbook, read_cphandbook
 from benchmark.corpora.markdown import read_markdown
 from benchmark.corpora.records import ImportedArticle, Reader
 
-__all__ = ["FORMATS", "ImportedArticle", "Reader"]
+__all__ = ["FORMATS", "SHIPPED", "TEXTBOOK", "ImportedArticle", "Reader"]
 
 FORMATS: dict[str, Reader] = {
     "cpbook": read_cpbook,
     "cphandbook": read_cphandbook,
     "markdown": read_markdown,
 }
+
+SHIPPED = "hintbench"
+"""The name of the textbook that comes with the program; `./run` loads it, and `import_corpus` without a path."""
+TEXTBOOK = Path(__file__).resolve().parent.parent / "textbook"
+"""The folder it lies in."""

@@ -1,19 +1,33 @@
-"""The baselines of the USACO and ICPC papers, composed of the parts in this folder; `METHODS` is the table of them."""
+"""The baselines of the USACO and ICPC papers and their controls, composed of the parts in this folder.
+
+`METHODS` is the table of them: the eight of the papers first, then those with a control in them, which say so beside
+every figure (`Method.caveat`).
+"""
 
 from benchmark.methods.composition import compose
 from benchmark.methods.episodic import EPISODIC
 from benchmark.methods.method import Chain, Method
+from benchmark.methods.oracle_assisted import ORACLE_ASSISTED
 from benchmark.methods.profiles import PROFILES, Profile
+from benchmark.methods.random_examples import RANDOM
 from benchmark.methods.reflexion import REFLEXION, Reflexion
+from benchmark.methods.retry import RETRY
 from benchmark.methods.semantic import SEMANTIC, Semantic
 from benchmark.methods.settings import Sampling, SettingsError, parse_settings
 from benchmark.methods.zero_shot import ZERO_SHOT
 
+_RETRIEVAL = ((), (SEMANTIC,), (EPISODIC,), (SEMANTIC, EPISODIC))
+_CONTROLS = ((RANDOM,), (ORACLE_ASSISTED,))
+
 METHODS: dict[str, Method] = {
     method.name: method
-    for answer in (ZERO_SHOT, REFLEXION)
-    for searches in ((), (SEMANTIC,), (EPISODIC,), (SEMANTIC, EPISODIC))
-    for method in [compose(searches, answer)]
+    for searches, answers in (
+        (_RETRIEVAL, (ZERO_SHOT, REFLEXION)),
+        (_RETRIEVAL, (RETRY,)),
+        (_CONTROLS, (ZERO_SHOT, REFLEXION, RETRY)),
+    )
+    for answer in answers
+    for method in [compose(found, answer) for found in searches]
 }
 
 __all__ = [

@@ -1,7 +1,7 @@
 """A method is composed of searches for help, any number of them, and one way to answer."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, make_dataclass
+from dataclasses import dataclass, field, make_dataclass
 from typing import Any
 
 from benchmark.methods.method import Chain, Method
@@ -13,19 +13,24 @@ from benchmark.prompts import SOLVE_TEMPLATES
 
 @dataclass(frozen=True)
 class Part:
-    """What a part brings into a method: a name, a line of help, its settings and its templates."""
+    """What a part brings into a method: a name, a line of help, where it is from, its settings and its templates."""
 
     name: str
     summary: str
+    source: str
     settings: type[Sampling]
     templates: tuple[str, ...]
+    caveat: str = field(default="", kw_only=True)
+    """What stands beside every figure of the method."""
 
 
 @dataclass(frozen=True)
 class Search(Part):
-    """A search for texts with a query made of the problem and a draft."""
+    """A search for texts, as a rule with a query made of the problem and a draft."""
 
     find: Find
+    needs_analysis: bool = False
+    """Whether there is nothing to show for a problem without an analysis."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +60,10 @@ def compose(searches: Sequence[Search], answer: Answer) -> Method:
     return Method(
         name=name,
         summary=" ".join(part.summary for part in parts),
+        source="; ".join(part.source for part in named),
+        caveat=" ".join(part.caveat for part in parts if part.caveat),
         settings=make_dataclass(name, (), bases=tuple(part.settings for part in parts), frozen=True),
         templates=tuple(dict.fromkeys(templates)),
+        needs_analysis=any(search.needs_analysis for search in searches),
         solve=solve,
     )

@@ -20,6 +20,8 @@ class Chain(Protocol):
     ) -> Generation:
         """The reply to the chain's next question, from the database when it was asked before.
 
+        The same question asked again in one chain is another question and gets a reply of its own.
+
         `retrieval` says where texts in the prompt came from and is stored with the reply.
         """
         ...
@@ -48,6 +50,11 @@ class Method:
 
     name: str
     summary: str
+    source: str
+    caveat: str
+    """What stands beside every figure of a control; blank for a method of the papers."""
     settings: type[Sampling]
     templates: tuple[str, ...]
+    needs_analysis: bool
+    """Whether it cannot be tested on a problem without an analysis."""
     solve: Callable[[Chain, Any], Coroutine[Any, Any, Generation]]

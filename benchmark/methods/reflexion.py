@@ -80,6 +80,7 @@ def select(passed: Sequence[bool], selection: Selection) -> int:
 REFLEXION = Answer(
     name="reflexion",
     summary="Ask, run the samples, and ask for a correction with their results.",
+    source="USACO paper, A2; with feedback=verdicts the ICPC paper's self-judge",
     settings=Reflexion,
     templates=REVISION_TEMPLATES,
     solve=reflect,

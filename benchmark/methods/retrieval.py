@@ -1,19 +1,47 @@
 """Retrieval: a draft serves as the query, and what it finds goes into every prompt of the attempt (METHODS.md 15)."""
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from benchmark.methods.method import Chain
 from benchmark.methods.settings import Sampling, takes
 from benchmark.models import Generation
 from benchmark.prompts import NOTHING, Material, solve_prompt
-from benchmark.retrieval import QUERY_KINDS, TOKENIZERS, Bm25, Corpus, Hit, QueryKind, make_query, rank
+from benchmark.retrieval import (
+    FORMULAS,
+    QUERY_KINDS,
+    TOKENIZERS,
+    Bm25,
+    Corpus,
+    Document,
+    Hit,
+    QueryKind,
+    make_query,
+    rank,
+)
+
+CHARACTERS_PER_TOKEN = 3.5
+"""Few for a token of English with programs (3.4 to 3.8 were measured), so that a guard in tokens is kept."""
 
 
 @dataclass(frozen=True)
-class Searching(Sampling):
+class Showing(Sampling):
+    """How much of the texts found is shown."""
+
+    shown_max_tokens: int | None = field(
+        default=None,
+        metadata=takes(
+            "tokens of all texts shown, estimated; the textbook is cut first, then the least similar problem",
+            minimum=1,
+        ),
+    )
+
+
+@dataclass(frozen=True)
+class Searching(Showing):
     """How texts are searched for, whichever texts they are."""
 
     query: QueryKind = field(
@@ -24,6 +52,10 @@ class Searching(Sampling):
     )
     tokenizer: str = field(
         default="usaco_split", metadata=takes("how texts are cut into words", choices=tuple(TOKENIZERS))
+    )
+    formula: str = field(
+        default="okapi",
+        metadata=takes("how documents are scored: a form of BM25, or TF-IDF", choices=tuple(FORMULAS)),
     )
     k1: float = field(default=1.5, metadata=takes("BM25: how soon repeated words stop to count", minimum=0))
     b: float = field(
@@ -37,7 +69,7 @@ class Searching(Sampling):
     @property
     def bm25(self) -> Bm25:
         """The ranking that these settings describe."""
-        return Bm25(self.tokenizer, self.k1, self.b, self.epsilon)
+        return Bm25(self.tokenizer, self.k1, self.b, self.epsilon, self.formula)
 
 
 @dataclass(frozen=True)
@@ -49,32 +81,73 @@ class Found:
 
 
 Find = Callable[[Chain, Any, str], Awaitable[Found]]
-"""Searches one kind of text with a query."""
+"""Looks for one kind of text, with a query where it takes one."""
 
 
-async def retrieve(chain: Chain, settings: Searching, finds: Sequence[Find]) -> Found:
-    """One draft for all searches (none when only the statement is searched with); it is never an attempt."""
-    reply = code = ""
-    if settings.query != "statement":
-        draft = await chain.ask(solve_prompt(chain.task, settings.form), Generation.Purpose.DRAFT)
-        reply, code = draft.text, draft.code
-    query = make_query(settings.query, chain.task.statement, reply=reply, code=code)
+async def retrieve(chain: Chain, settings: Showing, finds: Sequence[Find]) -> Found:
+    """One draft for all searches (none where nothing is searched with it); it is never an attempt."""
+    query, record = "", {}
+    if isinstance(settings, Searching):
+        reply = code = ""
+        if settings.query != "statement":
+            draft = await chain.ask(solve_prompt(chain.task, settings.form), Generation.Purpose.DRAFT)
+            reply, code = draft.text, draft.code
+        query = make_query(settings.query, chain.task.statement, reply=reply, code=code)
+        record = {"query": settings.query}
     found = [await find(chain, settings, query) for find in finds]
-    record: dict[str, Any] = {"query": settings.query}
+    material = Material(
+        similar=tuple(document for one in found for document in one.material.similar),
+        excerpt="".join(one.material.excerpt for one in found),
+        analysis="".join(one.material.analysis for one in found),
+    )
     for one in found:
         record |= one.record or {}
-    return Found(
-        Material(
-            similar=tuple(document for one in found for document in one.material.similar),
-            excerpt="\n\n".join(one.material.excerpt for one in found if one.material.excerpt),
-        ),
-        record,
-    )
+    if settings.shown_max_tokens is not None:
+        material = _within(material, math.floor(settings.shown_max_tokens * CHARACTERS_PER_TOKEN))
+    return Found(material, _with_lengths(record, material))
 
 
 async def search(
     corpus: Corpus, settings: Searching, query: str, *, top: int, **left_out: Any
 ) -> tuple[list[Hit], dict[str, Any]]:
-    """The best documents, and the record of the search without them. `left_out`: as `rank` takes it."""
+    """The best documents, and the record of the search. `left_out`: as `rank` takes it."""
     hits = await asyncio.to_thread(rank, corpus, query, top=top, bm25=settings.bm25, **left_out)
-    return hits, {**asdict(settings.bm25), **left_out, "corpus_hash": corpus.content_hash}
+    left_out.pop("only", None)
+    return hits, {**asdict(settings.bm25), **left_out, **record_of(corpus, hits)}
+
+
+def record_of(corpus: Corpus, hits: Sequence[Hit]) -> dict[str, Any]:
+    """What was found where: ids, scores and lengths of the texts, and the hash of all that was searched in."""
+    return {
+        "corpus_hash": corpus.content_hash,
+        "hits": [
+            {"id": hit.id, "score": hit.score, "characters": len(corpus.documents[hit.index].text)}
+            for hit in hits
+        ],
+    }
+
+
+def _within(material: Material, characters: int) -> Material:
+    """The material cut to so many characters: the textbook first, then the least similar problem, then the next."""
+    similar: list[Document] = []
+    for document in material.similar:
+        text = document.text[:characters]
+        characters -= len(text)
+        if text:
+            similar.append(replace(document, text=text))
+    return replace(material, similar=tuple(similar), excerpt=material.excerpt[:characters])
+
+
+def _with_lengths(record: dict[str, Any], material: Material) -> dict[str, Any]:
+    """The record with the length each text was cut to, None where all of it is shown."""
+    shown = {document.id: len(document.text) for document in material.similar}
+    if "semantic" in record:
+        [hit] = record["semantic"]["hits"]
+        shown_of = {"semantic": {hit["id"]: len(material.excerpt)}}
+    else:
+        shown_of = {}
+    for kind, found in record.items():
+        for hit in found["hits"] if isinstance(found, dict) and "hits" in found else ():
+            length = shown_of.get(kind, shown).get(hit["id"], 0)
+            hit["truncated_to"] = length if length < hit["characters"] else None
+    return record

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from benchmark.corpora import SHIPPED
 from benchmark.methods.composition import Search
 from benchmark.methods.method import Chain
 from benchmark.methods.retrieval import Found, Searching, search
@@ -14,7 +15,7 @@ class Semantic(Searching):
     """Which textbook is searched, and how much of the article is shown."""
 
     textbook: str = field(
-        default="cpbook", metadata=takes("name of the corpus, as manage.py import_corpus made it")
+        default=SHIPPED, metadata=takes("name of the corpus; ours, or one that manage.py import_corpus made")
     )
     semantic_max_chars: int | None = field(
         default=None,
@@ -26,23 +27,15 @@ async def find_article(chain: Chain, settings: Semantic, query: str) -> Found:
     """The article most like the query, cut to its first `semantic_max_chars` characters."""
     corpus = await chain.textbook(settings.textbook)
     [hit], record = await search(corpus, settings, query, top=1)
-    text = corpus.documents[hit.index].text
-    shown = text[: settings.semantic_max_chars]
     record["textbook"] = settings.textbook
-    record["hits"] = [
-        {
-            "id": hit.id,
-            "score": hit.score,
-            "characters": len(text),
-            "truncated_to": len(shown) if len(shown) < len(text) else None,
-        }
-    ]
-    return Found(Material(excerpt=shown), {"semantic": record})
+    excerpt = corpus.documents[hit.index].text[: settings.semantic_max_chars]
+    return Found(Material(excerpt=excerpt), {"semantic": record})
 
 
 SEMANTIC = Search(
     name="semantic",
     summary="Show the article of a textbook that fits best.",
+    source="USACO paper, A3",
     settings=Semantic,
     templates=TEXTBOOK_TEMPLATES,
     find=find_article,

@@ -3,9 +3,11 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
+from difflib import get_close_matches
+from functools import cached_property
 from typing import Any, TypeVar, get_args, get_type_hints
 
-from benchmark.prompts import Form
+from benchmark.prompts import Form, TemplateError, our_templates, templates_with
 from benchmark.providers import Parameters
 from judge import LANGUAGES, Policy
 
@@ -23,7 +25,7 @@ def takes(
 
 @dataclass(frozen=True)
 class Sampling:
-    """What every method has: how the model is asked and how its program is judged."""
+    """What every method has: how the model is asked, how its program is judged, which problems are tested."""
 
     temperature: float | None = field(
         default=0.7,
@@ -60,15 +62,32 @@ class Sampling:
         ),
     )
 
+    train: int | None = field(
+        default=None,
+        metadata=takes(
+            "problems set aside to search in, from every tier its share; the others are tested. none: leave-one-out, "
+            "all are tested, each by searching in the others",
+            minimum=1,
+        ),
+    )
+    split_seed: int = field(
+        default=123, metadata=takes("which problems are set aside, with train", minimum=0)
+    )
+    prompts: str | None = field(
+        default=None,
+        metadata=takes("folder with prompt templates that go before ours of the same names; none: ours"),
+    )
+
     @property
     def parameters(self) -> Parameters:
         """The part that is sent to the provider."""
         return Parameters(self.temperature, self.top_p, self.max_output_tokens, self.seed)
 
-    @property
+    @cached_property
     def form(self) -> Form:
-        """The part that shapes the prompts."""
-        return Form(self.language, self.state_limits)
+        """The part that shapes the prompts, with the templates as they are now. Raises TemplateError."""
+        templates = our_templates() if self.prompts is None else templates_with(self.prompts)
+        return Form(self.language, self.state_limits, templates)
 
 
 S = TypeVar("S", bound=Sampling)
@@ -91,7 +110,12 @@ def parse_settings(cls: type[S], assignments: Sequence[str], profile: Sequence[s
         if name in given:
             raise SettingsError(f"The setting {name!r} is given twice.")
         given[name] = value
-    return cls(**values | given)
+    settings = cls(**values | given)
+    try:
+        settings.form  # noqa: B018  reads the templates, so that a wrong folder is named before anything is paid for
+    except TemplateError as error:
+        raise SettingsError(f"prompts={settings.prompts}: {error}") from None
+    return settings
 
 
 def _parse(cls: type[Sampling], assignment: str) -> tuple[str, Any]:
@@ -100,7 +124,9 @@ def _parse(cls: type[Sampling], assignment: str) -> tuple[str, Any]:
     if not equals:
         raise SettingsError(f"{assignment!r} is not a setting: write name=value.\n{describe_settings(cls)}")
     if name not in known:
-        raise SettingsError(f"There is no setting {name!r}.\n{describe_settings(cls)}")
+        near = get_close_matches(name, known, n=1)
+        hint = f" Did you mean {near[0]}?" if near else ""
+        raise SettingsError(f"There is no setting {name!r}.{hint}\n{describe_settings(cls)}")
     try:
         return name, _read(text.strip(), get_type_hints(cls)[name], known[name].metadata)
     except ValueError as error:
@@ -128,7 +154,7 @@ def _takes(hint: Any, metadata: Any) -> str:
     if bool in kinds:
         return "true | false"
     if str in kinds:
-        return "text"
+        return "text or none" if type(None) in kinds else "text"
     text = "whole number" if int in kinds else "number"
     if metadata["minimum"] is not None and metadata["maximum"] is not None:
         text += f" from {metadata['minimum']} to {metadata['maximum']}"
@@ -141,11 +167,15 @@ def _read(text: str, hint: Any, metadata: Any) -> Any:
     kinds = get_args(hint) or (hint,)
     if metadata["choices"]:
         if text not in metadata["choices"]:
-            raise ValueError(f"not one of {', '.join(metadata['choices'])}")
+            near = get_close_matches(text, metadata["choices"], n=1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise ValueError(f"not one of {', '.join(metadata['choices'])}{hint}")
         return text
     if type(None) in kinds and text.lower() == "none":
         return None
     if str in kinds:
+        if not text:
+            raise ValueError("not a text")
         return text
     if bool in kinds:
         if text.lower() not in {"true", "false"}:

@@ -17,6 +17,7 @@ async def ask_once(chain: Chain, settings: Sampling, found: Found) -> Generation
 ZERO_SHOT = Answer(
     name="zero-shot",
     summary="Ask once, with a prompt that leads through understanding, plan, pseudocode and program.",
+    source="USACO paper, A1",
     settings=Sampling,
     templates=(),
     solve=ask_once,

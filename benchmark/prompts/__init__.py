@@ -1,6 +1,7 @@
 """What models are asked: template files, and the only code that fills them in."""
 
 from benchmark.prompts.assembly import (
+    ANALYSIS_TEMPLATES,
     NOTHING,
     ORDINALS,
     REVISION_TEMPLATES,
@@ -17,9 +18,10 @@ from benchmark.prompts.assembly import (
 )
 from benchmark.prompts.feedback import FEEDBACKS, Feedback, SampleResult, SampleRun
 from benchmark.prompts.leaks import PromptLeak
-from benchmark.prompts.templates import template_hash
+from benchmark.prompts.templates import TemplateError, Templates, our_templates, templates_with
 
 __all__ = [
+    "ANALYSIS_TEMPLATES",
     "FEEDBACKS",
     "NOTHING",
     "ORDINALS",
@@ -36,7 +38,10 @@ __all__ = [
     "SampleResult",
     "SampleRun",
     "Task",
+    "TemplateError",
+    "Templates",
+    "our_templates",
     "revision_prompt",
     "solve_prompt",
-    "template_hash",
+    "templates_with",
 ]

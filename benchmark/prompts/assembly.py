@@ -2,19 +2,20 @@
 
 A method never holds a `Problem` row or a judgement. It holds a `Task`, which has only what a model may read,
 texts of other problems as `Document`s, and `SampleRun`s, which know nothing of hidden tests; assembly refuses
-a document of the problem under test. Hidden tests, the analysis and the reference solutions of that problem
-therefore have no way in, and canary tests send every method through a recording server to prove it.
+a document of the problem under test. Hidden tests and the reference solutions of that problem therefore have no way
+in, its analysis only as what the oracle-assisted control names so, and canary tests send every method through a
+recording server to prove it.
 """
 
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from benchmark.models import Problem
 from benchmark.prompts.feedback import FEEDBACK_TEMPLATES, Feedback, SampleRun, describe
 from benchmark.prompts.leaks import PromptLeak
-from benchmark.prompts.templates import render, template_hash
+from benchmark.prompts.templates import Templates, our_templates
 from benchmark.providers import Message
 from benchmark.retrieval import Document
 from judge import get_language
@@ -40,18 +41,29 @@ class Task:
 
 @dataclass(frozen=True)
 class Form:
-    """What is the same in every prompt of a run: the language asked for, and whether limits are stated."""
+    """What is the same in every prompt of a run: language asked for, whether limits are stated, the wording."""
 
     language: str
     state_limits: bool
+    templates: Templates = field(default_factory=our_templates)
+
+    def section(self, template: str, **parts: str) -> "_Section":
+        """A section with one template. Language and fence need not be given."""
+        language = get_language(self.language)
+        words = {"language": language.title, "fence": language.family}
+        return _Section((template,), self.templates.render(template, **words, **parts))
 
 
 @dataclass(frozen=True)
 class Material:
-    """Retrieved texts that a prompt shows: similar problems with their solutions, and a piece of a textbook."""
+    """Texts that a prompt shows beside the problem: other problems with their solutions, and a piece of a textbook.
+
+    `analysis` is the problem's own official explanation. Only the oracle-assisted control may fill it in.
+    """
 
     similar: tuple[Document, ...] = ()
     excerpt: str = ""
+    analysis: str = ""
 
 
 NOTHING = Material()
@@ -88,7 +100,10 @@ class Prompt:
 SOLVE_TEMPLATES = ("instructions", "problem")
 SIMILAR_TEMPLATES = ("similar_problems", "similar_problem", "your_turn")
 TEXTBOOK_TEMPLATES = ("textbook_excerpt", "your_turn")
-REVISION_TEMPLATES = ("revision", "attempts", "attempt", "your_turn", *FEEDBACK_TEMPLATES)
+ANALYSIS_TEMPLATES = ("analysis", "your_turn")
+REVISION_TEMPLATES = (
+    "revision", "revision_untold", "attempts", "attempt", "your_turn", *FEEDBACK_TEMPLATES,
+)  # fmt: skip
 """The templates that each part of a method uses; a run goes on only while they stay as they were."""
 
 
@@ -98,9 +113,9 @@ def solve_prompt(task: Task, form: Form, material: Material = NOTHING) -> Prompt
 
     Raises PromptLeak when the problem under test is among the similar ones.
     """
-    shown = _material(task, material)
-    turn = [_section("your_turn")] if shown else []
-    return _prompt(_section("instructions", **_words(form)), *shown, *turn, _problem(task, form))
+    shown = _material(task, form, material)
+    turn = [form.section("your_turn")] if shown else []
+    return _prompt(form, form.section("instructions"), *shown, *turn, _problem(task, form))
 
 
 def revision_prompt(
@@ -111,22 +126,22 @@ def revision_prompt(
     Raises PromptLeak when the problem under test is among the similar ones.
     """
     told = [
-        render(
+        form.templates.render(
             "attempt",
             number=str(attempt.number),
             reply=attempt.reply,
-            result=describe(attempt.samples, feedback),
+            result=describe(attempt.samples, feedback, form.templates),
         )
         for attempt in attempts
     ]
+    shown = form.section("attempts", attempts="\n\n".join(told))
     return _prompt(
-        _section("revision", **_words(form)),
+        form,
+        form.section("revision_untold" if feedback == "none" else "revision"),
         _problem(task, form),
-        *_material(task, material),
-        _Section(
-            ("attempts", "attempt", *FEEDBACK_TEMPLATES), render("attempts", attempts="\n\n".join(told))
-        ),
-        _section("your_turn"),
+        *_material(task, form, material),
+        _Section(("attempts", "attempt", *FEEDBACK_TEMPLATES), shown.text),
+        form.section("your_turn"),
     )
 
 
@@ -138,15 +153,11 @@ class _Section:
     text: str
 
 
-def _section(template: str, **parts: str) -> _Section:
-    return _Section((template,), render(template, **parts))
-
-
-def _prompt(*sections: _Section) -> Prompt:
+def _prompt(form: Form, *sections: _Section) -> Prompt:
     """The sections as one message, a blank line apart."""
     templates = [name for section in sections for name in section.templates]
     text = "\n\n".join(section.text for section in sections)
-    return Prompt((Message("user", text),), template_hash(*templates))
+    return Prompt((Message("user", text),), form.templates.hash(*templates))
 
 
 def _problem(task: Task, form: Form) -> _Section:
@@ -154,26 +165,23 @@ def _problem(task: Task, form: Form) -> _Section:
     if form.state_limits:
         megabytes = task.memory_limit / 2**20
         statement += f"\n\nTime limit: {task.time_limit:g} s\nMemory limit: {megabytes:g} MiB"
-    return _section("problem", problem=statement)
+    return form.section("problem", problem=statement)
 
 
-def _material(task: Task, material: Material) -> list[_Section]:
-    """The similar problems first, then the textbook, as the published code puts them (METHODS.md 1.2, A5)."""
+def _material(task: Task, form: Form, material: Material) -> list[_Section]:
+    """Similar problems first, then the textbook, as the published code puts them (METHODS.md 1.2, A5)."""
     if any(document.id == task.id for document in material.similar):
         raise PromptLeak(f"{task.id} was retrieved for itself: its solution must not be in its own prompt")
     sections = []
     if material.similar:
         introduced = [
-            render("similar_problem", ordinal=ordinal, text=document.text)
+            form.templates.render("similar_problem", ordinal=ordinal, text=document.text)
             for ordinal, document in zip(ORDINALS[: len(material.similar)], material.similar, strict=True)
         ]
-        text = render("similar_problems", similar_problems="\n\n".join(introduced))
-        sections.append(_Section(("similar_problems", "similar_problem"), text))
+        shown = form.section("similar_problems", similar_problems="\n\n".join(introduced))
+        sections.append(_Section(("similar_problems", "similar_problem"), shown.text))
     if material.excerpt:
-        sections.append(_section("textbook_excerpt", excerpt=material.excerpt))
+        sections.append(form.section("textbook_excerpt", excerpt=material.excerpt))
+    if material.analysis:
+        sections.append(form.section("analysis", analysis=material.analysis))
     return sections
-
-
-def _words(form: Form) -> dict[str, str]:
-    language = get_language(form.language)
-    return {"language": language.title, "fence": language.family}

@@ -12,7 +12,7 @@ import judge
 from benchmark import blobs
 from benchmark.models import Judgement, Problem, TestCase
 from benchmark.prompts.leaks import PromptLeak
-from benchmark.prompts.templates import render
+from benchmark.prompts.templates import Templates
 from judge import Verdict
 
 Feedback = Literal["samples", "verdicts", "none"]
@@ -80,19 +80,19 @@ class SampleRun:
         )
 
 
-def describe(run: SampleRun, feedback: Feedback) -> str:
+def describe(run: SampleRun, feedback: Feedback, templates: Templates) -> str:
     """The words for a model. Without details only the first line of each template is used."""
     if feedback == "none":
-        return render("feedback/none")
+        return templates.render("feedback/none")
     if run.verdict is Verdict.NO_CODE:
-        return render("feedback/no_code")
+        return templates.render("feedback/no_code")
     if run.verdict is Verdict.CE:
-        told = [render("feedback/ce", errors=run.errors)]
+        told = [templates.render("feedback/ce", errors=run.errors)]
     elif not run.results:
-        told = [render("feedback/no_samples")]
+        told = [templates.render("feedback/no_samples")]
     else:
         told = [
-            render(
+            templates.render(
                 _TOLD[result.verdict],
                 number=str(number),
                 input=result.input,

@@ -1,26 +1,36 @@
 """Finding problems like a given one: documents, tokenisers, queries and the BM25 ranking of the methods."""
 
+from benchmark.retrieval.contents import CONTENTS, Content, ProblemText, split_analysis
 from benchmark.retrieval.documents import Corpus, Document, article_corpus, problem_corpus
 from benchmark.retrieval.engines import ENGINES
 from benchmark.retrieval.exclusion import NoDate
+from benchmark.retrieval.formulas import FORMULAS
 from benchmark.retrieval.index import NothingToRank
 from benchmark.retrieval.queries import QUERY_KINDS, QueryKind, make_query
-from benchmark.retrieval.ranking import Bm25, Hit, rank
+from benchmark.retrieval.ranking import Bm25, Hit, draw, rank
+from benchmark.retrieval.split import training_part
 from benchmark.retrieval.tokenizers import TOKENIZERS
 
 __all__ = [
+    "CONTENTS",
     "ENGINES",
+    "FORMULAS",
     "QUERY_KINDS",
     "TOKENIZERS",
     "Bm25",
+    "Content",
     "Corpus",
     "Document",
     "Hit",
     "NoDate",
     "NothingToRank",
+    "ProblemText",
     "QueryKind",
     "article_corpus",
+    "draw",
     "make_query",
     "problem_corpus",
     "rank",
+    "split_analysis",
+    "training_part",
 ]

@@ -1,13 +1,14 @@
 """Collections to search in: problems with their analyses and programs, and the articles of a textbook."""
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
 from threading import Lock
 
 from benchmark import models
-from benchmark.models import Dataset, Problem, ReferenceSolution
+from benchmark.models import Dataset, ReferenceSolution
+from benchmark.retrieval.contents import Content, ProblemText
 from benchmark.retrieval.engines import ENGINES, Engine
 from benchmark.retrieval.tokenizers import TOKENIZERS, words
 
@@ -22,14 +23,15 @@ class Document:
     id: str
     title: str
     text: str
-    statement: str = ""
-    """What near duplicates are told by; blank where the document is no problem."""
+    problem: ProblemText | None = None
+    """The parts of the text; none of an article."""
     contest_date: date | None = None
+    tier: str = ""
 
     @cached_property
     def shingles(self) -> frozenset[str]:
         """Every run of SHINGLE words of the statement, each as one text: those keep their hashes."""
-        cut = words(self.statement)
+        cut = words(self.problem.statement) if self.problem else []
         return frozenset(" ".join(cut[start : start + SHINGLE]) for start in range(len(cut) - SHINGLE + 1))
 
 
@@ -41,6 +43,7 @@ class Corpus:
     _indexes: dict[tuple[str, str], Engine] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
+    _holding: dict[str, "Corpus"] = field(default_factory=dict, init=False, repr=False, compare=False)
     _building: Lock = field(default_factory=Lock, init=False, repr=False, compare=False)
 
     @cached_property
@@ -52,6 +55,21 @@ class Corpus:
                 encoded = part.encode("utf-8", "surrogatepass")
                 digest.update(len(encoded).to_bytes(8, "big") + encoded)
         return digest.hexdigest()
+
+    def holding(self, content: Content) -> "Corpus":
+        """The same problems with documents that hold this; made once, whichever thread asks first."""
+        if content == "all":
+            return self
+        with self._building:
+            if content not in self._holding:
+                self._holding[content] = Corpus(
+                    tuple(
+                        replace(document, text=document.problem.holding(content))
+                        for document in self.documents
+                        if document.problem
+                    )
+                )
+            return self._holding[content]
 
     def index(self, engine: str, tokenizer: str) -> Engine:
         """The index of all documents, built once of each kind, whichever thread asks first."""
@@ -65,10 +83,12 @@ class Corpus:
 def problem_corpus(dataset: Dataset, language: str) -> Corpus:
     """Every problem of the dataset as a document, ordered by its external id whatever the database sorts by."""
     problems = dataset.problems.prefetch_related("references").defer("statement_html", "analysis_html")
-    documents = [
-        Document(p.external_id, p.title, document_text(p, language), p.statement, p.contest_date)
-        for p in problems
-    ]
+    documents = []
+    for row in problems:
+        text = ProblemText(row.statement, row.analysis, _reference(list(row.references.all()), language))
+        documents.append(
+            Document(row.external_id, row.title, text.holding("all"), text, row.contest_date, row.tier)
+        )
     return Corpus(tuple(sorted(documents, key=lambda document: document.id)))
 
 
@@ -76,19 +96,6 @@ def article_corpus(corpus: models.Corpus) -> Corpus:
     """The articles of a textbook as documents, in its own order."""
     articles = corpus.articles.order_by("order").values_list("external_id", "title", "text")
     return Corpus(tuple(Document(*article) for article in articles))
-
-
-def document_text(problem: Problem, language: str) -> str:
-    """Statement, analysis and one program, joined as in the USACO paper's code (METHODS.md 1.2, A4).
-
-    A program that the analysis already contains is not repeated. Figure 9's counts (METHODS.md 1.4) hold for
-    exactly this joining.
-    """
-    text = f"{problem.statement}\nSolution: \n{problem.analysis}"
-    program = _reference(list(problem.references.all()), language)
-    if program and program.strip() not in problem.analysis:
-        text += f"\nSolution Code: \n{program}"
-    return text
 
 
 def _reference(references: list[ReferenceSolution], language: str) -> str:

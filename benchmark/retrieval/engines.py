@@ -18,9 +18,10 @@ class Engine(Protocol):
         k1: float,
         b: float,
         epsilon: float,
+        formula: str = "okapi",
         left_out: Collection[int] = (),
     ) -> list[tuple[int, float]]:
-        """The places and BM25Okapi scores of the `top` best documents, best first, equal ones in their order."""
+        """The places and scores of the `top` best documents, best first, equal ones in their order."""
         ...
 
 

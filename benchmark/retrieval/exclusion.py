@@ -1,5 +1,7 @@
 """Documents that may give the problem asked about away: the same problem of another contest, and later ones."""
 
+from collections.abc import Collection
+
 from benchmark.retrieval.documents import Corpus, Document
 
 NEAR_DUPLICATE = 0.8
@@ -17,14 +19,18 @@ def places_left_out(
     same_name: bool = False,
     near_duplicates: bool = False,
     not_earlier: bool = False,
+    only: Collection[str] | None = None,
 ) -> set[int]:
     """The places of the document `without` and of those excluded by comparison with it (METHODS.md 15).
 
     `same_name`: whatever its case and blanks; 16 of 49 retrievals of the USACO paper's Figure 9 share the name
     (METHODS.md 1.4). `near_duplicates`: the statements share nearly all runs of words. `not_earlier`: the contest
-    was not before the document's; a missing date counts as late. Raises NoDate when `without` has none itself.
+    was not before the document's; a missing date counts as late. `only`: ids outside of which everything is left out.
+    Raises NoDate when `without` has no date itself.
     """
     left_out = set()
+    if only is not None:
+        left_out = {place for place, document in enumerate(corpus.documents) if document.id not in only}
     for place, document in enumerate(corpus.documents):
         if document.id == without:
             left_out.add(place)

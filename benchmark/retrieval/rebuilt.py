@@ -32,9 +32,13 @@ class RebuiltIndex:
         k1: float,
         b: float,
         epsilon: float,
+        formula: str = "okapi",
         left_out: Collection[int] = (),
     ) -> list[tuple[int, float]]:
-        """The places and scores of the `top` best, equal ones in their order (rank_bm25 defines none)."""
+        """The places and scores of the `top` best, equal ones in their order (rank_bm25 defines none).
+
+        `formula` is okapi: `Bm25` refuses others with this engine.
+        """
         scores = self.scores(query, k1=k1, b=b, epsilon=epsilon, left_out=left_out)
         places = [place for place in range(len(self._documents)) if place not in left_out]
         order = np.argsort(-scores, kind="stable")[:top]

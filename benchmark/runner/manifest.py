@@ -12,7 +12,6 @@ from django.utils import timezone
 import judge
 from benchmark.methods import Method, Sampling, Semantic
 from benchmark.models import Corpus, Dataset
-from benchmark.prompts import template_hash
 from benchmark.providers import ModelSpec, is_scripted
 
 _PACKAGES = ("django", "rank-bm25", "numpy", "openai", "anthropic")
@@ -27,7 +26,7 @@ def make_manifest(dataset: Dataset, spec: ModelSpec, method: Method, settings: S
             "content_hash": dataset_hash(dataset),
         },
         "textbook": textbook(settings),
-        "templates": template_hashes(method),
+        "templates": template_hashes(method, settings),
         "scripted_model": is_scripted(spec),
         "policy": settings.policy,
         "environment": environment(settings.language),
@@ -53,9 +52,9 @@ def textbook(settings: Sampling) -> dict[str, str] | None:
     return {"name": corpus.name, "content_hash": corpus.content_hash}
 
 
-def template_hashes(method: Method) -> dict[str, str]:
-    """The hash of each template of the method, with what it includes."""
-    return {name: template_hash(name) for name in method.templates}
+def template_hashes(method: Method, settings: Sampling) -> dict[str, str]:
+    """The hash of each template of the method, with what it includes. Raises TemplateError."""
+    return {name: settings.form.templates.hash(name) for name in method.templates}
 
 
 def environment(language: str) -> dict[str, Any]:

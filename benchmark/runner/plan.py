@@ -1,6 +1,6 @@
 """Deciding what a run consists of, before anything is paid for."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from difflib import get_close_matches
 
@@ -8,7 +8,9 @@ from django.db import transaction
 
 from benchmark.methods import METHODS, Method, Profile, Sampling
 from benchmark.models import Corpus, Dataset, Problem, Run, TestCase, WorkItem
+from benchmark.prompts import TemplateError
 from benchmark.providers import ModelSpec
+from benchmark.retrieval import training_part
 from benchmark.runner import leases
 from benchmark.runner.manifest import dataset_hash, environment, make_manifest, template_hashes, textbook
 from judge import ToolMissing, compiler_version, sandbox_status
@@ -29,8 +31,8 @@ class Plan:
     attempts: int
     profile: Profile | None
     problems: tuple[Problem, ...]
-    left_out: tuple[str, ...]
-    """Ids of chosen problems without any test to judge with."""
+    left_out: Mapping[str, str]
+    """Ids of chosen problems that cannot be tested, with the reasons."""
     without_samples: tuple[str, ...]
     """Ids of the problems whose statement has no sample; Reflexion takes the first answer to them."""
 
@@ -50,11 +52,24 @@ def plan_run(
     """What the run would consist of. Raises CannotRun when that is nothing."""
     chosen = _choose(dataset, problem_ids, tier, limit)
     tests = TestCase.objects.filter(problem__dataset=dataset).order_by()
-    tested = set(tests.values_list("problem_id", flat=True).distinct())
+    judgeable = set(tests.values_list("problem_id", flat=True).distinct())
     sampled = set(tests.filter(origin=TestCase.Origin.SAMPLE).values_list("problem_id", flat=True).distinct())
-    problems = tuple(problem for problem in chosen if problem.pk in tested)
+    left_out = {problem.external_id: "it has no tests" for problem in chosen if problem.pk not in judgeable}
+    if method.needs_analysis:
+        without = dataset.problems.filter(analysis="").values_list("external_id", flat=True)
+        left_out |= dict.fromkeys(without, "it has no analysis")
+    left_out |= dict.fromkeys(_training_part(dataset, settings), "it is in the part that is searched in")
+    problems = tuple(problem for problem in chosen if problem.external_id not in left_out)
+    left_out = {
+        problem.external_id: left_out[problem.external_id] for problem in chosen if problem not in problems
+    }
     if not problems:
-        why = "none of the chosen problems has a test to judge with" if chosen else "no problem was chosen"
+        reasons = {reason.replace("it ", "", 1) for reason in left_out.values()}
+        why = (
+            f"each of the chosen problems {' or '.join(sorted(reasons))}"
+            if reasons
+            else "no problem was chosen"
+        )
         raise CannotRun(f"Nothing to run in {dataset.name}: {why}.")
     _textbook(settings)
     return Plan(
@@ -65,7 +80,7 @@ def plan_run(
         attempts,
         profile,
         problems,
-        left_out=tuple(problem.external_id for problem in chosen if problem.pk not in tested),
+        left_out=left_out,
         without_samples=tuple(problem.external_id for problem in problems if problem.pk not in sampled),
     )
 
@@ -74,7 +89,7 @@ def start_run(plan: Plan) -> Run:
     """A new run with one pending item for each problem and chain. Raises CannotRun."""
     _check_judge(plan.settings.language)
     manifest = make_manifest(plan.dataset, plan.spec, plan.method, plan.settings)
-    manifest["left_out"] = [{"id": name, "reason": "it has no tests"} for name in plan.left_out]
+    manifest["left_out"] = [{"id": name, "reason": reason} for name, reason in plan.left_out.items()]
     manifest["without_samples"] = plan.without_samples
     if plan.profile:
         manifest["profile"] = {"name": plan.profile.name, "assumed": plan.profile.assumed}
@@ -113,6 +128,18 @@ def _choose(dataset: Dataset, problem_ids: Sequence[str], tier: str, limit: int 
     return problems[:limit]
 
 
+def _training_part(dataset: Dataset, settings: Sampling) -> frozenset[str]:
+    """The ids of the problems that are searched in and not tested. Raises CannotRun."""
+    if settings.train is None:
+        return frozenset()
+    try:
+        return training_part(
+            dataset.problems.values_list("external_id", "tier"), settings.train, settings.split_seed
+        )
+    except ValueError as error:
+        raise CannotRun(f"Nothing to run in {dataset.name}: {error}.") from None
+
+
 def _textbook(settings: Sampling) -> dict[str, str] | None:
     """What the manifest says of the textbook; refuses to pay for drafts that there is nothing to search with."""
     try:
@@ -120,7 +147,8 @@ def _textbook(settings: Sampling) -> dict[str, str] | None:
     except Corpus.DoesNotExist as error:
         names = ", ".join(Corpus.objects.values_list("name", flat=True)) or "none yet"
         raise CannotRun(
-            f"{error} There are: {names}. --set textbook=NAME names one, `manage.py import_corpus` makes one."
+            f"{error} There are: {names}. --set textbook=NAME names one, `manage.py import_corpus` makes one "
+            "(without a path it loads ours)."
         ) from None
 
 
@@ -154,7 +182,10 @@ def prepare_resume(run: Run) -> None:
             f"The textbook {run.parameters['textbook']} changed since run {run.pk} began, so its results would not "
             "belong together. Import the former version again, or start a new run."
         )
-    now_used = template_hashes(METHODS[run.method])
+    try:
+        now_used = template_hashes(METHODS[run.method], METHODS[run.method].settings(**run.parameters))
+    except TemplateError as error:
+        raise CannotRun(f"The prompts of run {run.pk} cannot be read: {error}") from None
     changed = sorted({name for name, _ in now_used.items() ^ began["templates"].items()})
     if changed:
         raise CannotRun(

@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.core.validators import validate_slug
 from django.utils.text import slugify
 
-from benchmark.corpora import FORMATS
+from benchmark.corpora import FORMATS, SHIPPED, TEXTBOOK
 from benchmark.corpora.store import import_corpus
 from benchmark.datasets import BrokenSource
 
@@ -25,10 +25,17 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("format", metavar="FORMAT", choices=FORMATS, help=", ".join(FORMATS))
+        parser.add_argument(
+            "format",
+            metavar="FORMAT",
+            nargs="?",
+            choices=FORMATS,
+            help=f"{', '.join(FORMATS)}; without one, the textbook that comes with the program is loaded",
+        )
         parser.add_argument(
             "path",
             metavar="PATH",
+            nargs="?",
             type=Path,
             help="cpbook, cphandbook: a JSON file; markdown: a folder of .md files",
         )
@@ -40,8 +47,13 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print one JSON document instead of text")
 
     def handle(self, *args: object, **options: Any) -> None:
-        path: Path = options["path"]
-        default = slugify(path.resolve().name) if options["format"] == "markdown" else options["format"]
+        format_name, path = options["format"], options["path"]
+        if path is None:
+            if format_name or options["corpus"]:
+                raise CommandError("PATH is missing. Without any argument our own textbook is loaded.")
+            format_name, path, default = "markdown", TEXTBOOK, SHIPPED
+        else:
+            default = slugify(path.resolve().name) if format_name == "markdown" else format_name
         name = options["corpus"] or default
         try:
             validate_slug(name)
@@ -50,7 +62,7 @@ class Command(BaseCommand):
         if len(name) > 80:
             raise CommandError("--corpus: a name has at most 80 characters")
         try:
-            result = import_corpus(options["format"], path, name)
+            result = import_corpus(format_name, path, name)
         except BrokenSource as error:
             raise CommandError(f"Nothing was imported: {error}") from error
         if options["json"]:

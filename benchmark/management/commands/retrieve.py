@@ -12,7 +12,9 @@ from benchmark.extraction import extract_program
 from benchmark.management.arguments import find_corpus, find_dataset, find_problem, positive
 from benchmark.models import Dataset
 from benchmark.retrieval import (
+    CONTENTS,
     ENGINES,
+    FORMULAS,
     QUERY_KINDS,
     TOKENIZERS,
     Bm25,
@@ -23,6 +25,7 @@ from benchmark.retrieval import (
     make_query,
     problem_corpus,
     rank,
+    training_part,
 )
 from judge import LANGUAGES
 
@@ -65,12 +68,23 @@ class Command(BaseCommand):
         )
         parser.add_argument("--top", type=positive, default=2, metavar="P", help="default: 2")
         parser.add_argument("--tokenizer", choices=TOKENIZERS, default=Bm25.tokenizer)
+        parser.add_argument("--formula", choices=FORMULAS, default=Bm25.formula, help="default: okapi")
         for name, text in PARAMETERS.items():
             default = getattr(Bm25, name)
             parser.add_argument(f"--{name}", type=float, default=default, help=f"{text}; default: {default}")
         parser.add_argument(
             "--language", choices=LANGUAGES, default="python", help="of the reference solutions"
         )
+        parser.add_argument(
+            "--corpus-content", choices=CONTENTS, default="all", help="what is searched in; default: all"
+        )
+        parser.add_argument(
+            "--train",
+            type=positive,
+            metavar="N",
+            help="search in N problems of all tiers only, and with --all for the others; default: leave-one-out",
+        )
+        parser.add_argument("--split-seed", type=int, default=123, metavar="SEED", help="default: 123")
         for name, text in EXCLUSIONS.items():
             parser.add_argument(f"--exclude-{name}", action="store_true", help=text)
         parser.add_argument(
@@ -94,10 +108,14 @@ class Command(BaseCommand):
         quiet = 0.1 if sys.stderr.isatty() else 10  # seconds between two states of the bar
         corpus = self._searched(dataset, options)
         try:
-            bm25 = Bm25(*(options[name] for name in ("tokenizer", *PARAMETERS, "engine")))
+            bm25 = Bm25(*(options[name] for name in ("tokenizer", *PARAMETERS, "formula", "engine")))
         except ValueError as error:
             raise CommandError(f"{error}.") from None
         exclusions = {key: given for key, given in options.items() if key.startswith("exclude_")}
+        if options["train"] is not None:
+            exclusions["only"] = self._training_part(dataset, options)
+            if options["all"]:
+                problems = [one for one in problems if one.external_id not in exclusions["only"]]
 
         answers: list[dict[str, Any]] = []
         for problem in tqdm(problems, unit="problem", disable=not options["all"], mininterval=quiet):
@@ -128,10 +146,19 @@ class Command(BaseCommand):
             for place, hit in enumerate(answer["results"], 1):
                 self.stdout.write(f"  {place}. {hit['score']:10.2f}  {hit['id']}")
 
+    def _training_part(self, dataset: Dataset, options: dict[str, Any]) -> frozenset[str]:
+        if options["corpus"]:
+            raise CommandError("--train has no use with --corpus: a textbook has no problems.")
+        tiers = dataset.problems.values_list("external_id", "tier")
+        try:
+            return training_part(tiers, options["train"], options["split_seed"])
+        except ValueError as error:
+            raise CommandError(f"{dataset.name}: {error}.") from None
+
     def _searched(self, dataset: Dataset, options: dict[str, Any]) -> Corpus:
         """The textbook of --corpus, or else the problems."""
         if options["corpus"] is None:
-            return problem_corpus(dataset, options["language"])
+            return problem_corpus(dataset, options["language"]).holding(options["corpus_content"])
         for name in EXCLUSIONS:
             if options[f"exclude_{name.replace('-', '_')}"]:
                 raise CommandError(f"--exclude-{name} has no use with --corpus: a textbook has no problems.")

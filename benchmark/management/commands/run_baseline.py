@@ -50,7 +50,8 @@ class Command(BaseCommand):
     help = (
         "Run a method with a model over the problems of a dataset and judge every attempt on the hidden tests. "
         "A method is zero-shot, or searches (semantic: a textbook, episodic: solved problems) and reflexion "
-        f"(corrections with the results of the samples) joined by +. Profiles: {_SUMMARIES}."
+        "(corrections with the results of the samples) joined by +; `manage.py methods` lists them with their controls "
+        f"and settings. Profiles: {_SUMMARIES}."
     )
 
     requires_system_checks = []  # it shows no page, so it need not load them
@@ -126,8 +127,9 @@ class Command(BaseCommand):
         plan = _planned(options)
         asyncio.run(_try_to_open(plan.spec))
         run = start_run(plan)
-        for external_id in plan.left_out:
-            self.stderr.write(f"Left out: {external_id}, because it has no tests.")
+        for reason in sorted(set(plan.left_out.values())):
+            names = [name for name, why in plan.left_out.items() if why == reason]
+            self.stderr.write(f"Left out, each because {reason}: {', '.join(names)}.")
         if plan.without_samples and isinstance(plan.settings, Reflexion):
             self.stderr.write(
                 f"Without samples, so that the first answer with a program counts: {', '.join(plan.without_samples)}."

@@ -43,7 +43,7 @@ def test_a_wrong_setting_is_refused_with_a_list_of_all(assignment: str, said: st
         parse_settings(EPISODIC, [assignment])
     message = str(raised.value)
     assert said in message
-    assert "p=2  (whole number from 1 to 7) similar problems in the prompt" in message
+    assert "p=2  (whole number from 1 to 7) problems in the prompt" in message
     assert "temperature=0.7" in message
 
 

@@ -15,9 +15,9 @@ from benchmark.prompts import (
     SampleResult,
     SampleRun,
     Task,
+    our_templates,
     revision_prompt,
     solve_prompt,
-    template_hash,
 )
 from benchmark.retrieval import Document
 from judge import Verdict
@@ -166,7 +166,7 @@ def test_the_problem_itself_is_refused_among_the_similar_ones() -> None:
 def test_hashes_follow_the_prompt_and_the_templates() -> None:
     first, same, other = (solve_prompt(task(text), PYTHON) for text in ("a", "a", "b"))
     assert first.hash == same.hash != other.hash
-    assert first.template_hash == other.template_hash == template_hash("instructions", "problem")
+    assert first.template_hash == other.template_hash == our_templates().hash("instructions", "problem")
     helped = solve_prompt(task("a"), PYTHON, Material(excerpt="text"))
     revised = revision_prompt(task("a"), PYTHON, NOTHING, [], "samples")
     assert len({first.template_hash, helped.template_hash, revised.template_hash}) == 3

@@ -4,7 +4,7 @@ import pytest
 
 from benchmark import judging
 from benchmark.models import Judgement, Problem, TestCase
-from benchmark.prompts import PromptLeak, SampleRun
+from benchmark.prompts import PromptLeak, SampleRun, our_templates
 from benchmark.prompts.feedback import SHOWN, describe
 from judge import Verdict
 from tests.problems import HIDDEN_INPUT, store_doubling
@@ -36,7 +36,7 @@ def test_the_results_on_the_samples_are_told(db: None, program: str, verdict: Ve
     problem = store_doubling()
     ran = SampleRun.of(problem, judged(problem, program, Judgement.Suite.SAMPLES))
     assert (ran.verdict, ran.passed) == (verdict, verdict is Verdict.AC)
-    text = describe(ran, "samples")
+    text = describe(ran, "samples", our_templates())
     assert told in text
     assert str(HIDDEN_INPUT) not in text
 
@@ -66,5 +66,8 @@ def test_a_test_that_was_a_sample_and_is_none_any_more_is_not_told(db: None) -> 
 def test_no_sample_at_all_is_passed_by_any_program_and_said_to_be_so() -> None:
     nothing_run = SampleRun(Verdict.AC)
     assert nothing_run.passed
-    assert describe(nothing_run, "samples") == "The statement has no sample, so nothing was run."
+    assert (
+        describe(nothing_run, "samples", our_templates())
+        == "The statement has no sample, so nothing was run."
+    )
     assert not SampleRun(Verdict.NO_CODE).passed

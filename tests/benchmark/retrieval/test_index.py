@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from benchmark.retrieval.rebuilt import RebuiltIndex
 
 WORD = st.sampled_from([*"abcdefgh", "", "é", "a\n"])
 DOCUMENTS = st.lists(st.lists(WORD, max_size=9), min_size=1, max_size=9)
-PAPER = {"k1": 1.5, "b": 0.75, "epsilon": 0.25}
+PAPER: dict[str, Any] = {"k1": 1.5, "b": 0.75, "epsilon": 0.25}
 PARAMETERS = st.fixed_dictionaries(
     {
         "k1": st.sampled_from([1.5, 1.2, 0.9, 3.0]),
@@ -38,7 +39,7 @@ def bits(scores: Floats) -> bytes:
 @example([["a"], ["b"], ["c"]], ["a"], {0}, PAPER)  # the word leaves with the document
 @example([["a"], ["b"]], [], set(), PAPER)
 def test_scores_and_ranking_are_those_of_a_rebuilt_index(
-    documents: list[list[str]], query: list[str], left_out: set[int], parameters: dict[str, float]
+    documents: list[list[str]], query: list[str], left_out: set[int], parameters: dict[str, Any]
 ) -> None:
     left_out = {place for place in left_out if place < len(documents)}
     index, rebuilt = Bm25Index(documents), RebuiltIndex(documents)
@@ -109,7 +110,7 @@ def test_real_articles(shared_data: Path) -> None:
 
 @pytest.mark.parametrize("parameters", [{"k1": 0.0, "b": 0.75}, {"k1": 1.5, "b": 1.0}])
 def test_where_rank_bm25_divides_nothing_by_nothing_the_word_adds_nothing(
-    parameters: dict[str, float],
+    parameters: dict[str, Any],
 ) -> None:
     index = Bm25Index([["a", "b"], [], ["c"], ["d"], ["a", "a"]])
     scores = index.scores(["a", "c"], **parameters, epsilon=0.25, left_out=())

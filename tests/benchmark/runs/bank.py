@@ -22,8 +22,8 @@ def canaries(external_id: str) -> list[str]:
 
 
 def write_textbook() -> None:
-    """The corpus `cpbook`: one article of two fits a sum, and it is longer than 20 characters."""
-    corpus = Corpus.objects.create(name="cpbook", format="cpbook", content_hash="0" * 64)
+    """The textbook `hintbench`: one article of two fits a sum, and it is longer than 20 characters."""
+    corpus = Corpus.objects.create(name="hintbench", format="markdown", content_hash="0" * 64)
     for order, (title, text) in enumerate(
         [("Sums", "Problem of a sum: Print the result for the numbers."), ("Flows", "Pipes and pumps.")]
     ):

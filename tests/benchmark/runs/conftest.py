@@ -25,16 +25,17 @@ class Workshop:
 
     def start(self, *arguments: str) -> CommandProcess:
         """A manage.py command as a process."""
-        return CommandProcess(
-            arguments,
-            self.var,
-            {
-                "OPENAI_API_KEY": "sk-imitation-000000",
-                "OPENAI_BASE_URL": self.imitation.openai_url,
-                "ANTHROPIC_API_KEY": "sk-imitation-000000",
-                "ANTHROPIC_BASE_URL": self.imitation.anthropic_url,
-            },
-        )
+        return CommandProcess(arguments, self.var, self.settings)
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """What leads the providers to the imitation."""
+        return {
+            "OPENAI_API_KEY": "sk-imitation-000000",
+            "OPENAI_BASE_URL": self.imitation.openai_url,
+            "ANTHROPIC_API_KEY": "sk-imitation-000000",
+            "ANTHROPIC_BASE_URL": self.imitation.anthropic_url,
+        }
 
     def manage(self, *arguments: str, status: int = 0) -> tuple[str, str]:
         """What a manage.py command prints; asserts its exit status."""

@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from benchmark.methods import METHODS
-from tests.benchmark.runs.bank import REPLY, canaries
+from tests.benchmark.runs.bank import REPLY
 from tests.benchmark.runs.conftest import Workshop
 from tests.imitation import Script, pieces_of
 
@@ -34,10 +33,10 @@ def test_semantic_retrieval_shows_the_article_that_fits_cut_where_that_is_asked_
     assert "TEXTBOOK" not in draft
     assert f"[BEGIN TEXTBOOK EXCERPT]\n{SUMS[:20]}\n[END TEXTBOOK EXCERPT]" in solve
     record = retrieved(workshop)["semantic"]
-    assert (record["textbook"], record["tokenizer"]) == ("cpbook", "usaco_split")
+    assert (record["textbook"], record["tokenizer"]) == ("hintbench", "usaco_split")
     [hit] = record["hits"]  # type: ignore[misc]
     assert (hit["id"], hit["characters"], hit["truncated_to"]) == ("sums", len(SUMS), 20)  # type: ignore[has-type]
-    assert workshop.report(document["run"])["manifest"]["textbook"]["name"] == "cpbook"
+    assert workshop.report(document["run"])["manifest"]["textbook"]["name"] == "hintbench"
 
 
 def test_both_kinds_of_texts_are_found_with_one_draft(workshop: Workshop) -> None:
@@ -65,7 +64,7 @@ def test_the_draft_is_searched_with_as_the_setting_says(workshop: Workshop, quer
 def test_a_textbook_that_is_not_there_is_said_before_anything_is_paid(workshop: Workshop) -> None:
     run = ["run_baseline", "--dataset", "orchard", "--model", "openai:gpt-4o", "--method", "semantic"]
     _, errors = workshop.manage(*run, "--set", "textbook=cookbook", status=1)
-    assert "There is no textbook 'cookbook' to search in. There are: cpbook." in errors
+    assert "There is no textbook 'cookbook' to search in. There are: hintbench." in errors
     assert "manage.py import_corpus" in errors
     assert workshop.imitation.requests == []
 
@@ -75,22 +74,4 @@ def test_a_run_does_not_go_on_with_another_textbook(workshop: Workshop) -> None:
     document = workshop.baseline(*FIRST, method="semantic")
     workshop.rows("update benchmark_corpus set content_hash = 'other'")
     _, errors = workshop.manage("run_baseline", "--resume", document["run"], status=1)
-    assert "The textbook cpbook changed since" in errors
-
-
-def test_every_composition_runs_to_its_end_and_no_prompt_holds_a_secret_of_its_own_problem(
-    workshop: Workshop,
-) -> None:
-    """The eight methods, with a program that is wrong on the sample."""
-    for method in METHODS:
-        workshop.imitation.reset()
-        workshop.imitation.script(*[SOLUTION] * 5)
-        document = workshop.baseline("--problems", "berry_product", method=method)
-        drafts = 0 if method in ("zero-shot", "reflexion") else 1
-        answers = 4 if "reflexion" in method else 1
-        assert (document["state"], document["done"], document["solved"]) == ("finished", 1, 0)
-        assert document["generations"] == len(workshop.imitation.requests) == drafts + answers, method
-        sent = json.dumps([request.body for request in workshop.imitation.requests])
-        assert [canary for canary in canaries("berry_product") if canary in sent] == []
-        assert "canary-input" not in sent
-        assert "canary-answer" not in sent
+    assert "The textbook hintbench changed since" in errors

@@ -177,6 +177,6 @@ def test_text_that_no_database_takes_is_stored_all_the_same(workshop: Workshop) 
 
 def test_a_problem_without_tests_is_refused_before_anything_is_paid(workshop: Workshop) -> None:
     _, errors = workshop.manage(*start("untested"), status=1)
-    assert "has a test to judge with" in errors
+    assert "each of the chosen problems has no tests" in errors
     assert workshop.imitation.requests == []
     assert workshop.rows("select count(*) from benchmark_run") == [(0,)]

@@ -1,0 +1,46 @@
+"""manage.py methods: every method with its source, its calls, and its settings."""
+
+import json
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandParser
+
+from benchmark.methods import METHODS
+from benchmark.methods.calls import calls
+from benchmark.methods.settings import describe_settings
+from judge.management.tables import aligned
+
+
+class Command(BaseCommand):
+    help = "List the methods of run_baseline: what each does, where it is from, and how many calls an attempt takes."
+
+    requires_system_checks = []  # it shows no page, so it need not load them
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("method", nargs="?", choices=METHODS, help="tell of this one, with its settings")
+        parser.add_argument("--json", action="store_true", help="print one JSON document")
+
+    def handle(self, **options: Any) -> None:
+        chosen = [METHODS[options["method"]]] if options["method"] else list(METHODS.values())
+        if options["json"]:
+            rows = [
+                {
+                    "name": method.name,
+                    "summary": method.summary,
+                    "source": method.source,
+                    "caveat": method.caveat,
+                    "calls": calls(method),
+                }
+                for method in chosen
+            ]
+            self.stdout.write(json.dumps({"methods": rows}, ensure_ascii=False))
+        elif options["method"]:
+            [method] = chosen
+            told = [method.name, method.summary, f"Source: {method.source}.", method.caveat]
+            told += [f"Calls an attempt: {calls(method)}.", describe_settings(method.settings)]
+            self.stdout.write("\n".join(text for text in told if text))
+        else:
+            table = [("method", "calls", "source")]
+            table += [(method.name, calls(method), method.source) for method in chosen]
+            for line in aligned(table):
+                self.stdout.write(line)

@@ -1,0 +1,119 @@
+"""Every method and every control as a whole: exactly what is sent, and that no secret is in it.
+
+The requests of those in GOLDEN are compared with files, prompt by prompt as people read them. A file that is missing
+is written, and the test fails once, so that somebody looks at it.
+"""
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from benchmark.methods import METHODS
+from tests.benchmark.runs.bank import PROBLEMS, REPLY, canaries
+from tests.benchmark.runs.conftest import Workshop
+from tests.benchmark.runs.processes import FORKS
+from tests.imitation import Imitation, Request, Script, pieces_of
+
+GOLDENS = Path(__file__).parent / "requests"
+PROBLEM = "berry_product"
+"""The program of the replies adds where this problem multiplies, so that it fails on the sample."""
+GOLDEN = [*list(METHODS)[:8], "retry", "random", "oracle-assisted"]
+RUNS = {
+    **{name: ("--method", name) for name in METHODS},
+    "icpc-b": ("--method", "episodic+reflexion", "--profile", "icpc-b"),
+    "neutral": ("--method", "reflexion", "--set", "feedback=none"),
+}
+ONCE = ("reflexion", "retry")
+"""Asked again once: what a growing list of attempts looks like is tested with Reflexion."""
+
+
+@pytest.fixture(scope="module")
+def sent(
+    filled_var: Path, imitation_server: Imitation, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, list[Request]]:
+    """The requests of every run, made one after the other by one process."""
+    imitation_server.reset()
+    imitation_server.script(*[Script(pieces_of(REPLY))] * 200)
+    var = tmp_path_factory.mktemp("requests") / "var"
+    shutil.copytree(filled_var, var)
+    again = {name: any(part in name for part in (*ONCE, "icpc-b", "neutral")) for name in RUNS}
+    runs = [_arguments(name, again[name]) for name in RUNS]
+    process = FORKS.Process(target=_run_all, args=(var, Workshop(var, imitation_server).settings, runs))
+    process.start()
+    process.join()
+    assert process.exitcode == 0
+    requests = iter(imitation_server.requests)
+    drafts = {name: name == "icpc-b" or "semantic" in name or "episodic" in name for name in RUNS}
+    by_run = {name: list(_next(requests, 1 + drafts[name] + again[name])) for name in RUNS}
+    assert list(requests) == []
+    return by_run
+
+
+def _arguments(name: str, again: bool) -> list[str]:
+    given = [*RUNS[name]]
+    if again:
+        given += ["i=1"] if "--set" in given else ["--set", "i=1"]
+    return [
+        "run_baseline", "--json", "--dataset", "orchard", "--model", "openai:gpt-4o", "--problems", PROBLEM, *given,
+    ]  # fmt: skip
+
+
+def _next(requests: Iterator[Request], count: int) -> Iterator[Request]:
+    for _ in range(count):
+        yield next(requests)
+
+
+def _run_all(var: Path, values: dict[str, str], runs: list[list[str]]) -> None:
+    from django.conf import settings
+    from django.core.management import call_command
+
+    from tests.benchmark.runs.loaded import use_var
+
+    use_var(var)
+    for name, value in values.items():
+        setattr(settings, name, value)
+    for arguments in runs:
+        call_command(*arguments)
+
+
+def readable(requests: list[Request]) -> str:
+    """The requests as text: the parameters as JSON, then the message as it is."""
+    told = []
+    for number, request in enumerate(requests, 1):
+        body = dict(request.body)
+        [message] = body.pop("messages")
+        told.append(
+            f"=== Request {number}: {json.dumps(body, sort_keys=True)}\n=== {message['role']}\n{message['content']}\n"
+        )
+    return "".join(told)
+
+
+@pytest.mark.parametrize("name", [*GOLDEN, "icpc-b", "neutral"])
+def test_exactly_this_is_sent(sent: dict[str, list[Request]], name: str) -> None:
+    golden = GOLDENS / f"{name}.txt"
+    told = readable(sent[name])
+    if not golden.exists():
+        golden.parent.mkdir(exist_ok=True)
+        golden.write_text(told)
+        pytest.fail(f"{golden.name} was written: read it, then commit it")
+    assert told == golden.read_text()
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_no_prompt_holds_a_secret_of_its_own_problem_or_a_hidden_test_of_any(
+    sent: dict[str, list[Request]], name: str
+) -> None:
+    text = json.dumps([request.body for request in sent[name]])
+    shown = {canary for problem in PROBLEMS for canary in canaries(problem) if canary in text}
+    assert not {canary for canary in shown if "-input-" in canary or "-answer-" in canary}
+    own = {canary for canary in shown if canary.endswith(PROBLEM)}
+    assert own == ({f"canary-analysis-{PROBLEM}"} if "oracle-assisted" in name else set())
+    others = {canary for canary in shown if "-reference-" in canary}
+    assert bool(others) == any(part in name for part in ("episodic", "random", "icpc-b"))
+
+
+def test_the_controls_are_marked_and_the_methods_of_the_papers_are_not() -> None:
+    assert [name for name, method in METHODS.items() if not method.caveat] == list(METHODS)[:8]
