@@ -2,6 +2,7 @@
 
 import math
 from argparse import ArgumentTypeError
+from collections.abc import Sequence
 from difflib import get_close_matches
 from uuid import UUID
 
@@ -61,6 +62,25 @@ def find_problem(dataset: Dataset, external_id: str) -> Problem:
         near = get_close_matches(external_id, known, n=3)
         hint = f" Did you mean {' or '.join(near)}?" if near else ""
         raise CommandError(f"{dataset.name} has no problem {external_id!r}.{hint}") from None
+
+
+def find_problems(names: Sequence[str]) -> list[Problem]:
+    """The problems named as DATASET/ID, or as DATASET for all of it, in this order and each once.
+
+    Raises CommandError for a name there is not, and for a dataset without problems.
+    """
+    found: dict[int, Problem] = {}
+    for name in names:
+        dataset_name, _, external_id = name.partition("/")
+        dataset = find_dataset(dataset_name)
+        if external_id:
+            problems = [find_problem(dataset, external_id)]
+        else:
+            problems = list(dataset.problems.order_by("external_id"))
+        if not problems:
+            raise CommandError(f"{dataset.name} has no problems. `manage.py import_problems` brings them in.")
+        found |= {problem.pk: problem for problem in problems}
+    return list(found.values())
 
 
 def find_run(name: str) -> Run:

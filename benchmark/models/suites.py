@@ -92,15 +92,16 @@ class Suite(models.Model):
     @property
     def true_positive_rate(self) -> Rate | None:
         """The share of known right programs that it accepts; None before validation and without any."""
-        return _rate(self.right_accepted, self.right_total)
+        return rate(self.right_accepted, self.right_total)
 
     @property
     def true_negative_rate(self) -> Rate | None:
         """The share of known wrong programs that it rejects; None before validation and without any."""
-        return _rate(self.wrong_rejected, self.wrong_total)
+        return rate(self.wrong_rejected, self.wrong_total)
 
 
-def _rate(count: int | None, total: int | None) -> Rate | None:
+def rate(count: int | None, total: int | None) -> Rate | None:
+    """So many of the total, with the interval; None where a number is unknown or there is nothing to count."""
     if count is None or not total:
         return None
     from benchmark.metrics import wilson  # with numpy and scipy, which most processes do without

@@ -1,0 +1,67 @@
+"""manage.py suite_quality: how well the tests of problems tell right programs from wrong ones."""
+
+import json
+import os
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from benchmark.management.arguments import find_problems, positive
+from benchmark.management.suite_output import each_problem, stage_bars, suites_text
+from benchmark.models import Problem, Suite
+from benchmark.suites import NoRecipe, SuiteReport, suite_report
+
+
+class Command(BaseCommand):
+    help = (
+        "Judge the known right and wrong programs of problems on every test of a suite, or on the imported tests: "
+        "TPR and TNR with 95 % intervals, wrong programs that pass, how many tests it takes, and whether the checker "
+        "accepts empty or cut outputs. Programs judged before are not judged again."
+    )
+
+    requires_system_checks = []  # it shows no page, so it need not load them
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("problems", nargs="+", metavar="DATASET[/ID]")
+        which = parser.add_mutually_exclusive_group()
+        which.add_argument(
+            "--suite", type=positive, metavar="VERSION", help="default: the latest of each problem"
+        )
+        which.add_argument("--imported", action="store_true", help="the tests that came with the problem")
+        parser.add_argument(
+            "--jobs",
+            type=positive,
+            default=len(os.sched_getaffinity(0)),
+            metavar="N",
+            help="programs run at once; more than there are cores disturbs their times (default: the cores)",
+        )
+        parser.add_argument("--json", action="store_true", help="print one JSON document on standard output")
+
+    def handle(self, **options: Any) -> None:
+        def measure(problem: Problem) -> SuiteReport:
+            suite = None if options["imported"] else _suite(problem, options["suite"])
+            with stage_bars(str(problem)) as progress:
+                return suite_report(problem, suite, options["jobs"], progress)
+
+        reports, failures = each_problem(find_problems(options["problems"]), measure)
+        if options["json"]:
+            document = {
+                "suites": [report.to_json() for report in reports],
+                "failed": [failure._asdict() for failure in failures],
+            }
+            self.stdout.write(json.dumps(document, ensure_ascii=False))
+        else:
+            self.stdout.write(suites_text(reports, failures))
+        if failures:
+            raise CommandError(f"{len(failures)} could not be measured; the reasons are in the list.")
+
+
+def _suite(problem: Problem, version: int | None) -> Suite:
+    suites = problem.suites.exclude(content_hash="")
+    suite = suites.filter(version=version).first() if version else suites.order_by("-version").first()
+    if suite is None:
+        which = f"suite {version}" if version else "suite"
+        raise NoRecipe(
+            f"{problem} has no {which}. `manage.py build_suite {problem}` makes one; --imported measures its own tests."
+        )
+    return suite

@@ -1,0 +1,99 @@
+"""What the commands about suites share: one problem after the other, bars, and the table they print."""
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from django.core.management.base import CommandError
+from tqdm import tqdm
+
+import judge
+from benchmark.models import Problem
+from benchmark.models.suites import Rate
+from benchmark.suites import NoRecipe, Progress, SuiteReport, ValidationFault
+from judge.management.tables import aligned
+
+
+class ProblemFailure(NamedTuple):
+    """A problem that nothing can be said about, and why."""
+
+    problem: str
+    reason: str
+
+
+def each_problem(
+    problems: Sequence[Problem], work: Callable[[Problem], SuiteReport]
+) -> tuple[list[SuiteReport], list[ProblemFailure]]:
+    """The report of each problem, and those that have none. Raises CommandError where no program can be run."""
+    reports, failures = [], []
+    for problem in problems:
+        try:
+            reports.append(work(problem))
+        except (
+            NoRecipe,
+            ValidationFault,
+            judge.CannotCompile,
+            judge.ToolMissing,
+            judge.SandboxFault,
+        ) as error:
+            failures.append(ProblemFailure(str(problem), str(error)))
+        except judge.CheckerFault as error:
+            failures.append(ProblemFailure(str(problem), f"its checker fails: {error}"))
+        except judge.SandboxUnavailable as error:
+            raise CommandError(str(error)) from None
+    return reports, failures
+
+
+@contextmanager
+def stage_bars(name: str) -> Iterator[Progress]:
+    """A bar on standard error for each stage of the work on a problem."""
+    bars: list[tqdm] = []  # type: ignore[type-arg]
+    quiet = 0.1 if sys.stderr.isatty() else 10  # seconds between two states of a bar
+
+    def on_stage(stage: str, steps: int) -> Callable[[], None]:
+        while bars:
+            bars.pop().close()
+        bars.append(tqdm(total=steps, desc=f"{name}: {stage}", mininterval=quiet, leave=False))
+        bar = bars[-1]
+
+        def step() -> None:
+            bar.update()
+
+        return step
+
+    try:
+        yield on_stage
+    finally:
+        while bars:
+            bars.pop().close()
+
+
+def suites_text(reports: Sequence[SuiteReport], failures: Sequence[ProblemFailure]) -> str:
+    """One line a suite, then what is wrong with whom."""
+    rows = [("problem", "suite", "tests", "TPR", "TNR", "minimal", "released")]
+    for report in reports:
+        matrix, suite = report.matrix, report.suite
+        rows.append(
+            (
+                str(report.problem),
+                str(suite.version) if suite else "imported",
+                str(len(matrix.tests)),
+                _rate(matrix.true_positive_rate),
+                _rate(matrix.true_negative_rate),
+                str(len(matrix.minimal_suite())),
+                ("yes" if suite.released_at else "no") if suite else "-",
+            )
+        )
+    lines = list(aligned(rows)) if reports else []
+    for report in reports:
+        lines += [f"{report.problem}: {said}" for said in (*report.complaints, *report.notes)]
+    lines += [f"{failure.problem}: {failure.reason}" for failure in failures]
+    return "\n".join(lines)
+
+
+def _rate(rate: Rate | None) -> str:
+    if rate is None:
+        return "-"
+    low, high = rate.interval
+    return f"{rate.count}/{rate.total} [{low:.2f}, {high:.2f}]"

@@ -1,0 +1,129 @@
+"""Which known program fails which test, and what follows from it: rates, curves, the smallest suite."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from benchmark.metrics.pass_at_k import mean_pass_at_k
+from benchmark.models.suites import Rate, rate
+from judge import Verdict
+
+
+@dataclass(frozen=True)
+class TriedProgram:
+    """A known program and its verdict on each test. `expected` are the verdicts a wrong one is known to get."""
+
+    name: str
+    language: str
+    right: bool
+    expected: tuple[str, ...]
+    verdicts: tuple[Verdict, ...]
+    judgement: int | None = None
+
+    @property
+    def accepted(self) -> bool:
+        """Whether it passed every test."""
+        return all(verdict is Verdict.AC for verdict in self.verdicts)
+
+    @property
+    def verdict(self) -> Verdict:
+        """Of the first test that is not accepted, else AC."""
+        return next((verdict for verdict in self.verdicts if verdict is not Verdict.AC), Verdict.AC)
+
+    @property
+    def killers(self) -> tuple[int, ...]:
+        """The places of the tests it fails."""
+        return tuple(place for place, verdict in enumerate(self.verdicts) if verdict is not Verdict.AC)
+
+
+@dataclass(frozen=True)
+class KillMatrix:
+    """Known programs against tests: the samples first, then the tests of the suite."""
+
+    tests: tuple[str, ...]
+    programs: tuple[TriedProgram, ...]
+
+    def __post_init__(self) -> None:
+        if any(len(program.verdicts) != len(self.tests) for program in self.programs):
+            raise ValueError("every program of a kill matrix has a verdict on every test")
+
+    @property
+    def right(self) -> list[TriedProgram]:
+        """The known right programs."""
+        return [program for program in self.programs if program.right]
+
+    @property
+    def wrong(self) -> list[TriedProgram]:
+        """The known wrong programs."""
+        return [program for program in self.programs if not program.right]
+
+    @property
+    def survivors(self) -> list[TriedProgram]:
+        """Wrong programs that pass every test: false positives."""
+        return [program for program in self.wrong if program.accepted]
+
+    @property
+    def refused(self) -> list[TriedProgram]:
+        """Right programs that fail some test: false negatives."""
+        return [program for program in self.right if not program.accepted]
+
+    @property
+    def true_positive_rate(self) -> Rate | None:
+        """The share of right programs that pass; None without any."""
+        return rate(len(self.right) - len(self.refused), len(self.right))
+
+    @property
+    def true_negative_rate(self) -> Rate | None:
+        """The share of wrong programs that fail; None without any."""
+        return rate(len(self.wrong) - len(self.survivors), len(self.wrong))
+
+    def kill_curve(self) -> list[float]:
+        """The expected share of wrong programs that fail, for 1 … all tests drawn at random without replacement.
+
+        A program that fails k of n tests survives s of them with C(n-k, s)/C(n, s), which is the formula of pass@k.
+        Empty without wrong programs or tests.
+        """
+        counts = [(len(self.tests), len(program.killers)) for program in self.wrong]
+        return [mean_pass_at_k(counts, size) for size in range(1, len(self.tests) + 1)] if counts else []
+
+    def minimal_suite(self) -> list[int]:
+        """Tests that together kill every wrong program that any test kills, chosen greedily (Chvátal 1979).
+
+        The places in the order chosen: the test that kills most of those left, the first of equals.
+        """
+        left = {place: set(program.killers) for place, program in enumerate(self.wrong) if program.killers}
+        chosen: list[int] = []
+        while left:
+            kills = [sum(test in killers for killers in left.values()) for test in range(len(self.tests))]
+            best = kills.index(max(kills))
+            chosen.append(best)
+            left = {place: killers for place, killers in left.items() if best not in killers}
+        return chosen
+
+    def to_json(self) -> dict[str, Any]:
+        """All figures, and the verdict of each program on each test; no contents of tests."""
+        rates = {"tpr": self.true_positive_rate, "tnr": self.true_negative_rate}
+        return {
+            **{name: rate.to_json() if rate else None for name, rate in rates.items()},
+            "tests": list(self.tests),
+            "programs": [
+                {
+                    "name": program.name,
+                    "language": program.language,
+                    "right": program.right,
+                    "expected": list(program.expected),
+                    "verdict": program.verdict.value,
+                    "killed_by": len(program.killers),
+                    "verdicts": [verdict.value for verdict in program.verdicts],
+                }
+                for program in self.programs
+            ],
+            "kill_curve": self.kill_curve(),
+            "minimal_suite": [self.tests[place] for place in self.minimal_suite()],
+        }
+
+
+def mean_curve(curves: Sequence[Sequence[float]]) -> list[float]:
+    """The mean of kill curves of several problems, as long as the shortest; empty without any."""
+    shortest = min(map(len, curves), default=0)
+    return [sum(curve[size] for curve in curves) / len(curves) for size in range(shortest)]

@@ -1,0 +1,47 @@
+"""Running one program on many inputs in the sandbox, on all cores."""
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import judge
+from benchmark.suites.recipes import SuiteProgram
+
+Call = tuple[bytes, tuple[str, ...]]
+"""What a run gets: standard input and arguments."""
+
+
+def run_on_all(
+    program: SuiteProgram,
+    calls: Sequence[Call],
+    limits: judge.Limits,
+    pool: ThreadPoolExecutor,
+    jobs: int,
+    on_done: Callable[[], None] = lambda: None,
+) -> list[judge.Execution]:
+    """What the program does with each, in their order. Each thread has its own container.
+
+    `on_done` is called in this thread. Raises CannotCompile, ToolMissing, SandboxFault and SandboxUnavailable.
+    """
+    done: list[judge.Execution | None] = [None] * len(calls)
+    slices = [range(first, len(calls), jobs) for first in range(min(jobs, len(calls)))]
+    futures = [pool.submit(_run_slice, program, [calls[place] for place in part], limits) for part in slices]
+    for part, results in zip(slices, _finished(futures), strict=True):
+        for place, execution in zip(part, results, strict=True):
+            done[place] = execution
+            on_done()
+    return [execution for execution in done if execution is not None]
+
+
+def _finished(futures: Sequence[Future[list[judge.Execution]]]) -> Iterator[list[judge.Execution]]:
+    try:
+        for future in futures:
+            yield future.result()
+    finally:  # after an error or an interruption nothing new is begun
+        for future in futures:
+            future.cancel()
+
+
+def _run_slice(program: SuiteProgram, calls: Sequence[Call], limits: judge.Limits) -> list[judge.Execution]:
+    source = program.files.get("") or program.files
+    with judge.open_program(source, program.language, limits) as opened:
+        return [opened.run(given, arguments) for given, arguments in calls]

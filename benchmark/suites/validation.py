@@ -1,0 +1,169 @@
+"""Known right and wrong programs of a problem, judged on every test of a suite or on its imported tests.
+
+Each judgement is a row that names its suite, so a validation that was cut off goes on where it stopped.
+"""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, replace
+
+from django.conf import settings
+from django.utils import timezone
+
+import judge
+from benchmark.judging import checker_for, judge_tests, store_submission
+from benchmark.models import Judgement, PackageProgram, Problem, Suite
+from benchmark.references import missing_compiler
+from benchmark.suites.kill_matrix import KillMatrix, TriedProgram
+from judge import Policy, Verdict
+
+
+class ValidationFault(Exception):
+    """The judge itself failed on a known program; nothing can be said about the suite until it is judged again."""
+
+
+@dataclass(frozen=True)
+class KnownProgram:
+    """A program whose verdict is known before it is judged."""
+
+    name: str
+    language: str
+    source: str
+    right: bool
+    expected: tuple[str, ...] = ()
+
+
+def known_programs(problem: Problem) -> tuple[list[KnownProgram], list[str]]:
+    """The problem's reference solutions and known wrong programs, and why some cannot be judged on this machine.
+
+    Equal programs count once: they would weigh double.
+    """
+    found = [KnownProgram(one.name, one.language, one.source, True) for one in problem.references.all()]
+    found += [
+        KnownProgram(one.name, one.language, next(iter(one.files.values())), False, tuple(one.expected))
+        for one in problem.package_programs.filter(role=PackageProgram.Role.WRONG)
+    ]
+    kept: dict[tuple[str, str], KnownProgram] = {}
+    notes = []
+    for program in found:
+        if reason := missing_compiler(program.language):
+            notes.append(f"{program.name} is left out: {reason}")
+        else:
+            kept.setdefault((program.language, program.source), program)
+    return list(kept.values()), notes
+
+
+def stored_matrix(problem: Problem, suite: Suite | None) -> KillMatrix | None:
+    """The kill matrix of a suite (None: of the imported tests) as far as rows hold it; None when some are missing."""
+    programs, _ = known_programs(problem)
+    rows = _judgements(problem, suite, programs)
+    return _matrix(problem, suite, programs, rows) if len(rows) == len(programs) and programs else None
+
+
+def validate(
+    problem: Problem, suite: Suite | None, jobs: int, on_stage: Callable[[str, int], Callable[[], None]]
+) -> KillMatrix:
+    """Judge every known program that has not been judged on these tests, on all of them.
+
+    Raises ValidationFault, and SandboxUnavailable.
+    """
+    programs, _ = known_programs(problem)
+    rows = _judgements(problem, suite, programs)
+    missing = [place for place in range(len(programs)) if place not in rows]
+    on_done = on_stage("programs", len(missing))
+    tests = judge_tests(problem, Judgement.Suite.ALL, suite)
+    if not tests:
+        raise ValidationFault(f"{problem} has no tests to judge its programs on")
+    limits = judge.Limits(time=problem.time_limit, memory=problem.memory_limit)
+    checker = checker_for(problem, Policy.FAIR)
+    multipliers = settings.JUDGE_TIME_MULTIPLIERS
+
+    def graded(place: int) -> tuple[int, judge.Judgement]:
+        program = programs[place]
+        return place, judge.grade(
+            program.source,
+            program.language,
+            tests,
+            limits,
+            checker,
+            time_multipliers=multipliers,
+            stop_at_first_failure=False,
+        )
+
+    with ThreadPoolExecutor(jobs) as pool:
+        futures = [pool.submit(graded, place) for place in missing]
+        try:
+            for future in as_completed(futures):
+                place, judgement = future.result()
+                rows[place] = _store(problem, suite, programs[place], judgement)
+                on_done()
+        finally:  # after an error or an interruption nothing new is begun
+            for future in futures:
+                future.cancel()
+    return _matrix(problem, suite, programs, rows)
+
+
+def _store(
+    problem: Problem, suite: Suite | None, program: KnownProgram, judgement: judge.Judgement
+) -> Judgement:
+    """The row of a judgement. What the program printed is left out: many programs on many tests print much."""
+    fault = next((test.message for test in judgement.tests if test.verdict is Verdict.JE), "")
+    if fault:
+        raise ValidationFault(f"the judge failed on {program.name} of {problem}: {fault}")
+    kept = replace(judgement, tests=tuple(replace(test, output="", errors="") for test in judgement.tests))
+    return Judgement.objects.create(
+        submission=store_submission(problem, program.source, program.language),
+        suite=Judgement.Suite.ALL,
+        test_suite=suite,
+        policy=judgement.policy,
+        stop_at_first_failure=False,
+        state=Judgement.State.DONE,
+        verdict=judgement.verdict,
+        passed=judgement.passed,
+        total=judgement.total,
+        result=kept.to_json(),
+        problem_hash=problem.content_hash,
+        finished_at=timezone.now(),
+    )
+
+
+def _judgements(
+    problem: Problem, suite: Suite | None, programs: Sequence[KnownProgram]
+) -> dict[int, Judgement]:
+    """The latest finished judgement of each program on all these tests by this version of the judge, by its place."""
+    rows = Judgement.objects.filter(
+        submission__problem=problem,
+        suite=Judgement.Suite.ALL,
+        test_suite=suite,
+        policy=Policy.FAIR,
+        stop_at_first_failure=False,
+        state=Judgement.State.DONE,
+        problem_hash=problem.content_hash,
+        result__judge_version=judge.JUDGE_VERSION,
+    ).select_related("submission")
+    latest: dict[tuple[str, str], Judgement] = {}
+    for row in rows.order_by("pk"):
+        latest[row.submission.language, row.submission.source_hash] = row
+    found = {}
+    for place, program in enumerate(programs):
+        digest = hashlib.sha256(program.source.encode("utf-8", "surrogatepass")).hexdigest()
+        if (program.language, digest) in latest:
+            found[place] = latest[program.language, digest]
+    return found
+
+
+def _matrix(
+    problem: Problem, suite: Suite | None, programs: Sequence[KnownProgram], rows: dict[int, Judgement]
+) -> KillMatrix:
+    names = tuple(test.name for test in judge_tests(problem, Judgement.Suite.ALL, suite))
+    tried = []
+    for place, program in enumerate(programs):
+        row = rows[place]
+        by_test = {test["name"]: Verdict(test["verdict"]) for test in (row.result or {})["tests"]}
+        # A program that does not compile was run on no test.
+        verdicts = tuple(by_test.get(name, Verdict(row.verdict)) for name in names)
+        tried.append(
+            TriedProgram(program.name, program.language, program.right, program.expected, verdicts, row.pk)
+        )
+    return KillMatrix(names, tuple(tried))
