@@ -8,6 +8,7 @@ from tutoring.rules import views as rule_views
 urlpatterns = [
     path("", views.home, name="home"),
     path("", include("tutoring.review.urls")),
+    path("", include("tutoring.training.urls")),
     path("sessions/", views.session_list, name="sessions"),
     path("sessions/start/", views.start_session, name="start_session"),
     path("sessions/<uuid:session_id>/", views.session, name="session"),

@@ -66,7 +66,7 @@ class ReviewAction(ABC):
         if not has_role(self.person, *roles):
             raise PermissionDenied(f"This is for: {', '.join(roles)}.")
 
-    def record(self, session: Session, **data: Any) -> None:
+    def record(self, session: Session | None, **data: Any) -> None:
         """The entry of the audit log."""
         AuditEntry.objects.create(
             command=self.command, action=type(self).__name__, person=self.person, session=session, data=data

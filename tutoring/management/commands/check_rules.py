@@ -78,6 +78,6 @@ class Command(BaseCommand):
             return check_session_with_model(session, spec)
         except (ProviderError, UnreadableAnswer) as error:
             raise CommandError(
-                f"Session {session.pk}: {spec}: {str(error).rstrip('.')}. Nothing was stored of this session; sessions before it are "
-                "done, and the same command goes on here."
+                f"Session {session.pk}: {spec}: {str(error).rstrip('.')}. Nothing was stored of this "
+                "session; sessions before it are done, and the same command goes on here."
             ) from None

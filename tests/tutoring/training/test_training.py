@@ -1,0 +1,77 @@
+"""The training: what is asked, how it is scored, and who sees the score."""
+
+from __future__ import annotations
+
+from uuid import uuid4
+
+from django.contrib.auth.models import User
+from django.test import Client
+
+from benchmark.models import Problem
+from tests.tutoring.dialogues import WRONG, SessionUnderTest
+from tutoring.models import AuditEntry, TrainingResult
+from tutoring.rules import current_rule_set
+from tutoring.training.material import material
+
+GOLD = {f"clause-{message.number}": sorted(message.clauses) for message in material().messages}
+
+
+def client_of(user: User) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def test_ten_messages_have_labels_of_the_current_codebook_and_a_reason():
+    assert len(material().messages) == 10
+    assert material().rules == current_rule_set(), "a new codebook needs the messages to be labelled anew"
+    known = {clause.code for clause in material().rules.clauses}
+    for message in material().messages:
+        assert message.clauses
+        assert message.clauses <= known
+        assert message.reason
+
+
+def test_labels_are_compared_with_the_codebook_and_the_score_is_kept(alice: User, bob: User, ada: User):
+    client = client_of(alice)
+    form = GOLD | {"clause-2": ["A4"], "clause-5": ["F1", "F2"], "command": str(uuid4())}
+    for _ in range(2):  # sent twice by a nervous finger
+        answer = client.post("/training/finish/", form)
+    result = TrainingResult.objects.get()
+    assert (result.right, result.messages, result.person) == (8, 10, alice)
+    page = client.get(answer["Location"]).content.decode()
+    assert "8 of 10 as in the codebook" in page
+    for message in material().messages:
+        assert (message.reason in page.replace("&#x27;", "'")) == (message.number in (2, 5))
+    assert AuditEntry.objects.get().action == "FinishTraining"
+    assert client_of(bob).get(answer["Location"]).status_code == 404
+    assert client_of(bob).get("/training/results/").status_code == 403
+    listed = client_of(ada).get("/training/results/").content.decode()
+    assert "alice" in listed
+    assert "8 of 10" in listed
+    assert client_of(ada).get("/review/audit/").status_code == 200
+
+
+def test_a_message_without_a_label_is_named_and_nothing_chosen_is_lost(alice: User):
+    form = {**GOLD, "clause-3": [], "command": str(uuid4())}
+    page = client_of(alice).post("/training/finish/", form).content.decode()
+    assert "missing: 3." in page
+    assert page.count(" checked") == 9
+    assert not TrainingResult.objects.exists()
+    foreign = client_of(alice).post("/training/finish/", form | {"clause-3": ["F9"]}).content.decode()
+    assert "not all clauses" in foreign
+
+
+def test_the_guided_session_shows_what_is_done_of_it(
+    session: SessionUnderTest, doubling: Problem, alice: User, rita: User
+):
+    client = client_of(alice)
+    Problem.objects.filter(pk=doubling.pk).update(external_id=material().problem)
+    page = client.get("/training/").content.decode()
+    assert page.count(">done<") == 1
+    assert f"/sessions/{session.pk}/" in page
+    session.ask_and_get(WRONG)
+    session.say("What does the sample say?", mode="talk")
+    session.reply("Six.")
+    assert client.get("/training/").content.decode().count(">done<") == 3
+    assert "guided session" not in client_of(rita).get("/training/").content.decode(), "reviewers hold none"

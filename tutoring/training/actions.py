@@ -1,0 +1,40 @@
+"""The only writer of results of the training."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from tutoring.actions import Refused
+from tutoring.models import TrainingResult
+from tutoring.review.actions import ReviewAction
+from tutoring.roles import Role
+from tutoring.training.material import material
+
+
+@dataclass(frozen=True, kw_only=True)
+class FinishTraining(ReviewAction):
+    """Compare a person's labels with the codebook's and keep the score. It may be done any number of times."""
+
+    answers: Mapping[int, frozenset[str]]
+
+    def perform(self, now: datetime) -> None:
+        self.require(*Role)
+        messages, rules = material().messages, material().rules
+        known = {clause.code for clause in rules.clauses}
+        missing = [message.number for message in messages if not self.answers.get(message.number)]
+        if missing:
+            raise Refused(
+                f"Choose at least one clause for every message; missing: {', '.join(map(str, missing))}."
+            )
+        if any(chosen - known for chosen in self.answers.values()):
+            raise Refused(f"These are not all clauses of rule set {rules.version}.")
+        result = TrainingResult.objects.create(
+            person=self.person,
+            rule_set=rules.version,
+            answers={str(message.number): sorted(self.answers[message.number]) for message in messages},
+            right=sum(self.answers[message.number] == message.clauses for message in messages),
+            messages=len(messages),
+        )
+        self.record(None, result=result.pk)
