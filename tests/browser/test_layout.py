@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import OpenPage
-from tests.browser.workspace import ask_for_code, message, replies, start_session
+from tests.browser.workspace import ask_for_code, close_session, message, replies, start_session
 
 pytestmark = pytest.mark.browser
 
@@ -110,9 +110,7 @@ def test_session_is_readable_and_usable_on_a_telephone_and_at_night(open_page: O
         assert_readable(page)
     page.emulate_media(color_scheme="light")
     assert_readable(page)
-    page.get_by_role("button", name="Close…").click()
-    page.get_by_label("Your reason").fill("Seen enough.")
-    page.get_by_role("button", name="Close the session").click()
+    close_session(page, "Seen enough.")
     expect(message(page)).to_be_hidden()
     assert_readable(page)
 

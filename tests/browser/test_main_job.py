@@ -10,7 +10,15 @@ import pytest
 from playwright.sync_api import Response, expect
 
 from tests.browser.conftest import OpenPage
-from tests.browser.workspace import ask_for_code, execute, message, replies, start_session, talk
+from tests.browser.workspace import (
+    ask_for_code,
+    close_session,
+    execute,
+    message,
+    replies,
+    start_session,
+    talk,
+)
 from tests.stack import HANG
 
 pytestmark = pytest.mark.browser
@@ -27,6 +35,8 @@ def test_tutor_guides_the_student_to_a_solution_and_a_reviewer_exports_how(open_
     tutor.get_by_role("tab", name="Solutions").click()
     expect(tutor.get_by_role("tabpanel", name="Solutions").locator("pre").first).to_be_visible()
     tutor.get_by_role("button", name="Start a session").click()
+    expect(tutor.get_by_role("heading", level=1)).to_have_text("Before your first session")
+    tutor.get_by_role("button", name="I agree").click()
 
     expect(tutor.locator("#budget")).to_contain_text("5 of 5 left")
     expect(tutor.get_by_role("button", name="Execute…")).to_be_disabled()
@@ -141,9 +151,7 @@ def test_session_can_be_held_without_javascript(open_page: OpenPage) -> None:
     expect(page.locator("#budget")).to_contain_text("4 of 5 left")
     page.get_by_role("button", name="Send", exact=True).click()
     expect(page.get_by_text("The message is empty")).to_be_visible()
-    page.get_by_role("button", name="Close…").click()
-    page.get_by_label("Your reason").fill("Only a try.")
-    page.get_by_role("button", name="Close the session").click()
+    close_session(page, "Only a try.")
     expect(page.locator("#composer-state")).to_contain_text("This session is closed. abandoned")
 
 

@@ -15,13 +15,23 @@ def start_session(page: Page, problem: str) -> None:
     page.goto(f"/problems/practice/{problem}/")
     if page.get_by_role("link", name="Continue the session").count():
         page.get_by_role("link", name="Continue the session").click()
-        page.get_by_role("button", name="Close…").click()
-        page.get_by_label("Your reason").fill("Another test begins.")
-        page.get_by_role("button", name="Close the session").click()
+        close_session(page, "Another test begins.")
         expect(page.locator("#composer-state")).to_contain_text("This session is closed")
         page.goto(f"/problems/practice/{problem}/")
     page.get_by_role("button", name="Start a session").click()
+    agree = page.get_by_role("button", name="I agree: start the session")
+    expect(agree.or_(page.locator("main.workspace"))).to_be_visible()
+    if agree.count():  # a tutor's first session
+        agree.click()
     page.wait_for_url(re.compile(r"/sessions/[0-9a-f-]{36}/"))
+
+
+def close_session(page: Page, reason: str) -> None:
+    """Give the session up, for a reason in words."""
+    page.get_by_role("button", name="Close…").click()
+    page.get_by_label("Why", exact=True).select_option("other")
+    page.get_by_label("Your reason").fill(reason)
+    page.get_by_role("button", name="Close the session").click()
 
 
 def message(page: Page) -> Locator:

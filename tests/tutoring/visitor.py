@@ -46,17 +46,19 @@ class Visitor:
         return status, json.loads(body)
 
     def start_session(self, problem_id: str) -> str:
-        """Open this practice problem, start a session there, and return the session's path."""
+        """Open this practice problem, start a session there (agreeing to its terms), and return the session's path."""
         _, problem = self.get(f"/problems/practice/{problem_id}/")
         form = re.search(r'name="problem"[^>]*value="(\d+)"', problem)
         protocol = re.search(r'name="protocol".*?value="(\d+)"', problem, re.DOTALL)
         assert form is not None, "no form to start a session"
         assert protocol is not None, "no protocol to choose"
-        request = self._request("/sessions/start/", {"problem": form[1], "protocol": protocol[1]})
-        with self.opener.open(request, timeout=HANG) as response:
-            path = str(urllib.parse.urlsplit(response.url).path)
-        assert path.startswith("/sessions/"), path
-        return path
+        fields = {"problem": form[1], "protocol": protocol[1]}
+        _, page = self.post("/sessions/start/", **fields)
+        if consent := re.search(r'name="consent" value="(\w+)"', page):
+            _, page = self.post("/sessions/start/", **fields, consent=consent[1])
+        session = re.search(r'data-session="([^"]+)"', page)
+        assert session is not None, "no session was started"
+        return f"/sessions/{session[1]}/"
 
     def socket(self, path: str) -> Socket:
         """The socket of a session page."""

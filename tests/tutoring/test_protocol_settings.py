@@ -1,0 +1,224 @@
+"""What protocols may say differently: the verdict policy, uninvited programs, the debrief, the consent, the pace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test import Client
+
+from benchmark.models import Problem
+from tests.tutoring.dialogues import RIGHT, TALK, WRONG, SessionUnderTest, start
+from tutoring.actions import ConsentMissing, Delta, Refused, StartSession, StopReply, check_session
+from tutoring.conversation import tutor_view
+from tutoring.models import Consent, Event, Protocol, Reply
+from tutoring.protocols import freeze, rules_of
+from tutoring.review.content import labelled_messages
+from tutoring.streamer import FLUSH, Chat
+from tutoring.trajectory import read_trajectory
+
+Under = Callable[..., SessionUnderTest]
+
+TALKATIVE = f"First I would read.\n\n{WRONG}\nThat is all."
+
+
+@pytest.fixture
+def under(alice: User, doubling: Problem, protocol: Protocol) -> Under:
+    """`under(tutor_sees="solved")`: Alice's session under the default protocol, but for that."""
+
+    def begin(**settings: Any) -> SessionUnderTest:
+        other = freeze("other", replace(rules_of(protocol), **settings))
+        return SessionUnderTest(start(alice, doubling, other, "openai:hidden-model-name"), alice)
+
+    return begin
+
+
+def pages_of(session: SessionUnderTest) -> str:
+    """All that the session's tutor can open and what the socket pushes."""
+    client = Client()
+    client.force_login(session.tutor)
+    addresses = (f"/sessions/{session.pk}/", "/sessions/", "/problems/practice/doubling/")
+    pushed = [event.html for event in tutor_view(session.refresh()).events]
+    return "\n".join([*(client.get(address).content.decode() for address in addresses), *pushed])
+
+
+VERDICT_KEYS = {
+    "full": {"solved", "verdict", "meaning", "samples_only", "passed", "total", "failed_test", "time"},
+    "verdict": {"solved", "verdict", "meaning", "samples_only"},
+    "solved": {"solved", "samples_only"},
+    "nothing": set(),
+}
+
+
+@pytest.mark.parametrize("sees", VERDICT_KEYS)
+def test_tutor_sees_of_the_verdict_what_the_protocol_says(under: Under, sees: str):
+    session = under(tutor_sees=sees)
+    session.ask_and_get(WRONG)
+    session.execute()
+    session.judge()
+    view = tutor_view(session.row)
+    [verdict] = [event.fields for event in view.events if event.kind == "verdict"]
+    [closed] = [event.fields for event in view.events if event.kind == "closed"]
+    assert set(verdict) == VERDICT_KEYS[sees]
+    shown = pages_of(session)
+    assert (">WA<" in shown) == (sees in ("full", "verdict"))
+    assert ("the first that failed is test 1" in shown) == (sees == "full")
+    assert ("not solved" in shown.lower()) == (sees != "nothing")
+    assert closed["outcome"] == ("" if sees == "nothing" else "not_solved")
+    assert view.rules.verdict_policy.split(".")[0] in shown.replace("&#x27;", "'")
+    assert session.events(Event.Kind.VERDICT)[0].data["verdict"] == "WA", "the record has all of it"
+
+
+@pytest.mark.parametrize(("policy", "counted"), [("count", 1), ("suppress", 0), ("ask_again", 0)])
+def test_program_nobody_asked_for(under: Under, policy: str, counted: int):
+    session = under(uninvited_code=policy)
+    session.say("What would you do?")
+    assert Reply.objects.get().live == (policy == "count")
+    session.reply(TALKATIVE)
+    [reply] = session.events(Event.Kind.REPLY)
+    assert reply.data["text"] == TALKATIVE, "the record has all of it"
+    assert reply.data["code_requested"] is False
+    assert reply.data["withheld"] == (policy != "count")
+    assert session.refresh().code_generations == counted
+    shown = pages_of(session)
+    assert "First I would read." in shown
+    assert ("3 *" in shown or 'class="mi">3<' in shown) == (policy == "count")
+    if policy != "ask_again":
+        assert not session.row.replies.filter(state__in=Reply.UNFINISHED).exists()
+        return
+    claimed = session.claim()
+    assert "in words only" in claimed.messages[-1].content
+    assert [message.role for message in claimed.messages] == ["user", "assistant", "user"]
+    Reply.objects.filter(pk=claimed.pk).update(state=Reply.State.QUEUED)
+    session.reply(TALKATIVE)
+    assert len(session.events(Event.Kind.ASKED_AGAIN)) == 1, "it is asked once, not for ever"
+    assert not session.row.replies.filter(state__in=Reply.UNFINISHED).exists()
+    session.ask_and_get(RIGHT)
+    assert session.refresh().code_generations == 1, "what was asked for counts"
+
+
+def test_words_of_a_reply_that_may_be_hidden_are_shown_when_it_is_whole(under: Under):
+    session = under(uninvited_code="suppress")
+    session.say("What would you do?")
+    claimed = session.claim()
+    Reply.objects.get().deltas.create(attempt=claimed.attempt, seq=1, text="CANARY")
+    view = tutor_view(session.row)
+    assert view.active_reply is not None
+    assert (view.active_reply.text, view.active_reply.seq) == ("", 0)
+    assert "CANARY" not in pages_of(session)
+
+
+def test_debrief_is_out_of_protocol(session: SessionUnderTest):
+    with pytest.raises(Refused, match="no debrief"):
+        session.say("What did you learn?", mode="debrief")
+    session.ask_and_get(WRONG)
+    session.execute()
+    session.judge()
+    with pytest.raises(Refused, match="closed"):
+        session.say("What did you learn?")
+    check_session(session.row)
+    session.say("You should use a greedy algorithm. It fails on test 3.", mode="debrief")
+    claimed = session.claim()
+    assert claimed.live
+    StopReply(session_id=session.pk, person=session.tutor, command=uuid4(), reply_id=claimed.pk).execute()
+    Reply.objects.filter(pk=claimed.pk).update(state=Reply.State.QUEUED, stop_requested=False)
+    session.reply(RIGHT)
+    after = [event for event in session.events() if event.seq > session.events(Event.Kind.CLOSED)[0].seq]
+    said = [event for event in after if event.kind not in (Event.Kind.REFUSED,)]
+    assert {event.kind for event in said} == {"message", "stop", "reply_restarted", "reply"}
+    assert all(event.out_of_protocol for event in said)
+    view = tutor_view(session.refresh())
+    assert (view.budget.code_generations_used, view.budget.stops_used) == (1, 0)
+    assert session.row.code_generations == 1
+    assert view.latest_program is not None
+    assert view.latest_program.generation == 1
+    assert view.debriefing
+    assert [event.data["text"] for event in labelled_messages(session.row)] == ["Try it."]
+    check = check_session(session.row)
+    assert session.row.rule_checks.count() == 1, "nothing that the rules look at has changed"
+    assert not check.findings.exists()
+    assert read_trajectory(session.row).output_tokens == 5, "the debrief's are not counted"
+    with pytest.raises(Refused, match="closed"):
+        session.execute()
+    client = Client()
+    client.force_login(session.tutor)
+    page = client.get(f"/sessions/{session.pk}/").content.decode()
+    assert page.count(">debrief<") == 2
+
+
+def test_protocol_without_a_debrief_has_none(under: Under):
+    session = under(debrief=False)
+    session.ask_and_get(WRONG)
+    session.execute()
+    session.judge()
+    assert not any(tutor_view(session.row).may.values())
+    with pytest.raises(Refused, match="no debrief"):
+        session.say("And?", mode="debrief")
+
+
+def test_consent_is_asked_for_once_a_text(alice: User, doubling: Problem, protocol: Protocol):
+    rules = replace(rules_of(protocol), tutor_sees="full")
+    later = freeze(protocol.name, rules)
+    assert later.version == protocol.version + 1
+    with pytest.raises(ConsentMissing):
+        StartSession(alice, doubling, later, "openai:m").execute()
+    start(alice, doubling, protocol, "openai:m")
+    assert StartSession(alice, doubling, later, "openai:other").execute(), "the text is the same"
+    changed = freeze(protocol.name, replace(rules, consent="Other terms."))
+    with pytest.raises(ConsentMissing):
+        StartSession(alice, doubling, changed, "openai:third").execute()
+    assert Consent.objects.count() == 1
+    silent = freeze("silent", replace(rules, consent=""))
+    assert StartSession(alice, doubling, silent, "openai:m").execute()
+
+
+def test_blind_reply_is_handed_out_at_an_even_pace(session: SessionUnderTest):
+    session.say()
+    claimed = session.claim()
+    assert claimed.characters_per_second == 240
+    chat = Chat(claimed)
+    chat.pending = "x" * 100  # however fast or slow it came
+    sizes = [len(delta.text) for delta in iter(lambda: chat.take(FLUSH), None)]
+    assert sizes == [12] * 8 + [4]
+    chat.pending = "y" * 100
+    assert len((chat.take(60.0) or Delta(0, 0, 0, "")).text) == 24, "a silence is no licence to hurry"
+    chat.ending = True
+    assert chat.take(0.0) == Delta(claimed.pk, 1, 11, "y" * 76)
+
+
+def test_scripted_student_is_no_secret_and_is_not_slowed_down(
+    alice: User, doubling: Problem, protocol: Protocol
+):
+    session = SessionUnderTest(start(alice, doubling, protocol, "practice:student"), alice)
+    session.say(TALK)
+    assert session.claim().characters_per_second is None
+
+
+def test_full_disk_is_said_and_nothing_is_lost(session: SessionUnderTest):
+    client = Client()
+    client.force_login(session.tutor)
+    form = {"command": str(uuid4()), "mode": "talk", "text": "Words " * 3000}
+    as_page = {"Accept": "application/json"}
+    with connection.cursor() as cursor:
+        if connection.vendor != "sqlite":
+            pytest.skip("only SQLite can be told to be full")
+        [pages] = cursor.execute("PRAGMA page_count").fetchone()
+        cursor.execute(f"PRAGMA max_page_count = {pages}")
+    try:
+        answers = [
+            client.post(f"/sessions/{session.pk}/{action}/", form, headers=as_page)
+            for action in ("send", "draft")
+        ]
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("PRAGMA max_page_count = 1073741823")
+    assert {answer.status_code for answer in answers} == {503}
+    assert all("database or disk is full" in answer.json()["message"] for answer in answers)
+    assert session.events(Event.Kind.MESSAGE) == []
+    again = client.post(f"/sessions/{session.pk}/send/", form, headers=as_page)
+    assert (again.status_code, len(session.events(Event.Kind.MESSAGE))) == (200, 1)
