@@ -1,4 +1,4 @@
-"""The baselines of the USACO and ICPC papers and their controls, composed of the parts in this folder.
+"""The baselines of the papers and their controls, composed of the parts in this folder.
 
 `METHODS` is the table of them: the eight of the papers first, then those with a control in them, which say so beside
 every figure (`Method.caveat`).
@@ -10,6 +10,7 @@ from benchmark.methods.method import Chain, Method
 from benchmark.methods.oracle_assisted import ORACLE_ASSISTED
 from benchmark.methods.profiles import PROFILES, Profile
 from benchmark.methods.random_examples import RANDOM
+from benchmark.methods.refine import REFINE, Refine
 from benchmark.methods.reflexion import REFLEXION, Reflexion
 from benchmark.methods.retry import RETRY
 from benchmark.methods.semantic import SEMANTIC, Semantic
@@ -23,6 +24,7 @@ METHODS: dict[str, Method] = {
     method.name: method
     for searches, answers in (
         (_RETRIEVAL, (ZERO_SHOT, REFLEXION)),
+        (((),), (REFINE,)),
         (_RETRIEVAL, (RETRY,)),
         (_CONTROLS, (ZERO_SHOT, REFLEXION, RETRY)),
     )
@@ -36,6 +38,7 @@ __all__ = [
     "Chain",
     "Method",
     "Profile",
+    "Refine",
     "Reflexion",
     "Sampling",
     "Semantic",

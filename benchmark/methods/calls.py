@@ -6,7 +6,7 @@ from typing import Any
 
 from benchmark.methods.method import Method
 from benchmark.models import Generation
-from benchmark.prompts import Prompt, SampleRun, Task
+from benchmark.prompts import HiddenRun, Prompt, SampleResult, SampleRun, Task
 from benchmark.retrieval import Corpus, Document, ProblemText
 from judge import Verdict
 
@@ -39,7 +39,11 @@ class _CountingChain:
 
     async def run_samples(self, answer: Generation) -> SampleRun:
         """The verdict."""
-        return SampleRun(self._verdict)
+        return SampleRun(self._verdict, (SampleResult(self._verdict, "", "", "", ""),))
+
+    async def run_hidden(self, answer: Generation) -> HiddenRun:
+        """The same verdict."""
+        return HiddenRun(self._verdict)
 
     async def problems(self) -> Corpus:
         """Three of them."""

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from benchmark.methods.settings import Sampling
 from benchmark.models import Generation
-from benchmark.prompts import Prompt, SampleRun, Task
+from benchmark.prompts import HiddenRun, Prompt, SampleRun, Task
 from benchmark.retrieval import Corpus
 
 
@@ -28,6 +28,10 @@ class Chain(Protocol):
 
     async def run_samples(self, answer: Generation) -> SampleRun:
         """What the answer's program does on the samples of the statement, judged once and then remembered."""
+        ...
+
+    async def run_hidden(self, answer: Generation) -> HiddenRun:
+        """The verdict of the answer's program on all tests, judged once and then remembered; nothing more of it."""
         ...
 
     async def problems(self) -> Corpus:

@@ -106,6 +106,7 @@ class Generation(models.Model):
         DRAFT = "draft", "draft (a query, never an attempt)"
         SOLVE = "solve"
         REFLECT = "reflect", "reflect (an answer after the results of those before)"
+        REPAIR = "repair", "repair (an attempt after the verdict on the one before)"
 
     work_item = models.ForeignKey(WorkItem, on_delete=models.CASCADE, related_name="generations")
     step = models.PositiveIntegerField(help_text="The place of this question in its chain, from 0.")
@@ -147,6 +148,14 @@ class Generation(models.Model):
         on_delete=models.PROTECT,
         related_name="+",
         help_text="The program on the samples, where the method goes by that.",
+    )
+    hidden_judgement = models.ForeignKey(
+        Judgement,
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="+",
+        help_text="The program on all tests, where the method goes by that verdict.",
     )
     created_at = models.DateTimeField(auto_now_add=True)
 

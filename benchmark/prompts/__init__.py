@@ -18,6 +18,7 @@ from benchmark.prompts.assembly import (
 )
 from benchmark.prompts.feedback import FEEDBACKS, Feedback, SampleResult, SampleRun
 from benchmark.prompts.leaks import PromptLeak
+from benchmark.prompts.refinement import REFINE_TEMPLATES, HiddenRun, Turn, refine_prompt
 from benchmark.prompts.templates import TemplateError, Templates, our_templates, templates_with
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "FEEDBACKS",
     "NOTHING",
     "ORDINALS",
+    "REFINE_TEMPLATES",
     "REVISION_TEMPLATES",
     "SIMILAR_TEMPLATES",
     "SOLVE_TEMPLATES",
@@ -32,6 +34,7 @@ __all__ = [
     "Attempt",
     "Feedback",
     "Form",
+    "HiddenRun",
     "Material",
     "Prompt",
     "PromptLeak",
@@ -40,7 +43,9 @@ __all__ = [
     "Task",
     "TemplateError",
     "Templates",
+    "Turn",
     "our_templates",
+    "refine_prompt",
     "revision_prompt",
     "solve_prompt",
     "templates_with",

@@ -10,13 +10,13 @@ recording server to prove it.
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from benchmark.models import Problem
 from benchmark.prompts.feedback import FEEDBACK_TEMPLATES, Feedback, SampleRun, describe
 from benchmark.prompts.leaks import PromptLeak
 from benchmark.prompts.templates import Templates, our_templates
-from benchmark.providers import Message
+from benchmark.providers import Message, Parameters
 from benchmark.retrieval import Document
 from judge import get_language
 
@@ -81,16 +81,25 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Prompt:
-    """A finished question: one user message, no system message, as in the USACO paper (METHODS.md 6)."""
+    """A finished question, without a system message, as in the papers (METHODS.md 6).
+
+    It is one message of a user but for methods that go on with a conversation.
+    """
 
     messages: tuple[Message, ...]
     template_hash: str
+    temperature: float | None = None
+    """Instead of the run's own, where it is not None."""
 
     @property
     def hash(self) -> str:
         """sha256 of the messages as canonical JSON."""
         canonical = json.dumps(self.to_json(), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
+
+    def parameters(self, usual: Parameters) -> Parameters:
+        """The sampling parameters to ask with, in a run with these."""
+        return usual if self.temperature is None else replace(usual, temperature=self.temperature)
 
     def to_json(self) -> list[dict[str, str]]:
         """The messages as they are stored."""
@@ -115,7 +124,7 @@ def solve_prompt(task: Task, form: Form, material: Material = NOTHING) -> Prompt
     """
     shown = _material(task, form, material)
     turn = [form.section("your_turn")] if shown else []
-    return _prompt(form, form.section("instructions"), *shown, *turn, _problem(task, form))
+    return _prompt(form, form.section("instructions"), *shown, *turn, problem_section(task, form))
 
 
 def revision_prompt(
@@ -138,7 +147,7 @@ def revision_prompt(
     return _prompt(
         form,
         form.section("revision_untold" if feedback == "none" else "revision"),
-        _problem(task, form),
+        problem_section(task, form),
         *_material(task, form, material),
         _Section(("attempts", "attempt", *FEEDBACK_TEMPLATES), shown.text),
         form.section("your_turn"),
@@ -160,7 +169,8 @@ def _prompt(form: Form, *sections: _Section) -> Prompt:
     return Prompt((Message("user", text),), form.templates.hash(*templates))
 
 
-def _problem(task: Task, form: Form) -> _Section:
+def problem_section(task: Task, form: Form) -> _Section:
+    """The statement between its markers, with the limits where the form states them."""
     statement = task.statement
     if form.state_limits:
         megabytes = task.memory_limit / 2**20

@@ -52,12 +52,14 @@ class SampleRun:
     """What a program did on the samples.
 
     `verdict` is AC also where the statement has no sample: all of none are passed (METHODS.md 7.2). It is
-    NO_CODE without a program, and `errors` is what the compiler said to one that does not compile (CE).
+    NO_CODE without a program. `errors` is what the compiler said to one that does not compile (CE), cut to SHOWN
+    characters; `compiler_output` the same as far as the judge keeps it, 4 000 characters.
     """
 
     verdict: Verdict
     results: tuple[SampleResult, ...] = ()
     errors: str = ""
+    compiler_output: str = ""
 
     @property
     def passed(self) -> bool:
@@ -77,6 +79,7 @@ class SampleRun:
             judgement.verdict,
             tuple(_sample_result(samples[result.name], result) for result in judgement.tests),
             _cut(judgement.compiler_output),
+            judgement.compiler_output.rstrip(),
         )
 
 
@@ -91,20 +94,27 @@ def describe(run: SampleRun, feedback: Feedback, templates: Templates) -> str:
     elif not run.results:
         told = [templates.render("feedback/no_samples")]
     else:
-        told = [
-            templates.render(
-                _TOLD[result.verdict],
-                number=str(number),
-                input=result.input,
-                output=result.output,
-                expected=result.expected,
-                errors=result.errors,
-            )
-            for number, result in enumerate(run.results, 1)
-        ]
+        told = [_told(number, result, templates) for number, result in enumerate(run.results, 1)]
     if feedback == "verdicts":
         told = [text.partition("\n")[0] for text in told]
     return "\n".join(told)
+
+
+def describe_first_failure(run: SampleRun, templates: Templates) -> str:
+    """The words for a model about the first sample that failed, with its texts. Raises StopIteration without one."""
+    failures = ((n, result) for n, result in enumerate(run.results, 1) if result.verdict is not Verdict.AC)
+    return _told(*next(failures), templates)
+
+
+def _told(number: int, result: SampleResult, templates: Templates) -> str:
+    return templates.render(
+        _TOLD[result.verdict],
+        number=str(number),
+        input=result.input,
+        output=result.output,
+        expected=result.expected,
+        errors=result.errors,
+    )
 
 
 def _sample_result(case: TestCase, result: judge.TestResult) -> SampleResult:

@@ -9,7 +9,7 @@ from asgiref.sync import sync_to_async
 from benchmark.extraction import extract_program
 from benchmark.methods import Sampling
 from benchmark.models import Generation, TestCase, WorkItem
-from benchmark.prompts import Prompt, SampleRun, Task
+from benchmark.prompts import HiddenRun, Prompt, SampleRun, Task
 from benchmark.providers import Reply
 from benchmark.retrieval import Corpus
 from benchmark.runner.judges import Judges
@@ -67,6 +67,12 @@ class StoredChain:
         judgement = await self._judges.on_samples(answer, self._item.problem)
         return await sync_to_async(SampleRun.of)(self._item.problem, judgement)
 
+    async def run_hidden(self, answer: Generation) -> HiddenRun:
+        """See `benchmark.methods.Chain`. Raises JudgeFault."""
+        if not answer.code:
+            return HiddenRun(Verdict.NO_CODE)
+        return HiddenRun.of(await self._judges.on_hidden(answer, self._item.problem))
+
     async def problems(self) -> Corpus:
         """See `benchmark.methods.Chain`."""
         return await self._texts.problems()
@@ -79,7 +85,7 @@ class StoredChain:
         return self._item.problem.tests.filter(origin=TestCase.Origin.SAMPLE).exists()
 
     def _find(self, step: int) -> Generation | None:
-        rows = Generation.objects.select_related("sample_judgement")
+        rows = Generation.objects.select_related("sample_judgement", "hidden_judgement")
         return rows.filter(work_item=self._item, step=step).first()
 
     def _store(
@@ -101,7 +107,7 @@ class StoredChain:
                 "messages": prompt.to_json(),
                 "prompt_hash": prompt.hash,
                 "template_hash": prompt.template_hash,
-                "parameters": self._settings.parameters.to_json(),
+                "parameters": prompt.parameters(self._settings.parameters).to_json(),
                 "model_returned": reply.model[:200],
                 "text": reply.text,
                 "reasoning": reply.reasoning,

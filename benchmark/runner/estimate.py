@@ -9,7 +9,7 @@ from asgiref.sync import sync_to_async
 
 from benchmark.methods import Sampling
 from benchmark.models import Generation, Problem
-from benchmark.prompts import Prompt, SampleResult, SampleRun, Task
+from benchmark.prompts import HiddenRun, Prompt, SampleResult, SampleRun, Task
 from benchmark.retrieval import Corpus
 from benchmark.runner.plan import Plan
 from benchmark.runner.texts import Texts
@@ -117,6 +117,10 @@ class _AssumedChain:
             return SampleRun(Verdict.AC)
         line = "x" * 100
         return SampleRun(Verdict.WA, (SampleResult(Verdict.WA, line, line, line, ""),))
+
+    async def run_hidden(self, answer: Generation) -> HiddenRun:
+        """Accepted: who passes the samples is assumed to be right."""
+        return HiddenRun(Verdict.AC)
 
     async def problems(self) -> Corpus:
         """The real ones: the texts shown are most of the tokens."""

@@ -182,7 +182,8 @@ class _Execution:
 
     async def _call(self, prompt: Prompt) -> Reply:
         self._stop.check()
-        reply = await complete(self._provider, self._spec.model, prompt.messages, self._settings.parameters)
+        parameters = prompt.parameters(self._settings.parameters)
+        reply = await complete(self._provider, self._spec.model, prompt.messages, parameters)
         self._progress.tokens += (reply.usage.input_tokens or 0) + (reply.usage.output_tokens or 0)
         self._progress.changed(self._progress)
         return reply

@@ -43,11 +43,26 @@ class Judges:
 
         return await self._judged(request)
 
+    async def on_hidden(self, answer: Generation, problem: Problem) -> Judgement:
+        """The answer's program on all tests, for a method that goes by the verdict. Raises JudgeFault.
+
+        It is judged once, as on the samples.
+        """
+
+        def request() -> Judgement:
+            judgement = self._request(answer.hidden_judgement, problem, answer.code, Judgement.Suite.ALL)
+            answer.hidden_judgement = judgement
+            Generation.objects.filter(pk=answer.pk).update(hidden_judgement=judgement)
+            return judgement
+
+        return await self._judged(request)
+
     async def on_all_tests(self, item: WorkItem, selected: Generation) -> Judgement:
         """The judgement of the attempt, hidden tests included. Raises JudgeFault."""
 
         def request() -> Judgement:
-            judgement = self._request(item.judgement, item.problem, selected.code, Judgement.Suite.ALL)
+            before = item.judgement or selected.hidden_judgement
+            judgement = self._request(before, item.problem, selected.code, Judgement.Suite.ALL)
             item.judgement = judgement
             WorkItem.objects.filter(pk=item.pk, attempt=item.attempt).update(judgement=judgement)
             return judgement

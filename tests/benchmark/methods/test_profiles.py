@@ -1,5 +1,6 @@
 """Profiles: the published evaluations' settings, for every method and every model."""
 
+from dataclasses import make_dataclass
 from typing import Any
 
 import pytest
@@ -7,7 +8,12 @@ import pytest
 from benchmark.methods import METHODS, PROFILES, SettingsError, parse_settings
 from benchmark.methods.settings import describe_settings
 
-EVERYTHING: Any = METHODS["semantic+episodic+reflexion"].settings
+EVERYTHING: Any = make_dataclass(
+    "Everything",
+    (),
+    bases=(METHODS["semantic+episodic+reflexion"].settings, METHODS["refine"].settings),
+    frozen=True,
+)
 
 
 @pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda profile: profile.name)

@@ -1,0 +1,63 @@
+"""Refine as a whole: the command, the real SDKs, the real judge; what each kind of failure tells, and nothing else."""
+
+import json
+
+from tests.benchmark.runs.bank import canaries
+from tests.benchmark.runs.conftest import Workshop
+from tests.benchmark.runs.test_reflexion import ONLY_THE_SAMPLE, SOLUTION, TALK, WRONG, saying
+from tests.imitation import failure
+
+FIRST = ("--problems", "apple_sum")
+BROKEN = saying("print(")
+STEPS = (
+    "select g.step, g.purpose, s.verdict, h.verdict, g.id = i.selected_id, g.parameters from benchmark_generation g "
+    "join benchmark_workitem i on i.id = g.work_item_id "
+    "left join benchmark_judgement s on s.id = g.sample_judgement_id "
+    "left join benchmark_judgement h on h.id = g.hidden_judgement_id order by g.step"
+)
+
+
+def conversations(workshop: Workshop) -> list[list[dict[str, str]]]:
+    return [request.body["messages"] for request in workshop.imitation.requests]
+
+
+def test_each_kind_of_failure_tells_its_own_and_hidden_tests_never_enter_a_prompt(workshop: Workshop) -> None:
+    workshop.imitation.script(TALK, BROKEN, WRONG, failure(400), ONLY_THE_SAMPLE, SOLUTION)
+    settings = ("--set", "history=full", "--set", "temperature=0.2", "--set", "repair_temperature=0.3")
+    document = workshop.baseline(*FIRST, *settings, status=1, method="refine")
+    assert (document["generations"], document["failed"]) == (3, 1), "a fault of the provider is no attempt"
+    document = workshop.baseline("--resume", document["run"])
+    assert (document["generations"], document["solved"]) == (5, 1)
+
+    rows = workshop.rows(STEPS)
+    assert [row[:5] for row in rows] == [
+        (0, "solve", None, None, 0),
+        (1, "repair", "CE", None, 0),
+        (2, "repair", "WA", None, 0),
+        (3, "repair", "AC", "WA", 0),
+        (4, "repair", "AC", "AC", 1),
+    ]
+    assert [json.loads(row[5])["temperature"] for row in rows] == [0.2, 0.3, 0.3, 0.3, 0.3]
+    assert workshop.rows("select count(*) from benchmark_judgement where suite = 'all'") == [(2,)]
+
+    last = conversations(workshop)[-1]
+    assert [message["role"] for message in last] == ["user", *("assistant", "user") * 4]
+    told = [message["content"] for message in last[2::2]]
+    assert "no program found" in told[0]
+    assert "compilation" in told[1]
+    assert "SyntaxError" in told[1]
+    assert "Input:\n3 4\nhello\nOutput of your program:\n12\nhello\nExpected output:\n7\nhello" in told[2]
+    assert "hidden tests" in told[3]
+    assert "3 4" not in told[3]
+    sent = json.dumps([request.body for request in workshop.imitation.requests])
+    assert [canary for canary in canaries("apple_sum") if canary in sent] == []
+
+
+def test_by_default_only_the_last_attempt_is_shown_and_a_restart_shows_none(workshop: Workshop) -> None:
+    workshop.imitation.script(WRONG, TALK, WRONG, WRONG, WRONG, WRONG)
+    document = workshop.baseline(*FIRST, "--set", "k=3", "--set", "g=2", method="refine")
+    assert (document["generations"], document["solved"]) == (6, 0)
+    asked = conversations(workshop)
+    assert [len(messages) for messages in asked] == [1, 3, 3, 1, 3, 3]
+    assert asked[0] == asked[3]
+    assert "I show no program" in asked[2][1]["content"]
