@@ -10,6 +10,8 @@ from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
+from benchmark.corpora import SHIPPED, TEXTBOOK
+from benchmark.corpora.store import import_corpus
 from benchmark.models import Dataset
 from tutoring.management.commands.create_demo_accounts import DEMO_ACCOUNTS, DEMO_PASSWORD, refusal
 
@@ -19,8 +21,8 @@ PRACTICE = "practice"
 
 class Command(BaseCommand):
     help = (
-        "Bring the tables up to date, load the practice problems when they are missing or changed, and make "
-        "the demo accounts when there is no account at all. Prints the demo logins that work."
+        "Bring the tables up to date, load the practice problems and the textbook when they are missing or "
+        "changed, and make the demo accounts when there is no account at all. Prints the demo logins that work."
     )
     requires_system_checks = []  # they load every page, and ./run waits for this command
 
@@ -28,6 +30,7 @@ class Command(BaseCommand):
         call_command("migrate", interactive=False, verbosity=0)
         Path(settings.STATIC_ROOT).mkdir(exist_ok=True)
         self._load_practice_problems()
+        import_corpus("markdown", TEXTBOOK, SHIPPED)  # takes a moment when nothing changed
         if not User.objects.exists() and refusal() is None:
             call_command("create_demo_accounts", verbosity=0)
         self._print_demo_logins()
