@@ -25,7 +25,8 @@ exec(PROGRAMS[int(number)], {"__name__": "__main__"})
 
 
 def test_every_program_prints_what_stands_below_it(tmp_path: Path) -> None:
-    programs, tests = [], []
+    programs: list[str] = []
+    tests = []
     for chapter in CHAPTERS:
         text = chapter.read_text()
         examples = EXAMPLE.findall(text)
