@@ -1,12 +1,30 @@
-"""The pages of the problem bank. External ids are the sources' own and may hold any printable character."""
+"""The pages of the problem bank and of runs. External ids are the sources' own and may hold any printable character."""
 
 from django.urls import path
 
 from benchmark import views
+from benchmark.run_pages.ablations import ablations
+from benchmark.run_pages.chain import chain
+from benchmark.run_pages.compared import compared
+from benchmark.run_pages.items import items
+from benchmark.run_pages.leaderboard import leaderboard
+from benchmark.run_pages.matrix import matrix
+from benchmark.run_pages.published import published
+from benchmark.run_pages.run import export, progress, run
 
 urlpatterns = [
     path("problems/", views.problem_list, name="problems"),
     # The figure comes first and ends without a slash, so no external id can be mistaken for it.
     path("problems/<slug:dataset>/<path:external_id>/figures/<str:name>", views.figure, name="figure"),
     path("problems/<slug:dataset>/<path:external_id>/", views.problem, name="problem"),
+    path("runs/", leaderboard, name="runs"),
+    path("runs/matrix/", matrix, name="run_matrix"),
+    path("runs/compare/", compared, name="compare_runs"),
+    path("runs/ablations/", ablations, name="ablations"),
+    path("runs/published/", published, name="published_tables"),
+    path("runs/chains/<int:item_id>/", chain, name="chain"),
+    path("runs/<uuid:run_id>/", run, name="run"),
+    path("runs/<uuid:run_id>/progress/", progress, name="run_progress"),
+    path("runs/<uuid:run_id>/items/", items, name="run_items"),
+    path("runs/<uuid:run_id>/report.<str:form>", export, name="run_report"),
 ]

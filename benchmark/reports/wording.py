@@ -2,7 +2,7 @@
 
 from benchmark.reports.figures import RunFigures
 from benchmark.reports.groups import Group, PassAtK, TestsAtK
-from benchmark.reports.usage import Tokens
+from benchmark.reports.usage import Tokens, Usage
 
 _INTERVALS = {
     "bootstrap": "bootstrap, drawing whole problems",
@@ -62,7 +62,7 @@ def group_name(group: Group, figures: RunFigures) -> str:
     return group.name
 
 
-def money(figures: RunFigures) -> str:
+def money(figures: RunFigures | Usage) -> str:
     """The cost in US dollars, or "unknown"."""
     if figures.cost is None:
         return "unknown"

@@ -1,0 +1,59 @@
+"""Who may see runs. Prompts hold solutions of other problems, so tutors and reviewers may not."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.core.exceptions import BadRequest, PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse
+
+from benchmark.models import Run
+
+READERS = ("researcher", "admin")
+
+View = Callable[..., HttpResponse]
+
+
+def for_researchers(view: View) -> View:
+    """403 for everybody but researchers, admins and superusers."""
+
+    @wraps(view)
+    def checked(request: HttpRequest, *arguments: Any, **keywords: Any) -> HttpResponse:
+        person = request.user
+        if not isinstance(person, User) or not (
+            person.is_superuser or person.groups.filter(name__in=READERS).exists()
+        ):
+            raise PermissionDenied(f"This page is for: {', '.join(READERS)}.")
+        return view(request, *arguments, **keywords)
+
+    return checked
+
+
+def find_run(pk: Any) -> Run:
+    """The run with its dataset; 404 without."""
+    try:
+        return Run.objects.select_related("dataset").get(pk=pk)
+    except Run.DoesNotExist:
+        raise Http404(f"There is no run {pk}.") from None
+
+
+MOST = 8
+"""Runs side by side at most."""
+
+
+def asked_runs(request: HttpRequest) -> list[Run]:
+    """The runs named in the address, in its order, each once. 400 for an id that is none, 404 for an unknown one."""
+    names = list(dict.fromkeys(request.GET.getlist("run")))
+    if len(names) > MOST:
+        raise BadRequest(f"At most {MOST} runs fit side by side.")
+    try:
+        keys = [UUID(name) for name in names]
+    except ValueError:
+        raise BadRequest("A run is named by its id.") from None
+    found = Run.objects.select_related("dataset").in_bulk(keys)
+    missing = [key for key in keys if key not in found]
+    if missing:
+        raise Http404(f"There is no run {missing[0]}.")
+    return [found[key] for key in keys]

@@ -1,0 +1,105 @@
+"""Curves as SVG made on the server. Curves differ by mark and dash, not by colour alone; a table stands beside."""
+
+import html
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil, log10
+
+WIDTH, HEIGHT = 640, 320
+LEFT, RIGHT, TOP, BOTTOM = 48, 12, 16, 40
+KINDS = 5
+"""Marks and dashes there are; a sixth curve looks like the first."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """`x` is a whole number, the others percentages; no interval for published figures. `run` leads to its rows."""
+
+    x: int
+    y: float
+    low: float | None = None
+    high: float | None = None
+    run: str = ""
+
+
+@dataclass(frozen=True)
+class Curve:
+    name: str
+    points: tuple[Point, ...]
+
+
+def curve_svg(curves: Sequence[Curve], x_name: str, y_name: str) -> str:
+    """The curves with 95 % intervals as an <svg>, everything escaped. The y axis begins at 0."""
+    points = [point for curve in curves for point in curve.points]
+    columns = sorted({point.x for point in points})
+    step = _step(max(point.high or point.y for point in points) or 1)
+    top = step * max(1, ceil(max(point.high or point.y for point in points) / step))
+
+    def across(x: float) -> float:
+        span = (columns[-1] - columns[0]) or 1
+        return LEFT + 24 + (x - columns[0]) / span * (WIDTH - LEFT - RIGHT - 48)
+
+    def down(y: float) -> float:
+        return HEIGHT - BOTTOM - y / top * (HEIGHT - TOP - BOTTOM)
+
+    parts = [
+        f'<svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
+        f'aria-label="{html.escape(y_name)} by {html.escape(x_name)}; the table below holds the numbers">'
+    ]
+    for number in range(round(top / step) + 1):
+        y = down(number * step)
+        parts.append(f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>')
+        parts.append(
+            f'<text class="tick" x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{number * step:g}</text>'
+        )
+    for x in columns:
+        parts.append(
+            f'<text class="tick" x="{across(x):.1f}" y="{HEIGHT - BOTTOM + 18}" text-anchor="middle">{x}</text>'
+        )
+    parts.append(
+        f'<text class="tick" x="{(WIDTH + LEFT) / 2:.0f}" y="{HEIGHT - 4}" text-anchor="middle">'
+        f"{html.escape(x_name)}</text>"
+    )
+    for number, curve in enumerate(curves):
+        shift = (number - (len(curves) - 1) / 2) * 5  # so that intervals at one place do not hide each other
+        places = [(across(point.x) + shift, down(point.y), point) for point in curve.points]
+        line = " ".join(f"{x:.1f},{y:.1f}" for x, y, _ in places)
+        parts.append(f'<g class="curve curve-{number % KINDS + 1}"><polyline points="{line}"/>')
+        for place, y, point in places:
+            if point.low is not None and point.high is not None:
+                parts.append(
+                    f'<line class="error" x1="{place:.1f}" x2="{place:.1f}" y1="{down(point.low):.1f}" '
+                    f'y2="{down(point.high):.1f}"/>'
+                )
+            said = f"{curve.name}, {x_name} = {point.x}: {point.y:.2f}"
+            parts.append(f"<g><title>{html.escape(said)}</title>{mark(number, place, y)}</g>")
+        parts.append("</g>")
+    return "".join([*parts, "</svg>"])
+
+
+def mark_svg(number: int) -> str:
+    """The mark of a curve alone, for its row in the table."""
+    return (
+        f'<svg class="chart-mark" viewBox="0 0 16 16" aria-hidden="true"><g class="curve curve-{number % KINDS + 1}">'
+        f"{mark(number, 8, 8)}</g></svg>"
+    )
+
+
+def mark(number: int, x: float, y: float) -> str:
+    """A circle, square, triangle, diamond or cross around a place."""
+    match number % KINDS:
+        case 0:
+            return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4.5"/>'
+        case 1:
+            return f'<rect x="{x - 4:.1f}" y="{y - 4:.1f}" width="8" height="8"/>'
+        case 2:
+            return f'<path d="M{x:.1f} {y - 5:.1f}l5 9h-10z"/>'
+        case 3:
+            return f'<path d="M{x:.1f} {y - 6:.1f}l6 6l-6 6l-6 -6z"/>'
+    return f'<path class="open" d="M{x - 4:.1f} {y - 4:.1f}l8 8m0 -8l-8 8"/>'
+
+
+def _step(highest: float) -> float:
+    """A distance of grid lines that gives four to ten of them: 1, 2 or 5 times a power of ten."""
+    power = 10.0 ** (ceil(log10(highest)) - 2)
+    return next(power * factor for factor in (1, 2, 5, 10, 20) if highest / (power * factor) <= 6)

@@ -1,0 +1,81 @@
+"""Problems against runs: who solved what."""
+
+from dataclasses import dataclass
+
+from django.core.paginator import Paginator
+from django.db.models import Count, Max, Min, Q
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from benchmark.models import Problem, Run, WorkItem
+from benchmark.run_pages.access import asked_runs, for_researchers
+from judge import Verdict
+
+PAGE_LENGTH = 100
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What came of one problem in one run: a verdict for one attempt, else accepted of finished attempts."""
+
+    item: int
+    text: str
+    accepted: bool
+
+
+@require_safe
+@for_researchers
+def matrix(request: HttpRequest) -> HttpResponse:
+    """Filters: run (several), differing (only problems on which the runs differ), first and second (only problems
+    with these verdicts of the first attempts in the first two runs)."""
+    runs = asked_runs(request)
+    accepted = Q(judgement__verdict=Verdict.AC)
+    rows = (
+        WorkItem.objects.filter(run__in=runs, state=WorkItem.State.DONE)
+        .order_by()
+        .values_list("problem_id", "run_id")
+        .annotate(
+            first=Min("pk"),
+            attempts=Count("pk"),
+            solved=Count("pk", filter=accepted),
+            verdict=Max("judgement__verdict"),
+        )
+    )
+    cells: dict[int, dict[object, Cell]] = {}
+    for problem, run, item, attempts, solved, verdict in rows:
+        text = (verdict or Verdict.NO_CODE.value) if attempts == 1 else f"{solved} of {attempts}"
+        cells.setdefault(problem, {})[run] = Cell(item, text, solved == attempts)
+    chosen = set(cells)
+    if "differing" in request.GET:
+        chosen = {problem for problem, row in cells.items() if len({cell.text for cell in row.values()}) > 1}
+    for name, run in zip(("first", "second"), runs, strict=False):
+        if request.GET.get(name):
+            chosen &= _with_verdict(run, request.GET[name])
+    problems = (
+        Problem.objects.filter(pk__in=chosen).only("external_id", "title", "tier").order_by("external_id")
+    )
+    page = Paginator(problems, PAGE_LENGTH).get_page(request.GET.get("page"))
+    query = request.GET.copy()
+    query.pop("page", None)
+    return render(
+        request,
+        "benchmark/runs/matrix.html",
+        {
+            "runs": runs,
+            "page": page,
+            "query": query.urlencode(),
+            "differing": "differing" in request.GET,
+            "rows": [
+                (problem, [cells[problem.pk].get(run.pk) for run in runs]) for problem in page.object_list
+            ],
+            "total": len(cells),
+        },
+    )
+
+
+def _with_verdict(run: Run, verdict: str) -> set[int]:
+    """The problems whose first attempt in the run ended so."""
+    first = run.items.filter(chain=0, state=WorkItem.State.DONE).order_by()
+    judged = Q(judgement=None) if verdict == Verdict.NO_CODE else Q(judgement__verdict=verdict)
+    return set(first.filter(judged).values_list("problem_id", flat=True))

@@ -1,0 +1,98 @@
+"""Figures of runs in templates, written as in the other forms of a report."""
+
+from django import template
+from django.utils.http import urlencode
+
+from benchmark.metrics import Interval
+from benchmark.reports import RunFigures
+from benchmark.reports.comparison_text import point_interval, points
+from benchmark.reports.groups import Group, PassAtK, TestsAtK
+from benchmark.reports.usage import Tokens, Usage
+from benchmark.reports.wording import (
+    contest_interval,
+    duration,
+    interval,
+    money,
+    percent,
+    tests_share,
+    token_count,
+)
+
+register = template.Library()
+
+
+@register.filter
+def share(value: float | None) -> str:
+    """A share in percent."""
+    return percent(value)
+
+
+@register.filter
+def share_of(part: int, whole: int) -> str:
+    """A part of a whole in percent."""
+    return percent(part / whole if whole else None)
+
+
+@register.filter
+def bounds(figure: PassAtK) -> str:
+    """The interval of pass@k over problems."""
+    return interval(figure)
+
+
+@register.filter
+def contest_bounds(figure: PassAtK) -> str:
+    """The interval of pass@k over contests."""
+    return contest_interval(figure)
+
+
+@register.filter
+def tests(figure: TestsAtK) -> str:
+    """Tests@k."""
+    return tests_share(figure)
+
+
+@register.filter
+def cost(figures: RunFigures | Usage) -> str:
+    """Money, or unknown."""
+    return money(figures)
+
+
+@register.filter
+def seconds(value: float | None) -> str:
+    """A duration."""
+    return duration(value)
+
+
+@register.filter
+def tokens_of(tokens: Tokens, generations: int) -> str:
+    """A number of tokens, or unknown."""
+    return token_count(tokens, generations)
+
+
+@register.filter
+def in_points(value: float | None) -> str:
+    """A difference in percentage points."""
+    return points(value)
+
+
+@register.filter
+def point_bounds(value: Interval | None) -> str:
+    """An interval of differences."""
+    return point_interval(value)
+
+
+@register.filter
+def mebibytes(value: int) -> str:
+    """Memory in MiB."""
+    return f"{value / 2**20:.1f} MiB"
+
+
+@register.simple_tag
+def group_query(group: Group, figures: RunFigures, verdict: str = "") -> str:
+    """The address of the rows of a group, from the question mark on."""
+    asked = {"by": group.by, "name": group.name, "state": "done"}
+    if group.by == "cutoff" and figures.cutoff:
+        asked["cutoff"] = figures.cutoff.isoformat()
+    if verdict:
+        asked["verdict"] = verdict
+    return "?" + urlencode(asked)

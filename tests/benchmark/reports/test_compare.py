@@ -1,0 +1,122 @@
+"""manage.py compare: what differs, by how much, whether it is noise, and what could not be compared."""
+
+import json
+from datetime import date
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from benchmark.metrics import mcnemar
+from benchmark.models import Generation, Run
+from tests.benchmark.reports.conftest import MakeRun
+
+
+def compare(capsys: pytest.CaptureFixture[str], *runs: Run) -> dict[str, Any]:
+    call_command("compare", *(str(run.pk) for run in runs), "--json")
+    return dict(json.loads(capsys.readouterr().out))
+
+
+def verdicts(text: str) -> list[tuple[str, list[str]]]:
+    names = {"a": "AC", "w": "WA", "t": "TLE", "n": "NO_CODE", "-": ""}
+    return [("bronze", [names[letter]]) for letter in text]
+
+
+def test_differences_tests_transitions_and_what_is_unpaired(
+    make_run: MakeRun, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = make_run(verdicts("aawwwwwwww-"), method="zero-shot", state="finished")
+    second = make_run(verdicts("awaaaaaat-a"), method="reflexion", on=first, state="finished")
+    [pair] = compare(capsys, first, second)["pairs"]
+    assert pair["problems"] == 9
+    assert pair["unpaired"] == {"only in the first run": 1, "only in this run": 1}
+    assert pair["difference"] == pytest.approx((7 - 2) / 9)
+    assert (pair["only_first"], pair["only_this"]) == (["1"], ["2", "3", "4", "5", "6", "7"])
+    assert pair["p"] == pair["holm"] == mcnemar(1, 6) == 0.125
+    assert pair["transitions"] == {"AC": {"AC": 1, "WA": 1}, "WA": {"AC": 6, "TLE": 1}}
+    assert pair["inside_noise"]
+    assert pair["power_note"].startswith("Inside the noise: 9 problems would show a difference of ")
+    call_command("compare", str(first.pk), str(second.pk))
+    text = capsys.readouterr().out
+    for said in ("+55.56 points", "not compared: 1 only in the first run, 1 only in this run", "p = 0.125"):
+        assert said in text
+
+
+def test_a_difference_beyond_the_noise_has_no_power_note(
+    make_run: MakeRun, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = make_run(verdicts("w" * 12), state="finished")
+    second = make_run(verdicts("a" * 10 + "ww"), on=first, state="finished")
+    third = make_run(verdicts("a" + "w" * 11), on=first, state="finished")
+    comparison = compare(capsys, first, second, third)
+    big, small = comparison["pairs"]
+    assert big["holm"] == pytest.approx(2 * big["p"])
+    assert (big["inside_noise"], big["power_note"]) == (False, "")
+    assert (small["inside_noise"], small["holm"]) == (True, 1.0)
+    shares = {(one["run"], one["other"]): one["share"] for one in comparison["overlaps"]}
+    assert shares == {
+        (str(second.pk), str(third.pk)): 0.1,
+        (str(third.pk), str(second.pk)): 1.0,
+    }
+
+
+def test_several_attempts_count_together_and_contests_are_drawn_whole(
+    make_run: MakeRun, capsys: pytest.CaptureFixture[str]
+) -> None:
+    contests = [("A", date(2020, 1, 1))] * 2 + [("B", date(2021, 1, 1))] * 2
+    first = make_run([("", ["WA", "WA"])] * 4, contests=contests, state="finished")
+    second = make_run(
+        [("", ["AC", "WA"]), ("", ["AC", "AC"]), ("", ["WA", "AC"]), ("", ["WA", "WA"])],
+        on=first,
+        state="finished",
+    )
+    [pair] = compare(capsys, first, second)["pairs"]
+    assert pair["difference"] == 0.5
+    assert pair["only_this"] == ["0", "1"]
+    assert pair["contest_interval"] == [0.25, 0.75]
+
+
+def test_chains_part_at_a_prompt_a_reply_or_an_end(
+    make_run: MakeRun, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = make_run(verdicts("awaa"), state="finished")
+    second = make_run(verdicts("aaaa"), on=first, state="finished")
+    of_second = {g.work_item.problem.external_id: g for g in Generation.objects.filter(work_item__run=second)}
+    Generation.objects.filter(pk=of_second["2"].pk).update(prompt_hash="other")
+    more = of_second["3"]
+    more.pk, more.step = None, 1
+    more.save()
+    [pair] = compare(capsys, first, second)["pairs"]
+    assert [(one["problem"], one["kind"], one["step"]) for one in pair["divergences"]] == [
+        ("0", "same", None),
+        ("1", "reply", 0),
+        ("2", "prompt", 0),
+        ("3", "length", 1),
+    ]
+    assert pair["divergence_counts"] == {
+        "length at step 1": 1,
+        "prompt at step 0": 1,
+        "reply at step 0": 1,
+        "same": 1,
+    }
+
+
+def test_what_else_differs_is_said(make_run: MakeRun, capsys: pytest.CaptureFixture[str]) -> None:
+    first = make_run(verdicts("a"), manifest={"policy": "fair"}, state="finished")
+    second = make_run(verdicts("w"), on=first, manifest={"policy": "compat", "scripted_model": True})
+    [pair] = compare(capsys, first, second)["pairs"]
+    assert pair["caveats"] == [
+        "The runs were judged under different policies: fair and compat.",
+        "This run is not finished: only its finished attempts are compared.",
+        "This run has scripted replies: its figures say nothing about any model.",
+    ]
+    [pair] = compare(capsys, first, make_run(verdicts("a"), state="finished"))["pairs"]
+    assert (pair["problems"], pair["difference"], pair["p"]) == (0, None, 1.0)
+    assert "no problem is in both" in pair["caveats"][0]
+
+
+def test_a_run_is_not_compared_with_itself(make_run: MakeRun) -> None:
+    run = make_run(verdicts("a"))
+    for names in ([run.pk], [run.pk, run.pk]):
+        with pytest.raises(CommandError, match="two or more different runs"):
+            call_command("compare", *map(str, names))

@@ -1,0 +1,158 @@
+"""The figures of groups: tags, years, the model's cutoff, contests, Tests@k, cost and time; the papers beside."""
+
+import json
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from benchmark.metrics import cluster_bootstrap
+from benchmark.models import Judgement, Run
+from benchmark.reports import measure
+from benchmark.reports.kept import kept_figures
+from benchmark.reports.published_tables import published_tables
+from tests.benchmark.reports.conftest import MakeRun
+
+CONTESTS = [
+    ("US Open 2022", date(2022, 3, 1)),
+    ("US Open 2022", date(2022, 3, 1)),
+    ("December 2023", date(2023, 12, 1)),
+    ("", None),
+]
+
+
+@pytest.fixture
+def run(make_run: MakeRun) -> Run:
+    return make_run(
+        [
+            ("bronze", ["AC", "WA"]),
+            ("bronze", ["AC", "AC"]),
+            ("gold", ["WA", "NO_CODE"]),
+            ("gold", ["WA", "WA"]),
+        ],
+        model="openai:gpt-4-1106-preview",
+        contests=CONTESTS,
+        tags=[["dp"], ["dp", "graphs"], [], ["graphs"]],
+    )
+
+
+def report(capsys: pytest.CaptureFixture[str], run: Run, *arguments: str) -> dict[str, Any]:
+    call_command("report", str(run.pk), "--format", "json", *arguments)
+    return dict(json.loads(capsys.readouterr().out)["runs"][0])
+
+
+def test_problems_are_grouped_by_tag_year_and_the_models_cutoff(
+    run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = report(capsys, run)
+    groups = {(group["by"], group["name"]): (group["problems"], group["solved"]) for group in said["groups"]}
+    assert groups == {
+        ("all", "all"): (4, 3),
+        ("tier", "bronze"): (2, 3),
+        ("tier", "gold"): (2, 0),
+        ("cutoff", "before"): (2, 3),
+        ("cutoff", "after"): (1, 0),
+        ("cutoff", "no date"): (1, 0),
+        ("tag", "dp"): (2, 3),
+        ("tag", "graphs"): (2, 2),
+        ("year", "2022"): (2, 3),
+        ("year", "2023"): (1, 0),
+    }
+    assert said["cutoff"] == "2023-04-30"
+    assert "The model may have read 2 of 4 problems" in " ".join(said["caveats"])
+    moved = report(capsys, run, "--cutoff", "2021-01-01")
+    assert {g["name"]: g["problems"] for g in moved["groups"] if g["by"] == "cutoff"} == {
+        "after": 3,
+        "no date": 1,
+    }
+    call_command("report", str(run.pk))
+    text = capsys.readouterr().out
+    assert "until 2023-04-30" in text
+    assert "(by year of the contest)" in text
+
+
+def test_contests_are_drawn_whole_where_every_problem_has_one(make_run: MakeRun) -> None:
+    dated = make_run([("bronze", ["AC"]), ("bronze", ["AC"]), ("bronze", ["WA"])], contests=CONTESTS[:3])
+    figure = measure(dated).groups[0].pass_at[0]
+    assert figure.contests == 2
+    assert (figure.contest_low, figure.contest_high) == cluster_bootstrap([1, 1, 0], ["a", "a", "b"])
+    undated = measure(make_run([("bronze", ["AC"]), ("bronze", ["WA"])], contests=CONTESTS[2:])).groups[0]
+    assert undated.pass_at[0].contest_low is None
+
+
+def test_shares_of_tests_are_lower_bounds_where_judging_stopped_early(
+    run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def tests_at() -> list[dict[str, Any]]:
+        return list(report(capsys, run, "--k", "1", "2")["groups"][0]["tests_at"])
+
+    once, twice = tests_at()
+    # Shares by problem: (1, 1/4), (1, 1), (1/4, 0 without code), (1/4, 1/4).
+    assert once["value"] == pytest.approx((0.625 + 1 + 0.125 + 0.25) / 4)
+    assert twice["value"] == pytest.approx((1 + 1 + 0.25 + 0.25) / 4)
+    assert once["at_least"]
+    Judgement.objects.update(stop_at_first_failure=False)
+    assert not tests_at()[0]["at_least"]
+    call_command("report", str(run.pk))
+    assert "≥" not in capsys.readouterr().out
+
+
+def test_cost_is_unknown_without_a_price_and_a_lower_bound_without_all_tokens(
+    make_run: MakeRun, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = make_run([("bronze", ["AC"]), ("bronze", ["WA"])])
+    assert report(capsys, whole)["cost"] is None
+    priced = report(capsys, whole, "--price", "10", "30")
+    assert priced["cost"] == pytest.approx((200 * 10 + 20 * 30) / 1e6)
+    assert priced["seconds"] == 2.0
+    partly = make_run([("bronze", ["AC"]), ("bronze", ["WA"])], unknown=1)
+    call_command("report", str(partly.pk), "--price", "1000000", "0")
+    assert "at least 100.00 US dollars" in capsys.readouterr().out
+    call_command("report", str(make_run([("bronze", ["AC"])], model="practice:student").pk))
+    assert "0.00 US dollars" in capsys.readouterr().out
+    with pytest.raises(CommandError, match="not a number of dollars"):
+        call_command("report", str(whole.pk), "--price", "-1", "2")
+
+
+def test_the_papers_rows_stand_beside_the_same_method_with_what_does_not_fit(
+    make_run: MakeRun, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = make_run(
+        [("bronze", ["AC"])], method="episodic", parameters={"p": 2, "query": "reply", "temperature": 0.7}
+    )
+    found = {(one["table"], one["row"]): one for one in report(capsys, run)["published"]}
+    assert found["T2", "episodic"]["values"] == {"GPT-3.5": 5.49, "GPT-4": 14.33}
+    assert any("14.98" in mark for mark in found["T2", "episodic"]["marks"])
+    assert {("T8", "statement and reply"), ("T9", "p = 2")} <= found.keys()
+    assert ("T9", "p = 1") not in found
+    assert found.keys().isdisjoint({("B1", "episodic"), ("T2", "zero-shot")})
+
+
+def test_every_published_table_is_well_formed() -> None:
+    tables = published_tables()
+    assert [f"T{number}" for number in range(1, 13)] == [name for name in tables if name.startswith("T")][:12]
+    assert "B1" in tables
+    for table in tables.values():
+        assert table.source, table.name
+        assert len({row.name for row in table.rows}) == len(table.rows)
+    assert tables["T4"].marks_at("GPT-4", "MLE") == [1, 3]
+    assert tables["T2"].value("episodic + Reflexion", "GPT-4") == 20.2
+
+
+def test_kept_figures_are_those_measured_and_measured_again_when_the_run_went_on(
+    run: Run, django_assert_num_queries: Any
+) -> None:
+    run.state, run.finished_at = Run.State.FINISHED, datetime(2026, 1, 1, tzinfo=UTC)
+    run.started_at = run.finished_at - timedelta(hours=1)
+    run.save()
+    first = kept_figures(run)
+    assert first == measure(run)
+    with django_assert_num_queries(1):
+        assert kept_figures(run) == first
+    run.state, run.finished_at = Run.State.OPEN, None
+    run.save()
+    run.items.filter(chain=1).update(state="pending")
+    assert kept_figures(run).done == 4
+    run.items.update(state="pending")
+    assert kept_figures(run).done == 0

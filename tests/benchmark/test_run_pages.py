@@ -1,0 +1,274 @@
+"""The pages of runs: who may see them, that each number leads to its rows, and what is never on them."""
+
+import json
+import re
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+from html import unescape
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Group, User
+from django.test import Client
+from pytest_django import DjangoAssertNumQueries
+
+from benchmark.models import Generation, Run, WorkItem
+from tests.benchmark.reports.conftest import MakeRun, make_run  # noqa: F401  a fixture
+
+FINISHED = {"state": "finished", "finished_at": datetime(2026, 1, 2, tzinfo=UTC)}
+Visit = Callable[[str], str]
+
+
+@pytest.fixture
+def researcher(client: Client, db: None) -> Client:
+    user = User.objects.create_user("researcher")
+    user.groups.add(Group.objects.get_or_create(name="researcher")[0])
+    client.force_login(user)
+    return client
+
+
+@pytest.fixture
+def visit(researcher: Client) -> Visit:
+    def get(address: str) -> str:
+        answer = researcher.get(address)
+        assert answer.status_code == 200, (address, answer.status_code)
+        return answer.content.decode()
+
+    return get
+
+
+@pytest.fixture
+def run(make_run: MakeRun) -> Run:  # noqa: F811
+    return make_run(
+        [("bronze", ["AC", "WA"]), ("gold", ["WA", "NO_CODE"]), ("", ["fault", "TLE"])],
+        model="openai:gpt-4-1106-preview",
+        contests=[("March", date(2022, 3, 1)), ("December", date(2023, 12, 1)), ("", None)],
+        tags=[["dp"], ["dp", "a & b"], []],
+        **FINISHED,
+    )
+
+
+def addresses(run: Run) -> list[str]:
+    item = run.items.exclude(selected=None).order_by("pk").first()
+    assert item
+    return [
+        "/runs/", f"/runs/{run.pk}/", f"/runs/{run.pk}/progress/?since=0&done=0", f"/runs/{run.pk}/items/",
+        f"/runs/{run.pk}/report.json", f"/runs/chains/{item.pk}/", f"/runs/matrix/?run={run.pk}", "/runs/compare/",
+        "/runs/ablations/", "/runs/published/",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("role", [None, "tutor", "reviewer", "adjudicator"])
+def test_only_researchers_and_admins_see_runs(client: Client, run: Run, role: str | None) -> None:
+    user = User.objects.create_user("other")
+    if role:
+        user.groups.add(Group.objects.get_or_create(name=role)[0])
+    client.force_login(user)
+    assert [client.get(address).status_code for address in addresses(run)] == [403] * 10
+    client.logout()
+    assert client.get("/runs/").headers["Location"].startswith("/login/")
+
+
+@pytest.mark.parametrize("role", ["researcher", "admin", "superuser"])
+def test_researchers_and_admins_see_all_and_change_nothing(client: Client, run: Run, role: str) -> None:
+    user = User.objects.create_user("one", is_superuser=role == "superuser")
+    if role != "superuser":
+        user.groups.add(Group.objects.get_or_create(name=role)[0])
+    client.force_login(user)
+    assert [client.get(address).status_code for address in addresses(run)] == [200] * 10
+    assert client.post(f"/runs/{run.pk}/").status_code == 405
+
+
+def test_nothing_that_quotes_a_hidden_test_is_on_any_page(visit: Visit, run: Run) -> None:
+    pages = {address: visit(address) for address in addresses(run)}
+    for address, page in pages.items():
+        assert "canary-hidden" not in page, address
+    [chain] = [page for address, page in pages.items() if "chains" in address]
+    assert "canary-sample-message" in chain
+    assert "hidden-1" in chain
+
+
+def test_every_number_of_a_run_leads_to_as_many_rows(visit: Visit, run: Run) -> None:
+    page = visit(f"/runs/{run.pk}/")
+    links = re.findall(rf'href="(/runs/{run.pk}/items/[^"]*)"[^>]*>(\d+)</a>', page)
+    assert len(links) > 20
+    for address, number in links:
+        found = visit(unescape(address))
+        [said] = re.findall(r'<p class="soft">(\d+)', found)
+        assert said == number, address
+        assert found.count('class="row-link"') == int(number)
+    for name in ("a+%26+b", "before", "2023", "no+tier"):
+        assert f"name={name}" in page
+    fault = visit(f"/runs/{run.pk}/items/?state=failed")
+    assert "&lt;down&gt; &amp; out" in fault
+
+
+def test_the_page_of_a_run_says_what_it_depends_on_and_how_to_repeat_it(visit: Visit, run: Run) -> None:
+    page = visit(f"/runs/{run.pk}/")
+    assert f"manage.py run_baseline --like {run.pk}" in page
+    assert "m-2026" in page
+    assert "The model may have read 1 of 3 problems" in page
+    assert "8.70" in page.replace("8.7,", "8.70,")  # T2 beside
+    assert "hx-get" not in page
+    for form in ("csv", "json", "html"):
+        assert str(run.pk) in visit(f"/runs/{run.pk}/report.{form}")
+    assert json.loads(visit(f"/runs/{run.pk}/report.json"))["runs"][0]["solved"] == 1
+
+
+def test_an_open_run_is_polled_until_it_ends(
+    visit: Visit,
+    researcher: Client,
+    make_run: MakeRun,  # noqa: F811
+) -> None:
+    run = make_run([("bronze", ["AC"]), ("bronze", ["fault"]), ("bronze", [""]), ("bronze", [""])])
+    page = visit(f"/runs/{run.pk}/")
+    [polled] = re.findall(r'hx-get="([^"]*)"', page)
+    assert "not known yet" in page
+    assert "1</a> of" in page
+    waiting = WorkItem.objects.filter(run=run, state="pending").first()
+    assert waiting
+    waiting.state = "done"
+    waiting.save()
+    part = visit(unescape(polled))
+    assert "<html" not in part
+    assert "about " in part
+    assert "unknown" in part  # money without a price
+    run.state = "stopped"
+    run.save()
+    ended = researcher.get(unescape(polled))
+    assert ended.headers["HX-Refresh"] == "true"
+    assert b"hx-get" not in ended.content
+    assert researcher.get(f"/runs/{run.pk}/progress/").status_code == 400
+
+
+def test_the_leaderboard_orders_by_score_filters_and_leads_on(
+    visit: Visit,
+    make_run: MakeRun,  # noqa: F811
+) -> None:
+    assert "There is no run yet" in visit("/runs/")
+    good = make_run([("bronze", ["AC"])], method="episodic", **FINISHED)
+    bad = make_run([("bronze", ["WA"])], method="semantic", on=good, **FINISHED)
+    going = make_run([("bronze", [""])], method="reflexion", on=good)
+    page = visit(f"/runs/?dataset={good.dataset.name}")
+    finished = page.split("finished-heading")[-1]
+    assert finished.index(f"/runs/{good.pk}/") < finished.index(f"/runs/{bad.pk}/")
+    assert str(going.pk) not in finished
+    assert "0 of 1" in page
+    assert "There is no run on elsewhere yet" in visit("/runs/?dataset=elsewhere")
+
+
+def test_a_chain_shows_how_the_program_changed(visit: Visit, run: Run) -> None:
+    item = run.items.filter(state="done", judgement__verdict="WA").order_by("pk").first()
+    assert item
+    first = item.generations.get()
+    Generation.objects.create(
+        work_item=item, step=1, purpose="reflect", messages=[], text="**Better** <b>now</b>", code="print(2)",
+        parameters={}, latency=1,
+        retrieval={"episodic": {"hits": [{"id": "1", "score": 2.5}]}},
+    )  # fmt: skip
+    page = visit(f"/runs/chains/{item.pk}/")
+    assert '<td class="mark">−</td><td class="text">print(1)</td>' in page
+    assert '<td class="mark">+</td><td class="text">print(2)</td>' in page
+    assert "<strong>Better</strong>" in page
+    assert "<b>now" not in page
+    assert "the question" in page
+    assert "score 2.50" in page
+    assert page.index("the attempt") < page.index("Answer after reflection")
+    assert first.pk == item.selected_id
+    empty = run.items.filter(state="failed").first()
+    assert empty
+    assert "No reply yet" in visit(f"/runs/chains/{empty.pk}/")
+
+
+def test_the_matrix_shows_who_solved_what_and_where_runs_differ(
+    visit: Visit,
+    researcher: Client,
+    make_run: MakeRun,  # noqa: F811
+) -> None:
+    assert "No run is chosen" in visit("/runs/matrix/")
+    first = make_run([("bronze", ["AC"]), ("bronze", ["WA"]), ("bronze", ["WA"])], **FINISHED)
+    second = make_run([("bronze", ["AC"]), ("bronze", ["AC"])], on=first, **FINISHED)
+    both = f"run={first.pk}&run={second.pk}"
+    cells = re.findall(r">(AC|WA|not tried)<", visit(f"/runs/matrix/?{both}"))
+    assert cells == ["AC", "AC", "WA", "AC", "WA", "not tried"]
+    assert re.findall(r">(AC|WA)<", visit(f"/runs/matrix/?{both}&differing=1")) == ["WA", "AC"]
+    assert re.findall(r">(AC|WA)<", visit(f"/runs/matrix/?{both}&first=WA&second=AC")) == ["WA", "AC"]
+    assert researcher.get("/runs/matrix/?run=nonsense").status_code == 400
+    assert researcher.get("/runs/matrix/?run=00000000-0000-0000-0000-000000000000").status_code == 404
+
+
+def test_runs_are_compared_on_a_page_and_as_files(
+    visit: Visit,
+    make_run: MakeRun,  # noqa: F811
+) -> None:
+    assert "There are not two runs" in visit("/runs/compare/")
+    first = make_run([("bronze", ["AC"]), ("bronze", ["WA"])], **FINISHED)
+    second = make_run([("bronze", ["AC"]), ("bronze", ["AC"])], on=first, method="episodic", **FINISHED)
+    assert "Choose the runs" in visit(f"/runs/compare/?run={first.pk}")
+    both = f"/runs/compare/?run={first.pk}&run={second.pk}"
+    page = visit(both)
+    for said in ("+50.00", "inside the noise", "with a power of 80 %", "1 × reply at step 0", "0 / 1"):
+        assert said in page
+    assert json.loads(visit(f"{both}&form=json"))["pairs"][0]["only_this"] == ["1"]
+    assert visit(f"{both}&form=csv").splitlines()[1].startswith(f"{first.pk},{second.pk},2,0.5,1.0,0.5")
+
+
+def test_curves_join_runs_that_differ_in_one_setting(
+    visit: Visit,
+    make_run: MakeRun,  # noqa: F811
+) -> None:
+    assert "No curve can be drawn" in visit("/runs/ablations/")
+    solved = [("bronze", ["AC"]), ("bronze", ["WA"])]
+    runs = [make_run(solved, method="episodic", parameters={"p": 1, "k1": 1.5}, **FINISHED)]
+    for p, k1 in ((2, 1.5), (3, 1.2)):
+        runs.append(
+            make_run(solved, method="episodic", parameters={"p": p, "k1": k1}, on=runs[0], **FINISHED)
+        )
+    page = visit(f"/runs/ablations/?dataset={runs[0].dataset.name}")
+    assert page.count('<svg class="chart"') == 1
+    assert "p = 1: <a" in page
+    assert "p = 2: <a" in page
+    assert str(runs[2].pk) not in page
+    assert "p = 4: 12.38" in page  # the paper's table stands beside
+    assert "style=" not in page.split("<main")[1]
+
+
+def test_published_tables_show_their_marks(visit: Visit) -> None:
+    page = visit("/runs/published/")
+    assert "28 of the 49 first problems" in page
+    assert 'id="T4"' in page
+    assert "With the accepted ones (T1) the row adds up to 102.6." in page
+    assert ">nan<" not in page
+
+
+def test_pages_need_as_many_queries_for_many_rows_as_for_few(
+    visit: Visit,
+    researcher: Client,
+    make_run: MakeRun,  # noqa: F811
+    django_assert_max_num_queries: DjangoAssertNumQueries,
+) -> None:
+    def make(problems: int) -> list[Run]:
+        first = make_run([("bronze", ["AC", "WA"])] * problems, **FINISHED)
+        return [first, make_run([("bronze", ["WA", "WA"])] * problems, on=first, **FINISHED)]
+
+    def count(runs: list[Run]) -> dict[str, Any]:
+        first, second = (run.pk for run in runs)
+        item = runs[0].items.order_by("pk").first()
+        assert item
+        counted = {}
+        for name, address in {
+            "leaderboard": "/runs/",
+            "run": f"/runs/{first}/",
+            "items": f"/runs/{first}/items/",
+            "chain": f"/runs/chains/{item.pk}/",
+            "matrix": f"/runs/matrix/?run={first}&run={second}",
+            "compare": f"/runs/compare/?run={first}&run={second}",
+            "ablations": "/runs/ablations/",
+        }.items():
+            visit(address)  # what is kept is kept now
+            with django_assert_max_num_queries(14) as queries:
+                visit(address)
+            counted[name] = len(queries)
+        return counted
+
+    assert count(make(2)) == count(make(30))
