@@ -162,7 +162,10 @@ async function sendMessage(form, fields) {
   const answer = await send(form.action, fields);
   uncertain = answer.certain ? null : { content, command: fields.get("command") };
   if (answer.accepted) draft.sent(text);
-  else say("refusal", answer.message);
+  else {
+    say("refusal", answer.message);
+    draft.again();
+  }
   message.focus();
 }
 

@@ -31,7 +31,7 @@ export function bindKeys(page, { message, send, stop, toEnd }) {
       conversation.focus();
     },
     p: () => openTab(byId("program-tab")),
-    c: () => page.querySelector("#latest-program button.copy")?.click(),
+    c: () => page.querySelector("#program-text button.copy")?.click(),
     r: () => page.querySelector("details.rules > summary").click(),
     e: () => page.querySelector("[data-may=execute]").click(),
     x: () => page.querySelector("[data-may=close]").click(),

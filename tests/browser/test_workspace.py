@@ -1,0 +1,144 @@
+"""The workspace of a session: comparing programs, keys, two tabs, a lost connection or login, the debrief."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from tests.browser.conftest import OpenPage
+from tests.browser.test_layout import assert_readable
+from tests.browser.workspace import ask_for_code, close_session, message, replies, start_session, talk
+from tutoring.management.commands.create_demo_accounts import DEMO_PASSWORD
+
+pytestmark = pytest.mark.browser
+
+
+def test_programs_are_compared_and_everything_has_a_key(open_page: OpenPage) -> None:
+    page = open_page("demo-tutor", permissions=["clipboard-read", "clipboard-write"])
+    start_session(page, "tram-depot")
+    ask_for_code(page)
+    talk(page, "What does sample 1 say?")
+    ask_for_code(page, "Now write it down.")
+    ask_for_code(page, "Again.")
+    expect(message(page)).to_be_focused()
+    page.keyboard.type("? j 1")
+    expect(message(page)).to_have_value("? j 1")  # keys are for who is not writing
+    message(page).fill("")
+    page.keyboard.press("Escape")
+    expect(message(page)).not_to_be_focused()
+
+    page.keyboard.press("p")
+    panel = page.get_by_role("tabpanel", name="Program")
+    expect(panel).to_contain_text("The program of generation 3 of 5")
+    unchanged = panel.get_by_text(re.compile("Unchanged since generation 2"))
+    changes = panel.locator("figure.diff .mark").filter(has_text=re.compile("[+−]"))
+    expect(unchanged.or_(changes.first)).to_be_visible()
+    page.keyboard.press("c")
+    expect(panel.get_by_role("button", name="Copied")).to_be_visible()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied.strip() == panel.locator("#program-text pre").inner_text().strip()
+
+    page.keyboard.press("1")
+    expect(page.get_by_role("tab", name="Statement")).to_be_focused()
+    page.keyboard.press("k")
+    expect(page.locator("#events > li").last).to_be_focused()
+    page.keyboard.press("k")
+    expect(page.locator("#events > li").nth(-2)).to_be_focused()
+    page.keyboard.press("l")
+    expect(page.locator("#conversation")).to_be_focused()
+    page.keyboard.press("r")
+    expect(page.get_by_text("You may tell the model whether a program is right")).to_be_visible()
+    for key, title in (
+        ("?", "Keys"),
+        ("e", "Execute the latest program?"),
+        ("x", "Close without an execution?"),
+    ):
+        page.keyboard.press(key)
+        expect(page.get_by_role("heading", name=title)).to_be_visible()
+        page.keyboard.press("Escape")
+        expect(page.get_by_role("dialog")).to_be_hidden()
+    page.get_by_role("button", name="All keys").click()
+    assert_readable(page)
+    page.get_by_role("button", name="Close", exact=True).click()
+    page.keyboard.press("m")
+    expect(message(page)).to_be_focused()
+
+
+def test_after_the_end_the_model_is_asked_what_it_learned(open_page: OpenPage) -> None:
+    page = open_page("demo-tutor")
+    start_session(page, "returns-trolley")
+    ask_for_code(page)
+    close_session(page, "I want to hear what it learned.")
+    expect(page.locator("#composer-state")).to_contain_text("This session is closed. abandoned")
+    expect(message(page)).to_be_hidden()
+    page.get_by_role("link", name="Debrief").click()
+    talk(page, "What did you learn?")
+    expect(replies(page).last).to_contain_text("debrief")
+    expect(page.locator("#composer-state")).to_contain_text("nothing said now counts")
+    for control in ("Ask for code", "Execute…", "Close…"):
+        expect(page.get_by_role("button", name=control)).to_be_hidden()
+    assert_readable(page)
+    page.reload()
+    expect(message(page)).to_be_visible()
+
+
+def test_second_tab_follows_and_takes_over_with_every_word(open_page: OpenPage) -> None:
+    first = open_page("demo-tutor")
+    start_session(first, "hut-to-hut")
+    message(first).press_sequentially("Half a tho")
+    second = first.context.new_page()
+    second.goto(first.url)
+    expect(second.get_by_text("open in another tab")).to_be_visible()
+    expect(message(second)).to_be_hidden()
+    talk(first, "Half a thought")
+    expect(replies(second)).to_have_count(1)  # it follows
+    message(first).press_sequentially("And one mo")
+    second.get_by_role("button", name="Write here instead").click()
+    expect(message(second)).to_have_value("And one mo")
+    expect(first.get_by_text("open in another tab")).to_be_visible()
+    expect(message(first)).to_be_hidden()
+    talk(second, "And one more")
+    expect(replies(first)).to_have_count(2)
+    second.reload()
+    expect(message(second)).to_be_visible()  # who writes goes on writing
+
+
+def log_in(context: BrowserContext, address: str) -> Page:
+    page = context.new_page()
+    page.goto(address)
+    page.get_by_label("User name").fill("demo-tutor")
+    page.get_by_label("Password").fill(DEMO_PASSWORD)
+    page.get_by_role("button", name="Log in").click()
+    return page
+
+
+def test_words_outlive_a_lost_connection_and_an_expired_login(open_page: OpenPage) -> None:
+    page = open_page("demo-tutor", failures_expected=True)
+    start_session(page, "ferry-timetable")
+    context = page.context
+    context.set_offline(True)
+    expect(page.locator("#connection")).to_contain_text("reconnecting")
+    message(page).press_sequentially("Typed without a net")
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_role("alert")).to_contain_text("Nothing is lost")
+    expect(page.locator("#unsaved")).to_contain_text("kept in this browser only")
+    context.set_offline(False)
+    expect(page.locator("#connection")).to_be_hidden()
+    expect(page.locator("#unsaved")).to_be_hidden()  # saved by itself
+    page.keyboard.press("Control+Enter")
+    expect(replies(page)).to_have_count(1)
+    expect(page.locator(".message-event")).to_have_count(1)
+
+    context.clear_cookies(name="sessionid")
+    message(page).press_sequentially("In mid-sente")
+    expect(page.locator("#unsaved")).to_contain_text("You are logged out")
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_role("alert")).to_contain_text("What you typed is kept")
+    expect(message(page)).to_have_value("In mid-sente")
+    log_in(context, "/sessions/").close()
+    page.reload()
+    expect(message(page)).to_have_value("In mid-sente")
+    talk(page, "In mid-sentence")
+    expect(page.locator(".message-event").last).to_contain_text("In mid-sentence")
