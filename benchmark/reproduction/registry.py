@@ -29,6 +29,7 @@ class DataMissing(Exception):
 SOURCES = {
     "usaco/usaco_dict.json": "the 484 problems of the public repository benshi34/USACOTutoring",
     "usaco/postcutoff_problems_dict.json": "the 36 later problems of the public repository benshi34/USACOTutoring",
+    "algo/leetcode_data/metadata.json": "leetcode_data and leetcode_results of the public repository zkx06111/ALGO",
 }
 """Where a user gets each file."""
 

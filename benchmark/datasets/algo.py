@@ -1,0 +1,231 @@
+"""The LeetCode files released with the ALGO paper: problems, and what models wrote for them (METHODS.md 3.3, 10.3).
+
+`leetcode_data` holds metadata.json and a statement a problem; `leetcode_results` beside it, where it is there, holds
+a model's oracle, the functions that make inputs, and a candidate, each of the first and the last with the official
+judge's verdict. Nothing of it is executed here.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+
+from benchmark.datasets.records import (
+    BrokenSource,
+    CandidateRecord,
+    ImportedProblem,
+    LeftOut,
+    OracleRecord,
+    Source,
+    TestRecord,
+)
+from benchmark.functional import NotFunctional, Signature, normal_answer
+from judge import Checker
+
+_TITLE = re.compile(r"^###\s+(.+)$", re.MULTILINE)
+_OUTPUT = re.compile(r"^\s*(?:\*\*)?Output:(?:\*\*)?\s*(.+?)\s*$", re.MULTILINE)
+_DEFINITION = re.compile(r"\*\*Function definition\*\*\s*```\w*\n(.+?)```", re.DOTALL)
+_CONTEST = re.compile(r"(weekly|biweekly)-contest-(\d+)")
+_FIRST_CONTESTS = {"weekly": (335, date(2023, 3, 5), 7), "biweekly": (100, date(2023, 3, 18), 14)}
+"""A contest's number and day, and the days to the next of its kind."""
+
+_VERDICTS = {
+    "Accepted": "AC",
+    "Wrong Answer": "WA",
+    "Time Limit Exceeded": "TLE",
+    "Memory Limit Exceeded": "MLE",
+    "Output Limit Exceeded": "OLE",
+    "Runtime Error": "RTE",
+    "Compile Error": "CE",
+}
+_SECONDS = 10.0
+_MEMORY = 512 * 2**20
+
+
+class _Unusable(Exception):
+    """One problem cannot be imported; the message is the reason."""
+
+
+@dataclass(frozen=True)
+class Stored:
+    """One problem's files: its metadata, its statement, and the results, which may be empty."""
+
+    metadata: Mapping[str, Any]
+    statement: str
+    results: Mapping[str, Any]
+
+    @property
+    def id(self) -> str:
+        """LeetCode's number of the problem at the time."""
+        return str(self.metadata.get("problem", ""))
+
+
+@contextmanager
+def open_algo(path: Path, tests: Path | None) -> Iterator[Source]:
+    """The problems below the folder that holds leetcode_data, or in leetcode_data itself.
+
+    Raises BrokenSource, also for a folder of tests: there are none outside LeetCode.
+    """
+    if tests is not None:
+        raise BrokenSource("the format algo has no hidden tests: leave --tests out")
+    stored = read_stored(path)
+    yield Source(len(stored), (_entry(one) for one in stored))
+
+
+def read_stored(path: Path) -> list[Stored]:
+    """The files of every problem, in the order of the metadata. Raises BrokenSource."""
+    folder = path / "leetcode_data" if (path / "leetcode_data").is_dir() else path
+    metadata = _json(folder / "metadata.json")
+    problems = metadata.get("problems")
+    if not isinstance(problems, list) or not all(isinstance(one, dict) for one in problems):
+        raise BrokenSource(f"{folder / 'metadata.json'} has no list of problems")
+    results = folder.parent / "leetcode_results"
+    stored = []
+    for one in problems:
+        name = str(one.get("problem", ""))
+        if not name.isdecimal():
+            raise BrokenSource(f"{folder / 'metadata.json'} has a problem with the id {name!r}, not a number")
+        statement = folder / f"{name}.md"
+        result = results / f"{name}_response.json"
+        stored.append(
+            Stored(
+                one,
+                statement.read_text(encoding="utf-8") if statement.is_file() else "",
+                _json(result) if result.is_file() else {},
+            )
+        )
+    return stored
+
+
+def _json(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        raise BrokenSource(
+            f"{path} is not there; the format algo takes the folder with leetcode_data and leetcode_results"
+        )
+    try:
+        content = json.loads(path.read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise BrokenSource(
+            f"{path} is not valid JSON ({error}). It may be cut off: fetch it again."
+        ) from error
+    if not isinstance(content, dict):
+        raise BrokenSource(f"{path} must hold a JSON object, not a {type(content).__name__}")
+    return content
+
+
+def _entry(stored: Stored) -> ImportedProblem | LeftOut:
+    try:
+        return _problem(stored)
+    except (_Unusable, NotFunctional) as reason:
+        return LeftOut(stored.id, str(reason))
+
+
+def _problem(stored: Stored) -> ImportedProblem:
+    statement = stored.statement.replace("\r\n", "\n")
+    title = _TITLE.search(statement)
+    if title is None:
+        raise _Unusable(f"there is no statement {stored.id}.md with a title")
+    signature = signature_of(statement)
+    contest = str(stored.metadata.get("contest") or "")
+    tags = [str(stored.metadata.get("level") or ""), *map(str, stored.metadata.get("tags") or [])]
+    return ImportedProblem(
+        external_id=stored.id,
+        title=title[1].strip(),
+        statement=statement[title.end() :].strip() + "\n",
+        statement_format="markdown",
+        time_limit=_SECONDS,
+        memory_limit=_MEMORY,
+        checker=checker_of(signature).to_json(),
+        tests=samples_of(stored, signature),
+        tags=tuple(tag for tag in tags if tag),
+        contest=contest,
+        contest_date=_day(contest),
+        source_url=f"https://leetcode.com/problems/{stored.metadata['link_id']}/"
+        if stored.metadata.get("link_id")
+        else "",
+        signature=signature,
+        oracle=oracle_of(stored.results),
+        candidates=candidates_of(stored.results),
+    )
+
+
+def signature_of(statement: str) -> Signature:
+    """The method that the statement asks for. Raises NotFunctional."""
+    definition = _DEFINITION.search(statement)
+    if definition is None:
+        raise NotFunctional("the statement has no function definition")
+    return Signature.of(definition[1])
+
+
+def checker_of(signature: Signature) -> Checker:
+    """How results are compared: as tokens, numbers of a type with `float` within 1e-5, as LeetCode does."""
+    tolerance = 1e-5 if "float" in signature.result else None
+    return Checker(case_sensitive=True, float_absolute=tolerance, float_relative=tolerance)
+
+
+def samples_of(stored: Stored, signature: Signature) -> tuple[TestRecord, ...]:
+    """The samples of the metadata with the outputs of the statement. Raises _Unusable."""
+    inputs = stored.metadata.get("sample_inputs")
+    outputs = _OUTPUT.findall(stored.statement)
+    if not isinstance(inputs, list) or len(inputs) != len(outputs) or not inputs:
+        count = len(inputs) if isinstance(inputs, list) else 0
+        raise _Unusable(f"it has {count} sample inputs and {len(outputs)} outputs")
+    records = []
+    for number, (given, output) in enumerate(zip(inputs, outputs, strict=True), 1):
+        try:
+            answer = normal_answer(output, signature)
+        except ValueError:
+            raise _Unusable(f"the output {output[:60]!r} of sample {number} is no JSON value") from None
+        records.append(TestRecord(f"sample-{number}", True, f"{given}\n".encode(), f"{answer}\n".encode()))
+    return tuple(records)
+
+
+def oracle_of(results: Mapping[str, Any]) -> OracleRecord | None:
+    """The stored oracle with its functions, each blank where there is none."""
+    program = _code(results, "code_brute_force") or _code(results, "code_bruteforce")
+    if not program:
+        return None
+    return OracleRecord(
+        oracle=program,
+        validator=_code(results, "data_validator"),
+        generator=_code(results, "data_generator"),
+        batch=_code(results, "data_random_generator"),
+        tricky=_code(results, "data_tricky_generator"),
+        official_verdict=_verdict(results, "code_brute_force") or _verdict(results, "code_bruteforce"),
+    )
+
+
+def candidates_of(results: Mapping[str, Any]) -> tuple[CandidateRecord, ...]:
+    """The stored candidates with their official verdicts, blank where none is stored."""
+    return tuple(
+        CandidateRecord("python", name, code, _verdict(results, name))
+        for name in ("code_baseline", "code_tag_generation")
+        if (code := _code(results, name))
+    )
+
+
+def _part(results: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    part = results.get(name)
+    return part if isinstance(part, dict) else {}
+
+
+def _code(results: Mapping[str, Any], name: str) -> str:
+    code = _part(results, name).get("code")
+    return code if isinstance(code, str) else ""
+
+
+def _verdict(results: Mapping[str, Any], name: str) -> str:
+    return _VERDICTS.get(str(_part(_part(results, name), "result").get("status_msg", "")), "")
+
+
+def _day(contest: str) -> date | None:
+    """The day of a LeetCode contest: weekly ones are on Sundays, the others on every second Saturday."""
+    match = _CONTEST.fullmatch(contest)
+    if match is None:
+        return None
+    number, day, days = _FIRST_CONTESTS[match[1]]
+    return day + timedelta(days=days * (int(match[2]) - number))

@@ -1,0 +1,94 @@
+"""Functional problems: the program is a class with a method, and a driver of ours calls it (METHODS.md 10.3, 10.8).
+
+An input holds one JSON value a line, one for each parameter; the answer is the result as one JSON value. So a
+functional problem has tests of texts like any other, and its programs are judged as programs of several files.
+"""
+
+import ast
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+_FOLDER = Path(__file__).parent
+
+
+class NotFunctional(ValueError):
+    """A definition that is no class with one method, or a language that has no driver."""
+
+
+@dataclass(frozen=True)
+class Signature:
+    """The method that a program must have: its name and the types of its parameters and result, as Python writes them.
+
+    A result `None` means that the method changes its first argument.
+    """
+
+    method: str
+    parameters: tuple[str, ...]
+    result: str
+
+    @classmethod
+    def of(cls, definition: str) -> "Signature":
+        """The signature in a definition such as a problem shows, its body left out. Raises NotFunctional."""
+        try:
+            body = ast.parse(f"{definition.rstrip()}\n        pass\n").body
+        except SyntaxError as error:
+            raise NotFunctional(f"the definition cannot be read: {error}") from None
+        classes = [node for node in body if isinstance(node, ast.ClassDef)]
+        methods = [node for one in classes for node in one.body if isinstance(node, ast.FunctionDef)]
+        if len(methods) != 1:
+            raise NotFunctional(f"the definition has {len(methods)} methods instead of one")
+        [method] = methods
+        return cls(
+            method.name,
+            tuple(
+                ast.unparse(one.annotation) if one.annotation else ""
+                for one in method.args.args
+                if one.arg != "self"
+            ),
+            ast.unparse(method.returns) if method.returns else "",
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """All fields by name; `from_json` reads it."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> "Signature":
+        """The signature `to_json` wrote."""
+        return cls(data["method"], tuple(data["parameters"]), data["result"])
+
+
+def driven(source: str, signature: Signature, language: str) -> dict[str, str]:
+    """The files of a program that reads the arguments and prints the result. Raises NotFunctional."""
+    if language != "python":
+        raise NotFunctional(f"programs for functional problems are written in python, not in {language}")
+    return {"main.py": _text("driver.py"), **called(source, signature)}
+
+
+def called(source: str, signature: Signature | None) -> dict[str, str]:
+    """The files beside a driver that calls the program's function (see calls.py); None: its function `solution`."""
+    return {
+        "solution.py": source,
+        "signature.json": json.dumps(signature and signature.to_json()),
+        "hintbench_calls.py": _text("calls.py"),
+        **library(),
+    }
+
+
+def library() -> dict[str, str]:
+    """The files with the values and the names of functional problems, for programs of ours in the sandbox."""
+    return {"hintbench_values.py": _text("values.py"), "hintbench_names.py": _text("names.py")}
+
+
+def normal_answer(text: str, signature: Signature) -> str:
+    """An answer of a statement as the driver would print it. Raises ValueError where it is no JSON value."""
+    from benchmark.functional.values import write
+
+    return write(json.loads(text), signature.result)
+
+
+def _text(name: str) -> str:
+    return (_FOLDER / name).read_text(encoding="utf-8")

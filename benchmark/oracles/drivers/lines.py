@@ -1,0 +1,77 @@
+"""Says which lines of a program each of several inputs reaches.
+
+Runs in the sandbox as main.py, beside the program (solution.py). Standard input holds a JSON object: the inputs,
+seconds of CPU for each, and whether the program is a complete one, which reads standard input, or a function. For each
+input one line of JSON is printed at once: the numbers of the lines reached, those reached before a fault included.
+Python 3.8 or newer.
+"""
+
+from __future__ import annotations
+
+import gc
+import io
+import json
+import os
+import resource
+import signal
+import sys
+import threading
+from typing import Any
+
+from hintbench_calls import load, with_deep_stack
+
+FOLDER = os.path.dirname(os.path.abspath(__file__))
+PROGRAM = os.path.join(FOLDER, "solution.py")
+
+
+def reached(given: str, seconds: int, complete: bool) -> list[int]:
+    """The lines that a process of its own reaches with this input."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reading)
+        signal.signal(signal.SIGXCPU, signal.SIG_DFL)
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
+        with_deep_stack(lambda: traced(given, complete, writing))
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as end:
+        numbers = {int(number) for number in end.read().split(b"\n")[:-1]}
+    os.waitpid(child, 0)
+    return sorted(numbers)
+
+
+def traced(given: str, complete: bool, writing: int) -> None:
+    """Run the program and write each line's number when it is reached for the first time: it may be killed."""
+    seen: set[int] = set()
+
+    def trace(frame: Any, event: str, argument: object) -> Any:
+        if frame.f_code.co_filename != PROGRAM:
+            return None
+        if event == "line" and frame.f_lineno not in seen:
+            seen.add(frame.f_lineno)
+            os.write(writing, b"%d\n" % frame.f_lineno)
+        return trace
+
+    threading.settrace(trace)
+    sys.settrace(trace)
+    if not complete:
+        load(FOLDER)(given)
+        return
+    sys.stdin, sys.stdout = io.TextIOWrapper(io.BytesIO(given.encode())), sys.stderr
+    with open(PROGRAM, "rb") as source:
+        program = compile(source.read(), PROGRAM, "exec", dont_inherit=True)
+    exec(program, {"__name__": "__main__", "__file__": PROGRAM})  # noqa: S102  (in the sandbox)
+
+
+def main() -> None:
+    printed = sys.stdout
+    request = json.loads(sys.stdin.read())
+    gc.freeze()  # so that a process of its own need not copy what all have
+    for given in request["inputs"]:
+        lines = reached(given, request["seconds"], request["complete"])
+        printed.write(json.dumps({"lines": lines}) + "\n")
+        printed.flush()
+
+
+main()

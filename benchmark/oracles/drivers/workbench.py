@@ -1,0 +1,106 @@
+"""Makes and checks inputs with functions that a model wrote: validator, generators, batches, tricky inputs.
+
+Runs in the sandbox as main.py. Standard input holds one JSON object: the model's texts in the order in which they
+are executed in one namespace, the parameter types of the problem (null: an input is one text), seconds for each call,
+and the calls. Each call prints one line of JSON at once, so that a call that never ends loses only those after it.
+Python 3.8 or newer.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import random
+import signal
+import sys
+from typing import Any
+
+from hintbench_names import find_function, usual_names
+from hintbench_values import read_arguments, write_arguments
+
+CASES = 5
+"""Inputs of one batch, as the paper has it."""
+
+
+class TooSlow(BaseException):
+    """A call used up its time; a base exception, so that a program does not catch it by the way."""
+
+
+def stop(number: int, frame: object) -> None:
+    raise TooSlow
+
+
+class Workbench:
+    def __init__(self, texts: list[str], types: list[str] | None, seconds: float) -> None:
+        self.types = types
+        self.seconds = seconds
+        self.names = usual_names()
+        for text in texts:
+            try:
+                exec(compile(text, "<generated>", "exec", dont_inherit=True), self.names)  # noqa: S102
+            except Exception as error:  # noqa: BLE001  (a text that does not run lacks what it would define)
+                sys.stderr.write(f"{type(error).__name__}: {error}\n")
+
+    def valid(self, given: str) -> bool:
+        """Whether the validator takes the input."""
+        function = find_function(self.names, "is_valid_input")
+        arguments = [given] if self.types is None else read_arguments(given, self.types, self.names)
+        return bool(self.within_time(lambda: function(*arguments)))
+
+    def inputs(self, call: dict[str, Any]) -> list[str]:
+        """What the named function makes, with every size bounded by the cap where there is one."""
+        random.seed(call["seed"])
+        function = find_function(self.names, call["function"])
+        arguments = [call["cap"]] * sizes(function) if call["cap"] else []
+        made = self.within_time(lambda: function(*arguments))
+        several = made if call["several"] else [made]
+        return [self.text(one) for one in several]
+
+    def text(self, made: Any) -> str:
+        """One made input as it stands in a test."""
+        if self.types is None:
+            if not isinstance(made, str):
+                raise TypeError(f"an input must be a text, not {type(made).__name__}")
+            return made
+        count = len(self.types)
+        if count == 1 and not (isinstance(made, tuple) and len(made) == 1):
+            made = (list(made) if isinstance(made, tuple) else made,)
+        if len(made) != count:
+            raise ValueError(f"an input has {len(made)} values, the method {count} parameters")
+        text: str = write_arguments(made)
+        return text
+
+    def within_time(self, function: Any) -> Any:
+        signal.setitimer(signal.ITIMER_REAL, self.seconds)
+        try:
+            return function()
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def sizes(function: Any) -> int:
+    """How many arguments of the function bound a size: all but those whose default is no whole number."""
+    given = inspect.signature(function).parameters.values()
+    return sum(
+        one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)
+        and (one.default is one.empty or type(one.default) is int)
+        for one in given
+    )
+
+
+def main() -> None:
+    request = json.loads(sys.stdin.read())
+    printed, sys.stdout = sys.stdout, sys.stderr
+    signal.signal(signal.SIGALRM, stop)
+    bench = Workbench(request["texts"], request["types"], request["seconds"])
+    for call in request["calls"]:
+        try:
+            made = bench.valid(call["input"]) if "input" in call else bench.inputs(call)
+            line: dict[str, Any] = {"made": made}
+        except (Exception, TooSlow) as error:  # noqa: BLE001  (told to whoever asked)
+            line = {"error": f"{type(error).__name__}: {error}"[:300]}
+        printed.write(json.dumps(line) + "\n")
+        printed.flush()
+
+
+main()

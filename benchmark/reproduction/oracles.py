@@ -1,0 +1,102 @@
+"""What the released LeetCode files of the ALGO paper allow without a model (METHODS.md 3.4, N-8 and N-9)."""
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from benchmark.datasets.algo import (
+    Stored,
+    candidates_of,
+    checker_of,
+    oracle_of,
+    read_stored,
+    samples_of,
+    signature_of,
+)
+from benchmark.oracles.inputs import PUBLISHED, Parts, make_inputs
+from benchmark.oracles.quality import agreement, coverage, reached_lines
+from benchmark.oracles.running import Function
+from benchmark.oracles.verifying import Case, label, verify
+from benchmark.reproduction.registry import Check, Files, reproduces
+
+_SECONDS = 1
+"""CPU seconds of one call, with which the published figures come out."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One problem: whether oracle and candidate pass its samples, the candidate all tests, and the official judge."""
+
+    oracle_on_samples: bool
+    candidate_on_samples: bool
+    candidate_on_all: bool
+    accepted: bool
+    coverage_of_samples: float
+    coverage_of_all: float
+
+
+@reproduces("N-8", "ALGO: Agreement of samples and of oracle tests with LeetCode's verdicts, 35 problems")
+def _agreement(files: Files) -> Iterator[Check]:
+    problems = _measured(_folder(files))
+    for figure, expected, passes in (
+        ("samples alone", "24/35 = 68.57 %", [one.candidate_on_samples for one in problems]),
+        ("samples and oracle tests", "26/35 = 74.29 %", [one.candidate_on_all for one in problems]),
+    ):
+        agreeing, total = agreement(zip(passes, [one.accepted for one in problems], strict=True))
+        obtained = f"{agreeing}/{total} = {100 * agreeing / total:.2f} %"
+        yield Check.equal(f"Agreement of {figure}", expected, obtained)
+
+
+@reproduces("N-9", "ALGO: oracles and candidates on the samples, and Coverage from samples to oracle tests")
+def _samples_and_coverage(files: Files) -> Iterator[Check]:
+    problems = _measured(_folder(files))
+    for who, expected, passes in (
+        ("oracles", "33/35", [one.oracle_on_samples for one in problems]),
+        ("candidates", "22/35", [one.candidate_on_samples for one in problems]),
+    ):
+        yield Check.equal(f"{who} that pass the samples", expected, f"{sum(passes)}/{len(passes)}")
+    before = sum(one.coverage_of_samples for one in problems) / len(problems)
+    after = sum(one.coverage_of_all for one in problems) / len(problems)
+    # The paper's statements are not known, so the levels differ; its rise is the claim.
+    yield Check("Coverage", "rises (90.32 % to 93.00 %)", f"{before:.2%} to {after:.2%}", after > before)
+
+
+def _folder(files: Files) -> Path:
+    return files.path("algo/leetcode_data/metadata.json").parent.parent
+
+
+@cache
+def _measured(folder: Path) -> list[Measured]:
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        return list(pool.map(measure, read_stored(folder)))
+
+
+def measure(stored: Stored) -> Measured:
+    """One stored problem: inputs by the published recipe, answered by the stored oracle."""
+    signature = signature_of(stored.statement)
+    checker = checker_of(signature)
+    oracle = oracle_of(stored.results)
+    [candidate, *_] = candidates_of(stored.results)
+    assert oracle is not None
+    samples = tuple(
+        Case(one.name, bytes(one.input).decode(), bytes(one.answer).decode(), sample=True)
+        for one in samples_of(stored, signature)
+    )
+    parts = Parts(signature, oracle.validator, oracle.generator, oracle.batch, oracle.tricky)
+    made = make_inputs(parts, PUBLISHED)
+    brute, program = Function(oracle.oracle, signature), Function(candidate.source, signature)
+    labelled = label(brute, [one.text for one in made.kept], seconds=_SECONDS)
+    cases = (*samples, *labelled.cases)
+    verification = verify(program, cases, checker, _SECONDS)
+    reached = reached_lines(program, [case.input for case in cases])
+    return Measured(
+        oracle_on_samples=verify(brute, samples, checker, _SECONDS).accepted,
+        candidate_on_samples=verification.samples_passed,
+        candidate_on_all=verification.accepted,
+        accepted=candidate.official_verdict == "AC",
+        coverage_of_samples=coverage(candidate.source, set().union(*reached[: len(samples)])),
+        coverage_of_all=coverage(candidate.source, set().union(*reached)),
+    )
