@@ -66,6 +66,7 @@ class ImportedProblem:
     figures: tuple[FigureRecord, ...] = ()
     contest: str = ""
     contest_date: date | None = None
+    rating: int | None = None
     source_url: str = ""
     credits: str = ""
     license: str = ""
@@ -81,11 +82,21 @@ class LeftOut:
 
 
 @dataclass(frozen=True)
+class QuestionRecord:
+    """A question about similar problems, all named by their ids: `positive` is the right option."""
+
+    reference: str
+    positive: str
+    negatives: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Source:
     """An opened source: how many entries it has, and the entries. Reading them may raise BrokenSource."""
 
     total: int
     entries: Iterator[ImportedProblem | LeftOut] = field(repr=False)
+    questions: tuple[QuestionRecord, ...] = ()
 
 
 Importer = Callable[[Path, Path | None], AbstractContextManager[Source]]

@@ -12,9 +12,10 @@ from django.urls import reverse
 
 from benchmark import blobs
 from benchmark.datasets import FORMATS
-from benchmark.datasets.records import BrokenSource, ImportedProblem, LeftOut, TestRecord
+from benchmark.datasets.records import BrokenSource, ImportedProblem, LeftOut, QuestionRecord, TestRecord
 from benchmark.models import Dataset, Figure, Problem, ReferenceSolution, TestCase
 from benchmark.rendering import RENDERER_VERSION, render
+from benchmark.similarity.question_sets import QuestionsInUse, import_question_set
 
 Progress = Callable[[int, int], None]
 """Called with the entries done and their total."""
@@ -32,6 +33,7 @@ class ImportResult:
     imported: int = 0
     unchanged: int = 0
     updated: int = 0
+    questions: int = 0
     left_out: list[LeftOut] = field(default_factory=list)
     notes: list[tuple[str, str]] = field(default_factory=list)
 
@@ -42,6 +44,7 @@ class ImportResult:
             "imported": self.imported,
             "unchanged": self.unchanged,
             "updated": self.updated,
+            "questions": self.questions,
             "left_out": [{"id": entry.external_id, "reason": entry.reason} for entry in self.left_out],
             "notes": [{"id": external_id, "note": note} for external_id, note in self.notes],
         }
@@ -97,11 +100,25 @@ def import_problems(
                     changed.append(prepared)
             if progress is not None:
                 progress(done, source.total)
+        questions = source.questions
     result.updated = sum(problem.external_id in stored for problem in changed)
     result.imported = len(changed) - result.updated
-    if changed:
-        _write(dataset_name, format_name, changed)
+    with transaction.atomic():
+        if changed:
+            _write(dataset_name, format_name, changed)
+        if questions and (changed or stored):
+            result.questions = _write_questions(dataset_name, questions, result)
     return result
+
+
+def _write_questions(dataset_name: str, records: tuple[QuestionRecord, ...], result: ImportResult) -> int:
+    """Store the source's questions as the set of the dataset's name; returns how many there are."""
+    try:
+        question_set = import_question_set(Dataset.objects.get(name=dataset_name), records)
+    except QuestionsInUse as error:
+        raise BrokenSource(str(error)) from error
+    result.left_out += [LeftOut(entry["id"], entry["reason"]) for entry in question_set.left_out]
+    return question_set.questions.count()
 
 
 def _refuse_other_format(name: str, format_name: str) -> None:
@@ -141,7 +158,9 @@ def _prepare(problem: ImportedProblem, dataset_name: str, stored_hash: str | Non
         for one in problem.figures
     ]
     columns = _columns(problem)
-    content_hash = _content_hash(columns, tests, references, figures)
+    content_hash = _content_hash(
+        columns, tests, references, figures, *([problem.rating] if problem.rating else [])
+    )
     if content_hash == stored_hash:
         return None
     addresses = {
@@ -151,7 +170,7 @@ def _prepare(problem: ImportedProblem, dataset_name: str, stored_hash: str | Non
     columns["statement_html"] = render(columns["statement"], problem.statement_format, addresses)
     if problem.analysis_format:
         columns["analysis_html"] = render(columns["analysis"], problem.analysis_format, addresses)
-    columns["content_hash"] = content_hash
+    columns |= {"content_hash": content_hash, "rating": problem.rating}
     return _Prepared(problem.external_id, columns, tests, references, figures)
 
 
@@ -203,7 +222,6 @@ def _content_hash(*parts: object) -> str:
     return hashlib.sha256(document.encode()).hexdigest()
 
 
-@transaction.atomic
 def _write(dataset_name: str, format_name: str, problems: list[_Prepared]) -> None:
     dataset, _ = Dataset.objects.get_or_create(name=dataset_name, defaults={"format": format_name})
     for prepared in problems:

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.core.management.base import CommandError
 
-from benchmark.models import Corpus, Dataset, Problem, Run
+from benchmark.models import Corpus, Dataset, Problem, QuestionSet, Run, SimilarityRun
 
 
 def positive(text: str) -> int:
@@ -89,4 +89,26 @@ def find_run(name: str) -> Run:
         return Run.objects.select_related("dataset").get(pk=UUID(name))
     except (ValueError, Run.DoesNotExist):
         latest = "".join(f"\n  {run.pk}  {run}" for run in Run.objects.select_related("dataset")[:5])
+        raise CommandError(f"There is no run {name!r}. The latest runs: {latest or 'none yet'}") from None
+
+
+def find_question_set(name: str) -> QuestionSet:
+    """The questions of that name. Raises CommandError, which names those there are."""
+    try:
+        return QuestionSet.objects.select_related("dataset").get(name=name)
+    except QuestionSet.DoesNotExist:
+        names = ", ".join(QuestionSet.objects.values_list("name", flat=True))
+        there_are = (
+            f"There are: {names}." if names else "There are none yet; `manage.py build_mcqs` makes some."
+        )
+        raise CommandError(f"There are no questions {name!r}. {there_are}") from None
+
+
+def find_similarity_run(name: str) -> SimilarityRun:
+    """The run over questions of that id. Raises CommandError, which names the latest runs."""
+    try:
+        return SimilarityRun.objects.select_related("question_set__dataset").get(pk=UUID(name))
+    except (ValueError, SimilarityRun.DoesNotExist):
+        rows = SimilarityRun.objects.select_related("question_set")[:5]
+        latest = "".join(f"\n  {run.pk}  {run}" for run in rows)
         raise CommandError(f"There is no run {name!r}. The latest runs: {latest or 'none yet'}") from None

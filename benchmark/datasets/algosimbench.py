@@ -1,0 +1,279 @@
+"""AlgoSimBench: a tagged corpus of problems with solutions, and questions about which of them are alike.
+
+The card names the questions' fields (METHODS.md 10.5) but not the corpus', so names are looked for in order, and
+`fields.toml` beside the files goes before them. Our own tagged problems have the same shape.
+"""
+
+import json
+import tomllib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from benchmark.datasets.records import (
+    BrokenSource,
+    ImportedProblem,
+    LeftOut,
+    QuestionRecord,
+    ReferenceRecord,
+    Source,
+    TestRecord,
+)
+from judge import LANGUAGES, Checker
+
+FIELDS: dict[str, tuple[str, ...]] = {
+    "id": ("prob_id", "problem_id", "id"),
+    "statement": ("statement", "description", "problem_statement", "problem"),
+    "solution": ("solution", "code", "solutions"),
+    "tags": ("tags", "labels"),
+    "title": ("title", "name"),
+    "rating": ("rating", "difficulty"),
+    "url": ("url", "link"),
+    "contest": ("source", "contest"),
+    "language": ("language", "lang"),
+    "samples": ("samples", "examples"),
+}
+"""Names that a field of a problem may have; the first that occurs in the corpus is taken."""
+REQUIRED = ("id", "statement", "solution", "tags")
+QUESTION_FIELDS: dict[str, tuple[str, ...]] = {
+    "reference": ("reference",),
+    "positive": ("positive",),
+    "negative": ("negative", "negatives"),
+}
+MAP = "fields.toml"
+_SUFFIXES = (".json", ".jsonl", ".yaml", ".parquet")
+_TIME_LIMIT, _MEMORY_LIMIT = 2.0, 256 * 2**20
+"""Assumed: the corpus states none. Seconds and bytes."""
+
+Entry = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class _File:
+    path: Path
+    entries: tuple[Entry, ...]
+
+    @property
+    def names(self) -> list[str]:
+        """Every field that some entry has, in the order in which they occur."""
+        return list(dict.fromkeys(name for entry in self.entries for name in entry))
+
+
+@contextmanager
+def open_algosimbench(path: Path, tests: Path | None = None) -> Iterator[Source]:
+    """The corpus at `path`, a file or a folder with the questions beside it. Raises BrokenSource."""
+    if tests is not None:
+        raise BrokenSource("--tests has no use with algosimbench: its problems have no hidden tests")
+    if not path.exists():
+        raise BrokenSource(f"{path} does not exist; the format algosimbench takes a file or a folder")
+    folder = path if path.is_dir() else path.parent
+    given = _read_map(folder / MAP)
+    files = [_read(file) for file in (_files(path) if path.is_dir() else [path])]
+    questions = [
+        file
+        for file in files
+        if _mapping(file, QUESTION_FIELDS, given["question"]).keys() >= QUESTION_FIELDS.keys()
+    ]
+    others = [file for file in files if file not in questions]
+    corpora = [file for file in others if "statement" in _mapping(file, FIELDS, given["problem"])] or others
+    if len(corpora) != 1:
+        held = "".join(f"\n  {file.path.name}: {', '.join(file.names) or 'no entries'}" for file in files)
+        raise BrokenSource(
+            f"{path} must hold one corpus of problems, but {len(corpora)} files may be one; give the file itself, "
+            f"or name its fields in {MAP}. Files and their fields:{held or ' none'}"
+        )
+    [corpus] = corpora
+    names = _mapping(corpus, FIELDS, given["problem"])
+    _refuse_missing(corpus, names)
+    yield Source(
+        len(corpus.entries),
+        (_problem(number, entry, names) for number, entry in enumerate(corpus.entries, 1)),
+        tuple(
+            question for file in questions for question in _questions(file, given["question"], names["id"])
+        ),
+    )
+
+
+def _files(folder: Path) -> list[Path]:
+    return [path for path in sorted(folder.rglob("*")) if path.suffix in _SUFFIXES]
+
+
+def _read_map(path: Path) -> dict[str, dict[str, str]]:
+    """The tables [problem] and [question] of a fields.toml, empty where there is none. Raises BrokenSource."""
+    tables: dict[str, dict[str, str]] = {"problem": {}, "question": {}}
+    if not path.is_file():
+        return tables
+    try:
+        read = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise BrokenSource(f"{path} cannot be read: {error}") from error
+    for table, names in read.items():
+        known = {"problem": FIELDS, "question": QUESTION_FIELDS}.get(table)
+        if known is None or not isinstance(names, dict):
+            raise BrokenSource(f"{path}: [{table}] is not one of [problem], [question]")
+        for field, name in names.items():
+            if field not in known or not isinstance(name, str):
+                raise BrokenSource(
+                    f"{path}: {field} = {name!r} maps no field; [{table}] may name: {', '.join(known)}"
+                )
+            tables[table][field] = name
+    return tables
+
+
+def _mapping(file: _File, fields: Mapping[str, tuple[str, ...]], given: Mapping[str, str]) -> dict[str, str]:
+    """Our fields, as far as the file has them, with its own names."""
+    there = set(file.names)
+    names = {}
+    for field, candidates in fields.items():
+        wanted = (given[field],) if field in given else candidates
+        found = next((name for name in wanted if name in there), None)
+        if found is not None:
+            names[field] = found
+    return names
+
+
+def _refuse_missing(corpus: _File, names: Mapping[str, str]) -> None:
+    missing = [field for field in REQUIRED if field not in names]
+    if missing:
+        tried = "; ".join(f"{field} ({', '.join(FIELDS[field])})" for field in missing)
+        raise BrokenSource(
+            f"{corpus.path} has no field for: {tried}. Its fields: {', '.join(corpus.names) or 'none'}. Write a "
+            f'{MAP} beside it with their names, for instance [problem] and below it {missing[0]} = "…"'
+        )
+
+
+def _read(path: Path) -> _File:
+    """The entries of the file: a list of objects, or an object of objects, whose keys are then their ids."""
+    try:
+        content = _content(path)
+    except (ValueError, RecursionError, yaml.YAMLError) as error:
+        raise BrokenSource(f"{path} cannot be read ({error}). It may be cut off: fetch it again.") from error
+    if isinstance(content, dict) and all(isinstance(value, dict) for value in content.values()):
+        content = [{"prob_id": key, **value} for key, value in content.items()]
+    if not isinstance(content, list) or not all(isinstance(entry, dict) for entry in content):
+        raise BrokenSource(f"{path} must hold a list of objects")
+    return _File(path, tuple(content))
+
+
+def _content(path: Path) -> Any:
+    if path.suffix == ".parquet":
+        return _parquet(path)
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".yaml":
+        return yaml.safe_load(text)
+    if path.suffix == ".jsonl":
+        return [json.loads(line) for line in text.splitlines() if line.strip()]
+    return json.loads(text)
+
+
+def _parquet(path: Path) -> Any:
+    try:
+        parquet: Any = import_module("pyarrow.parquet")
+    except ImportError:
+        raise BrokenSource(
+            f"{path} is a Parquet file, which takes the package pyarrow: .venv/bin/pip install pyarrow"
+        ) from None
+    return parquet.read_table(path).to_pylist()
+
+
+def _problem(number: int, entry: Entry, names: Mapping[str, str]) -> ImportedProblem | LeftOut:
+    values = {field: entry.get(name) for field, name in names.items()}
+    identifier = str(values["id"] or "").strip() or f"entry {number}"
+    statement, tags = values["statement"], values["tags"]
+    solution = values["solution"]
+    if isinstance(solution, list):
+        solution = next((one for one in solution if isinstance(one, str)), None)
+    for field, value in (("statement", statement), ("solution", solution)):
+        if not isinstance(value, str) or not value.strip():
+            return LeftOut(identifier, f"its {field} ({names[field]}) is not a text")
+    try:
+        labels = tuple(_label(tag) for tag in ([tags] if isinstance(tags, str) else tags or ()))
+        tests = tuple(_samples(values.get("samples")))
+    except (TypeError, ValueError) as error:
+        return LeftOut(identifier, str(error))
+    assert isinstance(statement, str)
+    assert isinstance(solution, str)
+    rating = values.get("rating")
+    url = values.get("url")
+    language = values.get("language")
+    return ImportedProblem(
+        external_id=identifier,
+        title=str(values.get("title") or identifier),
+        statement=statement,
+        statement_format="markdown",
+        time_limit=_TIME_LIMIT,
+        memory_limit=_MEMORY_LIMIT,
+        checker=Checker().to_json(),
+        tests=tests,
+        tags=labels,
+        references=(
+            ReferenceRecord(language if language in LANGUAGES else _language(solution), "solution", solution),
+        ),
+        contest=str(values.get("contest") or ""),
+        rating=int(rating) if isinstance(rating, int | float) and rating > 0 else None,
+        source_url=url if isinstance(url, str) else "",
+    )
+
+
+def _label(tag: object) -> str:
+    """A tag as the path of its categories and its own name, joined by " > ", however the source nests them."""
+    if isinstance(tag, str) and tag.strip():
+        return tag.strip()
+    if isinstance(tag, dict):
+        parts = [
+            tag.get(name) for name in ("category", "subcategory", "sub_category", "label", "tag", "name")
+        ]
+    else:
+        parts = list(tag) if isinstance(tag, list | tuple) else []
+    texts = [part.strip() for part in parts if isinstance(part, str) and part.strip()]
+    if not texts:
+        raise ValueError(f"its tag {tag!r} is neither a text nor a path of categories")
+    return " > ".join(texts)
+
+
+def _samples(samples: object) -> Iterator[TestRecord]:
+    for number, sample in enumerate(samples if isinstance(samples, list) else (), 1):
+        if isinstance(sample, dict):
+            sample = [sample.get("input"), sample.get("output")]
+        if not (isinstance(sample, list) and len(sample) == 2 and all(isinstance(t, str) for t in sample)):
+            raise ValueError(f"its sample {number} is not a pair of an input and an output")
+        yield TestRecord(str(number), True, sample[0].encode(), sample[1].encode())
+
+
+def _language(solution: str) -> str:
+    if "#include" in solution:
+        return "cpp"
+    return "java" if "public static void main" in solution else "python"
+
+
+def _questions(file: _File, given: Mapping[str, str], id_name: str) -> Iterator[QuestionRecord]:
+    names = _mapping(file, QUESTION_FIELDS, given)
+    for number, entry in enumerate(file.entries, 1):
+        negative = entry.get(names["negative"])
+        if not isinstance(negative, list) or len(negative) != 3:
+            raise BrokenSource(
+                f"{file.path}: question {number} has no list of three problems in {names['negative']}"
+            )
+        reference, positive, *others = (
+            _identifier(one, id_name)
+            for one in (entry.get(names["reference"]), entry.get(names["positive"]), *negative)
+        )
+        if not (reference and positive and all(others)):
+            raise BrokenSource(
+                f"{file.path}: question {number} names a problem without an id ({id_name}); "
+                f"its reference holds: {entry.get(names['reference'])!r}"
+            )
+        yield QuestionRecord(reference, positive, tuple(others))
+
+
+def _identifier(problem: object, id_name: str) -> str:
+    """The id of a problem in a question: an object with it, or the id itself."""
+    if isinstance(problem, dict):
+        named = (problem.get(name) for name in dict.fromkeys((id_name, *FIELDS["id"])))
+        problem = next((value for value in named if value), "")
+    return str(problem).strip() if isinstance(problem, str | int) else ""

@@ -1,0 +1,127 @@
+"""What commands that ask a model about problems share: their options, the cost told beforehand, and Ctrl-C."""
+
+import asyncio
+import signal
+import sys
+from argparse import ArgumentTypeError
+from collections.abc import Coroutine, Mapping
+from contextlib import suppress
+from dataclasses import asdict
+from typing import Any, TypeVar
+
+from django.core.management.base import CommandError, CommandParser
+from tqdm import tqdm
+
+from benchmark.management.arguments import dollars, positive
+from benchmark.providers import ModelSpec, Parameters, is_scripted
+from benchmark.runner import Estimate, Price, Stop
+from benchmark.similarity.calls import Spending
+from judge.management.tables import aligned
+
+T = TypeVar("T")
+
+ASSUMED = (
+    "Assumed: replies of 500 tokens (low), 1,500 (expected) and 8,000 (high), or --max-output-tokens where that is "
+    "less. A token is counted as 4.5, 4 and 3 characters of a prompt."
+)
+
+
+def add_asking(parser: CommandParser) -> None:
+    """How the model is asked, and what that may cost."""
+    parser.add_argument("--temperature", type=_temperature, metavar="T", help="default: the provider's")
+    parser.add_argument(
+        "--max-output-tokens", type=positive, metavar="N", help="longest reply; default: the provider's"
+    )
+    parser.add_argument(
+        "--concurrency", type=positive, default=8, metavar="N", help="calls in flight; default: 8"
+    )
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="call nobody and say how many calls and tokens it would take",
+    )
+    parser.add_argument(
+        "--price",
+        nargs=2,
+        type=dollars,
+        metavar=("INPUT", "OUTPUT"),
+        help="US dollars for a million tokens, for --dry-run and --max-cost",
+    )
+    parser.add_argument(
+        "--max-cost",
+        type=dollars,
+        metavar="X",
+        help="begin no call once X US dollars are spent; needs --price",
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON document on standard output")
+
+
+def _temperature(text: str) -> float:
+    with suppress(ValueError):
+        if 0 <= (value := float(text)) <= 2:
+            return value
+    raise ArgumentTypeError(f"{text!r} is not a number from 0 to 2")
+
+
+def sampling(options: Mapping[str, Any]) -> Parameters:
+    """The parameters that are sent."""
+    return Parameters(temperature=options["temperature"], max_output_tokens=options["max_output_tokens"])
+
+
+def spending(options: Mapping[str, Any], spec: ModelSpec | None) -> Spending:
+    """What may be spent. Raises CommandError for a limit without a price."""
+    price = Price(*options["price"]) if options["price"] else None
+    if spec is not None and is_scripted(spec):
+        price = Price(0, 0)
+    if options["max_cost"] is not None and price is None:
+        raise CommandError("--max-cost needs --price INPUT OUTPUT: without a price no cost is known.")
+    return Spending(price, options["max_cost"])
+
+
+def estimates_table(estimates: Mapping[str, Estimate], price: Price | None) -> list[str]:
+    """The lines to print: a table, and what is assumed in it."""
+    rows = [("", "calls", "input tokens", "output tokens", "US dollars")]
+    rows += [
+        (
+            name,
+            f"{one.generations:,}",
+            f"{one.input_tokens:,}",
+            f"{one.output_tokens:,}",
+            "unknown" if price is None else f"{one.cost(price):,.2f}",
+        )
+        for name, one in estimates.items()
+    ]
+    return [*aligned(rows), ASSUMED]
+
+
+def estimates_json(estimates: Mapping[str, Estimate], price: Price | None) -> dict[str, Any]:
+    """The same for --json."""
+    return {
+        name: asdict(one) | {"cost_usd": None if price is None else one.cost(price)}
+        for name, one in estimates.items()
+    }
+
+
+def carry_out(work: Coroutine[Any, Any, T], stop: Stop) -> T | None:
+    """The result of the work. The first Ctrl-C or SIGTERM asks it to stop, the second drops it: then None."""
+
+    async def watched() -> T:
+        task = asyncio.current_task()
+        assert task is not None
+
+        def interrupt() -> None:
+            if stop.reason:
+                task.cancel()
+                return
+            stop.ask("interrupted")
+            tqdm.write(
+                "Waiting for the calls in flight, which are paid for. Once more drops them.", file=sys.stderr
+            )
+
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, interrupt)
+        return await work
+
+    with suppress(asyncio.CancelledError):
+        return asyncio.run(watched())
+    return None

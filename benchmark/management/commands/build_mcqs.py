@@ -1,0 +1,98 @@
+"""manage.py build_mcqs: questions about similar problems, from the tags of a dataset."""
+
+import json
+import sys
+from argparse import ArgumentTypeError
+from collections import Counter
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.validators import validate_slug
+from tqdm import tqdm
+
+from benchmark.management.arguments import find_dataset, positive
+from benchmark.retrieval import TOKENIZERS
+from benchmark.similarity.building import Builder
+from benchmark.similarity.encoders import NoEncoder
+from benchmark.similarity.question_sets import QuestionsInUse
+
+THRESHOLDS = {
+    "max-sim-positive": "the right option's statement is less like the reference's than this",
+    "min-sim-negative": "the wrong ones' statements are at least this like it",
+    "label-sim-max": "labels of reference and wrong options are less alike than this (Jaro-Winkler)",
+}
+
+
+class Command(BaseCommand):
+    help = (
+        "Make multiple-choice questions from the tags of a dataset: the right option has the labels of the reference "
+        "and reads least like it, the three wrong ones are solved otherwise and read most like it. The same "
+        "parameters always make the same questions."
+    )
+
+    requires_system_checks = []  # it shows no page, so it need not load them
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--dataset", required=True, metavar="NAME")
+        parser.add_argument("--name", required=True, help="of the questions: letters, digits, - and _")
+        parser.add_argument(
+            "--similarity",
+            default=Builder.similarity,
+            metavar="tfidf|encoder:NAME",
+            help=f"how statements are compared; default: {Builder.similarity}",
+        )
+        parser.add_argument("--tokenizer", choices=TOKENIZERS, default=Builder.tokenizer, help="for tfidf")
+        for name, text in THRESHOLDS.items():
+            default = getattr(Builder, name.replace("-", "_"))
+            parser.add_argument(f"--{name}", type=float, default=default, help=f"{text}; default: {default}")
+        parser.add_argument(
+            "--per-label",
+            type=positive,
+            default=Builder.per_label,
+            metavar="N",
+            help=f"questions a label at most; default: {Builder.per_label}",
+        )
+        parser.add_argument("--seed", type=_seed, default=Builder.seed, help="of both lots; default: 0")
+        parser.add_argument("--json", action="store_true")
+
+    def handle(self, **options: Any) -> None:
+        dataset = find_dataset(options["dataset"])
+        try:
+            validate_slug(options["name"])
+        except ValidationError:
+            raise CommandError(
+                f"--name {options['name']!r}: a name has letters, digits, - and _ only"
+            ) from None
+        quiet = 0.1 if sys.stderr.isatty() else 10  # seconds between two states of the bar
+        fields = (
+            "similarity",
+            "tokenizer",
+            "per_label",
+            "seed",
+            *(name.replace("-", "_") for name in THRESHOLDS),
+        )
+        try:
+            builder = Builder(**{name: options[name] for name in fields})
+            with tqdm(unit="problem", mininterval=quiet, total=dataset.problems.count()) as bar:
+                made = builder.build(dataset, options["name"], lambda done, total: bar.update(done - bar.n))
+        except (ValueError, NoEncoder, QuestionsInUse) as error:
+            raise CommandError(f"{error}.") from None
+        count = made.questions.count()
+        if options["json"]:
+            document = {"questions": count, "name": made.name, "left_out": made.left_out}
+            self.stdout.write(json.dumps(document | {"content_hash": made.content_hash}, ensure_ascii=False))
+        else:
+            self.stdout.write(f"{made.name}: {count} questions from {dataset.problems.count()} problems")
+            for reason, times in Counter(entry["reason"] for entry in made.left_out).most_common():
+                names = [entry["id"] for entry in made.left_out if entry["reason"] == reason]
+                more = f" and {times - 3} more" if times > 3 else ""
+                self.stdout.write(f"  no question for {', '.join(names[:3])}{more}: {reason}")
+        if not count:
+            raise CommandError("No problem gave a question: see the reasons above.")
+
+
+def _seed(text: str) -> int:
+    if not text.isdecimal():
+        raise ArgumentTypeError(f"{text!r} is not a whole number from 0")
+    return int(text)

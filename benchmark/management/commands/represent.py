@@ -1,0 +1,112 @@
+"""manage.py represent: let a model write what stands for the problems of a dataset in comparisons."""
+
+import json
+import sys
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from tqdm import tqdm
+
+from benchmark.management.arguments import find_dataset
+from benchmark.management.asking import (
+    add_asking,
+    carry_out,
+    estimates_json,
+    estimates_table,
+    sampling,
+    spending,
+)
+from benchmark.providers import ModelSpecError, ProviderError, parse_model_spec
+from benchmark.runner import Stop
+from benchmark.similarity.calls import Outcome, ask_all
+from benchmark.similarity.estimates import estimate_writing
+from benchmark.similarity.representations import KINDS, Author, find, representation_prompt
+from benchmark.similarity.runs import write_calls
+
+MADE = [name for name, kind in KINDS.items() if kind.made]
+
+
+class Command(BaseCommand):
+    help = (
+        "Let a model write a representation of every problem of a dataset: a summary, or an attempted solution in "
+        "English (asm_nl) or Python (asm_pl). Each is written once for a model and its parameters; what is there "
+        "already is not asked for again, so the command can be stopped and repeated."
+    )
+
+    requires_system_checks = []  # it shows no page, so it need not load them
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--dataset", required=True, metavar="NAME")
+        parser.add_argument("--model", required=True, metavar="PROVIDER:MODEL")
+        parser.add_argument("--representation", required=True, choices=MADE)
+        add_asking(parser)
+
+    def handle(self, **options: Any) -> None:
+        dataset = find_dataset(options["dataset"])
+        kind = KINDS[options["representation"]]
+        try:
+            spec = parse_model_spec(options["model"])
+        except ModelSpecError as error:
+            raise CommandError(str(error)) from None
+        author = Author(str(spec), sampling(options))
+        spent = spending(options, spec)
+        problems = list(dataset.problems.only("external_id", "statement", "dataset"))
+        there = find(kind, author, problems)
+        missing = [problem for problem in problems if problem.external_id not in there]
+        if options["dry_run"]:
+            prompts = [representation_prompt(kind, problem.statement) for problem in missing]
+            estimates = estimate_writing(prompts, author.parameters)
+            if options["json"]:
+                document = {"dry_run": True, "missing": len(missing)}
+                self.stdout.write(
+                    json.dumps(document | {"estimates": estimates_json(estimates, spent.price)})
+                )
+                return
+            self.stdout.write(f"{len(missing)} of {len(problems)} to be written. Nobody was called.")
+            self.stdout.write("\n".join(estimates_table(estimates, spent.price)))
+            return
+        stop, outcome = Stop(), Outcome()
+        quiet = 0.1 if sys.stderr.isatty() else 10  # seconds between two states of the bar
+        with tqdm(total=len(problems), initial=len(there), unit="problem", mininterval=quiet) as bar:
+
+            def advance() -> None:
+                bar.set_postfix(dollars=f"{spent.dollars:.2f}" if spent.price else "unknown", refresh=False)
+                bar.update()
+
+            calls = write_calls(kind, author, missing)
+            work = ask_all(
+                calls,
+                author,
+                concurrency=options["concurrency"],
+                stop=stop,
+                spending=spent,
+                advance=advance,
+            )
+            try:
+                outcome = carry_out(work, stop) or outcome
+            except ProviderError as error:
+                raise CommandError(str(error)) from None
+        self._tell(len(problems), find(kind, author, problems), options)
+        if len(missing) > outcome.done:
+            reasons = [f"Stopped: {stop.reason}"] if stop.reason else []
+            reasons += [f"{count} failed: {fault}" for fault, count in outcome.faults.items()]
+            raise CommandError("\n".join([*reasons, "Not finished. The same command goes on."]))
+
+    def _tell(self, problems: int, rows: dict[str, Any], options: dict[str, Any]) -> None:
+        fallbacks = sorted(name for name, row in rows.items() if not row.section_found)
+        if options["json"]:
+            tokens = [row.output_tokens for row in rows.values()]
+            document = {
+                "problems": problems,
+                "written": len(rows),
+                "without_section": fallbacks,
+                "output_tokens": None if None in tokens else sum(tokens),
+            }
+            self.stdout.write(json.dumps(document, ensure_ascii=False))
+            return
+        self.stdout.write(
+            f"{options['dataset']}: {len(rows)} of {problems} problems have their {options['representation']}."
+        )
+        if fallbacks:
+            named = ", ".join(fallbacks[:5]) + (" …" if len(fallbacks) > 5 else "")
+            self.stdout.write(f"In {len(fallbacks)} the whole reply stands for the missing section: {named}")

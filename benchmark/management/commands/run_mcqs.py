@@ -1,0 +1,175 @@
+"""manage.py run_mcqs: answer questions about similar problems, or go on with such a run."""
+
+import json
+import sys
+from argparse import ArgumentTypeError
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from tqdm import tqdm
+
+from benchmark.management.arguments import find_question_set, find_similarity_run, positive
+from benchmark.management.asking import (
+    add_asking,
+    carry_out,
+    estimates_json,
+    estimates_table,
+    sampling,
+    spending,
+)
+from benchmark.models import SimilarityRun
+from benchmark.providers import ModelSpecError, ProviderError, parse_model_spec
+from benchmark.retrieval import TOKENIZERS
+from benchmark.runner import CannotRun, Stop
+from benchmark.similarity.calls import Outcome
+from benchmark.similarity.encoders import NoEncoder
+from benchmark.similarity.estimates import estimate_run
+from benchmark.similarity.figures import measure
+from benchmark.similarity.question_sets import LETTERS
+from benchmark.similarity.report import text_of
+from benchmark.similarity.representations import KINDS
+from benchmark.similarity.runs import Plan, Work, execute, resume_run, start_run
+from benchmark.similarity.scorers import STATISTICS, Scorer
+
+_OF_NEW_RUNS = ("questions", "task", "representation", "model", "scorer", "shuffle", "correct_at", "limit")
+_REQUIRED = ("questions", "task", "representation")
+
+
+class Command(BaseCommand):
+    help = (
+        "Answer multiple-choice questions about similar problems. choose: a model sees the question and names a "
+        "letter. rank: the options are ranked by how much they are like the reference, and the first is the answer. "
+        "Representations that a model has to write are written first, once for all runs."
+    )
+
+    requires_system_checks = []  # it shows no page, so it need not load them
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--questions", metavar="NAME", help="as build_mcqs or an import named them")
+        parser.add_argument("--task", choices=SimilarityRun.Task.values)
+        parser.add_argument("--representation", choices=KINDS, help="what stands for a problem")
+        parser.add_argument(
+            "--model",
+            metavar="PROVIDER:MODEL",
+            help="who writes and chooses; none for ranking by statement or solution",
+        )
+        parser.add_argument(
+            "--scorer",
+            metavar="bm25|tfidf|encoder:NAME",
+            help=f"for rank; default: {Scorer.name}. An encoder is anything that sentence-transformers loads",
+        )
+        parser.add_argument("--tokenizer", choices=TOKENIZERS, default=Scorer.tokenizer)
+        for name in ("k1", "b", "epsilon"):
+            default = getattr(Scorer, name)
+            parser.add_argument(f"--{name}", type=float, default=default, help=f"of BM25; default: {default}")
+        parser.add_argument(
+            "--statistics",
+            choices=STATISTICS,
+            default=Scorer.statistics,
+            help="where words are counted: in every problem of the dataset that has the representation (default), or "
+            "in the four options alone",
+        )
+        parser.add_argument(
+            "--shuffle", type=_seed, metavar="SEED", help="shuffle the options anew; default: as stored"
+        )
+        parser.add_argument(
+            "--correct-at",
+            choices=tuple(LETTERS),
+            help="put the right option at this letter in every question",
+        )
+        parser.add_argument("--limit", type=positive, metavar="N", help="only the first N questions")
+        parser.add_argument("--resume", metavar="RUN", help="go on with this run")
+        add_asking(parser)
+
+    def handle(self, **options: Any) -> None:
+        try:
+            plan, run = self._resumed(options) if options["resume"] else (self._planned(options), None)
+            spent = spending(options, plan.spec)
+            if options["dry_run"]:
+                work = Work(plan, run)
+                work.load()
+                self._tell_cost(work, spent.price, options["json"])
+                return
+            run = run or start_run(plan)
+            self.stderr.write(f"Run {run.pk}")
+            stop = Stop()
+            quiet = 0.1 if sys.stderr.isatty() else 10  # seconds between two states of the bar
+            with tqdm(unit="step", desc=run.task, mininterval=quiet) as bar:
+
+                def begin(total: int) -> None:
+                    bar.reset(total)
+
+                def advance() -> None:
+                    if plan.spec:
+                        shown = f"{spent.dollars:.2f}" if spent.price else "unknown"
+                        bar.set_postfix(dollars=shown, refresh=False)
+                    bar.update()
+
+                work_to_do = execute(
+                    run,
+                    concurrency=options["concurrency"],
+                    stop=stop,
+                    spending=spent,
+                    begin=begin,
+                    advance=advance,
+                )
+                outcome = carry_out(work_to_do, stop) or Outcome()
+        except (CannotRun, ModelSpecError, NoEncoder, ProviderError, ValueError) as error:
+            raise CommandError(str(error)) from None
+        run.refresh_from_db()
+        figures = measure(run)
+        self.stdout.write(
+            json.dumps(figures.to_json(), ensure_ascii=False) if options["json"] else text_of(figures)
+        )
+        if run.state != SimilarityRun.State.FINISHED:
+            reasons = [f"Stopped: {stop.reason}"] if stop.reason else []
+            reasons += [f"{count} failed: {fault}" for fault, count in outcome.faults.items()]
+            reasons.append(f"Not finished. Go on with: manage.py run_mcqs --resume {run.pk}")
+            raise CommandError("\n".join(reasons))
+
+    def _planned(self, options: dict[str, Any]) -> Plan:
+        """Raises what is wrong with the options before anything is stored."""
+        missing = [f"--{name}" for name in _REQUIRED if not options[name]]
+        if missing:
+            raise CommandError(f"Missing: {', '.join(missing)} (or --resume RUN to go on with a run).")
+        rank = options["task"] == SimilarityRun.Task.RANK
+        if options["scorer"] and not rank:
+            raise CommandError("--scorer has no use with --task choose: the model compares.")
+        names = ("tokenizer", "k1", "b", "epsilon", "statistics")
+        scorer = Scorer(options["scorer"] or Scorer.name, **{name: options[name] for name in names})
+        return Plan(
+            find_question_set(options["questions"]),
+            options["task"],
+            KINDS[options["representation"]],
+            parse_model_spec(options["model"]) if options["model"] else None,
+            sampling(options),
+            scorer if rank else None,
+            options["shuffle"],
+            options["correct_at"] or "",
+            options["limit"],
+        )
+
+    def _resumed(self, options: dict[str, Any]) -> tuple[Plan, SimilarityRun]:
+        given = [f"--{name.replace('_', '-')}" for name in _OF_NEW_RUNS if options[name] is not None]
+        if given:
+            raise CommandError(f"A run goes on as it began: leave out {', '.join(given)} with --resume.")
+        run = find_similarity_run(options["resume"])
+        return resume_run(run), run
+
+    def _tell_cost(self, work: Work, price: Any, as_json: bool) -> None:
+        estimates = estimate_run(work)
+        written, answers = len(work.missing()), len(work.questions)
+        if as_json:
+            document = {"dry_run": True, "representations": written, "questions": answers}
+            self.stdout.write(json.dumps(document | {"estimates": estimates_json(estimates, price)}))
+            return
+        self.stdout.write(
+            f"{answers} questions to be answered, {written} representations to be written. Nobody was called."
+        )
+        self.stdout.write("\n".join(estimates_table(estimates, price)))
+
+
+def _seed(text: str) -> int:
+    if not text.isdecimal():
+        raise ArgumentTypeError(f"{text!r} is not a whole number from 0")
+    return int(text)

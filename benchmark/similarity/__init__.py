@@ -1,0 +1,2 @@
+"""Algorithmically similar problems: questions about them, what stands for a problem in them, and how well they are
+answered (AlgoSimBench; METHODS.md 4)."""

@@ -1,0 +1,47 @@
+"""The question as a model sees it, and the letter it answers with (P-14: METHODS.md 6)."""
+
+import random
+import re
+from collections.abc import Sequence
+
+from benchmark.prompts import Prompt, our_templates
+from benchmark.providers import Message
+from benchmark.similarity.question_sets import LETTERS, OPTIONS
+from benchmark.similarity.representations import Kind
+
+TEMPLATES = ("similarity/question", "similarity/option")
+_ANSWER = re.compile(r"\banswer\b[\s*_]*(?:is)?[\s*_:]*[(\[]?([A-D])(?![\w'’])", re.IGNORECASE)
+
+
+def choice_prompt(kind: Kind, reference: str, options: Sequence[str]) -> Prompt:
+    """The texts of the options in the order of the letters."""
+    templates = our_templates()
+    shown = [
+        templates.render("similarity/option", letter=letter, text=text)
+        for letter, text in zip(LETTERS, options, strict=True)
+    ]
+    text = templates.render(
+        "similarity/question", noun=kind.noun, reference=reference, options="\n\n".join(shown)
+    )
+    return Prompt((Message("user", text),), templates.hash(*TEMPLATES))
+
+
+def read_letter(reply: str) -> str | None:
+    """The letter that the reply ends with: the last one after the word "answer"; None when there is none."""
+    letters = [match[1].upper() for match in _ANSWER.finditer(reply)]
+    return letters[-1] if letters else None
+
+
+def shown_order(number: int, right: int, shuffle: int | None = None, correct_at: str = "") -> list[int]:
+    """The options' places in the order of the letters.
+
+    As the question has them, or shuffled anew with the seed `shuffle`; then the right option, at the place `right`,
+    changes places with the one at the letter `correct_at`, where that is given (METHODS.md 4.3, position bias).
+    """
+    order = list(range(OPTIONS))
+    if shuffle is not None:
+        random.Random(f"{shuffle}/{number}").shuffle(order)  # noqa: S311 (an order that can be had again)
+    if correct_at:
+        here, there = order.index(right), LETTERS.index(correct_at)
+        order[here], order[there] = order[there], order[here]
+    return order

@@ -1,0 +1,104 @@
+"""Writing sets of questions: the options are shuffled once, with a seed that is stored with the set."""
+
+import hashlib
+import json
+import random
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from django.db import transaction
+
+from benchmark.datasets.records import QuestionRecord
+from benchmark.models import Dataset, Option, Question, QuestionSet
+
+LETTERS = "ABCD"
+OPTIONS = len(LETTERS)
+IMPORT_SEED = 402
+"""Shuffles the options of imported questions, whose source names the right one first."""
+
+
+class QuestionsInUse(Exception):
+    """Runs refer to the stored questions, so they cannot be replaced by others."""
+
+
+def import_question_set(dataset: Dataset, records: Sequence[QuestionRecord]) -> QuestionSet:
+    """The questions that came with a dataset, as the set of the dataset's name.
+
+    Questions about problems that the dataset does not have are left out with the reason. Raises QuestionsInUse.
+    """
+    known = set(dataset.problems.values_list("external_id", flat=True))
+    kept, left_out = [], []
+    for number, record in enumerate(records, 1):
+        ids = (record.reference, record.positive, *record.negatives)
+        missing = [name for name in ids if name not in known]
+        if missing:
+            reason = f"the dataset has no problem {', '.join(missing)}"
+            left_out.append({"id": f"question {number}", "reason": reason})
+        elif len(set(ids)) != len(ids):
+            left_out.append({"id": f"question {number}", "reason": "it names a problem twice"})
+        else:
+            kept.append(record)
+    return write_question_set(
+        dataset.name, dataset, kept, seed=IMPORT_SEED, built=False, parameters={}, left_out=left_out
+    )
+
+
+@transaction.atomic
+def write_question_set(
+    name: str,
+    dataset: Dataset,
+    records: Iterable[QuestionRecord],
+    *,
+    seed: int,
+    built: bool,
+    parameters: dict[str, Any],
+    left_out: list[dict[str, str]],
+) -> QuestionSet:
+    """Store the questions under the name; the same ones again change nothing. Raises QuestionsInUse."""
+    shuffler = random.Random(seed)  # noqa: S311 (an order that can be had again, nothing secret)
+    questions = []
+    for record in records:
+        options = [record.positive, *record.negatives]
+        shuffler.shuffle(options)
+        questions.append((record, options))
+    content_hash = hashlib.sha256(
+        json.dumps([[record.reference, record.positive, *options] for record, options in questions]).encode()
+    ).hexdigest()
+    columns = {
+        "dataset": dataset,
+        "built": built,
+        "parameters": parameters | {"seed": seed},
+        "left_out": left_out,
+        "content_hash": content_hash,
+    }
+    stored = QuestionSet.objects.filter(name=name).first()
+    if stored is not None and (stored.content_hash, stored.dataset_id) == (content_hash, dataset.pk):
+        QuestionSet.objects.filter(pk=stored.pk).update(**columns)
+        stored.refresh_from_db()
+        return stored
+    if stored is not None:
+        if stored.runs.exists():
+            raise QuestionsInUse(
+                f"the questions {name} are not the same as before, and runs answered those; choose another name"
+            )
+        stored.delete()
+    return _write(QuestionSet.objects.create(name=name, **columns), questions)
+
+
+def _write(question_set: QuestionSet, questions: list[tuple[QuestionRecord, list[str]]]) -> QuestionSet:
+    problems = dict(question_set.dataset.problems.values_list("external_id", "pk"))
+    rows = Question.objects.bulk_create(
+        Question(question_set=question_set, number=number, reference_id=problems[record.reference])
+        for number, (record, _) in enumerate(questions, 1)
+    )
+    Option.objects.bulk_create(
+        Option(
+            question=row,
+            place=place,
+            problem_id=problems[external_id],
+            similar=external_id == record.positive,
+        )
+        for row, (record, options) in zip(rows, questions, strict=True)
+        for place, external_id in enumerate(options)
+    )
+    return question_set

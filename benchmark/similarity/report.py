@@ -1,0 +1,76 @@
+"""The figures of a run over questions as text."""
+
+from benchmark.reports.wording import percent
+from benchmark.similarity.figures import RANDOM_ACCURACY, RANDOM_MRR, LabelShare, SimilarityFigures
+from judge.management.tables import aligned
+
+
+def text_of(figures: SimilarityFigures) -> str:
+    """Everything `to_json` holds, for people."""
+    lines = [f"{figures.run}  {figures.state}", f"{title_of(figures)} on {figures.question_set}"]
+    if figures.scripted_model:
+        lines.append("The replies were written in advance: no figure may be drawn from them.")
+    lines.append(f"{figures.answered} of {figures.questions} questions answered, {figures.correct} right")
+    if figures.task == "choose":
+        lines.append(f"{figures.unreadable} answers without a readable letter, counted as wrong")
+    if figures.fallbacks:
+        lines.append(
+            f"{figures.fallbacks} representations are whole replies, because their section was missing"
+        )
+    rows = [("", "", "95 % interval", "by lot")]
+    for name, value, interval, chance in (
+        ("accuracy", figures.accuracy, figures.accuracy_interval, RANDOM_ACCURACY),
+        ("MRR", figures.mrr, figures.mrr_interval, RANDOM_MRR),
+    ):
+        if value is not None and interval is not None:
+            shown = f"[{100 * interval.low:.2f}, {100 * interval.high:.2f}]"
+            rows.append((name, percent(value), shown, percent(chance)))
+    lines += aligned(rows) if len(rows) > 1 else []
+    lines += ["", *aligned([("right option at", "questions", "found", "letter chosen")] + [
+        (one.letter, str(one.right), str(one.found), str(one.chosen)) for one in figures.positions
+    ])]  # fmt: skip
+    lines += _labels("Over-represented among the failed", figures.over_represented)
+    lines += _labels("Under-represented among the failed", figures.under_represented)
+    if figures.rating:
+        one = figures.rating
+        lines += [
+            "",
+            f"Rating and failure: Pearson r = {one.r:.2f}, p = {one.p:.2f}, {one.questions} questions",
+        ]
+    if tokens := figures.tokens:
+        ratio = "" if tokens.ratio is None else f", ×{tokens.ratio:.1f} of the run by statement"
+        lines += [
+            "",
+            f"Completion tokens a question: {_tokens(tokens.total)} ({_tokens(tokens.representations)} for "
+            f"representations, {_tokens(tokens.answer)} for the answer){ratio}",
+        ]
+    return "\n".join(lines)
+
+
+def title_of(figures: SimilarityFigures) -> str:
+    """The run in a few words."""
+    if figures.task == "choose":
+        how = "choose"
+    else:
+        scorer = figures.parameters["scorer"]
+        how = f"rank with {scorer['name']}"
+        if not scorer["name"].startswith("encoder:"):
+            how += f", statistics over the {scorer['statistics']}"
+    if figures.parameters["correct_at"]:
+        how += f", right option at {figures.parameters['correct_at']}"
+    return f"{how}, by {figures.representation}" + (f" of {figures.model}" if figures.model else "")
+
+
+def _labels(heading: str, shares: tuple[LabelShare, ...]) -> list[str]:
+    if not shares:
+        return []
+    rows = [("", "failed", "questions", "share of failed", "share of all")]
+    rows += [
+        (one.label, str(one.failed), str(one.questions), percent(one.share_failed), percent(one.share_all))
+        for one in shares
+    ]
+    return ["", heading, *aligned(rows)]
+
+
+def _tokens(number: float | None) -> str:
+    return "unknown" if number is None else f"{number:,.0f}"

@@ -1,0 +1,88 @@
+"""How alike texts are: BM25, TF-IDF, or the cosine of an encoder's vectors (METHODS.md 4.3)."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from benchmark.retrieval import TOKENIZERS, NothingToRank
+from benchmark.retrieval.index import Bm25Index
+from benchmark.similarity.encoders import encode
+
+Statistics = Literal["corpus", "options"]
+STATISTICS: tuple[str, ...] = get_args(Statistics)
+ENCODER = "encoder:"
+_FORMULAS = {"bm25": "okapi", "tfidf": "tfidf"}
+
+Compare = Callable[[str, Sequence[str]], list[float]]
+"""The scores of some texts as likenesses of another one, all named by their ids."""
+
+
+@dataclass(frozen=True)
+class Scorer:
+    """A scorer with its parameters; the defaults are AlgoSimBench's where the paper names them.
+
+    `statistics` says where words are counted: in the whole corpus, or in the four options alone, where words of
+    two options already weigh next to nothing. An encoder counts no words. Raises ValueError for an unknown name.
+    """
+
+    name: str = "bm25"
+    tokenizer: str = "words"
+    k1: float = 1.2
+    b: float = 0.75
+    epsilon: float = 0.25
+    statistics: Statistics = "corpus"
+
+    def __post_init__(self) -> None:
+        if self.name not in _FORMULAS and not self.name.removeprefix(ENCODER).strip():
+            raise ValueError(f"{self.name!r} names no encoder; write {ENCODER}NAME")
+        if self.name not in _FORMULAS and not self.name.startswith(ENCODER):
+            raise ValueError(f"there is no scorer {self.name!r}; there are: bm25, tfidf, {ENCODER}NAME")
+
+    def over(self, texts: Mapping[str, str]) -> Compare:
+        """The comparison of texts of this corpus. Raises NoEncoder."""
+        if self.name.startswith(ENCODER):
+            return self._dense(texts)
+        return self._among_options(texts) if self.statistics == "options" else self._sparse(texts)
+
+    def _dense(self, texts: Mapping[str, str]) -> Compare:
+        places = {name: place for place, name in enumerate(texts)}
+        vectors = encode(self.name.removeprefix(ENCODER), list(texts.values()))
+        return lambda asked, others: [
+            float(vectors[places[asked]] @ vectors[places[name]]) for name in others
+        ]
+
+    def _sparse(self, texts: Mapping[str, str]) -> Compare:
+        """The text asked about is left out of the statistics, as everywhere in retrieval."""
+        places = {name: place for place, name in enumerate(texts)}
+        words = {name: TOKENIZERS[self.tokenizer](text) for name, text in texts.items()}
+        index = Bm25Index(words.values())
+
+        def compare(asked: str, others: Sequence[str]) -> list[float]:
+            out = places[asked]
+            scores = self._scores(index, words[asked], len(words), out)
+            return [scores[places[name] - (places[name] > out)] for name in others]
+
+        return compare
+
+    def _among_options(self, texts: Mapping[str, str]) -> Compare:
+        def compare(asked: str, others: Sequence[str]) -> list[float]:
+            cut = TOKENIZERS[self.tokenizer]
+            return self._scores(
+                Bm25Index(cut(texts[name]) for name in others), cut(texts[asked]), len(others)
+            )
+
+        return compare
+
+    def _scores(self, index: Bm25Index, query: list[str], count: int, *left_out: int) -> list[float]:
+        try:
+            scores = index.scores(
+                query,
+                k1=self.k1,
+                b=self.b,
+                epsilon=self.epsilon,
+                formula=_FORMULAS[self.name],
+                left_out=left_out,
+            )
+        except NothingToRank:  # every text is empty: none is more alike than another
+            return [0.0] * count
+        return [float(score) for score in scores]

@@ -1,0 +1,174 @@
+"""Runs over questions: ranked without a model, chosen by one through the real SDK, resumed, bounded, estimated."""
+
+import json
+from typing import Any
+
+from tests.benchmark.runs.conftest import Workshop
+from tests.imitation import Script, pieces_of
+from tests.imitation.scripts import Tokens, failure
+
+RANK = ("--questions", "alike", "--task", "rank")
+CHOOSE = ("--questions", "alike", "--task", "choose")
+SAYS_A = "openai:fixed:The right one is clear. Answer: A"
+
+
+def run(workshop: Workshop, *arguments: str, status: int = 0) -> dict[str, Any]:
+    output, _ = workshop.manage("run_mcqs", "--json", *arguments, status=status)
+    document: dict[str, Any] = json.loads(output)
+    return document
+
+
+def answered(text: str, tokens: int = 7) -> Script:
+    return Script(pieces_of(text), tokens=Tokens(output=tokens))
+
+
+def prompts(workshop: Workshop) -> list[str]:
+    return [request.body["messages"][0]["content"] for request in workshop.imitation.requests]
+
+
+def test_statements_mislead_and_solutions_lead(workshop: Workshop) -> None:
+    """The shape of AlgoSimBench's Table 1: by statement worse than by lot, by solution far better."""
+    for scorer in ("bm25", "tfidf"):
+        by_statement = run(workshop, *RANK, "--representation", "statement", "--scorer", scorer)
+        assert by_statement["answered"] == by_statement["questions"] == 47
+        assert by_statement["accuracy"] < 0.15
+        assert by_statement["mrr"] < 0.45
+        assert (
+            by_statement["accuracy_interval"][0]
+            < by_statement["accuracy"]
+            < by_statement["accuracy_interval"][1]
+        )
+    by_solution = run(workshop, *RANK, "--representation", "solution", "--statistics", "options")
+    assert by_solution["accuracy"] > 0.9
+    assert by_solution["random_accuracy"] == 0.25
+    assert round(100 * by_solution["random_mrr"], 2) == 52.08
+    assert by_statement["rating"]["questions"] == 47
+    assert -1 <= by_statement["rating"]["r"] <= 1
+    shares = by_statement["over_represented"]
+    assert 0 < len(shares) <= 10
+    assert all(one["share_failed"] > one["share_all"] for one in shares)
+    assert sum(one["right"] for one in by_statement["positions"]) == 47
+    assert by_statement["tokens"] is None
+    text, _ = workshop.manage("report_mcqs", by_solution["run"])
+    assert "rank with bm25, statistics over the options, by solution on alike" in text
+    assert "52.08 %" in text
+    assert workshop.imitation.requests == []
+
+
+def test_a_model_chooses_and_letters_are_read_where_they_can_be(workshop: Workshop) -> None:
+    workshop.imitation.script(
+        answered("I compare.\n\n**Answer: B**", tokens=40),
+        answered("Answer: A\nNo, on second thought:\nAnswer: C", tokens=20),
+        answered("I cannot say. A or B, perhaps Doing it all.", tokens=30),
+        answered("answer is (d).", tokens=10),
+    )
+    limited = (*CHOOSE, "--representation", "statement", "--limit", "4", "--concurrency", "1")
+    figures = run(workshop, *limited, "--model", "openai:gpt-4o", "--temperature", "0.2")
+    assert (figures["answered"], figures["unreadable"], figures["questions"]) == (4, 1, 4)
+    assert [one["chosen"] for one in figures["positions"]] == [0, 1, 1, 1]
+    assert figures["tokens"] == {
+        "representations": 0,
+        "answer": 25,
+        "total": 25,
+        "ratio": 1,
+        "written": 0,
+    }
+    assert workshop.imitation.requests[0].body["temperature"] == 0.2
+    first = prompts(workshop)[0]
+    assert "You get the description of a reference problem" in first
+    for letter in "ABCD":
+        assert f"[BEGIN OPTION {letter}]\n" in first
+    assert first.count("[BEGIN REFERENCE]") == 1
+
+
+def test_the_right_option_can_be_put_at_any_letter(workshop: Workshop) -> None:
+    for letter, accuracy in (("A", 1), ("D", 0)):
+        arguments = (*CHOOSE, "--representation", "solution", "--model", SAYS_A, "--correct-at", letter)
+        figures = run(workshop, *arguments, "--limit", "8")
+        assert figures["accuracy"] == accuracy
+        assert [one["right"] for one in figures["positions"]] == [8 * (one == letter) for one in "ABCD"]
+    assert "solution program of a reference" in prompts(workshop)[0]
+
+
+def test_representations_are_written_once_for_every_run_and_their_tokens_counted(workshop: Workshop) -> None:
+    asm = ("--representation", "asm_nl", "--model", "openai:echo", "--limit", "3")
+    output, _ = workshop.manage("run_mcqs", *CHOOSE, *asm, "--dry-run", "--json", "--price", "1", "1")
+    told = json.loads(output)
+    assert workshop.imitation.requests == []
+    chosen = run(workshop, *CHOOSE, *asm)
+    written = len(workshop.imitation.requests) - 3
+    assert (told["representations"], told["questions"]) == (written, 3)
+    assert told["estimates"]["low"]["generations"] == written + 3
+    assert told["estimates"]["high"]["cost_usd"] > told["estimates"]["low"]["cost_usd"] > 0
+    assert "Natural Language Solution:" in prompts(workshop)[0]
+    assert (chosen["tokens"]["representations"], chosen["tokens"]["answer"]) == (35, 7)
+    assert chosen["tokens"]["written"] == 7 * written
+    assert chosen["tokens"]["ratio"] is None
+    run(workshop, *CHOOSE, "--representation", "statement", "--model", "openai:echo", "--limit", "3")
+    text, _ = workshop.manage("report_mcqs", chosen["run"])
+    assert "×6.0 of the run by statement" in text
+    workshop.imitation.requests.clear()
+    ranked = run(workshop, *RANK, *asm)
+    assert workshop.imitation.requests == []
+    assert (ranked["tokens"]["representations"], ranked["tokens"]["answer"]) == (35, 0)
+    assert ranked["fallbacks"] == 0
+    run(workshop, *RANK, *asm, "--temperature", "1")
+    assert len(workshop.imitation.requests) == written
+
+
+def test_the_section_is_read_and_without_one_the_reply_stands_for_it(workshop: Workshop) -> None:
+    workshop.imitation.script(
+        answered("Solution Program: a draft\n\n## Solution Program:\n```python\nprint(1)\n```\n"),
+        answered("**Solution Program:**\n\nI have none."),
+        answered("I have no idea.", tokens=3),
+        failure(400),
+    )
+    arguments = ("--dataset", "tagged", "--model", "openai:gpt-4o", "--representation", "asm_pl")
+    cut = (*arguments, "--concurrency", "1", "--price", "0", "1000000", "--max-cost", "15")
+    output, errors = workshop.manage("represent", *cut, "--json", status=1)
+    document = json.loads(output)
+    assert (document["written"], len(document["without_section"]), document["output_tokens"]) == (3, 2, 17)
+    assert "the budget of 15 US dollars is used up" in errors
+    kept = workshop.rows("select text, section_found from benchmark_representation order by id")
+    assert kept == [("print(1)\n", 1), ("**Solution Program:**\n\nI have none.", 0), ("I have no idea.", 0)]
+    _, errors = workshop.manage("represent", *arguments, "--concurrency", "1", status=1)
+    assert "1 failed: provider fault (bad_request)" in errors
+    before = len(workshop.imitation.requests)
+    output, _ = workshop.manage("represent", *arguments)
+    assert "tagged: 48 of 48 problems have their asm_pl." in output
+    assert len(workshop.imitation.requests) == before + 1
+
+
+def test_a_run_goes_on_where_it_stopped_and_only_with_what_it_began_with(workshop: Workshop) -> None:
+    arguments = (*CHOOSE, "--representation", "statement", "--model", SAYS_A, "--limit", "5")
+    money = ("--price", "0", "1000000", "--max-cost", "14")
+    stopped = run(workshop, *arguments, *money, "--concurrency", "1", status=1)
+    assert (stopped["state"], stopped["answered"]) == ("stopped", 2)
+    workshop.rows("update benchmark_questionset set content_hash = 'other'")
+    _, errors = workshop.manage("run_mcqs", "--resume", stopped["run"], status=1)
+    assert "The questions changed since run" in errors
+    kept = stopped["run"].replace("-", "")
+    [(manifest,)] = workshop.rows("select manifest from benchmark_similarityrun where id = ?", [kept])
+    before = json.loads(manifest)["questions"]
+    workshop.rows("update benchmark_questionset set content_hash = ?", [before])
+    finished = run(workshop, "--resume", stopped["run"])
+    assert (finished["state"], finished["answered"]) == ("finished", 5)
+    assert len(workshop.imitation.requests) == 5
+
+
+def test_what_does_not_go_together_is_said(workshop: Workshop) -> None:
+    ranked, chosen = (*RANK, "--representation"), (*CHOOSE, "--representation")
+    for arguments, message in (
+        ((*chosen, "statement"), "A model is needed to choose by statement"),
+        ((*ranked, "asm_nl"), "A model is needed to rank by asm_nl"),
+        ((*ranked, "solution", "--model", SAYS_A), "--model has no use"),
+        ((*ranked, "solution", "--scorer", "bm52"), "there is no scorer 'bm52'"),
+        ((*ranked, "solution", "--scorer", "encoder:x"), "pip install sentence-transformers"),
+        ((*chosen, "solution", "--model", SAYS_A, "--scorer", "bm25"), "the model compares"),
+        ((*chosen, "solution", "--model", SAYS_A, "--max-cost", "1"), "needs --price"),
+        (("--questions", "like", "--task", "rank", "--representation", "solution"), "There are: alike."),
+        (("--task", "rank"), "Missing: --questions, --representation"),
+        (("--resume", "7"), "There is no run '7'"),
+    ):
+        _, errors = workshop.manage("run_mcqs", *arguments, status=1)
+        assert message in errors
