@@ -8,6 +8,7 @@ from django.http import HttpRequest
 
 from benchmark.models import (
     Article,
+    Candidate,
     Corpus,
     Dataset,
     Figure,
@@ -28,6 +29,8 @@ from benchmark.models import (
     Suite,
     SuiteTest,
     TestCase,
+    Verification,
+    Verifier,
     WorkItem,
 )
 
@@ -220,3 +223,27 @@ class QuestionAnswerAdmin(RecordedAdmin):
     list_filter = ["correct"]
     list_select_related = ["run__question_set", "question__question_set"]
     search_fields = ["run__id", "question__reference__external_id", "request_id"]
+
+
+@admin.register(Verifier)
+class VerifierAdmin(RecordedAdmin):
+    list_display = ["id", "problem", "state", "run", "suite", "official_verdict", "created_at"]
+    list_filter = ["state", "official_verdict"]
+    list_select_related = ["problem__dataset", "run__dataset", "suite__problem__dataset"]
+    search_fields = ["problem__external_id"]
+
+
+@admin.register(Candidate)
+class CandidateAdmin(RecordedAdmin):
+    list_display = ["id", "problem", "name", "official_verdict"]
+    list_filter = ["official_verdict"]
+    list_select_related = ["problem__dataset"]
+    search_fields = ["problem__external_id", "name"]
+
+
+@admin.register(Verification)
+class VerificationAdmin(RecordedAdmin):
+    list_display = ["id", "verifier", "submission", "accepted", "passed", "total", "slow", "created_at"]
+    list_filter = ["accepted"]
+    list_select_related = ["verifier__problem__dataset", "submission__problem__dataset"]
+    search_fields = ["verifier__problem__external_id"]

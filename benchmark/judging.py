@@ -21,6 +21,7 @@ from django.utils import timezone
 
 import judge
 from benchmark import blobs
+from benchmark.functional import Signature, driven
 from benchmark.models import Judgement, Problem, Submission, Suite, SuiteTest, TestCase
 
 logger = logging.getLogger(__name__)
@@ -149,7 +150,7 @@ def _grade(judgement: Judgement, problem: Problem) -> judge.Judgement:
         applied = judge.limits_for(limits, language, policy, multipliers)
         return judge.Judgement(judge.Verdict.AC, (), 0, "", policy, applied, judge.JUDGE_VERSION, "", "")
     return judge.grade(
-        judgement.submission.source,
+        program_files(problem, judgement.submission.source, language),
         language,
         tests,
         limits,
@@ -219,6 +220,16 @@ def _finish(judgement_id: int, attempt: int, **fields: object) -> None:
     )
     if stored:
         judgement_finished.send(Judgement, judgement=Judgement.objects.get(pk=judgement_id))
+
+
+def program_files(problem: Problem, source: str, language: str) -> str | dict[str, str]:
+    """What is judged: the program itself, or for a functional problem the driver with it (`benchmark.functional`).
+
+    Raises NotFunctional for a language that has no driver.
+    """
+    if problem.signature is None:
+        return source
+    return driven(source, Signature.from_json(problem.signature), language)
 
 
 def checker_for(problem: Problem, policy: judge.Policy) -> judge.Checker:

@@ -2,6 +2,7 @@
 
 from benchmark.models.corpora import Article, Corpus
 from benchmark.models.judging import Judgement, Submission
+from benchmark.models.oracles import Candidate, Verification, Verifier
 from benchmark.models.problems import Dataset, Figure, Problem, ReferenceSolution, TestCase
 from benchmark.models.runs import Generation, KeptFigures, Run, WorkItem
 from benchmark.models.similarity import (
@@ -16,6 +17,7 @@ from benchmark.models.suites import PackageProgram, Suite, SuiteTest
 
 __all__ = [
     "Article",
+    "Candidate",
     "Corpus",
     "Dataset",
     "Figure",
@@ -36,5 +38,7 @@ __all__ = [
     "Suite",
     "SuiteTest",
     "TestCase",
+    "Verification",
+    "Verifier",
     "WorkItem",
 ]

@@ -58,6 +58,11 @@ class Problem(models.Model):
     time_limit = models.FloatField(help_text="Seconds of CPU time.")
     memory_limit = models.BigIntegerField(help_text="Bytes.")
     checker = models.JSONField(help_text="judge.Checker as JSON.")
+    signature = models.JSONField(
+        null=True,
+        blank=True,
+        help_text="benchmark.functional.Signature as JSON: programs are classes. Null: they read standard input.",
+    )
     samples_only = models.BooleanField(
         default=False, help_text="No hidden tests are known: verdicts are on samples."
     )
