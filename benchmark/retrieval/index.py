@@ -161,9 +161,10 @@ class Bm25Index:
         return _Query(formula, k1, b, words, turns, repeats, worth, norms, mean_length)
 
     def _vector_lengths(self, weights: Floats) -> Floats:
-        """Of each document the length of the vector of its frequencies times the weights."""
+        """Of each document the length of the vector of its frequencies times the weights; 1 of an empty one."""
         products = self._posting_frequencies * np.repeat(weights, self._document_counts)
-        return np.sqrt(np.bincount(self._posting_documents, np.square(products), len(self._lengths)))
+        squares = np.bincount(self._posting_documents, np.square(products), len(self._lengths))
+        return np.sqrt(np.where(squares > 0, squares, 1.0))
 
     def _gains(self, asked: "_Query", chosen: Integers) -> tuple[NDArray[np.int32], Floats]:
         """Word by word of those chosen the documents it is in, and what it adds to the score of each, once."""

@@ -1,0 +1,55 @@
+"""A researcher's own templates go before ours; what is wrong with them is said before anything is paid for."""
+
+from pathlib import Path
+
+import pytest
+
+from benchmark.methods import METHODS, SettingsError, parse_settings
+from benchmark.prompts import Task, our_templates, solve_prompt
+
+TASK = Task("1", "Count the cows.", time_limit=2, memory_limit=2**28)
+
+
+def test_templates_of_ones_own_go_before_ours_and_have_hashes_of_their_own(tmp_path: Path) -> None:
+    (tmp_path / "instructions.txt").write_text("Solve in {{language}}.\n{{include program_block}}\n")
+    (tmp_path / "program_block.txt").write_text("End with ```{{fence}}.\n")
+    (tmp_path / "feedback").mkdir()
+    (tmp_path / "feedback" / "wa.txt").write_text("Sample {{number}}: no.\n")
+    form = parse_settings(METHODS["zero-shot"].settings, [f"prompts={tmp_path}", "state_limits=false"]).form
+    [message] = solve_prompt(TASK, form).messages
+    assert message.content == (
+        "Solve in Python 3.\nEnd with ```python.\n\n[BEGIN PROBLEM]\nCount the cows.\n[END PROBLEM]"
+    )
+    ours = our_templates()
+    changed = {name for name in ours.texts if form.templates.hash(name) != ours.hash(name)}
+    assert {name for name in changed if "refine" not in name} == {
+        "instructions", "program_block", "feedback/wa", "revision", "revision_untold",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ({}, "holds no template. A template is a text file NAME.txt; names: analysis, attempt, attempts"),
+        ({"instruction.txt": "x"}, "instruction.txt is no template of ours. Did you mean instructions.txt?"),
+        ({"problem.txt": "Solve it."}, "problem.txt: {{problem}} is missing."),
+        ({"problem.txt": "{{problem}} {{title}}"}, "nothing is filled in for {{title}}. There is problem."),
+        ({"your_turn.txt": "{{turn}}"}, "nothing is filled in for {{turn}}. There is none in this template."),
+        ({"problem.txt": "{{include more}}{{problem}}"}, "problem.txt: there is no more.txt to include."),
+        ({"problem.txt": "{{problem}}{{include problem}}"}, "problem.txt: includes itself."),
+        ({"problem.txt": b"\xff\xfe"}, "problem.txt cannot be read"),
+    ],
+)
+def test_what_is_wrong_with_a_folder_is_said(
+    files: dict[str, str | bytes], said: str, tmp_path: Path
+) -> None:
+    for name, text in files.items():
+        (tmp_path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(SettingsError) as raised:
+        parse_settings(METHODS["zero-shot"].settings, [f"prompts={tmp_path}"])
+    assert said in str(raised.value)
+
+
+def test_a_folder_that_is_not_there_is_named() -> None:
+    with pytest.raises(SettingsError, match="/nowhere is not a folder of templates"):
+        parse_settings(METHODS["zero-shot"].settings, ["prompts=/nowhere"])
