@@ -1,0 +1,149 @@
+"""CodeContests (AlphaCode's collection) as Parquet or JSON rows, the form in which it is passed on (METHODS.md 10.7).
+
+Its solutions become reference solutions and its incorrect solutions known wrong programs, on which suites are tried.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from benchmark.datasets.records import (
+    BrokenSource,
+    ImportedProblem,
+    LeftOut,
+    ProgramRecord,
+    ReferenceRecord,
+    Source,
+    TestRecord,
+)
+from benchmark.datasets.rows import Row, read_rows
+from judge import Checker
+
+RIGHT_KEPT, WRONG_KEPT = 10, 50
+"""Programs of a problem that are stored; some come with more than a thousand."""
+
+_LANGUAGES = {2: "cpp", 3: "python", 4: "java"}
+"""1 is Python 2, which nobody judges any more."""
+
+_LONGEST_PROGRAM = 2**16
+_SOURCES = {1: "CodeChef", 2: "Codeforces", 3: "HackerEarth", 4: "CodeJam", 6: "AtCoder", 7: "Aizu"}
+_TIME_LIMIT, _MEMORY_LIMIT = 2.0, 256 * 2**20
+_TOLERANCE = 1e-5
+"""The published comparison: words in any case of letters, numbers within an absolute difference (size assumed)."""
+
+
+@contextmanager
+def open_codecontests(path: Path, tests: Path | None) -> Iterator[Source]:
+    """The problems of a file or of a folder of files. Raises BrokenSource."""
+    if tests is not None:
+        raise BrokenSource("--tests is for the format usaco; CodeContests' rows hold their tests")
+    total, rows = read_rows(path)
+    yield Source(total, (_entry(row) for row in rows))
+
+
+class _Unusable(Exception):
+    pass
+
+
+def _entry(row: Row) -> ImportedProblem | LeftOut:
+    identifier = str(row.get("name") or "a row without name")
+    try:
+        return _problem(identifier, row)
+    except _Unusable as reason:
+        return LeftOut(identifier, str(reason))
+
+
+def _problem(identifier: str, row: Row) -> ImportedProblem:
+    statement = row.get("description")
+    if not isinstance(statement, str) or not statement.strip():
+        raise _Unusable("it has no description")
+    tests = tuple(_tests(row))
+    if not tests:
+        raise _Unusable("it has no tests")
+    notes = []
+    time_limit, memory_limit = _time_limit(row), row.get("memory_limit_bytes") or 0
+    if not time_limit:
+        notes.append(f"time limit not given: {_TIME_LIMIT:g} s assumed")
+    if memory_limit <= 0:
+        notes.append(f"memory limit not given: {_MEMORY_LIMIT // 2**20} MiB assumed")
+    if row.get("input_file") or row.get("output_file"):
+        raise _Unusable("its programs read or write files")
+    right, wrong = _programs(row, "solutions", RIGHT_KEPT), _programs(row, "incorrect_solutions", WRONG_KEPT)
+    contest, url = _origin(row)
+    return ImportedProblem(
+        external_id=identifier,
+        title=identifier.partition(". ")[2] or identifier,
+        statement=statement,
+        statement_format="markdown",
+        time_limit=time_limit or _TIME_LIMIT,
+        memory_limit=memory_limit if memory_limit > 0 else _MEMORY_LIMIT,
+        checker=Checker(float_absolute=_TOLERANCE).to_json(),
+        tests=tests,
+        tags=tuple(str(tag) for tag in row.get("cf_tags") or () if tag),
+        references=tuple(
+            ReferenceRecord(language, f"solution-{number}", source)
+            for number, (language, source) in enumerate(right, 1)
+        ),
+        programs=tuple(
+            ProgramRecord("wrong", f"incorrect-{number}", language, {"": source})
+            for number, (language, source) in enumerate(wrong, 1)
+        ),
+        rating=row.get("cf_rating") or None,
+        contest=contest,
+        source_url=url,
+        notes=tuple(notes),
+    )
+
+
+def _tests(row: Row) -> Iterator[TestRecord]:
+    """Public tests as samples, then private and generated ones; an input that occurred before is left out."""
+    seen: set[str] = set()
+    for name in ("public", "private", "generated"):
+        columns = row.get(f"{name}_tests") or {}
+        if isinstance(columns, Mapping):
+            pairs = list(zip(columns.get("input") or (), columns.get("output") or (), strict=False))
+        else:  # the form of the protocol buffer: an object a test
+            pairs = [(test.get("input"), test.get("output")) for test in columns]
+        for number, (given, answer) in enumerate(pairs, 1):
+            if not isinstance(given, str) or not isinstance(answer, str):
+                raise _Unusable(f"its {name}_tests are not pairs of an input and an output")
+            if given not in seen:
+                seen.add(given)
+                yield TestRecord(f"{name}-{number}", name == "public", _bytes(given), _bytes(answer))
+
+
+def _bytes(text: str) -> bytes:
+    return text.replace("\r\n", "\n").encode("utf-8", "replace")
+
+
+def _programs(row: Row, name: str, most: int) -> list[tuple[str, str]]:
+    """The first different programs in languages that are judged here."""
+    columns: Any = row.get(name) or {}
+    given: Iterable[tuple[Any, Any]]
+    if isinstance(columns, Mapping):
+        given = zip(columns.get("language") or (), columns.get("solution") or (), strict=False)
+    else:
+        given = ((program.get("language"), program.get("solution")) for program in columns)
+    found: dict[tuple[str, str], None] = {}
+    for number, source in given:
+        language = _LANGUAGES.get(number)
+        if language and isinstance(source, str) and 0 < len(source) <= _LONGEST_PROGRAM and len(found) < most:
+            found[language, source] = None
+    return list(found)
+
+
+def _time_limit(row: Row) -> float:
+    limit = row.get("time_limit")
+    if isinstance(limit, Mapping):
+        return float(limit.get("seconds") or 0) + float(limit.get("nanos") or 0) / 1e9
+    return 0.0
+
+
+def _origin(row: Row) -> tuple[str, str]:
+    source = _SOURCES.get(row.get("source") or 0, "")
+    contest, index = row.get("cf_contest_id") or 0, row.get("cf_index") or ""
+    if source == "Codeforces" and contest:
+        url = f"https://codeforces.com/problemset/problem/{contest}/{index}" if index else ""
+        return f"{source} {contest}", url
+    return source, ""

@@ -1,0 +1,99 @@
+"""Sources made of rows: JSON lines (also with gzip), a JSON list, or Parquet; one file, or a folder of such files.
+
+Rows are read one at a time, because a single one may hold tens of megabytes of tests.
+"""
+
+import gzip
+import json
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from benchmark.datasets.records import BrokenSource
+
+_SUFFIXES = (".jsonl", ".jsonl.gz", ".json", ".parquet")
+
+Row = dict[str, Any]
+
+
+def read_rows(path: Path) -> tuple[int, Iterator[Row]]:
+    """How many rows there are, and the rows. Both it and reading them may raise BrokenSource."""
+    files = _files(path)
+    return sum(map(_count, files)), (row for file in files for row in _rows(file))
+
+
+def _files(path: Path) -> list[Path]:
+    if path.is_file():
+        return [path]
+    if not path.is_dir():
+        raise BrokenSource(f"{path} is not there")
+    files = sorted(file for file in path.rglob("*") if file.is_file() and file.name.endswith(_SUFFIXES))
+    if not files:
+        raise BrokenSource(f"{path} holds no file with rows ({', '.join(_SUFFIXES)})")
+    return files
+
+
+def _count(file: Path) -> int:
+    if file.suffix == ".parquet":
+        return int(_parquet(file).metadata.num_rows)
+    if file.suffix == ".json":
+        return len(_list(file))
+    return sum(1 for _ in _lines(file))
+
+
+def _rows(file: Path) -> Iterator[Row]:
+    if file.suffix == ".parquet":
+        for batch in _parquet(file).iter_batches(batch_size=1):
+            yield from batch.to_pylist()
+    elif file.suffix == ".json":
+        yield from _list(file)
+    else:
+        for number, line in enumerate(_lines(file), 1):
+            yield _object(file, number, line)
+
+
+def _lines(file: Path) -> Iterator[str]:
+    opened = gzip.open if file.suffix == ".gz" else open
+    try:
+        with opened(file, "rt", encoding="utf-8") as lines:
+            yield from (line for line in lines if line.strip())
+    except (OSError, EOFError, UnicodeDecodeError) as error:
+        raise BrokenSource(f"{file} cannot be read ({error}). It may be cut off: fetch it again.") from error
+
+
+def _object(file: Path, number: int, line: str) -> Row:
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise BrokenSource(f"{file}, row {number} is not valid JSON ({error})") from error
+    if not isinstance(row, dict):
+        raise BrokenSource(f"{file}, row {number} is a {type(row).__name__}, not an object")
+    return row
+
+
+def _list(file: Path) -> list[Row]:
+    try:
+        content = json.loads(file.read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise BrokenSource(
+            f"{file} is not valid JSON ({error}). It may be cut off: fetch it again."
+        ) from error
+    if not isinstance(content, list) or not all(isinstance(row, dict) for row in content):
+        raise BrokenSource(f"{file} must hold a list of objects")
+    return content
+
+
+def _parquet(file: Path) -> Any:
+    try:
+        parquet = import_module("pyarrow.parquet")
+    except ImportError:
+        raise BrokenSource(
+            f"{file} is a Parquet file, which takes the package pyarrow: .venv/bin/pip install pyarrow"
+        ) from None
+    try:
+        return parquet.ParquetFile(file)
+    except (OSError, ValueError) as error:  # what pyarrow raises for a damaged file is one of them
+        raise BrokenSource(
+            f"{file} is no readable Parquet file ({error}). It may be a pointer of Git LFS: fetch it again."
+        ) from error

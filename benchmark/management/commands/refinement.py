@@ -1,0 +1,96 @@
+"""manage.py refinement: Refine@1 … K of runs, and of ICPC-Eval's result files, scored again from their attempts."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from benchmark.datasets import BrokenSource
+from benchmark.management.arguments import find_run
+from benchmark.metrics import TooFewAttempts
+from benchmark.refinement import NotRefined, beside, curve_of, read_eval_results, refinements_of
+from benchmark.refinement.runs import attempts_allowed
+from judge.management.tables import aligned
+
+
+class Command(BaseCommand):
+    help = (
+        "Refine@1 … Refine@K with 95 % intervals, mean attempts per solved problem and tokens, of runs of the method "
+        "refine or of result files of ICPC-Eval. With --against, beside pass@K of a run with independent attempts, at "
+        "the same K and with the same tokens."
+    )
+
+    requires_system_checks = []  # it shows no page, so it need not load them
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "sources", nargs="+", metavar="RUN|FILE", help="runs, or eval_results_….json files"
+        )
+        parser.add_argument("--against", metavar="RUN", help="a run with at least K attempts a problem")
+        parser.add_argument("--json", action="store_true", help="print one JSON document on standard output")
+
+    def handle(self, **options: Any) -> None:
+        documents = []
+        for source in options["sources"]:
+            path = Path(source)
+            try:
+                documents.append(_of_file(path) if path.is_file() else _of_run(source, options["against"]))
+            except (BrokenSource, NotRefined, TooFewAttempts, ValueError) as error:
+                raise CommandError(f"{source}: {error}") from None
+        if options["json"]:
+            self.stdout.write(json.dumps({"refinements": documents}, ensure_ascii=False))
+        else:
+            self.stdout.write("\n\n".join(map(_text, documents)))
+
+
+def _of_file(path: Path) -> dict[str, Any]:
+    results = read_eval_results(path)
+    return {
+        "source": results.name,
+        **curve_of(results.refinements, results.k).to_json(),
+        "charged_empty_replies": results.charged,
+        "uncharged": curve_of(results.uncharged, results.k).to_json(),
+        "inconsistencies": list(results.inconsistencies),
+    }
+
+
+def _of_run(name: str, against: str | None) -> dict[str, Any]:
+    run = find_run(name)
+    document = {"source": str(run.pk), **curve_of(refinements_of(run), attempts_allowed(run)).to_json()}
+    if against:
+        document["against"] = {"run": against, **beside(run, find_run(against)).to_json()}
+    return document
+
+
+def _text(document: dict[str, Any]) -> str:
+    rows = [("k", "Refine@k", "95 %")]
+    rows += [(str(one["k"]), f"{one['value']:.1%}", _interval(one)) for one in document["refine"]]
+    mean = document["mean_attempts_per_solved"]
+    lines = [
+        f"{document['source']}: {document['solved']} of {document['chains']} chains solved, "
+        f"{document['problems']} problems"
+        + (f", {mean:.2f} attempts per solved" if mean else "")
+        + ("" if document["tokens"] is None else f", {document['tokens']:,} tokens"),
+        *aligned(rows),
+    ]
+    if document.get("charged_empty_replies"):
+        last = document["uncharged"]["refine"][-1]
+        lines.append(
+            f"{document['charged_empty_replies']} attempts are empty replies; without them Refine@{last['k']} is "
+            f"{last['value']:.1%}"
+        )
+    lines += [f"inconsistent: {said}" for said in document.get("inconsistencies", ())]
+    if other := document.get("against"):
+        same = other["pass_same_tokens"]
+        capped = f" ({other['capped']} problems had too few attempts)" if other["capped"] else ""
+        lines.append(
+            f"over {other['problems']} problems: Refine@{other['k']} {other['refine']['value']:.1%}, pass@{other['k']} "
+            f"{other['pass_same_k']['value']:.1%}, resampling with the same tokens "
+            + (f"{same['value']:.1%}{capped}" if same else "unknown: tokens were not reported")
+        )
+    return "\n".join(lines)
+
+
+def _interval(one: dict[str, float]) -> str:
+    return f"{one['low']:.1%} to {one['high']:.1%}"

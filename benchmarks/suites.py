@@ -1,0 +1,67 @@
+"""What it takes to fill a kill matrix: 50 programs on 100 tests of 10 ms each, with as many judges as there are cores.
+
+usage: python -m benchmarks.suites [PROGRAMS] [TESTS]
+
+Half of the programs are C++, half Python; each differs from all others, so that none comes compiled from the cache.
+The floor beside it is the programs' own CPU time over the number of cores.
+"""
+
+import os
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import judge
+
+CPP = """#include <bits/stdc++.h>
+int main() {{ // {mark}
+    auto end = clock() + CLOCKS_PER_SEC / 100;
+    while (clock() < end) {{}}
+    int n; std::cin >> n; std::cout << 2 * n << "\\n";
+}}
+"""
+PYTHON = """import time  # {mark}
+end = time.process_time() + 0.01
+while time.process_time() < end:
+    pass
+print(2 * int(input()))
+"""
+
+
+def main(programs: int, tests: int) -> None:
+    """Prints the time and the floor."""
+    mark = time.time_ns()
+    limits = judge.Limits(time=1.0, memory=256 * 2**20)
+    cores = len(os.sched_getaffinity(0))
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(cores) as pool:
+        stored = [judge.Test(str(n), *_files(Path(folder), n)) for n in range(tests)]
+
+        def graded(number: int) -> judge.Judgement:
+            language, text = ("cpp", CPP) if number % 2 else ("python", PYTHON)
+            source = text.format(mark=f"{mark} {number}")
+            return judge.grade(
+                source, language, stored, limits, judge.Checker(), stop_at_first_failure=False
+            )
+
+        judge.prepare()
+        started = time.monotonic()
+        judgements = list(pool.map(graded, range(programs)))
+        wall = time.monotonic() - started
+    assert all(judgement.verdict is judge.Verdict.AC for judgement in judgements)
+    own = sum(test.time for judgement in judgements for test in judgement.tests)
+    print(
+        f"{programs} programs on {tests} tests: {wall:.1f} s with {cores} cores; the programs alone {own / cores:.1f} s"
+    )
+
+
+def _files(folder: Path, number: int) -> tuple[Path, Path]:
+    given, answer = folder / f"{number}.in", folder / f"{number}.ans"
+    given.write_text(f"{number}\n")
+    answer.write_text(f"{2 * number}\n")
+    return given, answer
+
+
+if __name__ == "__main__":
+    main(*(int(argument) for argument in sys.argv[1:3] or ("50", "100")))
