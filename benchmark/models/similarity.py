@@ -134,6 +134,7 @@ class SimilarityRun(models.Model):
     parameters = models.JSONField(help_text="Everything asked for, defaults filled in.")
     state = models.CharField(max_length=10, choices=State.choices, default=State.OPEN)
     manifest = models.JSONField(help_text="What the result depends on, as it was when the run started.")
+    figures = models.JSONField(null=True, blank=True, help_text="As they were when the run last ended.")
     started_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True, blank=True)
 

@@ -24,6 +24,7 @@ from benchmark.runner import CannotRun, Stop
 from benchmark.runner.manifest import dataset_hash, environment
 from benchmark.similarity.calls import Call, Outcome, Spending, ask_all
 from benchmark.similarity.choice import TEMPLATES, choice_prompt, read_letter, shown_order
+from benchmark.similarity.figures import measure
 from benchmark.similarity.question_sets import LETTERS
 from benchmark.similarity.representations import (
     KINDS,
@@ -307,4 +308,5 @@ def _conclude(run: SimilarityRun) -> None:
         run.state, run.finished_at = SimilarityRun.State.FINISHED, timezone.now()
     else:
         run.state = SimilarityRun.State.STOPPED
-    run.save(update_fields=["state", "finished_at"])
+    run.figures = measure(run).to_json()
+    run.save(update_fields=["state", "finished_at", "figures"])
