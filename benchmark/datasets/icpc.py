@@ -10,6 +10,7 @@ from typing import Any
 from django.conf import settings
 
 from benchmark.datasets.archives import unpack
+from benchmark.datasets.icpc_programs import package_programs
 from benchmark.datasets.icpc_texts import Text, analysis_text, figures_of, sample_interactions, statement_text
 from benchmark.datasets.records import (
     BrokenSource,
@@ -111,6 +112,7 @@ def _problem(name: str, folder: Path, package: Package) -> ImportedProblem:
     tier, tags = _keywords(given.get("keywords"))
     contest, address = _origin(given)
     references, left = _references(package)
+    programs, unused = package_programs(package)
     program = package.checker.program
     interactive = program is not None and program.interactive
     dialogues = sample_interactions(folder, statement.format) if interactive else ""
@@ -133,11 +135,12 @@ def _problem(name: str, folder: Path, package: Package) -> ImportedProblem:
         ),
         references=references,
         figures=figures,
+        programs=programs,
         contest=contest,
         source_url=address,
         credits=_people(given.get("credits") or given.get("author") or given.get("authors")),
         license=_words(given.get("license")),
-        notes=(*notes, *left),
+        notes=(*notes, *left, *unused),
     )
 
 

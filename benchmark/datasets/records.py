@@ -5,7 +5,9 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+from benchmark.functional import Signature
 
 
 class BrokenSource(Exception):
@@ -32,6 +34,48 @@ class ReferenceRecord:
     language: str
     name: str
     source: str
+
+
+TestKind = Literal["random", "corner", "stress"]
+"""What a generated test is for."""
+
+
+@dataclass(frozen=True)
+class ProgramRecord:
+    """A program that came with the problem and is no solution of it; the fields are those of `PackageProgram`.
+
+    `files` are its texts by name. A generator's `commands` are the kind of test and the arguments, in which
+    `{seed}` stands for a number.
+    """
+
+    role: Literal["generator", "input_validator", "wrong"]
+    name: str
+    language: str
+    files: Mapping[str, str]
+    expected: tuple[str, ...] = ()
+    commands: tuple[tuple[TestKind, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class OracleRecord:
+    """An oracle and the functions that make inputs for it, all Python that a model wrote; blank where there is none."""
+
+    oracle: str
+    validator: str = ""
+    generator: str = ""
+    batch: str = ""
+    tricky: str = ""
+    official_verdict: str = ""
+
+
+@dataclass(frozen=True)
+class CandidateRecord:
+    """A program that a model wrote for the problem, and what the official judge said of it ("" where unknown)."""
+
+    language: str
+    name: str
+    source: str
+    official_verdict: str
 
 
 @dataclass(frozen=True)
@@ -64,6 +108,10 @@ class ImportedProblem:
     analysis_format: str = ""
     references: tuple[ReferenceRecord, ...] = ()
     figures: tuple[FigureRecord, ...] = ()
+    programs: tuple[ProgramRecord, ...] = ()
+    signature: Signature | None = None
+    oracle: OracleRecord | None = None
+    candidates: tuple[CandidateRecord, ...] = ()
     contest: str = ""
     contest_date: date | None = None
     rating: int | None = None

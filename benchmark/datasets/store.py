@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,27 @@ from django.urls import reverse
 
 from benchmark import blobs
 from benchmark.datasets import FORMATS
-from benchmark.datasets.records import BrokenSource, ImportedProblem, LeftOut, QuestionRecord, TestRecord
-from benchmark.models import Dataset, Figure, Problem, ReferenceSolution, TestCase
+from benchmark.datasets.records import (
+    BrokenSource,
+    CandidateRecord,
+    ImportedProblem,
+    LeftOut,
+    OracleRecord,
+    ProgramRecord,
+    QuestionRecord,
+    TestRecord,
+)
+from benchmark.judging import store_submission
+from benchmark.models import (
+    Candidate,
+    Dataset,
+    Figure,
+    PackageProgram,
+    Problem,
+    ReferenceSolution,
+    TestCase,
+    Verifier,
+)
 from benchmark.rendering import RENDERER_VERSION, render
 from benchmark.similarity.question_sets import QuestionsInUse, import_question_set
 
@@ -59,6 +78,9 @@ class _Prepared:
     tests: list[dict[str, Any]]
     references: list[dict[str, Any]]
     figures: list[dict[str, Any]]
+    programs: list[dict[str, Any]]
+    oracle: OracleRecord | None
+    candidates: tuple[CandidateRecord, ...]
 
 
 def import_problems(
@@ -157,9 +179,16 @@ def _prepare(problem: ImportedProblem, dataset_name: str, stored_hash: str | Non
         {"name": one.name, "media_type": one.media_type, "content_hash": blobs.put(one.content)}
         for one in problem.figures
     ]
+    programs = [_stored_program(order, one) for order, one in enumerate(problem.programs)]
     columns = _columns(problem)
     content_hash = _content_hash(
-        columns, tests, references, figures, *([problem.rating] if problem.rating else [])
+        columns,
+        tests,
+        references,
+        figures,
+        *([programs] if programs else []),
+        *([problem.rating] if problem.rating else []),
+        *([problem.signature, problem.oracle, problem.candidates] if problem.signature else []),
     )
     if content_hash == stored_hash:
         return None
@@ -170,8 +199,21 @@ def _prepare(problem: ImportedProblem, dataset_name: str, stored_hash: str | Non
     columns["statement_html"] = render(columns["statement"], problem.statement_format, addresses)
     if problem.analysis_format:
         columns["analysis_html"] = render(columns["analysis"], problem.analysis_format, addresses)
-    columns |= {"content_hash": content_hash, "rating": problem.rating}
-    return _Prepared(problem.external_id, columns, tests, references, figures)
+    columns |= {
+        "content_hash": content_hash,
+        "rating": problem.rating,
+        "signature": problem.signature.to_json() if problem.signature else None,
+    }
+    return _Prepared(
+        problem.external_id,
+        columns,
+        tests,
+        references,
+        figures,
+        programs,
+        problem.oracle,
+        problem.candidates,
+    )
 
 
 def _columns(problem: ImportedProblem) -> dict[str, Any]:
@@ -212,6 +254,18 @@ def _stored_test(order: int, test: TestRecord) -> dict[str, Any]:
     }
 
 
+def _stored_program(order: int, one: ProgramRecord) -> dict[str, Any]:
+    return {
+        "order": order,
+        "role": one.role,
+        "name": _clean(one.name)[:200],
+        "language": one.language,
+        "files": {_clean(name): _clean(text) for name, text in one.files.items()},
+        "expected": list(one.expected),
+        "commands": [[kind, _clean(arguments)] for kind, arguments in one.commands],
+    }
+
+
 def _put(content: bytes | Path) -> str:
     return blobs.put(content if isinstance(content, bytes) else content.read_bytes())
 
@@ -232,8 +286,30 @@ def _write(dataset_name: str, format_name: str, problems: list[_Prepared]) -> No
             problem.tests.all().delete()
             problem.references.all().delete()
             problem.figures.all().delete()
+            problem.package_programs.all().delete()
         TestCase.objects.bulk_create(TestCase(problem=problem, **columns) for columns in prepared.tests)
         ReferenceSolution.objects.bulk_create(
             ReferenceSolution(problem=problem, **columns) for columns in prepared.references
         )
         Figure.objects.bulk_create(Figure(problem=problem, **columns) for columns in prepared.figures)
+        PackageProgram.objects.bulk_create(
+            PackageProgram(problem=problem, **columns) for columns in prepared.programs
+        )
+        _write_oracle(problem, prepared)
+
+
+def _write_oracle(problem: Problem, prepared: _Prepared) -> None:
+    """The oracle as a verifier that is not built yet, and the candidates. What was built from a former one stays."""
+    problem.candidates.all().delete()
+    for one in prepared.candidates:
+        Candidate.objects.create(
+            problem=problem,
+            submission=store_submission(problem, _clean(one.source), one.language),
+            name=_clean(one.name)[:200],
+            official_verdict=one.official_verdict,
+        )
+    if prepared.oracle:
+        programs = {name: _clean(text) for name, text in asdict(prepared.oracle).items()}
+        Verifier.objects.create(
+            problem=problem, state=Verifier.State.PROGRAMS, problem_hash=problem.content_hash, **programs
+        )
