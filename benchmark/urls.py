@@ -9,6 +9,7 @@ from benchmark.run_pages.compared import compared
 from benchmark.run_pages.items import items
 from benchmark.run_pages.leaderboard import leaderboard
 from benchmark.run_pages.matrix import matrix
+from benchmark.run_pages.mcqs import question, question_set, question_sets
 from benchmark.run_pages.published import published
 from benchmark.run_pages.run import export, progress, run
 
@@ -22,6 +23,9 @@ urlpatterns = [
     path("runs/compare/", compared, name="compare_runs"),
     path("runs/ablations/", ablations, name="ablations"),
     path("runs/published/", published, name="published_tables"),
+    path("runs/mcqs/", question_sets, name="question_sets"),
+    path("runs/mcqs/<slug:name>/", question_set, name="question_set"),
+    path("runs/mcqs/<slug:name>/<int:number>/", question, name="question"),
     path("runs/chains/<int:item_id>/", chain, name="chain"),
     path("runs/<uuid:run_id>/", run, name="run"),
     path("runs/<uuid:run_id>/progress/", progress, name="run_progress"),
