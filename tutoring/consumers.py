@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import json
 import time
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
@@ -153,6 +153,10 @@ class SessionConsumer(AsyncWebsocketConsumer):
             cursor = self.cursor
             if cursor is None:
                 return False
+            if cursor.reply == piece.reply and cursor.attempt < piece.attempt and piece.seq == 1:
+                cursor.attempt, cursor.seq = piece.attempt, 1
+                await self.send(text_data=_snapshot(piece.reply, piece.attempt, 1, piece.text))
+                continue
             same = (cursor.reply, cursor.attempt) == (piece.reply, piece.attempt)
             if same and piece.seq == cursor.seq + 1:
                 cursor.seq += 1
@@ -209,7 +213,7 @@ class SessionConsumer(AsyncWebsocketConsumer):
         before = cursor.reply
         messages += self._text(cursor, current)
         if events or before != cursor.reply:
-            view = tutor_view(session_for_tutor(self.session_id, self.user.pk))
+            view = tutor_view(session_for_tutor(self.session_id, self.user.pk), conversation=False)
             status = {
                 "type": "status",
                 "html": render_status(view),
@@ -228,12 +232,15 @@ class SessionConsumer(AsyncWebsocketConsumer):
         if (cursor.reply, cursor.attempt) != (reply.pk, reply.attempt):
             whole = active_reply(reply)
             cursor.reply, cursor.attempt, cursor.seq = whole.id, whole.attempt, whole.seq
-            snapshot = asdict(whole)
-            return [json.dumps({"type": "snapshot", "reply": snapshot.pop("id"), **snapshot})]
+            return [_snapshot(whole.id, whole.attempt, whole.seq, whole.text)]
         pieces = pieces_after(reply, cursor.seq)
         messages = [_delta(reply.pk, reply.attempt, piece.seq, piece.text) for piece in pieces]
         cursor.seq += len(messages)
         return messages
+
+
+def _snapshot(reply: int, attempt: int, seq: int, text: str) -> str:
+    return json.dumps({"type": "snapshot", "reply": reply, "attempt": attempt, "seq": seq, "text": text})
 
 
 def _delta(reply: int, attempt: int, seq: int, text: str) -> str:

@@ -7,6 +7,7 @@ or hidden test. Reviewers read the whole record (`tutoring.trajectory`).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
@@ -114,8 +115,11 @@ class TutorView:
     """The session is over and talked about: nothing that is said counts."""
 
 
-def tutor_view(session: Session) -> TutorView:
-    """Read the session as its tutor may see it. The session must have been held here (not imported)."""
+def tutor_view(session: Session, conversation: bool = True) -> TutorView:
+    """Read the session as its tutor may see it. The session must have been held here (not imported).
+
+    Without the conversation `events` is empty: rendering it is most of the work, and a page that is open has it.
+    """
     situation = Situation.of(session)
     assert session.problem is not None
     why_not = _why_not(situation)
@@ -127,7 +131,11 @@ def tutor_view(session: Session) -> TutorView:
         problem=session.problem,
         rules=rules,
         budget=situation.budget,
-        events=[event_view(event, rules) for event in situation.events if event.kind in SHOWN_TO_TUTORS],
+        events=[
+            event_view(event, rules)
+            for event in situation.events
+            if conversation and event.kind in SHOWN_TO_TUTORS
+        ],
         last_seq=situation.events[-1].seq if situation.events else 0,
         active_reply=active_reply(unfinished) if (unfinished := situation.unfinished_reply) else None,
         latest_program=_program(situation),
@@ -147,6 +155,10 @@ def standing_for_tutor(session: Session) -> Standing:
     return Standing(session.state, session.outcome if shown else "", session.invalidated)
 
 
+# The same program is shown again whenever anything changes on the page.
+_highlighted = lru_cache(maxsize=256)(highlight)
+
+
 def _program(situation: Situation) -> Program | None:
     if not situation.programs:
         return None
@@ -155,7 +167,7 @@ def _program(situation: Situation) -> Program | None:
     previous = earlier[-1] if earlier else None
     return Program(
         generation=event.data["generation"],
-        html=highlight(code, language),
+        html=_highlighted(code, language),
         previous=previous.data["generation"] if previous else None,
         unchanged=previous is not None and unchanged(code, previous.data["code"], language),
         diff=program_diff(previous.data["code"], code) if previous else "",
