@@ -2,7 +2,7 @@
 
 from benchmark.runner.estimate import ASSUMED, Estimate, Price, estimate
 from benchmark.runner.execution import Progress, Stop, execute
-from benchmark.runner.plan import CannotRun, Plan, plan_run, prepare_resume, start_run
+from benchmark.runner.plan import CannotRun, Plan, plan_like, plan_run, prepare_resume, start_run
 
 __all__ = [
     "ASSUMED",
@@ -14,6 +14,7 @@ __all__ = [
     "Stop",
     "estimate",
     "execute",
+    "plan_like",
     "plan_run",
     "prepare_resume",
     "start_run",

@@ -6,10 +6,10 @@ from difflib import get_close_matches
 
 from django.db import transaction
 
-from benchmark.methods import METHODS, Method, Profile, Sampling
+from benchmark.methods import METHODS, PROFILES, Method, Profile, Sampling
 from benchmark.models import Corpus, Dataset, Problem, Run, TestCase, WorkItem
 from benchmark.prompts import TemplateError
-from benchmark.providers import ModelSpec
+from benchmark.providers import ModelSpec, parse_model_spec
 from benchmark.retrieval import training_part
 from benchmark.runner import leases
 from benchmark.runner.manifest import dataset_hash, environment, make_manifest, template_hashes, textbook
@@ -163,12 +163,27 @@ def _check_judge(language: str) -> None:
         raise CannotRun(str(error)) from None
 
 
-def prepare_resume(run: Run) -> None:
-    """Make everything that is not done pending again, failed items included. Raises CannotRun.
+def plan_like(run: Run) -> Plan:
+    """The plan of a new run that is the same: its problems, model, settings and attempts.
 
-    A run only goes on with the problems and prompts it began with. Another version of the program or of the
-    compiler is allowed and noted in the manifest.
+    Raises CannotRun when the problems, the textbook or the prompts are not those the run had.
     """
+    _check_unchanged(run)
+    method = METHODS[run.method]
+    profile = run.manifest.get("profile")
+    return plan_run(
+        run.dataset,
+        parse_model_spec(run.model_spec),
+        method,
+        method.settings(**run.parameters),
+        attempts=run.attempts,
+        profile=PROFILES.get(profile["name"]) if profile else None,
+        problem_ids=list(run.items.filter(chain=0).values_list("problem__external_id", flat=True)),
+    )
+
+
+def _check_unchanged(run: Run) -> None:
+    """Raises CannotRun when the run's problems, textbook or prompts are no longer what they were."""
     if run.method not in METHODS:
         raise CannotRun(f"Run {run.pk} uses the method {run.method!r}, which this version does not have.")
     began = run.manifest
@@ -192,6 +207,16 @@ def prepare_resume(run: Run) -> None:
             f"Prompt templates changed since run {run.pk} began: {', '.join(changed)}. "
             "Go back to the version it began with, or start a new run."
         )
+
+
+def prepare_resume(run: Run) -> None:
+    """Make everything that is not done pending again, failed items included. Raises CannotRun.
+
+    A run only goes on with the problems and prompts it began with. Another version of the program or of the
+    compiler is allowed and noted in the manifest.
+    """
+    _check_unchanged(run)
+    began = run.manifest
     _check_judge(run.parameters["language"])
     now = environment(run.parameters["language"])
     with transaction.atomic():

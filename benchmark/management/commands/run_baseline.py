@@ -33,6 +33,7 @@ from benchmark.runner import (
     Stop,
     estimate,
     execute,
+    plan_like,
     plan_run,
     prepare_resume,
     start_run,
@@ -40,7 +41,7 @@ from benchmark.runner import (
 from judge.management.tables import aligned
 
 _OF_NEW_RUNS = (
-    "dataset", "model", "method", "profile", "set", "attempts", "problems", "tier", "limit", "dry_run", "price",
+    "dataset", "model", "method", "profile", "set", "attempts", "problems", "tier", "limit", "dry_run", "price", "like",
 )  # fmt: skip
 _SUMMARIES = "; ".join(f"{profile.name}, {profile.summary}" for profile in PROFILES.values())
 _REQUIRED = ("dataset", "model", "method")
@@ -87,6 +88,9 @@ class Command(BaseCommand):
         )
         parser.add_argument(
             "--resume", metavar="RUN", help="go on with this run; failed items are tried again"
+        )
+        parser.add_argument(
+            "--like", metavar="RUN", help="a new run of the problems, model, settings and prompts of this one"
         )
         parser.add_argument(
             "--concurrency", type=positive, default=8, metavar="N", help="calls in flight; default: 8"
@@ -203,6 +207,17 @@ def _counted(number: int, noun: str) -> str:
 
 def _planned(options: dict[str, Any]) -> Plan:
     """The run that the options describe. Raises what is wrong with them."""
+    if options["like"]:
+        given = [
+            f"--{name}"
+            for name in _OF_NEW_RUNS
+            if name not in ("dry_run", "price", "like") and options[name] is not None
+        ]
+        if given:
+            raise CommandError(
+                f"A run like another takes everything from it: leave out {', '.join(given)} with --like."
+            )
+        return plan_like(find_run(options["like"]))
     missing = [f"--{name}" for name in _REQUIRED if not options[name]]
     if missing:
         raise CommandError(f"Missing: {', '.join(missing)} (or --resume RUN to go on with a run).")
