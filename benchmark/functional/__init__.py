@@ -51,6 +51,14 @@ class Signature:
             ast.unparse(method.returns) if method.returns else "",
         )
 
+    @property
+    def request(self) -> str:
+        """What a model is told beside the statement."""
+        return (
+            "This problem does not use standard input or output, whatever is said elsewhere: the program defines the "
+            f"class Solution with the method {self.method} as it is given, and the judge calls it."
+        )
+
     def to_json(self) -> dict[str, Any]:
         """All fields by name; `from_json` reads it."""
         return asdict(self)

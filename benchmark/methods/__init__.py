@@ -4,8 +4,11 @@
 every figure (`Method.caveat`).
 """
 
+from benchmark.methods.algo import IMPLICIT, ITERATIVE, TAG_ENUMERATION, VERIFIER, Building
+from benchmark.methods.bench import AssumedBench, Bench, Score
 from benchmark.methods.composition import compose
 from benchmark.methods.episodic import EPISODIC
+from benchmark.methods.matched import MATCHED, Matched
 from benchmark.methods.method import Chain, Method
 from benchmark.methods.oracle_assisted import ORACLE_ASSISTED
 from benchmark.methods.profiles import PROFILES, Profile
@@ -24,9 +27,10 @@ METHODS: dict[str, Method] = {
     method.name: method
     for searches, answers in (
         (_RETRIEVAL, (ZERO_SHOT, REFLEXION)),
-        (((),), (REFINE,)),
+        (((),), (REFINE, VERIFIER, IMPLICIT, TAG_ENUMERATION, ITERATIVE)),
         (_RETRIEVAL, (RETRY,)),
         (_CONTROLS, (ZERO_SHOT, REFLEXION, RETRY)),
+        (((MATCHED,),), (ZERO_SHOT, REFLEXION)),
     )
     for answer in answers
     for method in [compose(found, answer) for found in searches]
@@ -35,12 +39,17 @@ METHODS: dict[str, Method] = {
 __all__ = [
     "METHODS",
     "PROFILES",
+    "AssumedBench",
+    "Bench",
+    "Building",
     "Chain",
+    "Matched",
     "Method",
     "Profile",
     "Refine",
     "Reflexion",
     "Sampling",
+    "Score",
     "Semantic",
     "SettingsError",
     "parse_settings",

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
+from benchmark.methods.bench import AssumedBench
 from benchmark.methods.method import Method
 from benchmark.models import Generation
 from benchmark.prompts import HiddenRun, Prompt, SampleResult, SampleRun, Task
@@ -27,6 +28,7 @@ class _CountingChain:
 
     def __init__(self, verdict: Verdict) -> None:
         self.task = Task("0", "statement", time_limit=1, memory_limit=2**20)
+        self.bench = AssumedBench(passes=verdict is Verdict.AC)
         self.asked = 0
         self._verdict = verdict
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from benchmark.methods.bench import Bench
 from benchmark.methods.settings import Sampling
 from benchmark.models import Generation
 from benchmark.prompts import HiddenRun, Prompt, SampleRun, Task
@@ -14,6 +15,11 @@ class Chain(Protocol):
     """One attempt at one problem as its method sees it: the task, the texts to search, a model and a judge."""
 
     task: Task
+
+    @property
+    def bench(self) -> Bench:
+        """Where programs are tried that are no attempts, and attempts by a verifier."""
+        ...
 
     async def ask(
         self, prompt: Prompt, purpose: Generation.Purpose, *, retrieval: Mapping[str, Any] | None = None
@@ -40,6 +46,10 @@ class Chain(Protocol):
 
     async def textbook(self, name: str) -> Corpus:
         """The articles of the textbook of that name."""
+        ...
+
+    async def represented(self, kind: str) -> Corpus:
+        """All problems of the run's dataset, each as its representation of that kind by the run's model."""
         ...
 
 

@@ -41,15 +41,9 @@ class Showing(Sampling):
 
 
 @dataclass(frozen=True)
-class Searching(Showing):
-    """How texts are searched for, whichever texts they are."""
+class Ranking(Showing):
+    """How texts are ranked, whichever texts they are."""
 
-    query: QueryKind = field(
-        default="reply",
-        metadata=takes(
-            "searched with: the statement, alone or with the draft's program or reply", choices=QUERY_KINDS
-        ),
-    )
     tokenizer: str = field(
         default="usaco_split", metadata=takes("how texts are cut into words", choices=tuple(TOKENIZERS))
     )
@@ -70,6 +64,18 @@ class Searching(Showing):
     def bm25(self) -> Bm25:
         """The ranking that these settings describe."""
         return Bm25(self.tokenizer, self.k1, self.b, self.epsilon, self.formula)
+
+
+@dataclass(frozen=True)
+class Searching(Ranking):
+    """What texts are searched for with."""
+
+    query: QueryKind = field(
+        default="reply",
+        metadata=takes(
+            "searched with: the statement, alone or with the draft's program or reply", choices=QUERY_KINDS
+        ),
+    )
 
 
 @dataclass(frozen=True)
@@ -108,7 +114,7 @@ async def retrieve(chain: Chain, settings: Showing, finds: Sequence[Find]) -> Fo
 
 
 async def search(
-    corpus: Corpus, settings: Searching, query: str, *, top: int, **left_out: Any
+    corpus: Corpus, settings: Ranking, query: str, *, top: int, **left_out: Any
 ) -> tuple[list[Hit], dict[str, Any]]:
     """The best documents, and the record of the search. `left_out`: as `rank` takes it."""
     hits = await asyncio.to_thread(rank, corpus, query, top=top, bm25=settings.bm25, **left_out)

@@ -28,6 +28,24 @@ class Run(models.Model):
     attempts = models.PositiveIntegerField(default=1, help_text="Chains a problem.")
     state = models.CharField(max_length=10, choices=State.choices, default=State.OPEN, db_index=True)
     manifest = models.JSONField(help_text="What the result depends on, as it was when the run started.")
+    price = models.JSONField(
+        null=True, blank=True, help_text="US dollars for a million input and output tokens; null: unknown."
+    )
+    budget = models.JSONField(
+        default=dict, blank=True, help_text="What may be spent: cost (US dollars), tokens, calls."
+    )
+    limits = models.JSONField(
+        default=dict,
+        blank=True,
+        help_text="Concurrency, requests and tokens a minute, and the model's context in tokens.",
+    )
+    distributed = models.BooleanField(default=False, help_text="Whether workers carry it out.")
+    stop_reason = models.TextField(blank=True, help_text="Why it stopped before its end.")
+    paid_calls = models.PositiveBigIntegerField(
+        default=0, help_text="Replies of this run that were paid for, as their rows say; cache hits are not."
+    )
+    paid_input_tokens = models.PositiveBigIntegerField(default=0)
+    paid_output_tokens = models.PositiveBigIntegerField(default=0)
     started_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True, blank=True)
 
@@ -93,7 +111,7 @@ class WorkItem(models.Model):
     class Meta:
         ordering = ["run", "chain", "problem"]
         constraints = [models.UniqueConstraint(fields=["run", "problem", "chain"], name="chain_once_per_run")]
-        indexes = [models.Index(fields=["run", "state"])]
+        indexes = [models.Index(fields=["run", "state", "id"])]
 
     def __str__(self) -> str:
         return f"{self.problem} chain {self.chain}: {self.state}"
@@ -103,6 +121,7 @@ class Generation(models.Model):
     """One reply of a model with the question it answers and where everything in that question came from."""
 
     class Purpose(models.TextChoices):
+        VERIFIER = "verifier", "verifier (a program that makes or checks tests)"
         DRAFT = "draft", "draft (a query, never an attempt)"
         SOLVE = "solve"
         REFLECT = "reflect", "reflect (an answer after the results of those before)"
@@ -157,12 +176,28 @@ class Generation(models.Model):
         related_name="+",
         help_text="The program on all tests, where the method goes by that verdict.",
     )
+    cache_key = models.CharField(
+        max_length=64,
+        blank=True,
+        help_text="sha256 of the model, its address, the messages, the parameters and the attempt.",
+    )
+    reused = models.ForeignKey(
+        "self",
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="reuses",
+        help_text="The reply that was paid for, where this one repeats it at no cost. Null: paid for here.",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         ordering = ["work_item", "step"]
         constraints = [models.UniqueConstraint(fields=["work_item", "step"], name="step_once_per_work_item")]
         indexes = [
+            models.Index(
+                fields=["cache_key"], condition=models.Q(reused=None), name="paid_generation_by_cache_key"
+            ),
             # Sums over a run are read from this alone: the rows hold whole prompts.
             models.Index(
                 fields=[
@@ -174,8 +209,23 @@ class Generation(models.Model):
                     "latency",
                 ],
                 name="generation_usage",
-            )
+            ),
         ]
 
     def __str__(self) -> str:
         return f"{self.work_item} step {self.step} ({self.purpose})"
+
+
+class Runner(models.Model):
+    """A process that makes calls for a run. Those of one model share its limits equally."""
+
+    name = models.CharField(max_length=36, primary_key=True)
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="runners")
+    model_spec = models.CharField(max_length=200, db_index=True)
+    seen_at = models.DateTimeField(help_text="Renewed every few seconds.")
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return f"{self.name} for {self.model_spec}"

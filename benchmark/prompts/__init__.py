@@ -13,16 +13,31 @@ from benchmark.prompts.assembly import (
     Material,
     Prompt,
     Task,
+    problem_section,
     revision_prompt,
     solve_prompt,
 )
 from benchmark.prompts.feedback import FEEDBACKS, Feedback, SampleResult, SampleRun
 from benchmark.prompts.leaks import PromptLeak
+from benchmark.prompts.oracles import (
+    COUNTEREXAMPLE_TEMPLATES,
+    TAGGED_TEMPLATES,
+    VERIFIER_TEMPLATES,
+    OracleCase,
+    batch_prompt,
+    counterexample_prompt,
+    generator_prompt,
+    oracle_prompt,
+    tagged_prompt,
+    tricky_prompt,
+    validator_prompt,
+)
 from benchmark.prompts.refinement import REFINE_TEMPLATES, HiddenRun, Turn, refine_prompt
 from benchmark.prompts.templates import TemplateError, Templates, our_templates, templates_with
 
 __all__ = [
     "ANALYSIS_TEMPLATES",
+    "COUNTEREXAMPLE_TEMPLATES",
     "FEEDBACKS",
     "NOTHING",
     "ORDINALS",
@@ -30,12 +45,15 @@ __all__ = [
     "REVISION_TEMPLATES",
     "SIMILAR_TEMPLATES",
     "SOLVE_TEMPLATES",
+    "TAGGED_TEMPLATES",
     "TEXTBOOK_TEMPLATES",
+    "VERIFIER_TEMPLATES",
     "Attempt",
     "Feedback",
     "Form",
     "HiddenRun",
     "Material",
+    "OracleCase",
     "Prompt",
     "PromptLeak",
     "SampleResult",
@@ -44,9 +62,17 @@ __all__ = [
     "TemplateError",
     "Templates",
     "Turn",
+    "batch_prompt",
+    "counterexample_prompt",
+    "generator_prompt",
+    "oracle_prompt",
     "our_templates",
+    "problem_section",
     "refine_prompt",
     "revision_prompt",
     "solve_prompt",
+    "tagged_prompt",
     "templates_with",
+    "tricky_prompt",
+    "validator_prompt",
 ]

@@ -12,6 +12,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from benchmark.functional import Signature
 from benchmark.models import Problem
 from benchmark.prompts.feedback import FEEDBACK_TEMPLATES, Feedback, SampleRun, describe
 from benchmark.prompts.leaks import PromptLeak
@@ -32,11 +33,16 @@ class Task:
     statement: str
     time_limit: float
     memory_limit: int
+    signature: Signature | None = None
+    """The method that a functional problem asks for; None where programs read standard input."""
 
     @classmethod
     def of(cls, problem: Problem) -> "Task":
         """The visible part of a stored problem."""
-        return cls(problem.external_id, problem.statement, problem.time_limit, problem.memory_limit)
+        signature = Signature.from_json(problem.signature) if problem.signature else None
+        return cls(
+            problem.external_id, problem.statement, problem.time_limit, problem.memory_limit, signature
+        )
 
 
 @dataclass(frozen=True)
@@ -172,6 +178,8 @@ def _prompt(form: Form, *sections: _Section) -> Prompt:
 def problem_section(task: Task, form: Form) -> _Section:
     """The statement between its markers, with the limits where the form states them."""
     statement = task.statement
+    if task.signature:
+        statement += f"\n\n{task.signature.request}"
     if form.state_limits:
         megabytes = task.memory_limit / 2**20
         statement += f"\n\nTime limit: {task.time_limit:g} s\nMemory limit: {megabytes:g} MiB"

@@ -1,18 +1,19 @@
 """One chain of a run: asks the model what is not stored yet, and stores each reply the moment it arrives."""
 
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import asdict
+from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
-from asgiref.sync import sync_to_async
-
-from benchmark.extraction import extract_program
-from benchmark.methods import Sampling
 from benchmark.models import Generation, TestCase, WorkItem
 from benchmark.prompts import HiddenRun, Prompt, SampleRun, Task
-from benchmark.providers import Reply
 from benchmark.retrieval import Corpus
+<<<<<<< /tmp/rb/mine
+from benchmark.runner.commits import Commits
+=======
+from benchmark.runner.bench import StoredBench
+>>>>>>> /tmp/rb/theirs
 from benchmark.runner.judges import Judges
+from benchmark.runner.replies import Question, Replies
 from benchmark.runner.texts import Texts
 from judge import Verdict
 
@@ -24,48 +25,53 @@ class PromptChanged(Exception):
 class StoredChain:
     """`benchmark.methods.Chain` over the rows of a work item.
 
-    The n-th question of the method is step n. A stored step is answered from its row, any other by `call`.
+    The n-th question of the method is step n. A stored step is answered from its row, any other by `replies`.
     What a step's program does on the samples is a judgement that the row points to.
     """
 
     def __init__(
         self,
         item: WorkItem,
-        settings: Sampling,
-        call: Callable[[Prompt], Awaitable[Reply]],
+        stored: Mapping[int, Generation],
+        replies: Replies,
         judges: Judges,
         texts: Texts,
+        commits: Commits,
     ) -> None:
         self.task = Task.of(item.problem)
+        self.bench = StoredBench(item, judges, settings.language)
         self._item = item
-        self._settings = settings
-        self._call = call
+        self._stored = stored
+        self._replies = replies
         self._judges = judges
         self._texts = texts
+        self._commits = commits
         self._steps = 0
+        self._asked: Counter[str] = Counter()
 
     async def ask(
         self, prompt: Prompt, purpose: Generation.Purpose, *, retrieval: Mapping[str, Any] | None = None
     ) -> Generation:
         """See `benchmark.methods.Chain`. Raises ProviderError and PromptChanged."""
-        step = self._steps
+        step, asked = self._steps, self._asked[prompt.hash]
         self._steps += 1
-        stored = await sync_to_async(self._find)(step)
-        if stored is None:
-            reply = await self._call(prompt)
-            stored = await sync_to_async(self._store)(step, purpose, prompt, retrieval, reply)
-        if stored.prompt_hash != prompt.hash:
+        self._asked[prompt.hash] += 1
+        reply = self._stored.get(step) or await self._replies.to(
+            Question(self._item, step, purpose, prompt, retrieval, asked)
+        )
+        if reply.prompt_hash != prompt.hash:
             raise PromptChanged(f"the stored reply of step {step} answers another prompt than is asked now")
-        return stored
+        return reply
 
     async def run_samples(self, answer: Generation) -> SampleRun:
         """See `benchmark.methods.Chain`. Raises JudgeFault."""
+        problem = self._item.problem
         if not answer.code:
             return SampleRun(Verdict.NO_CODE)
-        if not await sync_to_async(self._has_samples)():
+        if not await self._commits.run(problem.tests.filter(origin=TestCase.Origin.SAMPLE).exists):
             return SampleRun(Verdict.AC)
-        judgement = await self._judges.on_samples(answer, self._item.problem)
-        return await sync_to_async(SampleRun.of)(self._item.problem, judgement)
+        judgement = await self._judges.on_samples(answer, problem)
+        return await self._commits.run(lambda: SampleRun.of(problem, judgement))
 
     async def run_hidden(self, answer: Generation) -> HiddenRun:
         """See `benchmark.methods.Chain`. Raises JudgeFault."""
@@ -80,6 +86,12 @@ class StoredChain:
     async def textbook(self, name: str) -> Corpus:
         """See `benchmark.methods.Chain`."""
         return await self._texts.textbook(name)
+<<<<<<< /tmp/rb/mine
+=======
+
+    async def represented(self, kind: str) -> Corpus:
+        """See `benchmark.methods.Chain`."""
+        return await self._texts.represented(kind)
 
     def _has_samples(self) -> bool:
         return self._item.problem.tests.filter(origin=TestCase.Origin.SAMPLE).exists()
@@ -122,3 +134,4 @@ class StoredChain:
             },
         )
         return row
+>>>>>>> /tmp/rb/theirs

@@ -5,15 +5,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from asgiref.sync import sync_to_async
+from django.db.models import Count, Sum
 
+<<<<<<< /tmp/rb/mine
 from benchmark.methods import Sampling
+from benchmark.models import Generation, Problem, Run
+=======
+from benchmark.methods import AssumedBench, Sampling
 from benchmark.models import Generation, Problem
+>>>>>>> /tmp/rb/theirs
 from benchmark.prompts import HiddenRun, Prompt, SampleResult, SampleRun, Task
 from benchmark.retrieval import Corpus
+from benchmark.runner.budget import Price
+from benchmark.runner.pilot import PILOT_SEED
 from benchmark.runner.plan import Plan
 from benchmark.runner.texts import Texts
 from judge import Verdict
+
+_DRAWS = 2_000
 
 PLAYED = 40
 """Problems played through at most, spread evenly over those of the run; the figures are scaled up."""
@@ -44,14 +55,6 @@ ASSUMED = (
 
 
 @dataclass(frozen=True)
-class Price:
-    """US dollars for a million tokens."""
-
-    input: float
-    output: float
-
-
-@dataclass(frozen=True)
 class Estimate:
     """Calls and tokens of a whole run under one assumption."""
 
@@ -61,14 +64,14 @@ class Estimate:
 
     def cost(self, price: Price) -> float:
         """US dollars."""
-        return (self.input_tokens * price.input + self.output_tokens * price.output) / 1e6
+        return price.of(self.input_tokens, self.output_tokens)
 
 
 async def estimate(plan: Plan) -> dict[str, Estimate]:
     """An estimate for each of the ASSUMPTIONS, by name."""
     step = math.ceil(len(plan.problems) / PLAYED)
     played = await sync_to_async(_load)(plan.problems[::step])
-    texts = Texts(plan.dataset, plan.settings.language)
+    texts = Texts(plan.dataset, plan.settings.language, str(plan.spec))
     scale = plan.attempts * len(plan.problems) / len(played)
     estimates = {}
     for assumption in ASSUMPTIONS:
@@ -83,6 +86,30 @@ async def estimate(plan: Plan) -> dict[str, Estimate]:
     return estimates
 
 
+def rescaled(run: Run) -> dict[str, Estimate]:
+    """The estimate for all problems from the replies to those of the pilot, cached ones included.
+
+    "expected" scales the mean; "low" and "high" are the 95 % interval of a bootstrap over problems. Raises
+    ValueError when the provider did not say the tokens of every reply.
+    """
+    pilot = run.manifest["pilot"]
+    rows = (
+        Generation.objects.filter(work_item__run=run)
+        .order_by()
+        .values_list("work_item__problem")
+        .annotate(Count("pk"), Sum("input_tokens"), Sum("output_tokens"))
+    )
+    if Generation.objects.filter(work_item__run=run, output_tokens=None).exists() or not rows:
+        raise ValueError("the provider did not say how many tokens its replies took")
+    values = np.array([row[1:] for row in rows], float)
+    draws = np.random.default_rng(PILOT_SEED).integers(0, len(values), (_DRAWS, len(values)))
+    low, high = np.quantile(values[draws].mean(axis=1), [0.025, 0.975], axis=0)
+    return {
+        name: Estimate(*(round(pilot["of_problems"] * float(number)) for number in means))
+        for name, means in (("low", low), ("expected", values.mean(axis=0)), ("high", high))
+    }
+
+
 def _load(problems: tuple[Problem, ...]) -> list[Problem]:
     return list(Problem.objects.filter(pk__in=[problem.pk for problem in problems]))
 
@@ -92,6 +119,7 @@ class _AssumedChain:
 
     def __init__(self, problem: Problem, settings: Sampling, texts: Texts, assumption: Assumption) -> None:
         self.task = Task.of(problem)
+        self.bench = AssumedBench(passes=assumption.passes)
         self.generations = self.input_tokens = self.output_tokens = 0
         self._texts = texts
         self._assumption = assumption
@@ -129,3 +157,7 @@ class _AssumedChain:
     async def textbook(self, name: str) -> Corpus:
         """The real one."""
         return await self._texts.textbook(name)
+
+    async def represented(self, kind: str) -> Corpus:
+        """The real ones: they are written before a run begins."""
+        return await self._texts.represented(kind)

@@ -1,30 +1,27 @@
-"""Carrying out a run: model calls in flight on one event loop, programs judged in threads beside it."""
+"""Carrying out a run: model calls in flight on one event loop, rows in one thread, programs judged in others."""
 
 import asyncio
 import logging
+from collections import defaultdict
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from asgiref.sync import sync_to_async
 from django.utils import timezone
 
-from benchmark.methods import METHODS, Method, Sampling
-from benchmark.models import Generation, Run, WorkItem
+from benchmark.methods import METHODS, Sampling
+from benchmark.models import Generation, Problem, Run, WorkItem
 from benchmark.prompts import Prompt
-from benchmark.providers import (
-    ModelSpec,
-    Provider,
-    ProviderError,
-    Reply,
-    complete,
-    open_provider,
-    parse_model_spec,
-)
+from benchmark.providers import Provider, ProviderError, Reply, complete, open_provider, parse_model_spec
 from benchmark.runner import leases
+from benchmark.runner.budget import Budget, Price, Spent
 from benchmark.runner.chain import StoredChain
+from benchmark.runner.commits import Commits
 from benchmark.runner.judges import JudgeFault, Judges, judge_threads
-from benchmark.runner.presence import present
+from benchmark.runner.pace import Limits, Pace, PacedProvider
+from benchmark.runner.presence import HEARTBEAT, beat, leave, present
+from benchmark.runner.replies import Replies
 from benchmark.runner.texts import Texts
 from judge import Verdict
 
@@ -35,20 +32,32 @@ T = TypeVar("T")
 _HOPELESS = frozenset({"authentication", "configuration"})
 """Faults that every further call would meet too: the run stops instead of failing item by item."""
 
+_LEFT_TO_WORKERS = {True: [WorkItem.State.PENDING], False: []}
+"""What keeps a run open when a process leaves it; by whether it is distributed."""
+
+_UNCOUNTED = (
+    "the provider does not say how many tokens a reply took: no budget of money or tokens can be kept"
+)
+
 
 class Stopped(Exception):
     """No new call and no new judging begins: someone asked the run to stop."""
 
 
 class Stop:
-    """A request to stop; `reason` is blank until someone asks, and then the first one's."""
+    """A request to stop; `reason` is blank until someone asks, and then the first one's.
+
+    `final` says that all processes of the run are to stop, not this one alone.
+    """
 
     def __init__(self) -> None:
         self.reason = ""
+        self.final = True
 
-    def ask(self, reason: str) -> None:
+    def ask(self, reason: str, *, final: bool = True) -> None:
         """No new call begins from now on; calls in flight, which are paid for, are waited for."""
-        self.reason = self.reason or reason
+        if not self.reason:
+            self.reason, self.final = reason, final
 
     def check(self) -> None:
         """Raises Stopped once someone asked."""
@@ -58,48 +67,49 @@ class Stop:
 
 @dataclass
 class Progress:
-    """How far the run is; `changed` is called after each change."""
+    """How far the run is; `changed` is called after each change. `spent` is of all processes of the run."""
 
     done: int = 0
     failed: int = 0
     solved: int = 0
-    tokens: int = 0
+    spent: Spent = field(default_factory=Spent)
     changed: Callable[["Progress"], None] = lambda progress: None
 
 
-async def execute(run: Run, *, concurrency: int, progress: Progress, stop: Stop) -> None:
+async def execute(run: Run, *, judges: int, progress: Progress, stop: Stop) -> None:
     """Work on the run's pending items until none is left or a stop is asked for.
 
-    At most `concurrency` model calls are in flight, and as many programs are judged at once as there are
-    cores. It may be cancelled, and the process killed, at any point: stored replies stay, and the next
-    `execute` goes on after them. Raises ProviderError when the provider cannot be opened.
+    Calls keep to the run's limits and budget; at most `judges` programs are judged at once. It may be cancelled,
+    and the process killed, at any point: stored replies stay, and the next `execute` goes on after them. Any number
+    of processes may execute one run. Raises ProviderError when the provider cannot be opened.
     """
-    spec = parse_model_spec(run.model_spec)
-    provider = open_provider(spec)
-    method = METHODS[run.method]
-    settings = method.settings(**run.parameters)
+    provider = open_provider(parse_model_spec(run.model_spec))
     try:
-        with present() as runner, judge_threads() as pool:
-            judges = Judges(settings, pool, stop.check)
+        with Commits() as commits, present() as name, judge_threads(judges) as pool:
+            execution = _Execution(run, provider, name, commits, pool, progress, stop)
             try:
-                await _Execution(run, spec, provider, runner, method, settings, judges, progress, stop).work(
-                    concurrency
-                )
+                await execution.work()
             finally:
-                await sync_to_async(_conclude)(run, runner)
+                # Shielded by its thread: it is done even while this task is being cancelled.
+                await commits.run(lambda: _conclude(run, name, stop))
     finally:
         await provider.aclose()
 
 
-def _conclude(run: Run, runner: str) -> None:
+def _conclude(run: Run, runner: str, stop: Stop) -> None:
     """Give back what is unfinished and set the run's state: finished only when every item is done."""
     leases.release_all(runner)
+    leave(runner)
     left = run.items.exclude(state=WorkItem.State.DONE)
     if not left.exists():
-        run.state, run.finished_at = Run.State.FINISHED, timezone.now()
-    elif not left.filter(state=WorkItem.State.LEASED).exists():
-        run.state = Run.State.STOPPED
-    run.save(update_fields=["state", "finished_at"])
+        run.state, run.finished_at, run.stop_reason = Run.State.FINISHED, timezone.now(), ""
+    elif stop.reason and stop.final:
+        run.state, run.stop_reason = Run.State.STOPPED, stop.reason
+    elif left.filter(state__in=[WorkItem.State.LEASED, *_LEFT_TO_WORKERS[run.distributed]]).exists():
+        return  # others go on with it
+    else:
+        run.state, run.stop_reason = Run.State.STOPPED, stop.reason
+    run.save(update_fields=["state", "finished_at", "stop_reason"])
 
 
 class _Execution:
@@ -108,56 +118,101 @@ class _Execution:
     def __init__(
         self,
         run: Run,
-        spec: ModelSpec,
         provider: Provider,
-        runner: str,
-        method: Method,
-        settings: Sampling,
-        judges: Judges,
+        name: str,
+        commits: Commits,
+        pool: ThreadPoolExecutor,
         progress: Progress,
         stop: Stop,
     ) -> None:
+        spec = parse_model_spec(run.model_spec)
+        limits = Limits(**run.limits)
         self._run = run
+<<<<<<< /tmp/rb/mine
+        self._name = name
+        self._method = METHODS[run.method]
+        self._settings: Sampling = self._method.settings(**run.parameters)
+        self._commits = commits
+=======
         self._spec = spec
         self._provider = provider
         self._runner = runner
         self._method = method
         self._settings = settings
         self._judges = judges
-        self._texts = Texts(run.dataset, settings.language)
+        self._texts = Texts(run.dataset, settings.language, run.model_spec)
+>>>>>>> /tmp/rb/theirs
         self._progress = progress
         self._stop = stop
+        self._model = spec.model
+        self._slots = limits.concurrency
+        self._pace = Pace(limits)
+        self._provider = PacedProvider(provider, self._pace, limits)
+        self._budget = Budget(**run.budget)
+        self._price = Price.of_run(run)
+        self._asking = 0
+        self._judges = Judges(self._settings, commits, pool, stop.check, shared=run.distributed)
+        self._replies = Replies(run, spec, self._settings, commits, self._call, self._counted)
+        self._texts = Texts(run.dataset, self._settings.language)
+        self._problems: dict[int, Problem] = {}
+        self._stored: dict[int, dict[int, Generation]] = defaultdict(dict)
 
-    async def work(self, concurrency: int) -> None:
+    async def work(self) -> None:
         """Ask and judge until nothing is left to claim."""
-        renewal = asyncio.create_task(self._renew_leases())
+        await self._pace.share_with(await self._commits.run(lambda: beat(self._run, self._name)))
+        heart = asyncio.create_task(self._keep_alive())
         try:
-            async with asyncio.TaskGroup() as tasks:
-                for _ in range(concurrency):
-                    tasks.create_task(self._take_items(tasks))
+            async with asyncio.TaskGroup() as slots:
+                for _ in range(self._slots):
+                    slots.create_task(self._take_items())
         finally:
-            renewal.cancel()
+            heart.cancel()
 
-    async def _renew_leases(self) -> None:
+    async def _keep_alive(self) -> None:
+        """Prolong the leases, see who else is there, and stop when the run was stopped elsewhere."""
         while True:
-            await asyncio.sleep(leases.LEASE.total_seconds() / 3)
-            await sync_to_async(leases.renew)(self._runner)
+            await asyncio.sleep(HEARTBEAT)
+            sharers, state = await self._commits.run(self._heartbeat)
+            await self._pace.share_with(sharers)
+            if state == Run.State.STOPPED:
+                self._stop.ask("the run was stopped", final=False)
 
-    async def _take_items(self, tasks: asyncio.TaskGroup) -> None:
+    def _heartbeat(self) -> tuple[int, str]:
+        leases.renew(self._name)
+        return beat(self._run, self._name), Run.objects.values_list("state", flat=True).get(pk=self._run.pk)
+
+    async def _take_items(self) -> None:
         """Take items one after the other; each is judged while the next is asked about."""
-        while not self._stop.reason and (
-            item := await sync_to_async(leases.claim)(self._run.pk, self._runner)
-        ):
+        judging: asyncio.Task[None] | None = None
+        while not self._stop.reason and (item := await self._commits.do(self._claim, None)):
             selected = await self._isolated(item, self._solve(item))
+            if judging:
+                await judging
             if selected is not None:
-                tasks.create_task(self._isolated(item, self._judge(item, selected)))
+                judging = asyncio.create_task(self._isolated(item, self._judge(item, selected)))
+        if judging:
+            await judging
+
+    def _claim(self, wanted: list[None]) -> list[WorkItem | None]:
+        items = leases.claim(self._run.pk, self._name, len(wanted))
+        unknown = {item.problem_id for item in items} - self._problems.keys()
+        if unknown:
+            self._problems |= Problem.objects.select_related("dataset").in_bulk(list(unknown))
+        # An item that nobody had before has no replies.
+        begun = [item.pk for item in items if item.attempt > 1]
+        rows = Generation.objects.select_related("sample_judgement", "hidden_judgement")
+        for row in rows.filter(work_item__in=begun) if begun else ():
+            self._stored[row.work_item_id][row.step] = row
+        for item in items:
+            item.problem = self._problems[item.problem_id]
+        return [*items, *[None] * (len(wanted) - len(items))]
 
     async def _isolated(self, item: WorkItem, work: Coroutine[Any, Any, T]) -> T | None:
         """The result of `work`, or None: what goes wrong in it is this item's fault and touches no other item."""
         try:
             return await work
         except Stopped:
-            await sync_to_async(leases.release)(item)
+            await self._commits.run(lambda: leases.release(item))
             return None
         except ProviderError as error:
             fault = f"provider fault ({error.kind}): {error.message}"
@@ -168,33 +223,40 @@ class _Execution:
         except Exception as error:  # stored with the item, like a fault of the provider
             logger.exception("item %s of run %s failed", item.pk, self._run.pk)
             fault = f"{type(error).__name__}: {error}"
-        await self._fail(item, fault)
-        return None
-
-    async def _fail(self, item: WorkItem, fault: str) -> None:
-        await sync_to_async(leases.fail)(item, fault)
+        await self._commits.run(lambda: leases.fail(item, fault))
         self._progress.failed += 1
         self._progress.changed(self._progress)
+        return None
 
     async def _solve(self, item: WorkItem) -> Generation:
-        chain = StoredChain(item, self._settings, self._call, self._judges, self._texts)
+        stored = self._stored.pop(item.pk, {})
+        chain = StoredChain(item, stored, self._replies, self._judges, self._texts, self._commits)
         return await self._method.solve(chain, self._settings)
 
-    async def _call(self, prompt: Prompt) -> Reply:
+    async def _call(self, prompt: Prompt, key: str) -> Reply:
+        if reason := self._budget.used_up(self._progress.spent, self._price, in_flight=self._asking):
+            self._stop.ask(reason)
         self._stop.check()
-        parameters = prompt.parameters(self._settings.parameters)
-        reply = await complete(self._provider, self._spec.model, prompt.messages, parameters)
-        self._progress.tokens += (reply.usage.input_tokens or 0) + (reply.usage.output_tokens or 0)
+        self._asking += 1
+        try:
+            parameters = prompt.parameters(self._settings.parameters)
+            return await complete(self._provider, self._model, prompt.messages, parameters)
+        finally:
+            self._asking -= 1
+
+    def _counted(self, reply: Generation, spent: Spent) -> None:
+        if None in (reply.input_tokens, reply.output_tokens) and self._budget.needs_tokens:
+            self._stop.ask(_UNCOUNTED)
+        self._progress.spent = spent
         self._progress.changed(self._progress)
-        return reply
 
     async def _judge(self, item: WorkItem, selected: Generation) -> None:
-        """The hidden tests, for the selected answer only."""
+        """The hidden tests, for the selected answer only; a verifier's program is no attempt."""
         solved = False
-        if selected.code:
+        if selected.code and selected.purpose != Generation.Purpose.VERIFIER:
             judgement = await self._judges.on_all_tests(item, selected)
             solved = judgement.verdict == Verdict.AC
-        await sync_to_async(leases.finish)(item, selected)
+        await self._commits.do(leases.finish, (item, selected))
         self._progress.done += 1
         self._progress.solved += solved
         self._progress.changed(self._progress)

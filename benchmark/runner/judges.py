@@ -1,18 +1,32 @@
-"""The judges of a run: programs judged in threads beside the event loop, by rows that survive it."""
+"""The judges of a run: programs judged in threads beside the event loop, by rows that survive it.
+
+In a distributed run every worker that has nothing else to do is reminded of them too; the row decides who judges.
+"""
 
 import asyncio
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from typing import TypeVar
 
-from asgiref.sync import sync_to_async
-from django.db import connection, transaction
+from django.db import connection
 
 from benchmark import judging
 from benchmark.methods import Sampling
 from benchmark.models import Generation, Judgement, Problem, WorkItem
+from benchmark.runner.commits import Commits
 from judge import Policy
+
+<<<<<<< /tmp/rb/mine
+QUEUE = "default"
+"""Where workers find the work of runs, behind that of tutors."""
+
+_OTHER_HANDS = 0.2
+"""Seconds between two looks at a judgement that another worker is at."""
+=======
+T = TypeVar("T")
+>>>>>>> /tmp/rb/theirs
 
 
 class JudgeFault(Exception):
@@ -20,13 +34,22 @@ class JudgeFault(Exception):
 
 
 class Judges:
-    """As many judges as there are cores. `check` is called before each judging and raises to prevent it."""
+    """`check` is called before each judging and raises to prevent it; `shared` asks other workers to help."""
 
-    def __init__(self, settings: Sampling, pool: ThreadPoolExecutor, check: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        settings: Sampling,
+        commits: Commits,
+        pool: ThreadPoolExecutor,
+        check: Callable[[], None],
+        *,
+        shared: bool,
+    ) -> None:
         self._settings = settings
+        self._commits = commits
         self._pool = pool
         self._check = check
-        self._free = asyncio.Semaphore(_cores())
+        self._shared = shared
 
     async def on_samples(self, answer: Generation, problem: Problem) -> Judgement:
         """What the answer's program does on every sample of the statement. Raises JudgeFault.
@@ -69,16 +92,35 @@ class Judges:
 
         return await self._judged(request)
 
-    async def _judged(self, request: Callable[[], Judgement]) -> Judgement:
+    async def work(self, work: Callable[[], T]) -> T:
+        """What a piece of work in the sandbox comes to, done in a judge's thread."""
+
+        def done() -> T:
+            try:
+                return work()
+            finally:
+                connection.close()
+
         async with self._free:
             self._check()
-            judgement = await sync_to_async(transaction.atomic(request))()
-            if judgement.state != Judgement.State.DONE:
-                await asyncio.get_running_loop().run_in_executor(self._pool, _perform, judgement.pk)
-                judgement = await sync_to_async(Judgement.objects.get)(pk=judgement.pk)
-        if judgement.state != Judgement.State.DONE:
-            raise JudgeFault(judgement.fault or "another worker is judging it")
+            return await asyncio.get_running_loop().run_in_executor(self._pool, done)
+
+    async def _judged(self, request: Callable[[], Judgement]) -> Judgement:
+        self._check()
+        judgement = await self._commits.run(request)
+        while judgement.state in (Judgement.State.QUEUED, Judgement.State.RUNNING):
+            await asyncio.get_running_loop().run_in_executor(self._pool, _perform, judgement.pk, self._check)
+            self._check_begun(judgement := await self._commits.run(judgement_now(judgement)))
+            if judgement.state == Judgement.State.RUNNING:
+                await asyncio.sleep(_OTHER_HANDS)
+        if judgement.state == Judgement.State.FAILED:
+            raise JudgeFault(judgement.fault)
         return judgement
+
+    def _check_begun(self, judgement: Judgement) -> None:
+        """Raises when the judging was asked to stop before it began."""
+        if judgement.state == Judgement.State.QUEUED:
+            self._check()
 
     def _request(
         self, before: Judgement | None, problem: Problem, code: str, suite: Judgement.Suite
@@ -87,29 +129,40 @@ class Judges:
         if before and before.state != Judgement.State.FAILED:
             # The item's lease is ours, so whoever was judging for it is gone.
             judging.release(before)
+            before.refresh_from_db()
             return before
-        return judging.request_judgement(
+        judgement = judging.request_judgement(
             judging.store_submission(problem, code, self._settings.language),
             suite=suite,
             policy=Policy(self._settings.policy),
             stop_at_first_failure=suite is Judgement.Suite.ALL,
         )
+        if self._shared:
+            judging.enqueue(judgement, QUEUE)
+        return judgement
+
+
+def judgement_now(judgement: Judgement) -> Callable[[], Judgement]:
+    """Reads the row again."""
+    return lambda: Judgement.objects.get(pk=judgement.pk)
 
 
 @contextmanager
-def judge_threads() -> Iterator[ThreadPoolExecutor]:
+def judge_threads(count: int) -> Iterator[ThreadPoolExecutor]:
     """Threads for the judges of one run."""
-    with ThreadPoolExecutor(_cores(), "judge") as pool:
+    with ThreadPoolExecutor(count, "judge") as pool:
         yield pool
 
 
-def _cores() -> int:
+def cores() -> int:
+    """How many programs can be judged at once on this machine."""
     return os.cpu_count() or 1
 
 
-def _perform(judgement_id: int) -> None:
+def _perform(judgement_id: int, check: Callable[[], None]) -> None:
     """Judge in a thread of the pool, which has a database connection of its own."""
     try:
+        check()
         judging.perform(judgement_id)
     finally:
         connection.close()

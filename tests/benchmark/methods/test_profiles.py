@@ -11,7 +11,9 @@ from benchmark.methods.settings import describe_settings
 EVERYTHING: Any = make_dataclass(
     "Everything",
     (),
-    bases=(METHODS["semantic+episodic+reflexion"].settings, METHODS["refine"].settings),
+    bases=tuple(
+        METHODS[name].settings for name in ("semantic+episodic+reflexion", "refine", "verifier", "algo-tags")
+    ),
     frozen=True,
 )
 
