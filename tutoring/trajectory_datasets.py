@@ -14,14 +14,14 @@ from typing import Any
 
 import yaml
 
-from tutoring.models import Event
+from tutoring.models import DEBRIEF, Event
 
 Record = dict[str, Any]
 
 _MESSAGE = {
     "seq": "int32", "role": "string", "text": "string", "sent": "string", "mode": "string", "at": "string",
-    "generation": "int32", "code": "string", "stopped": "bool", "model": "string", "input_tokens": "int64",
-    "output_tokens": "int64", "event": "string",
+    "generation": "int32", "code": "string", "stopped": "bool", "debrief": "bool", "model": "string",
+    "input_tokens": "int64", "output_tokens": "int64", "event": "string",
 }  # fmt: skip
 
 _SESSION = {
@@ -120,7 +120,12 @@ def _messages(event: Record) -> Iterator[Record]:
     """The event as a row of the conversation. `event` holds all of it, for what the columns leave out."""
     data = event["data"]
     row: Record = dict.fromkeys(_MESSAGE)
-    row |= {"seq": event["seq"], "at": event["at"], "event": json.dumps(event, sort_keys=True)}
+    row |= {
+        "debrief": data.get("phase") == DEBRIEF,
+        "seq": event["seq"],
+        "at": event["at"],
+        "event": json.dumps(event, sort_keys=True),
+    }
     match event["kind"]:
         case Event.Kind.OPENED:
             yield row | {"role": "prompt", "text": data["prompt"], "sent": data["prompt"]}

@@ -118,7 +118,7 @@ def _sample(record: Record, sample_id: str, epoch: int) -> Record:
         seconds = (datetime.fromisoformat(closed) - datetime.fromisoformat(opened)).total_seconds()
     kept = (
         "tutor", "language", "number", "outcome", "code_generations", "executions", "source", "problem", "judgement",
-        "reviews", "rule_checks",
+        "reviews", "rule_checks", "near_misses",
     )  # fmt: skip
     return {
         "id": sample_id,

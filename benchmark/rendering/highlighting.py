@@ -55,7 +55,7 @@ def highlight(code: str, language: str) -> str:
     if not label and _LABEL.fullmatch(language.strip()):
         label = language.strip()
     caption = f"<figcaption>{html.escape(label)}</figcaption>" if label else ""
-    return f'<figure class="code">{caption}<pre><code class="highlight">{body}</code></pre></figure>\n'
+    return f'<figure class="code">{caption}<pre tabindex="0"><code class="highlight">{body}</code></pre></figure>\n'
 
 
 def _lexer(name: str) -> Lexer:

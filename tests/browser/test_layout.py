@@ -9,6 +9,7 @@ from typing import Literal
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.accessibility import assert_accessible
 from tests.browser.conftest import OpenPage
 from tests.browser.workspace import ask_for_code, close_session, message, replies, start_session
 
@@ -17,6 +18,8 @@ pytestmark = pytest.mark.browser
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 READERS_PAGES = [
     "/problems/",
+    "/codebook/",
+    "/near-misses/",
     "/problems/practice/watering-round/",
     "/trajectories/",
     "/problems/?text=nothing+such",
@@ -97,6 +100,7 @@ def test_readers_pages_are_readable(open_page: OpenPage) -> None:
                 page.emulate_media(color_scheme=scheme)
                 page.set_viewport_size({"width": width, "height": 800})
                 assert_readable(page)
+            assert_accessible(page)
 
 
 def test_session_is_readable_and_usable_on_a_telephone_and_at_night(open_page: OpenPage) -> None:
@@ -108,6 +112,7 @@ def test_session_is_readable_and_usable_on_a_telephone_and_at_night(open_page: O
     for tab in page.get_by_role("tab").all():
         tab.click()
         assert_readable(page)
+        assert_accessible(page)
     page.emulate_media(color_scheme="light")
     assert_readable(page)
     close_session(page, "Seen enough.")
@@ -116,10 +121,12 @@ def test_session_is_readable_and_usable_on_a_telephone_and_at_night(open_page: O
 
     page.goto(page.url.replace("/sessions/", "/trajectories/"))
     assert_readable(page)
+    assert_accessible(page)
     page.emulate_media(color_scheme="dark")
     assert_readable(page)
     page.goto("/sessions/")
     assert_readable(page)
+    assert_accessible(page)
 
 
 def test_every_focused_control_is_outlined(open_page: OpenPage) -> None:
@@ -156,3 +163,4 @@ def test_error_pages_look_like_the_others(open_page: OpenPage, user: str, addres
     page.goto(address)
     expect(page.get_by_role("heading", level=1)).to_have_text(heading)
     assert_readable(page)
+    assert_accessible(page)

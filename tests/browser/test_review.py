@@ -10,6 +10,7 @@ from uuid import uuid4
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.accessibility import assert_accessible
 from tests.browser.conftest import OpenPage
 from tests.browser.test_layout import assert_readable
 from tests.stack import Stack
@@ -17,7 +18,14 @@ from tests.stack import Stack
 pytestmark = pytest.mark.browser
 
 MESSAGES = 20
-FIGURES = ("/review/", "/review/agreement/", "/review/solve-rates/", "/review/sessions/?settled=settled")
+FIGURES = (
+    "/review/",
+    "/review/agreement/",
+    "/review/solve-rates/",
+    "/review/detectors/",
+    "/review/detectors/messages/?detector=all+detectors&clause=F2&outcome=missed",
+    "/review/sessions/?settled=settled",
+)
 HINT = "Look 🐄 at the sample. Does your loop end? Think of a heap."
 
 
@@ -78,8 +86,10 @@ def test_twenty_messages_are_labelled_without_the_mouse(open_page: OpenPage, rec
     expect(page.get_by_label("Minor breach")).to_be_checked()
     expect(page.get_by_label("Comment", exact=True)).to_have_value("It points at the loop.")
 
+    assert_accessible(page)
     keys(page, "?")
     expect(page.get_by_role("dialog")).to_contain_text("next message that is not labelled")
+    assert_accessible(page)
     keys(page, "Escape", "Control+Enter")
     expect(page.get_by_role("dialog")).to_contain_text("This is final")
     keys(page, "Escape")
@@ -89,6 +99,7 @@ def test_twenty_messages_are_labelled_without_the_mouse(open_page: OpenPage, rec
     assert page.url == address
     expect(page.locator("#event-3 mark")).to_have_text("Does your loop end?")
     assert_readable(page)
+    assert_accessible(page)
 
 
 def test_gaps_are_named_and_found(open_page: OpenPage, recorded: Path) -> None:
@@ -121,6 +132,7 @@ def test_dispute_is_settled_side_by_side_and_its_pages_are_readable(
     expect(page.locator("#event-3 .opinions.differing")).to_contain_text("F3")
     expect(page.locator("#labelled-count")).to_have_text(f"{MESSAGES - 1} of {MESSAGES} messages labelled")
     assert_readable(page)
+    assert_accessible(page)
     keys(page, "2")
     page.get_by_label("Minor breach").check()
     page.locator("#event-3").get_by_label("The verdict rests").check()
@@ -135,9 +147,16 @@ def test_dispute_is_settled_side_by_side_and_its_pages_are_readable(
         page.emulate_media(color_scheme="light")
         page.set_viewport_size({"width": 1400, "height": 800})
         assert_readable(page)
+        assert_accessible(page)
     page.get_by_role("row").get_by_role("link", name="minor breach").click()
     expect(page.get_by_role("heading", name="Adjudication")).to_be_visible()
     assert_readable(page)
+    assert_accessible(page)
+    second.set_viewport_size({"width": 360, "height": 800})
+    for address in ("/review/", "/review/audit/"):
+        second.goto(address)
+        assert_readable(second)
+        assert_accessible(second)
 
 
 def test_draft_outlives_a_lost_connection(open_page: OpenPage, recorded: Path) -> None:

@@ -222,7 +222,7 @@ def records(draw: st.DrawFn) -> dict[str, Any]:
         "language": "python", "opened_at": draw(moments), "closed_at": None, "invalidated": draw(st.booleans()),
         "problem": None, "code_generations": 1, "extra": draw(words),
         "events": [{"seq": seq, "by": "", "at": draw(moments), **event} for seq, event in enumerate(events, 1)],
-        "reviews": reviews, "rule_checks": draw(st.sampled_from([[], [check]])),
+        "reviews": reviews, "near_misses": [], "rule_checks": draw(st.sampled_from([[], [check]])),
     }  # fmt: skip
 
 

@@ -37,7 +37,7 @@ from tutoring.review.places import (
     waiting_for_review,
 )
 from tutoring.roles import Role, has_role, pseudonym
-from tutoring.rules import current_rule_set, rule_set
+from tutoring.rules import RuleSet, current_rule_set, rule_set
 
 PAUSE = 120
 """Seconds: a longer pause between two savings counts as this much of the reviewer's time."""
@@ -304,32 +304,35 @@ class Adjudicate(SubmitReview):
 
 def settle(session: Session, version: int, now: datetime) -> None:
     """Write down what the submitted reviews of a locked session come to; nothing while one is missing."""
-    submitted = {
-        review.place: review
-        for review in Review.objects.filter(
-            session=session, rule_set=version, state=Review.State.SUBMITTED, place__isnull=False
-        )
-    }
-    if not submitted.keys() >= set(Review.INDEPENDENT):
-        return
-    rules = rule_set(version)
-    independent = sorted((submitted[place] for place in Review.INDEPENDENT), key=lambda review: review.by)
+    submitted = Review.objects.filter(
+        session=session, rule_set=version, state=Review.State.SUBMITTED, place__isnull=False
+    )
+    found = list(submitted)
+    if {review.place for review in found} >= set(Review.INDEPENDENT):
+        settlement = settlement_of(session, rule_set(version), found, now)
+        named = ("verdict", "review", "reviewers", "counts", "breaches", "at")
+        values = {name: getattr(settlement, name) for name in named}
+        Settlement.objects.update_or_create(session=session, rule_set=version, defaults=values)
+
+
+def settlement_of(session: Session, rules: RuleSet, submitted: list[Review], now: datetime) -> Settlement:
+    """What these reviews come to, not stored yet: both independent ones, and the adjudication where there is one."""
+    places = {review.place: review for review in submitted}
+    independent = sorted((places[place] for place in Review.INDEPENDENT), key=lambda review: review.by)
     first, second = (Content.from_json(review.content) for review in independent)
-    adjudication = submitted.get(Review.ADJUDICATION)
+    adjudication = places.get(Review.ADJUDICATION)
     decided = None
     if adjudication is not None:
         decided = Content.from_json(adjudication.content)
     elif agree(first, second, rules):
         decided = first
-    Settlement.objects.update_or_create(
+    return Settlement(
         session=session,
-        rule_set=version,
-        defaults={
-            "verdict": decided.verdict if decided else "",
-            "review": adjudication,
-            "reviewers": [review.by for review in independent],
-            "counts": count_agreement(first, second, rules),
-            "breaches": sorted(breaches(decided, rules)) if decided else [],
-            "at": now,
-        },
+        rule_set=rules.version,
+        verdict=decided.verdict if decided else "",
+        review=adjudication,
+        reviewers=[review.by for review in independent],
+        counts=count_agreement(first, second, rules),
+        breaches=sorted(breaches(decided, rules)) if decided else [],
+        at=now,
     )
