@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
+from io import StringIO
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import pytest
 from django.contrib.auth.models import User
+from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test import Client
 
@@ -222,3 +226,47 @@ def test_full_disk_is_said_and_nothing_is_lost(session: SessionUnderTest):
     assert session.events(Event.Kind.MESSAGE) == []
     again = client.post(f"/sessions/{session.pk}/send/", form, headers=as_page)
     assert (again.status_code, len(session.events(Event.Kind.MESSAGE))) == (200, 1)
+
+
+def test_protocols_are_frozen_by_command(db: None, tmp_path: Path):
+    terms = tmp_path / "terms.md"
+    terms.write_text("Other **terms**.\n")
+
+    def run(*words: str) -> dict[str, Any]:
+        out = StringIO()
+        call_command("freeze_protocol", "blind", "--title=Blind", "--json", *words, stdout=out)
+        frozen: dict[str, Any] = json.loads(out.getvalue())
+        return frozen
+
+    words = [
+        "--set=tutor_sees=nothing",
+        "--set=debrief=false",
+        "--set=characters_per_second=none",
+        "--set=stops=0",
+    ]
+    frozen = run(*words, f"--consent={terms}")
+    assert run(*words, f"--consent={terms}") == frozen, "the same again is the same version"
+    rules = rules_of(Protocol.objects.get(name="blind", version=1))
+    assert (rules.tutor_sees, rules.debrief, rules.characters_per_second, rules.stops) == (
+        "nothing",
+        False,
+        None,
+        0,
+    )
+    assert rules.consent == "Other **terms**."
+    assert run("--set=sessions=1")["version"] == 2
+    for wrong in (
+        "tutor_sees=all",
+        "stops=many",
+        "debrief=yes",
+        "executions=9",
+        "language=cobol",
+        "sessions=0x",
+    ):
+        with pytest.raises(CommandError, match=r"must be|no setting"):
+            run(f"--set={wrong}")
+    with pytest.raises(CommandError, match="cannot be read"):
+        run("--consent=/nowhere")
+    with pytest.raises(CommandError, match="no name"):
+        call_command("freeze_protocol", "a b", "--title=x")
+    assert Protocol.objects.filter(name="blind").count() == 2
