@@ -24,6 +24,7 @@ from benchmark.models import (
     ReferenceSolution,
     Representation,
     Run,
+    Runner,
     SimilarityRun,
     Submission,
     Suite,
@@ -176,6 +177,13 @@ class GenerationAdmin(RecordedAdmin):
     list_filter = ["purpose", "finish_reason"]
     list_select_related = ["work_item__problem__dataset"]
     search_fields = ["work_item__run__id", "work_item__problem__external_id", "request_id"]
+
+
+@admin.register(Runner)
+class RunnerAdmin(RecordedAdmin):
+    list_display = ["name", "run", "model_spec", "seen_at"]
+    list_select_related = ["run__dataset"]
+    search_fields = ["name", "model_spec"]
 
 
 @admin.register(QuestionSet)

@@ -15,14 +15,14 @@ import django_rq
 import redis
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import F, Q
+from django.db.models import Exists, F, OuterRef, Q
 from django.dispatch import Signal
 from django.utils import timezone
 
 import judge
 from benchmark import blobs
 from benchmark.functional import Signature, driven
-from benchmark.models import Judgement, Problem, Submission, Suite, SuiteTest, TestCase
+from benchmark.models import Generation, Judgement, Problem, Submission, Suite, SuiteTest, TestCase
 
 logger = logging.getLogger(__name__)
 
@@ -86,11 +86,16 @@ def _remind(judgement_id: int, queue: str) -> None:
 
 
 def requeue_lost(queue: str) -> int:
-    """Remind workers of judgements nobody is working on; returns how many there were."""
+    """Remind workers of judgements nobody is working on; returns how many there were.
+
+    Those of runs are left to their runs, which judge what nobody else does.
+    """
     now = timezone.now()
     lost = Judgement.objects.filter(
         Q(state=Judgement.State.QUEUED, created_at__lt=now - timedelta(seconds=10))
-        | Q(state=Judgement.State.RUNNING, lease_until__lt=now)
+        | Q(state=Judgement.State.RUNNING, lease_until__lt=now),
+        ~Exists(Generation.objects.filter(sample_judgement=OuterRef("pk"))),
+        work_items=None,
     ).values_list("pk", flat=True)
     waiting = set(django_rq.get_queue(queue).get_job_ids())
     count = 0

@@ -19,6 +19,7 @@ from rq.job import Job
 
 import judge
 from benchmark.judging import requeue_lost
+from benchmark.runner import carry_on
 
 logger = logging.getLogger(__name__)
 
@@ -53,6 +54,7 @@ class Worker(SimpleWorker):
         try:
             if count := requeue_lost("tutoring"):
                 logger.info("%s judgements were lost and wait again", count)
+            carry_on()
         except DatabaseError as error:
             logger.warning("no look for lost work: %s", error)
 

@@ -4,7 +4,7 @@ from benchmark.models.corpora import Article, Corpus
 from benchmark.models.judging import Judgement, Submission
 from benchmark.models.oracles import Candidate, Verification, Verifier
 from benchmark.models.problems import Dataset, Figure, Problem, ReferenceSolution, TestCase
-from benchmark.models.runs import Generation, KeptFigures, Run, WorkItem
+from benchmark.models.runs import Generation, KeptFigures, Run, Runner, WorkItem
 from benchmark.models.similarity import (
     Option,
     Question,
@@ -33,6 +33,7 @@ __all__ = [
     "ReferenceSolution",
     "Representation",
     "Run",
+    "Runner",
     "SimilarityRun",
     "Submission",
     "Suite",

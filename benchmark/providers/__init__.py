@@ -14,6 +14,7 @@ from benchmark.providers.protocol import (
 from benchmark.providers.registry import (
     ModelSpec,
     ModelSpecError,
+    address_of,
     is_scripted,
     open_provider,
     parse_model_spec,
@@ -36,6 +37,7 @@ __all__ = [
     "StreamEvent",
     "TextDelta",
     "Usage",
+    "address_of",
     "complete",
     "is_scripted",
     "open_provider",

@@ -9,7 +9,7 @@ import anthropic
 from anthropic.types import MessageDeltaUsage, RawMessageStreamEvent
 from anthropic.types import Usage as StartUsage
 
-from benchmark.providers.endpoint import CLIENT_ERRORS, Endpoint, trusted_certificates
+from benchmark.providers.endpoint import CLIENT_ERRORS, CONNECTIONS, Endpoint, trusted_certificates
 from benchmark.providers.errors import ProviderError
 from benchmark.providers.protocol import (
     Completed,
@@ -42,10 +42,11 @@ class AnthropicProvider:
         self._endpoint.require_key()
         self._client = anthropic.AsyncAnthropic(
             api_key=self._endpoint.key,
-            base_url=self._endpoint.url,
+            base_url=self._endpoint.address,
+            default_headers=self._endpoint.headers,
             timeout=self._endpoint.timeout,
             max_retries=0,
-            http_client=anthropic.DefaultAsyncHttpxClient(verify=trusted_certificates()),
+            http_client=anthropic.DefaultAioHttpClient(verify=trusted_certificates(), limits=CONNECTIONS),
         )
 
     async def stream(

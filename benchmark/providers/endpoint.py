@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 import ssl
+from base64 import b64encode
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
+import aiohttp
 import httpx2
 from django.conf import settings
 
@@ -20,11 +22,14 @@ from benchmark.providers.errors import ProviderError, kind_of_failure, retry_aft
 
 _KEY_LIKE = re.compile(r"\b(?:sk|pk|key)-[\w*.-]+|\bBearer\s+\S+", re.IGNORECASE)
 _CONNECT_TIMEOUT = 10.0  # seconds
+CONNECTIONS = httpx2.Limits(max_connections=1000, max_keepalive_connections=1000, keepalive_expiry=30.0)
+"""No bound of its own on the calls in flight: whoever makes them has one."""
 _LONGEST_DETAIL = 400  # characters of the provider's own message
 
 # What a client may raise besides its SDK's own base class: the transport's errors leak through both SDKs, and
-# neither validates what a server sends, so that nonsense shows as one of the last three.
-CLIENT_ERRORS = (httpx2.HTTPError, httpx2.InvalidURL, ValueError, TypeError, AttributeError)
+# nonsense that a server sends shows as one of the last three.
+_TRANSPORT_ERRORS = (httpx2.HTTPError, httpx2.InvalidURL, aiohttp.ClientError)
+CLIENT_ERRORS = (*_TRANSPORT_ERRORS, ValueError, TypeError, AttributeError)
 
 
 @cache
@@ -62,6 +67,17 @@ class Endpoint:
             )
         return cls(name, variables, url, key)
 
+    @property
+    def address(self) -> str:
+        """The URL without a user name and password, which the transport refuses beside a key."""
+        return urlsplit(self.url)._replace(netloc=self._host()).geturl()
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The user name and password of the URL, for a proxy that wants them instead of the key."""
+        user, at, _ = urlsplit(self.url).netloc.rpartition("@")
+        return {"Authorization": f"Basic {b64encode(unquote(user).encode()).decode()}"} if at else {}
+
     def require_key(self) -> None:
         """Raises ProviderError (kind "configuration") without a key."""
         if not self.key:
@@ -79,10 +95,16 @@ class Endpoint:
         """The error for a reply that ended without saying that it was complete."""
         return ProviderError("connection", f"{self.name}: the reply broke off before its end.")
 
+    def broken_off(self, details: object) -> ProviderError:
+        """The error that the provider told in mid-stream."""
+        return self._reported(ValueError("no reason given"), {"error": details}, None)
+
     def failure(self, error: Exception) -> ProviderError:
         """What `error`, raised by the SDK's client or its transport, means."""
         causes = (error, error.__cause__)
-        if any(isinstance(cause, httpx2.TimeoutException) for cause in causes):
+        # The transport calls every connection that could not be made, or was dropped, a ConnectTimeout.
+        timeouts = [cause for cause in causes if isinstance(cause, httpx2.TimeoutException)]
+        if any(not isinstance(cause, httpx2.ConnectTimeout) for cause in timeouts):
             return ProviderError(
                 "timeout",
                 f"{self.name}: nothing came for {settings.PROVIDER_TIMEOUT} seconds (PROVIDER_TIMEOUT).",
@@ -95,13 +117,11 @@ class Endpoint:
             return ProviderError(
                 "bad_request", f"{self.name}: the messages hold a character that UTF-8 has not."
             )
-        if isinstance(error, ValueError | TypeError | AttributeError):
+        cause = next((cause for cause in causes if isinstance(cause, _TRANSPORT_ERRORS)), error)
+        if cause is error and isinstance(error, ValueError | TypeError | AttributeError):
             return ProviderError(
                 "server", f"{self.name}: the answer is unreadable: {self._plain(str(error))}"
             )
-        cause = next(
-            (cause for cause in causes if isinstance(cause, httpx2.HTTPError | httpx2.InvalidURL)), error
-        )
         return ProviderError(
             "connection",
             f"{self.name}: the connection to {self._host()} failed ({type(cause).__name__}). "

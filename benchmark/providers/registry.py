@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import cast
 
+from django.conf import settings
+
 from benchmark.providers.protocol import Provider
 
 
@@ -61,6 +63,12 @@ def provider_names() -> list[str]:
 def is_scripted(spec: ModelSpec) -> bool:
     """Whether the replies are written in advance, so that no figure may be drawn from them."""
     return _PROVIDERS[spec.provider].scripted
+
+
+def address_of(spec: ModelSpec) -> str:
+    """Where the spec's provider is reached, where that is not its usual address: another server, another model."""
+    address: str = getattr(settings, f"{spec.provider.upper()}_BASE_URL", "")
+    return address
 
 
 def open_provider(spec: ModelSpec) -> Provider:

@@ -1,21 +1,35 @@
 """Runs: planning one, estimating its cost, carrying it out, and carrying on with one that was cut off."""
 
-from benchmark.runner.estimate import ASSUMED, Estimate, Price, estimate
+from benchmark.runner.budget import Budget, Price, Spent
+from benchmark.runner.distribution import QueueAway, carry_on, follow, hand_out
+from benchmark.runner.estimate import ASSUMED, Estimate, estimate, rescaled
 from benchmark.runner.execution import Progress, Stop, execute
-from benchmark.runner.plan import CannotRun, Plan, plan_like, plan_run, prepare_resume, start_run
+from benchmark.runner.judges import cores
+from benchmark.runner.pace import Limits
+from benchmark.runner.plan import CannotRun, Plan, Terms, plan_like, plan_run, prepare_resume, start_run
 
 __all__ = [
     "ASSUMED",
+    "Budget",
     "CannotRun",
     "Estimate",
+    "Limits",
     "Plan",
     "Price",
     "Progress",
+    "QueueAway",
+    "Spent",
     "Stop",
+    "Terms",
+    "carry_on",
+    "cores",
     "estimate",
     "execute",
+    "follow",
+    "hand_out",
     "plan_like",
     "plan_run",
     "prepare_resume",
+    "rescaled",
     "start_run",
 ]

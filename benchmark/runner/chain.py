@@ -7,11 +7,8 @@ from typing import Any
 from benchmark.models import Generation, TestCase, WorkItem
 from benchmark.prompts import HiddenRun, Prompt, SampleRun, Task
 from benchmark.retrieval import Corpus
-<<<<<<< /tmp/rb/mine
-from benchmark.runner.commits import Commits
-=======
 from benchmark.runner.bench import StoredBench
->>>>>>> /tmp/rb/theirs
+from benchmark.runner.commits import Commits
 from benchmark.runner.judges import Judges
 from benchmark.runner.replies import Question, Replies
 from benchmark.runner.texts import Texts
@@ -36,10 +33,11 @@ class StoredChain:
         replies: Replies,
         judges: Judges,
         texts: Texts,
+        language: str,
         commits: Commits,
     ) -> None:
         self.task = Task.of(item.problem)
-        self.bench = StoredBench(item, judges, settings.language)
+        self.bench = StoredBench(item, judges, language)
         self._item = item
         self._stored = stored
         self._replies = replies
@@ -86,52 +84,7 @@ class StoredChain:
     async def textbook(self, name: str) -> Corpus:
         """See `benchmark.methods.Chain`."""
         return await self._texts.textbook(name)
-<<<<<<< /tmp/rb/mine
-=======
 
     async def represented(self, kind: str) -> Corpus:
         """See `benchmark.methods.Chain`."""
         return await self._texts.represented(kind)
-
-    def _has_samples(self) -> bool:
-        return self._item.problem.tests.filter(origin=TestCase.Origin.SAMPLE).exists()
-
-    def _find(self, step: int) -> Generation | None:
-        rows = Generation.objects.select_related("sample_judgement", "hidden_judgement")
-        return rows.filter(work_item=self._item, step=step).first()
-
-    def _store(
-        self,
-        step: int,
-        purpose: Generation.Purpose,
-        prompt: Prompt,
-        retrieval: Mapping[str, Any] | None,
-        reply: Reply,
-    ) -> Generation:
-        """The row of the reply. Should another process have stored this step meanwhile, its row stands."""
-        extraction = asdict(extract_program(reply.text, self._settings.language, self._settings.extraction))
-        code = extraction.pop("code") or ""
-        row, _ = Generation.objects.get_or_create(
-            work_item=self._item,
-            step=step,
-            defaults={
-                "purpose": purpose,
-                "messages": prompt.to_json(),
-                "prompt_hash": prompt.hash,
-                "template_hash": prompt.template_hash,
-                "parameters": prompt.parameters(self._settings.parameters).to_json(),
-                "model_returned": reply.model[:200],
-                "text": reply.text,
-                "reasoning": reply.reasoning,
-                "code": code,
-                "extraction": extraction,
-                **asdict(reply.usage),
-                "latency": reply.latency,
-                "first_token": reply.first_token,
-                "finish_reason": reply.finish_reason[:60],
-                "request_id": reply.request_id[:200],
-                "retrieval": retrieval,
-            },
-        )
-        return row
->>>>>>> /tmp/rb/theirs

@@ -9,13 +9,8 @@ import numpy as np
 from asgiref.sync import sync_to_async
 from django.db.models import Count, Sum
 
-<<<<<<< /tmp/rb/mine
-from benchmark.methods import Sampling
-from benchmark.models import Generation, Problem, Run
-=======
 from benchmark.methods import AssumedBench, Sampling
-from benchmark.models import Generation, Problem
->>>>>>> /tmp/rb/theirs
+from benchmark.models import Generation, Problem, Run
 from benchmark.prompts import HiddenRun, Prompt, SampleResult, SampleRun, Task
 from benchmark.retrieval import Corpus
 from benchmark.runner.budget import Price

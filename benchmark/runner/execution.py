@@ -128,20 +128,10 @@ class _Execution:
         spec = parse_model_spec(run.model_spec)
         limits = Limits(**run.limits)
         self._run = run
-<<<<<<< /tmp/rb/mine
         self._name = name
         self._method = METHODS[run.method]
         self._settings: Sampling = self._method.settings(**run.parameters)
         self._commits = commits
-=======
-        self._spec = spec
-        self._provider = provider
-        self._runner = runner
-        self._method = method
-        self._settings = settings
-        self._judges = judges
-        self._texts = Texts(run.dataset, settings.language, run.model_spec)
->>>>>>> /tmp/rb/theirs
         self._progress = progress
         self._stop = stop
         self._model = spec.model
@@ -153,7 +143,7 @@ class _Execution:
         self._asking = 0
         self._judges = Judges(self._settings, commits, pool, stop.check, shared=run.distributed)
         self._replies = Replies(run, spec, self._settings, commits, self._call, self._counted)
-        self._texts = Texts(run.dataset, self._settings.language)
+        self._texts = Texts(run.dataset, self._settings.language, run.model_spec)
         self._problems: dict[int, Problem] = {}
         self._stored: dict[int, dict[int, Generation]] = defaultdict(dict)
 
@@ -230,7 +220,9 @@ class _Execution:
 
     async def _solve(self, item: WorkItem) -> Generation:
         stored = self._stored.pop(item.pk, {})
-        chain = StoredChain(item, stored, self._replies, self._judges, self._texts, self._commits)
+        chain = StoredChain(
+            item, stored, self._replies, self._judges, self._texts, self._settings.language, self._commits
+        )
         return await self._method.solve(chain, self._settings)
 
     async def _call(self, prompt: Prompt, key: str) -> Reply:

@@ -18,15 +18,13 @@ from benchmark.models import Generation, Judgement, Problem, WorkItem
 from benchmark.runner.commits import Commits
 from judge import Policy
 
-<<<<<<< /tmp/rb/mine
+T = TypeVar("T")
+
 QUEUE = "default"
 """Where workers find the work of runs, behind that of tutors."""
 
 _OTHER_HANDS = 0.2
 """Seconds between two looks at a judgement that another worker is at."""
-=======
-T = TypeVar("T")
->>>>>>> /tmp/rb/theirs
 
 
 class JudgeFault(Exception):
@@ -101,9 +99,8 @@ class Judges:
             finally:
                 connection.close()
 
-        async with self._free:
-            self._check()
-            return await asyncio.get_running_loop().run_in_executor(self._pool, done)
+        self._check()
+        return await asyncio.get_running_loop().run_in_executor(self._pool, done)
 
     async def _judged(self, request: Callable[[], Judgement]) -> Judgement:
         self._check()

@@ -7,7 +7,7 @@ after another has taken over.
 from datetime import timedelta
 from uuid import UUID
 
-from django.db import models
+from django.db import connection, models
 from django.db.models import F, Q
 from django.utils import timezone
 
@@ -35,20 +35,23 @@ def retry_failed(run: Run) -> int:
     )
 
 
-def claim(run_id: UUID, runner: str) -> WorkItem | None:
-    """The next pending item, first chains first, now leased to `runner`; None when none is left."""
-    while True:
-        pending = WorkItem.objects.filter(run_id=run_id, state=WorkItem.State.PENDING)
-        pk = pending.order_by("chain", "problem__external_id").values_list("pk", flat=True).first()
-        if pk is None:
-            return None
-        if pending.filter(pk=pk).update(
-            state=WorkItem.State.LEASED,
-            attempt=F("attempt") + 1,
-            runner=runner,
-            lease_until=timezone.now() + LEASE,
-        ):
-            return WorkItem.objects.select_related("problem__dataset", "judgement").get(pk=pk)
+def claim(run_id: UUID, runner: str, count: int) -> list[WorkItem]:
+    """Up to `count` pending items, first chains first, now leased to `runner`.
+
+    To be called in a transaction.
+    """
+    pending = WorkItem.objects.filter(run_id=run_id, state=WorkItem.State.PENDING).order_by("pk")
+    if connection.features.has_select_for_update_skip_locked:
+        pending = pending.select_for_update(skip_locked=True)
+    items = list(pending[:count])
+    until = timezone.now() + LEASE
+    WorkItem.objects.filter(pk__in=[item.pk for item in items]).update(
+        state=WorkItem.State.LEASED, attempt=F("attempt") + 1, runner=runner, lease_until=until
+    )
+    for item in items:
+        item.state, item.runner, item.lease_until = WorkItem.State.LEASED, runner, until
+        item.attempt += 1
+    return items
 
 
 def renew(runner: str) -> None:
@@ -58,9 +61,25 @@ def renew(runner: str) -> None:
     )
 
 
-def finish(item: WorkItem, selected: Generation) -> None:
-    """The attempt is complete: a judged program, or a reply without one."""
-    _held(item).update(state=WorkItem.State.DONE, selected=selected, **_FREE)
+def finish(finished: list[tuple[WorkItem, Generation]]) -> list[None]:
+    """Attempts are complete: judged programs, or replies without one. To be called in a transaction."""
+    still = WorkItem.objects.filter(pk__in=[item.pk for item, _ in finished], state=WorkItem.State.LEASED)
+    if connection.features.has_select_for_update:
+        still = still.order_by("pk").select_for_update()
+    held = dict(still.values_list("pk", "attempt"))
+    rows = [
+        (WorkItem.State.DONE.value, selected.pk, item.pk)
+        for item, selected in finished
+        if held.get(item.pk) == item.attempt
+    ]
+    with (
+        connection.cursor() as cursor
+    ):  # each row gets another value, which the ORM does at ten times the cost
+        cursor.executemany(
+            "UPDATE benchmark_workitem SET state = %s, selected_id = %s, runner = '', lease_until = NULL WHERE id = %s",
+            rows,
+        )
+    return [None] * len(finished)
 
 
 def fail(item: WorkItem, fault: str) -> None:

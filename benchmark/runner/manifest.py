@@ -10,9 +10,11 @@ from django.conf import settings as django_settings
 from django.utils import timezone
 
 import judge
-from benchmark.methods import Method, Sampling, Semantic
+from benchmark.methods import Matched, Method, Sampling, Semantic
 from benchmark.models import Corpus, Dataset
 from benchmark.providers import ModelSpec, is_scripted
+from benchmark.retrieval import problem_corpus
+from benchmark.similarity.representations import KINDS, represented_corpus
 
 _PACKAGES = ("django", "rank-bm25", "numpy", "openai", "anthropic")
 
@@ -26,6 +28,7 @@ def make_manifest(dataset: Dataset, spec: ModelSpec, method: Method, settings: S
             "content_hash": dataset_hash(dataset),
         },
         "textbook": textbook(settings),
+        "representations": representations(dataset, spec, settings),
         "templates": template_hashes(method, settings),
         "scripted_model": is_scripted(spec),
         "policy": settings.policy,
@@ -50,6 +53,15 @@ def textbook(settings: Sampling) -> dict[str, str] | None:
     if corpus is None:
         raise Corpus.DoesNotExist(f"There is no textbook {settings.textbook!r} to search in.")
     return {"name": corpus.name, "content_hash": corpus.content_hash}
+
+
+def representations(dataset: Dataset, spec: ModelSpec, settings: Sampling) -> dict[str, str] | None:
+    """Kind and content hash of the model's representations that are searched, if any are. Raises NotRepresented."""
+    if not isinstance(settings, Matched) or settings.representation == "statement":
+        return None
+    problems = problem_corpus(dataset, settings.language)
+    found = represented_corpus(problems, dataset, KINDS[settings.representation], str(spec))
+    return {"kind": settings.representation, "content_hash": found.content_hash}
 
 
 def template_hashes(method: Method, settings: Sampling) -> dict[str, str]:

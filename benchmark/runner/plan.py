@@ -1,7 +1,7 @@
 """Deciding what a run consists of, before anything is paid for."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from difflib import get_close_matches
 
 from django.db import transaction
@@ -12,7 +12,18 @@ from benchmark.prompts import TemplateError
 from benchmark.providers import ModelSpec, parse_model_spec
 from benchmark.retrieval import training_part
 from benchmark.runner import leases
-from benchmark.runner.manifest import dataset_hash, environment, make_manifest, template_hashes, textbook
+from benchmark.runner.budget import Budget, Price
+from benchmark.runner.manifest import (
+    dataset_hash,
+    environment,
+    make_manifest,
+    representations,
+    template_hashes,
+    textbook,
+)
+from benchmark.runner.pace import Limits
+from benchmark.runner.pilot import Pilot, choose_pilot
+from benchmark.similarity.representations import NotRepresented
 from judge import ToolMissing, compiler_version, sandbox_status
 
 
@@ -35,6 +46,37 @@ class Plan:
     """Ids of chosen problems that cannot be tested, with the reasons."""
     without_samples: tuple[str, ...]
     """Ids of the problems whose statement has no sample; Reflexion takes the first answer to them."""
+    pilot: Pilot | None = None
+
+
+TERMS = ("price", "budget", "limits", "distributed")
+"""The columns of a run that `Terms` are kept in."""
+
+
+@dataclass(frozen=True)
+class Terms:
+    """How a run is carried out; nothing of it touches a result, so a resumed run may have others."""
+
+    price: Price | None = None
+    budget: Budget = field(default_factory=Budget)
+    limits: Limits = field(default_factory=Limits)
+    distributed: bool = False
+
+    @classmethod
+    def of_run(cls, run: Run) -> "Terms":
+        """As the run was carried out last."""
+        return cls(Price.of_run(run), Budget(**run.budget), Limits(**run.limits), run.distributed)
+
+    def apply_to(self, run: Run) -> None:
+        """Write them into the row, which is not saved. Raises CannotRun for a money budget without a price."""
+        if self.budget.cost is not None and self.price is None:
+            raise CannotRun(
+                "--max-cost needs a price: give --price INPUT OUTPUT, in US dollars for a million tokens."
+            )
+        run.price = asdict(self.price) if self.price else None
+        run.budget = {name: bound for name, bound in asdict(self.budget).items() if bound is not None}
+        run.limits = self.limits.to_json()
+        run.distributed = self.distributed
 
 
 def plan_run(
@@ -48,8 +90,9 @@ def plan_run(
     problem_ids: Sequence[str] = (),
     tier: str = "",
     limit: int | None = None,
+    pilot: int | None = None,
 ) -> Plan:
-    """What the run would consist of. Raises CannotRun when that is nothing."""
+    """What the run would consist of, `pilot` problems of it at most. Raises CannotRun when that is nothing."""
     chosen = _choose(dataset, problem_ids, tier, limit)
     tests = TestCase.objects.filter(problem__dataset=dataset).order_by()
     judgeable = set(tests.values_list("problem_id", flat=True).distinct())
@@ -72,6 +115,10 @@ def plan_run(
         )
         raise CannotRun(f"Nothing to run in {dataset.name}: {why}.")
     _textbook(settings)
+    _representations(dataset, spec, settings)
+    tried = choose_pilot(problems, pilot, attempts) if pilot else None
+    if tried:
+        problems = tuple(problem for problem in problems if problem.external_id in tried.problems)
     return Plan(
         dataset,
         spec,
@@ -82,26 +129,31 @@ def plan_run(
         problems,
         left_out=left_out,
         without_samples=tuple(problem.external_id for problem in problems if problem.pk not in sampled),
+        pilot=tried,
     )
 
 
-def start_run(plan: Plan) -> Run:
+def start_run(plan: Plan, terms: Terms) -> Run:
     """A new run with one pending item for each problem and chain. Raises CannotRun."""
+    run = Run(
+        dataset=plan.dataset,
+        method=plan.method.name,
+        model_spec=str(plan.spec),
+        parameters=asdict(plan.settings),
+        attempts=plan.attempts,
+    )
+    terms.apply_to(run)
     _check_judge(plan.settings.language)
     manifest = make_manifest(plan.dataset, plan.spec, plan.method, plan.settings)
     manifest["left_out"] = [{"id": name, "reason": reason} for name, reason in plan.left_out.items()]
     manifest["without_samples"] = plan.without_samples
     if plan.profile:
         manifest["profile"] = {"name": plan.profile.name, "assumed": plan.profile.assumed}
+    if plan.pilot:
+        manifest["pilot"] = plan.pilot.to_json()
+    run.manifest = manifest
     with transaction.atomic():
-        run = Run.objects.create(
-            dataset=plan.dataset,
-            method=plan.method.name,
-            model_spec=str(plan.spec),
-            parameters=asdict(plan.settings),
-            attempts=plan.attempts,
-            manifest=manifest,
-        )
+        run.save()
         WorkItem.objects.bulk_create(
             [
                 WorkItem(run=run, problem=problem, chain=chain)
@@ -152,6 +204,14 @@ def _textbook(settings: Sampling) -> dict[str, str] | None:
         ) from None
 
 
+def _representations(dataset: Dataset, spec: ModelSpec, settings: Sampling) -> dict[str, str] | None:
+    """What the manifest says of the representations; refuses to search in some of them only."""
+    try:
+        return representations(dataset, spec, settings)
+    except NotRepresented as error:
+        raise CannotRun(str(error)) from None
+
+
 def _check_judge(language: str) -> None:
     """Refuse to pay for replies whose programs could not be judged here."""
     status = sandbox_status()
@@ -197,6 +257,13 @@ def _check_unchanged(run: Run) -> None:
             f"The textbook {run.parameters['textbook']} changed since run {run.pk} began, so its results would not "
             "belong together. Import the former version again, or start a new run."
         )
+    settings = METHODS[run.method].settings(**run.parameters)
+    written = _representations(run.dataset, parse_model_spec(run.model_spec), settings)
+    if written != began.get("representations"):
+        raise CannotRun(
+            f"The representations by {run.model_spec} changed since run {run.pk} began, so its results would not "
+            "belong together. Start a new run."
+        )
     try:
         now_used = template_hashes(METHODS[run.method], METHODS[run.method].settings(**run.parameters))
     except TemplateError as error:
@@ -209,7 +276,7 @@ def _check_unchanged(run: Run) -> None:
         )
 
 
-def prepare_resume(run: Run) -> None:
+def prepare_resume(run: Run, terms: Terms) -> None:
     """Make everything that is not done pending again, failed items included. Raises CannotRun.
 
     A run only goes on with the problems and prompts it began with. Another version of the program or of the
@@ -224,6 +291,6 @@ def prepare_resume(run: Run) -> None:
         leases.retry_failed(run)
         if now != began.get("continued_in", [began["environment"]])[-1]:
             began["continued_in"] = [*began.get("continued_in", []), now]
-        run.state = Run.State.OPEN
-        run.finished_at = None
-        run.save(update_fields=["manifest", "state", "finished_at"])
+        terms.apply_to(run)
+        run.state, run.finished_at, run.stop_reason = Run.State.OPEN, None, ""
+        run.save(update_fields=["manifest", "state", "finished_at", "stop_reason", *TERMS])

@@ -1,7 +1,8 @@
-"""Whether the process that leased a work item still lives.
+"""Which processes make calls, and whether the one that leased a work item still lives.
 
 A runner holds a lock on a file of its own for as long as it runs. The kernel drops the lock however the
-process ends, so after a `kill -9` its items can be taken over at once instead of when their leases end.
+process ends, so after a `kill -9` its items can be taken over at once instead of when their leases end. For
+runners on other machines there is a row, renewed every few seconds.
 """
 
 import fcntl
@@ -9,9 +10,19 @@ import os
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from datetime import timedelta
 from pathlib import Path
 
 from django.conf import settings
+from django.utils import timezone
+
+from benchmark.models import Run, Runner
+
+HEARTBEAT = 3.0
+"""Seconds between two renewals of a runner's row."""
+
+_SILENCE = timedelta(seconds=15)
+"""After which a runner on another machine counts as gone."""
 
 
 @contextmanager
@@ -39,6 +50,23 @@ def is_gone(name: str) -> bool:
         os.unlink(file.name)
         return True
     return False
+
+
+def beat(run: Run, name: str) -> int:
+    """Say that the runner lives; returns how many share the limits of its model, itself included."""
+    now = timezone.now()
+    Runner.objects.update_or_create(
+        name=name, defaults={"run": run, "model_spec": run.model_spec, "seen_at": now}
+    )
+    others = Runner.objects.filter(model_spec=run.model_spec).exclude(name=name)
+    silent = [other.name for other in others if other.seen_at < now - _SILENCE or is_gone(other.name)]
+    Runner.objects.filter(name__in=silent).delete()
+    return 1 + others.count()
+
+
+def leave(name: str) -> None:
+    """The runner ends."""
+    Runner.objects.filter(name=name).delete()
 
 
 def _path(name: str) -> Path:

@@ -8,14 +8,16 @@ from asgiref.sync import sync_to_async
 from benchmark import models
 from benchmark.models import Dataset
 from benchmark.retrieval import Corpus, article_corpus, problem_corpus
+from benchmark.similarity.representations import KINDS, represented_corpus
 
 
 class Texts:
-    """The problems of a dataset, and textbooks by name."""
+    """The problems of a dataset, as they are and as a model has represented them, and textbooks by name."""
 
-    def __init__(self, dataset: Dataset, language: str) -> None:
+    def __init__(self, dataset: Dataset, language: str, model_spec: str) -> None:
         self._dataset = dataset
         self._language = language
+        self._model_spec = model_spec
         self._reading: dict[str, asyncio.Task[Corpus]] = {}
 
     async def problems(self) -> Corpus:
@@ -25,6 +27,14 @@ class Texts:
     async def textbook(self, name: str) -> Corpus:
         """The articles of the textbook of that name. Raises models.Corpus.DoesNotExist."""
         return await self._read(name, lambda: article_corpus(models.Corpus.objects.get(name=name)))
+
+    async def represented(self, kind: str) -> Corpus:
+        """Every problem as its representation of that kind. Raises NotRepresented."""
+        problems = await self.problems()
+        return await self._read(
+            f"represented as {kind}",
+            lambda: represented_corpus(problems, self._dataset, KINDS[kind], self._model_spec),
+        )
 
     async def _read(self, name: str, read: Callable[[], Corpus]) -> Corpus:
         if name not in self._reading:

@@ -5,7 +5,7 @@ import json
 import signal
 import sys
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, fields, replace
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -13,7 +13,7 @@ from tqdm import tqdm
 
 from benchmark.management.arguments import dollars, find_dataset, find_run, positive
 from benchmark.methods import METHODS, PROFILES, Reflexion, SettingsError, parse_settings
-from benchmark.models import Run
+from benchmark.models import Run, WorkItem
 from benchmark.models.problems import Tier
 from benchmark.providers import (
     ModelSpec,
@@ -26,22 +26,33 @@ from benchmark.providers import (
 from benchmark.reports import RunFigures, measure
 from benchmark.runner import (
     ASSUMED,
+    Budget,
     CannotRun,
+    Estimate,
+    Limits,
     Plan,
     Price,
     Progress,
+    QueueAway,
+    Spent,
     Stop,
+    Terms,
+    cores,
     estimate,
     execute,
+    follow,
+    hand_out,
     plan_like,
     plan_run,
     prepare_resume,
+    rescaled,
     start_run,
 )
+from judge import Verdict
 from judge.management.tables import aligned
 
 _OF_NEW_RUNS = (
-    "dataset", "model", "method", "profile", "set", "attempts", "problems", "tier", "limit", "dry_run", "price", "like",
+    "dataset", "model", "method", "profile", "set", "attempts", "problems", "tier", "limit", "dry_run", "pilot", "like",
 )  # fmt: skip
 _SUMMARIES = "; ".join(f"{profile.name}, {profile.summary}" for profile in PROFILES.values())
 _REQUIRED = ("dataset", "model", "method")
@@ -80,57 +91,89 @@ class Command(BaseCommand):
             "--dry-run", action="store_true", default=None, help="call nobody and say what the run would cost"
         )
         parser.add_argument(
-            "--price",
-            nargs=2,
-            type=dollars,
-            metavar=("INPUT", "OUTPUT"),
-            help="US dollars for a million tokens, for --dry-run; without it the cost is unknown",
-        )
-        parser.add_argument(
-            "--resume", metavar="RUN", help="go on with this run; failed items are tried again"
+            "--pilot",
+            type=positive,
+            metavar="N",
+            help="run N problems, drawn with a fixed seed, and say what all of them would cost",
         )
         parser.add_argument(
             "--like", metavar="RUN", help="a new run of the problems, model, settings and prompts of this one"
         )
         parser.add_argument(
-            "--concurrency", type=positive, default=8, metavar="N", help="calls in flight; default: 8"
+            "--resume", metavar="RUN", help="go on with this run; failed items are tried again"
+        )
+        parser.add_argument(
+            "--price",
+            nargs=2,
+            type=dollars,
+            metavar=("INPUT", "OUTPUT"),
+            help="US dollars for a million tokens; without it the cost is unknown",
+        )
+        for name, kind, help in (
+            ("cost", dollars, "US dollars; needs --price"),
+            ("tokens", positive, "tokens, input and output together"),
+            ("calls", positive, "calls of the model"),
+        ):
+            parser.add_argument(
+                f"--max-{name}",
+                type=kind,
+                metavar="N",
+                help=f"stop, after what is in flight, when the whole run has spent so many {help}",
+            )
+        for name, help in (
+            ("concurrency", "calls in flight; default: 8"),
+            ("requests-per-minute", "calls a minute"),
+            ("tokens-per-minute", "tokens a minute"),
+        ):
+            parser.add_argument(
+                f"--{name}",
+                type=positive,
+                metavar="N",
+                help=f"{help}; of all processes of the model together",
+            )
+        parser.add_argument(
+            "--context-tokens",
+            type=positive,
+            metavar="N",
+            help="the model's context: a prompt that leaves no room for the reply is not sent",
+        )
+        parser.add_argument(
+            "--distribute",
+            action="store_true",
+            default=None,
+            help="let the workers carry the run out, on all machines, and follow it",
         )
         parser.add_argument("--json", action="store_true", help="print one JSON document on standard output")
 
     def handle(self, **options: Any) -> None:
         try:
             if options["dry_run"] and not options["resume"]:
-                return self._tell_cost(_planned(options), options["price"], options["json"])
+                return self._tell_cost(_planned(options), _price_of(options), options["json"])
             run = _resumed(options) if options["resume"] else self._started(options)
-        except (CannotRun, ModelSpecError, ProviderError, SettingsError) as error:
+            if run.distributed:
+                hand_out(run)
+        except (CannotRun, ModelSpecError, ProviderError, QueueAway, SettingsError) as error:
             raise CommandError(str(error)) from None
         self.stderr.write(f"Run {run.pk}")
         stop = Stop()
-        before = measure(run)
-        quiet = 0.1 if sys.stderr.isatty() else 10  # seconds between two states of the bar
-        with (
-            tqdm(
-                total=before.total, initial=before.done, unit="item", desc=run.method, mininterval=quiet
-            ) as bar,
-            suppress(asyncio.CancelledError),
-        ):
-            asyncio.run(_work(run, options["concurrency"], _progress(before, bar), stop))
+        with _bar(run) as bar, suppress(asyncio.CancelledError):
+            asyncio.run(_work(run, _progress(run, bar), stop))
         run.refresh_from_db()
         figures = measure(run)
-        self._tell(figures, options["json"])
+        estimates = _rescaled(run)
+        self._tell(run, figures, estimates, options["json"])
         if run.state != Run.State.FINISHED:
-            reasons = [f"Stopped: {stop.reason}"] if stop.reason else []
+            reasons = [f"Stopped: {run.stop_reason}"] if run.stop_reason else []
             reasons += [f"{count} failed: {fault}" for fault, count in figures.faults.items()]
             reasons.append(f"Not finished. Go on with: manage.py run_baseline --resume {run.pk}")
             raise CommandError("\n".join(reasons))
 
     def _started(self, options: dict[str, Any]) -> Run:
         """A new run as the options describe it. Raises what is wrong with them before anything is stored."""
-        if options["price"]:
-            raise CommandError("--price has no use without --dry-run. Leave it out.")
         plan = _planned(options)
+        terms = _terms(options, Terms(price=_price_of(options)))
         asyncio.run(_try_to_open(plan.spec))
-        run = start_run(plan)
+        run = start_run(plan, terms)
         for reason in sorted(set(plan.left_out.values())):
             names = [name for name, why in plan.left_out.items() if why == reason]
             self.stderr.write(f"Left out, each because {reason}: {', '.join(names)}.")
@@ -140,9 +183,8 @@ class Command(BaseCommand):
             )
         return run
 
-    def _tell_cost(self, plan: Plan, price: list[float] | None, as_json: bool) -> None:
+    def _tell_cost(self, plan: Plan, price: Price | None, as_json: bool) -> None:
         estimates = asyncio.run(estimate(plan))
-        known = Price(0, 0) if is_scripted(plan.spec) else Price(*price) if price else None
         if as_json:
             document = {
                 "dry_run": True,
@@ -151,15 +193,17 @@ class Command(BaseCommand):
                 "problems": len(plan.problems),
                 "attempts": plan.attempts,
                 "left_out": list(plan.left_out),
-                "estimates": {
-                    name: asdict(one) | {"cost_usd": None if known is None else one.cost(known)}
-                    for name, one in estimates.items()
-                },
+                "estimates": _as_json(estimates, price),
             }
             self.stdout.write(json.dumps(document))
             return
-        problems, attempts = _counted(len(plan.problems), "problem"), _counted(plan.attempts, "attempt")
+        problems = _counted(len(plan.problems), "problem", "problems")
+        attempts = _counted(plan.attempts, "attempt", "attempts")
         self.stdout.write(f"{plan.method.name} on {problems}, {attempts} each. Nobody was called.")
+        self._tell_estimates(estimates, price)
+        self.stdout.write(ASSUMED)
+
+    def _tell_estimates(self, estimates: dict[str, Estimate], price: Price | None) -> None:
         rows = [("", "calls", "input tokens", "output tokens", "US dollars")]
         rows += [
             (
@@ -167,32 +211,56 @@ class Command(BaseCommand):
                 f"{one.generations:,}",
                 f"{one.input_tokens:,}",
                 f"{one.output_tokens:,}",
-                "unknown" if known is None else f"{one.cost(known):,.2f}",
+                "unknown" if price is None else f"{one.cost(price):,.2f}",
             )
             for name, one in estimates.items()
         ]
         for line in aligned(rows):
             self.stdout.write(line)
-        self.stdout.write(ASSUMED)
 
-    def _tell(self, figures: RunFigures, as_json: bool) -> None:
+    def _tell(
+        self, run: Run, figures: RunFigures, estimates: dict[str, Estimate] | None, as_json: bool
+    ) -> None:
+        price, spent = Price.of_run(run), Spent.of_run(run)
         if as_json:
             document = {
                 "run": figures.run,
                 "state": figures.state,
+                "stop_reason": run.stop_reason,
                 "total": figures.total,
                 "done": figures.done,
                 "failed": figures.failed,
                 "solved": figures.solved,
                 "generations": figures.generations,
                 "tokens": {t.kind: None if t.unknown else t.known for t in figures.tokens},
+                "paid": spent.to_json(price),
             }
+            if "pilot" in run.manifest:
+                document |= {
+                    "pilot": run.manifest["pilot"],
+                    "estimates": estimates and _as_json(estimates, price),
+                }
             self.stdout.write(json.dumps(document))
             return
         self.stdout.write(
             f"{figures.done} of {figures.total} items done, {figures.solved} solved, {figures.failed} failed. "
             f"Figures: manage.py report {figures.run}"
         )
+        cost = spent.cost(price)
+        self.stdout.write(
+            f"Paid for {spent.calls:,} of {_counted(figures.generations, 'reply', 'replies')}, "
+            f"{'at an unknown price' if cost is None else f'{cost:,.2f} US dollars'}."
+        )
+        if "pilot" in run.manifest:
+            problems = run.manifest["pilot"]["of_problems"]
+            if estimates is None:
+                self.stdout.write("No estimate: the provider did not say how many tokens its replies took.")
+            else:
+                self.stdout.write(
+                    f"All {_counted(problems, 'problem', 'problems')} would take, by this pilot "
+                    "(95 % interval; a run of all pays nothing again for these):"
+                )
+                self._tell_estimates(estimates, price)
 
 
 def _in_our_order(name: str) -> str:
@@ -201,8 +269,22 @@ def _in_our_order(name: str) -> str:
     return next((known for known in METHODS if sorted(known.split("+")) == parts), name)
 
 
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+def _counted(number: int, one: str, many: str) -> str:
+    return f"{number:,} {one if number == 1 else many}"
+
+
+def _as_json(estimates: dict[str, Estimate], price: Price | None) -> dict[str, dict[str, Any]]:
+    return {
+        name: asdict(estimate) | {"cost_usd": price and estimate.cost(price)}
+        for name, estimate in estimates.items()
+    }
+
+
+def _rescaled(run: Run) -> dict[str, Estimate] | None:
+    """The estimate that a pilot gives, None for another run or where the tokens are unknown."""
+    with suppress(ValueError):
+        return rescaled(run) if "pilot" in run.manifest else None
+    return None
 
 
 def _planned(options: dict[str, Any]) -> Plan:
@@ -211,7 +293,7 @@ def _planned(options: dict[str, Any]) -> Plan:
         given = [
             f"--{name}"
             for name in _OF_NEW_RUNS
-            if name not in ("dry_run", "price", "like") and options[name] is not None
+            if name not in ("dry_run", "like") and options[name] is not None
         ]
         if given:
             raise CommandError(
@@ -237,6 +319,29 @@ def _planned(options: dict[str, Any]) -> Plan:
         problem_ids=[name.strip() for name in (options["problems"] or "").split(",") if name.strip()],
         tier=options["tier"] or "",
         limit=options["limit"],
+        pilot=options["pilot"],
+    )
+
+
+def _price_of(options: dict[str, Any]) -> Price | None:
+    """The price that was given; scripted replies cost nothing."""
+    if options["price"]:
+        return Price(*options["price"])
+    return Price(0, 0) if options["model"] and is_scripted(parse_model_spec(options["model"])) else None
+
+
+def _terms(options: dict[str, Any], former: Terms) -> Terms:
+    """The terms that the options ask for; what they do not say stays as it was."""
+
+    def given(kind: type, prefix: str) -> dict[str, Any]:
+        asked = {field.name: options.get(prefix + field.name) for field in fields(kind)}
+        return {name: value for name, value in asked.items() if value is not None}
+
+    return Terms(
+        _price_of(options) or former.price,
+        replace(former.budget, **given(Budget, "max_")),
+        replace(former.limits, **given(Limits, "")),
+        options["distribute"] or former.distributed,
     )
 
 
@@ -247,7 +352,7 @@ def _resumed(options: dict[str, Any]) -> Run:
         raise CommandError(f"A run goes on as it began: leave out {', '.join(given)} with --resume.")
     run = find_run(options["resume"])
     asyncio.run(_try_to_open(parse_model_spec(run.model_spec)))
-    prepare_resume(run)
+    prepare_resume(run, _terms(options, Terms.of_run(run)))
     return run
 
 
@@ -256,19 +361,35 @@ async def _try_to_open(spec: ModelSpec) -> None:
     await open_provider(spec).aclose()
 
 
-def _progress(before: RunFigures, bar: "tqdm[Any]") -> Progress:
+def _bar(run: Run) -> "tqdm[Any]":
+    """A bar from where the run stands to its end."""
+    quiet = 0.1 if sys.stderr.isatty() else 10  # seconds between two states of the bar
+    done = run.items.filter(state=WorkItem.State.DONE).count()
+    return tqdm(total=run.items.count(), initial=done, unit="item", desc=run.method, mininterval=quiet)
+
+
+def _progress(run: Run, bar: "tqdm[Any]") -> Progress:
     """Progress that goes on from what was done before and is shown in the bar."""
+    price = Price.of_run(run)
 
     def show(progress: Progress) -> None:
-        bar.set_postfix(solved=progress.solved, failed=progress.failed, tokens=progress.tokens, refresh=False)
+        spent = progress.spent
+        shown = {
+            "solved": progress.solved,
+            "failed": progress.failed,
+            "tokens": spent.input_tokens + spent.output_tokens,
+        }
+        bar.set_postfix(
+            shown if price is None else shown | {"usd": f"{spent.cost(price):.2f}"}, refresh=False
+        )
         bar.update(progress.done - bar.n)
 
-    tokens = sum(counted.known for counted in before.tokens if counted.kind in {"input", "output"})
-    return Progress(before.done, 0, before.solved, tokens, show)
+    solved = run.items.filter(state=WorkItem.State.DONE, judgement__verdict=Verdict.AC).count()
+    return Progress(int(bar.n), 0, solved, Spent.of_run(run), show)
 
 
-async def _work(run: Run, concurrency: int, progress: Progress, stop: Stop) -> None:
-    """Execute the run; the first Ctrl-C or SIGTERM asks it to stop, the second cancels it."""
+async def _work(run: Run, progress: Progress, stop: Stop) -> None:
+    """Execute or follow the run; the first Ctrl-C or SIGTERM asks it to stop, the second cancels it."""
     working = asyncio.current_task()
     assert working is not None
 
@@ -276,11 +397,14 @@ async def _work(run: Run, concurrency: int, progress: Progress, stop: Stop) -> N
         if stop.reason:
             working.cancel()
             return
-        stop.ask("interrupted")
+        stop.ask("interrupted", final=False)
         tqdm.write(
             "Waiting for the calls in flight, which are paid for. Once more drops them.", file=sys.stderr
         )
 
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, interrupt)
-    await execute(run, concurrency=concurrency, progress=progress, stop=stop)
+    if run.distributed:
+        await follow(run, progress, stop)
+    else:
+        await execute(run, judges=cores(), progress=progress, stop=stop)

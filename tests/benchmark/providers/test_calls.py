@@ -350,3 +350,11 @@ def test_keys_are_in_no_representation(imitation: Imitation):
     for name in ("openai", "anthropic"):
         provider = open_provider(parse_model_spec(f"{name}:any"))
         assert KEY not in repr(provider) + repr(vars(provider))
+
+
+@everyone
+async def test_a_name_and_password_in_the_address_go_with_the_call(imitation: Imitation, settings, name):
+    setting = f"{name.upper()}_BASE_URL"
+    setattr(settings, setting, getattr(settings, setting).replace("://", "://user:p%40ss@"))
+    assert (await reply_to(name, "echo")).text == "Say hi there."
+    assert imitation.requests[0].headers["authorization"] == "Basic dXNlcjpwQHNz"

@@ -63,11 +63,9 @@ def test_it_is_told_in_words_as_well(workshop: Workshop) -> None:
     assert (low[1], low[-1], high[1], high[-1]) == ("4", "unknown", "16", "unknown")
 
 
-def test_a_price_is_refused_where_it_has_no_use_and_where_it_is_none(db: None) -> None:
+def test_a_price_is_refused_where_it_is_none(db: None) -> None:
     fill()
     run = ["run_baseline", "--dataset", "orchard", "--model", "openai:m", "--method", "zero-shot"]
-    with pytest.raises(CommandError, match="--price has no use without --dry-run"):
-        call_command(*run, "--price", "1", "2")
     with pytest.raises(CommandError, match="'-1' is not a number of dollars"):
         call_command(*run, "--dry-run", "--price", "1", "-1")
     with pytest.raises(CommandError, match="leave out --dry-run with --resume"):

@@ -150,9 +150,10 @@ def test_two_processes_on_one_run_share_its_items(workshop: Workshop) -> None:
     first = workshop.start(*EPISODIC)
     until(lambda: len(workshop.imitation.requests) == CONCURRENCY)
     second = workshop.start(
-        "run_baseline", "--json", "--concurrency", str(CONCURRENCY), "--resume", only_run(workshop)
+        "run_baseline", "--json", "--concurrency", str(2 * CONCURRENCY), "--resume", only_run(workshop)
     )
-    until(lambda: len(workshop.imitation.requests) == 2 * CONCURRENCY)  # both are at work
+    # Both are at work: the second has its half of the model's concurrency.
+    until(lambda: len(workshop.imitation.requests) == 2 * CONCURRENCY)
     hold.release()
     first.wait()
     second.wait()

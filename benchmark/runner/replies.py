@@ -1,0 +1,166 @@
+"""Replies to the questions of a run: from its rows, from a run that paid for the same one before, or from the model."""
+
+import hashlib
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+from uuid import UUID
+
+from django.db import IntegrityError, transaction
+from django.db.models import F
+
+from benchmark.extraction import extract_program
+from benchmark.methods import Sampling
+from benchmark.models import Generation, Run, WorkItem
+from benchmark.prompts import Prompt
+from benchmark.providers import ModelSpec, Reply, address_of
+from benchmark.runner.budget import Spent
+from benchmark.runner.commits import Commits
+
+_COPIED = (
+    "model_returned",
+    "text",
+    "reasoning",
+    "input_tokens",
+    "output_tokens",
+    "cached_input_tokens",
+    "reasoning_tokens",
+    "latency",
+    "first_token",
+    "finish_reason",
+    "request_id",
+)
+"""What a reply is, as against where it stands."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A prompt at its place: `asked` is how often this chain has asked the same before."""
+
+    item: WorkItem
+    step: int
+    purpose: Generation.Purpose
+    prompt: Prompt
+    retrieval: Mapping[str, Any] | None
+    asked: int
+
+
+class Replies:
+    """Replies of one model under one run's parameters, each stored before anybody sees it.
+
+    The cache key is made of all a reply depends on and of the attempt, so a question that another method or run has
+    paid for in the same chain is answered with that reply, while chains stay independent draws.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        spec: ModelSpec,
+        settings: Sampling,
+        commits: Commits,
+        call: Callable[[Prompt, str], Awaitable[Reply]],
+        stored: Callable[[Generation, Spent], None],
+    ) -> None:
+        self._run = run.pk
+        self._settings = settings
+        self._model = f"{spec} {address_of(spec)}"
+        self._commits = commits
+        self._call = call
+        self._stored = stored
+
+    async def to(self, question: Question) -> Generation:
+        """The stored reply. Raises ProviderError."""
+        key = self.cache_key(question)
+        known = await self._commits.do(find_paid, key)
+        if known is not None:
+            row = self._row(question, key, {name: getattr(known, name) for name in _COPIED})
+            row.reused = known
+        else:
+            reply = await self._call(question.prompt, key)
+            row = self._row(
+                question,
+                key,
+                {
+                    "model_returned": reply.model[:200],
+                    "text": reply.text,
+                    "reasoning": reply.reasoning,
+                    **asdict(reply.usage),
+                    "latency": reply.latency,
+                    "first_token": reply.first_token,
+                    "finish_reason": reply.finish_reason[:60],
+                    "request_id": reply.request_id[:200],
+                },
+            )
+        row, spent = await self._commits.do(store, (self._run, row))
+        self._stored(row, spent)
+        return row
+
+    def cache_key(self, question: Question) -> str:
+        """sha256 of model, address, parameters, messages and attempt."""
+        parts = [
+            self._model,
+            json.dumps(self._parameters(question.prompt), sort_keys=True),
+            question.prompt.hash,
+            f"{question.item.chain}.{question.asked}",
+        ]
+        return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+    def _parameters(self, prompt: Prompt) -> dict[str, float | int]:
+        return prompt.parameters(self._settings.parameters).to_json()
+
+    def _row(self, question: Question, key: str, reply: Mapping[str, Any]) -> Generation:
+        extraction = asdict(
+            extract_program(reply["text"], self._settings.language, self._settings.extraction)
+        )
+        code = extraction.pop("code") or ""
+        return Generation(
+            work_item_id=question.item.pk,
+            step=question.step,
+            purpose=question.purpose,
+            messages=question.prompt.to_json(),
+            prompt_hash=question.prompt.hash,
+            template_hash=question.prompt.template_hash,
+            parameters=self._parameters(question.prompt),
+            code=code,
+            extraction=extraction,
+            retrieval=question.retrieval,
+            cache_key=key,
+            **reply,
+        )
+
+
+def find_paid(keys: list[str]) -> list[Generation | None]:
+    """For each key the reply that was paid for, or None."""
+    found = {row.cache_key: row for row in Generation.objects.filter(cache_key__in=keys, reused=None)}
+    return [found.get(key) for key in keys]
+
+
+def store(entries: list[tuple[UUID, Generation]]) -> Sequence[tuple[Generation, Spent]]:
+    """Store rows of one run and what they cost, in one transaction; returns them and all that the run has spent.
+
+    Should another process have stored the same step meanwhile, its row stands.
+    """
+    run_id = entries[0][0]
+    rows = [row for _, row in entries]
+    try:
+        with transaction.atomic():
+            Generation.objects.bulk_create(rows)
+    except IntegrityError:
+        if len(rows) > 1:
+            raise
+        return [(Generation.objects.get(work_item=rows[0].work_item_id, step=rows[0].step), _spent(run_id))]
+    paid = [row for row in rows if row.reused_id is None]
+    if paid:
+        Run.objects.filter(pk=run_id).update(
+            paid_calls=F("paid_calls") + len(paid),
+            paid_input_tokens=F("paid_input_tokens") + sum(row.input_tokens or 0 for row in paid),
+            paid_output_tokens=F("paid_output_tokens") + sum(row.output_tokens or 0 for row in paid),
+        )
+    spent = _spent(run_id)
+    return [(row, spent) for row in rows]
+
+
+def _spent(run_id: UUID) -> Spent:
+    names = ("paid_calls", "paid_input_tokens", "paid_output_tokens")
+    return Spent(*Run.objects.values_list(*names).get(pk=run_id))

@@ -1,0 +1,261 @@
+"""Generations a second and processor time of each, by manage.py run_baseline and by inspect_ai beside it.
+
+    python -m benchmarks.runner [--inspect PYTHON] [--attempts N]
+
+Both ask the same local imitation of OpenAI, which answers after 50 ms with 2.1 kB, 64 calls in flight. PYTHON is the
+interpreter of an environment with inspect_ai and openai (INSPECT_PYTHON says the same); without one its rows are
+left out. Ours stores every reply durably; the replies hold no program, so nothing is judged. The last rows are a
+resume of 100 000 items and a dry run of 484 problems. Targets: docs/architecture.md. Ends with status 1 when the
+processor time or a delay misses its target; the rate is only said, because it hangs on what else the machine does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+import textwrap
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+DELAY = 0.050
+IN_FLIGHT = 64
+PROBLEMS = 484
+STATEMENT = "There are cows on a road, and each of them has a number. " * 50
+REPLY = "The cows stand in a row, so count them from the left. " * 39
+RATE, PROCESSOR_MS = 600, 1.5
+RESUME_ITEMS, RESUME_SECONDS = 100_000, 2.0
+DRY_RUN_SECONDS = 3.0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--inspect", default=os.environ.get("INSPECT_PYTHON"), metavar="PYTHON")
+    parser.add_argument("--attempts", type=int, default=13, metavar="N", help="at each of the 484 problems")
+    parser.add_argument("--serve", action="store_true", help="be the imitation, and nothing else")
+    arguments = parser.parse_args()
+    if arguments.serve:
+        asyncio.run(serve())
+    command = [sys.executable, "-m", "benchmarks.runner", "--serve"]
+    with (
+        tempfile.TemporaryDirectory(prefix="hintbench-runner-") as folder,
+        subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True) as server,
+    ):
+        try:
+            assert server.stdout is not None
+            return measure(Path(folder), server.stdout.readline().strip(), arguments)
+        finally:
+            server.terminate()
+
+
+def measure(folder: Path, address: str, arguments: argparse.Namespace) -> int:
+    """Print the table; 1 when a target is missed."""
+    os.environ |= {
+        "HINTBENCH_VAR": str(folder / "var"),
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+        "COMPATIBLE_BASE_URL": address,
+        "COMPATIBLE_API_KEY": "none",
+    }
+    (folder / "var").mkdir()
+    import django
+
+    django.setup()
+    fill()
+    print(f"{'runner':<12} {'generations/s':>13} {'CPU ms each':>11}")
+    rate, processor = slope(ours, arguments.attempts)
+    print(f"{'run_baseline':<12} {rate:13.0f} {processor:11.2f}")
+    if arguments.inspect:
+        theirs = slope(lambda attempts: inspect(arguments.inspect, folder, address, attempts), 4)
+        print(f"{'inspect_ai':<12} {theirs[0]:13.0f} {theirs[1]:11.2f}")
+    else:
+        print("inspect_ai is absent: give --inspect PYTHON or INSPECT_PYTHON")
+    resumed = resume_seconds()
+    print(f"resume of {RESUME_ITEMS:,} items: first call after {resumed:.2f} s")
+    dry, _ = timed(baseline("--method", "semantic+episodic+reflexion", "--attempts", "1", "--dry-run"))
+    print(f"dry run of {PROBLEMS} problems, all parts: {dry:.2f} s with the start of Python")
+    print(f"targets: {RATE} generations/s, {PROCESSOR_MS} CPU ms, {RESUME_SECONDS} s, {DRY_RUN_SECONDS} s")
+    return int(processor > PROCESSOR_MS or resumed > RESUME_SECONDS or dry > DRY_RUN_SECONDS)
+
+
+def slope(run: Callable[[int], tuple[float, float]], attempts: int) -> tuple[float, float]:
+    """Generations a second and CPU ms of each, without what starting and ending costs."""
+    (short_wall, short_cpu), (long_wall, long_cpu) = run(1), run(attempts)
+    more = PROBLEMS * (attempts - 1)
+    return more / (long_wall - short_wall), (long_cpu - short_cpu) / more * 1000
+
+
+def timed(command: list[str], *, status: int = 0, **environment: str) -> tuple[float, float]:
+    """Wall and processor seconds of a command with what it starts. Raises RuntimeError for another exit status."""
+    start, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    result = subprocess.run(
+        command, cwd=REPOSITORY, capture_output=True, text=True, env=os.environ | environment
+    )
+    if result.returncode != status:
+        raise RuntimeError(result.stderr)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.monotonic() - start, sum(after[:2]) - sum(before[:2])
+
+
+def baseline(*arguments: str) -> list[str]:
+    command = [sys.executable, "manage.py", "run_baseline", "--json"]
+    if "--resume" not in arguments:
+        command += ["--dataset", "cows", "--model", "compatible:stub"]
+    return [*command, *arguments]
+
+
+def ours(attempts: int) -> tuple[float, float]:
+    # Another temperature each time, so that no reply comes from the cache.
+    temperature = f"temperature={1 + attempts / 1000}"
+    arguments = ("--method", "zero-shot", "--attempts", str(attempts), "--concurrency", str(IN_FLIGHT))
+    return timed(baseline(*arguments, "--set", temperature))
+
+
+def inspect(python: str, folder: Path, address: str, attempts: int) -> tuple[float, float]:
+    """The same with inspect_ai: no display, no live log, the plainest scorer."""
+    script = folder / "inspect_task.py"
+    script.write_text(
+        textwrap.dedent(
+            f"""
+            from inspect_ai import Task, eval
+            from inspect_ai.dataset import Sample
+            from inspect_ai.model import GenerateConfig, get_model
+            from inspect_ai.scorer import includes
+
+            samples = [Sample(input={STATEMENT!r} + str(n), target="cows") for n in range({PROBLEMS * attempts})]
+            model = get_model("openai/stub", base_url={address!r}, api_key="none", responses_api=False)
+            config = GenerateConfig(max_connections={IN_FLIGHT})
+            eval(Task(dataset=samples, scorer=includes(), config=config), model=model, display="none",
+                 log_dir={str(folder / "logs")!r}, log_realtime=False, max_samples={IN_FLIGHT})
+            """
+        )
+    )
+    return timed([python, str(script)], INSPECT_EVAL_LOG_FILE_PATTERN="{id}")
+
+
+def resume_seconds() -> float:
+    """Seconds from the start of the command to its first call, in a run of which little is left."""
+    from django.utils import timezone
+
+    from benchmark.models import Run, WorkItem
+
+    run = Run.objects.order_by("started_at").last()
+    assert run is not None
+    chains = RESUME_ITEMS // PROBLEMS + 1
+    have = run.attempts
+    problems = list(run.dataset.problems.values_list("pk", flat=True))
+    WorkItem.objects.bulk_create(
+        [
+            WorkItem(run=run, problem_id=problem, chain=chain, state=WorkItem.State.DONE)
+            for chain in range(have, chains)
+            for problem in problems
+        ],
+        batch_size=5000,
+    )
+    left = run.items.filter(chain=have + 1)
+    left.update(state=WorkItem.State.PENDING)
+    Run.objects.filter(pk=run.pk).update(state=Run.State.STOPPED, attempts=chains)
+    started = timezone.now()
+    enough = str(PROBLEMS * have + 3)
+    timed(baseline("--resume", str(run.pk), "--concurrency", "1", "--max-calls", enough), status=1)
+    first = run.items.filter(chain=have + 1, generations__isnull=False).order_by("generations__id").first()
+    assert first is not None
+    stored = first.generations.get().created_at
+    return (stored - started).total_seconds() - DELAY
+
+
+def fill() -> None:
+    """Problems that can be asked about; none is ever judged."""
+    from django.core.management import call_command
+
+    from benchmark.models import Article, Corpus, Dataset, Problem, TestCase
+
+    call_command("migrate", verbosity=0)
+    dataset = Dataset.objects.create(name="cows", format="usaco")
+    problems = Problem.objects.bulk_create(
+        Problem(
+            dataset=dataset,
+            external_id=f"cows-{number:03}",
+            title=f"Cows {number}",
+            tier=("bronze", "silver", "gold", "platinum")[number % 4],
+            statement=f"Problem {number}. {STATEMENT}",
+            statement_format="usaco",
+            analysis=f"Count the cows, {number} times. " * 100,
+            analysis_format="usaco",
+            time_limit=2,
+            memory_limit=2**28,
+            checker={"kind": "tokens"},
+            content_hash=f"{number:064}",
+        )
+        for number in range(PROBLEMS)
+    )
+    TestCase.objects.bulk_create(
+        TestCase(
+            problem=problem, order=0, name="1", origin="hidden", input_hash="0" * 64, answer_hash="0" * 64
+        )
+        for problem in problems
+    )
+    corpus = Corpus.objects.create(name="cpbook", format="cpbook", content_hash="0" * 64)
+    Article.objects.create(corpus=corpus, external_id="cows", order=0, title="Cows", text=STATEMENT)
+
+
+async def serve() -> None:
+    """The imitation: the least that both clients take for OpenAI, on a port of its own choice, which it prints."""
+    loop = asyncio.get_running_loop()
+
+    class Connection(asyncio.Protocol):
+        def connection_made(self, transport: Any) -> None:
+            self.transport, self.received = transport, b""
+
+        def data_received(self, data: bytes) -> None:
+            self.received += data
+            head, found, body = self.received.partition(b"\r\n\r\n")
+            length = re.search(rb"content-length: *(\d+)", head.lower())
+            if found and length and len(body) >= int(length[1]):
+                self.received = b""
+                streamed = b'"stream":true' in body.replace(b" ", b"")
+                loop.call_later(DELAY, self.transport.write, STREAMED if streamed else WHOLE)
+
+    server = await loop.create_server(Connection, "127.0.0.1", 0)
+    print(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1", flush=True)
+    await server.serve_forever()
+
+
+def _answer(kind: str, body: str) -> bytes:
+    return f"HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ncontent-length: {len(body)}\r\n\r\n{body}".encode()
+
+
+def _document(**fields: Any) -> dict[str, Any]:
+    return {"id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": "stub", **fields}
+
+
+def _chunk(**fields: Any) -> str:
+    return f"data: {json.dumps(_document(**fields))}\n\n"
+
+
+USAGE = {"prompt_tokens": 700, "completion_tokens": 480, "total_tokens": 1180}
+STREAMED = _answer(
+    "text/event-stream",
+    _chunk(choices=[{"index": 0, "delta": {"role": "assistant", "content": REPLY}, "finish_reason": None}])
+    + _chunk(choices=[{"index": 0, "delta": {}, "finish_reason": "stop"}])
+    + _chunk(choices=[], usage=USAGE)
+    + "data: [DONE]\n\n",
+)
+MESSAGE = {"role": "assistant", "content": REPLY}
+WHOLE = _answer(
+    "application/json",
+    json.dumps(_document(choices=[{"index": 0, "message": MESSAGE, "finish_reason": "stop"}], usage=USAGE)),
+)
+
+if __name__ == "__main__":
+    sys.exit(main())
