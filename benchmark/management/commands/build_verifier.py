@@ -1,0 +1,112 @@
+"""manage.py build_verifier: let a model write oracles and what makes their inputs, or build imported ones."""
+
+import json
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+from tqdm import tqdm
+
+from benchmark.management.arguments import find_dataset
+from benchmark.management.commands import run_baseline
+from benchmark.models import Problem, Run, Verifier
+from benchmark.oracles.inputs import Recipe
+from benchmark.oracles.store import build_imported
+from benchmark.reports import RunFigures
+from benchmark.runner import Estimate
+from judge import SandboxFault, SandboxUnavailable
+from judge.management.tables import aligned
+
+
+class Command(run_baseline.Command):
+    help = (
+        "Build a verifier for each problem: a brute-force oracle that passes the samples, a validator, generators, and "
+        "the suite of tests that come of them. With --model a model writes the programs; it is a run of the method "
+        "`verifier`, so it goes on with --resume and pays for nothing twice. With --imported the programs that came "
+        "with the problems are used, and nobody is called."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument(
+            "--imported", action="store_true", help="build the verifiers whose programs were imported"
+        )
+
+    def handle(self, **options: Any) -> None:
+        if options["method"]:
+            raise CommandError("The method is `verifier`: leave --method out.")
+        if options["imported"]:
+            return self._build_imported(options)
+        if not options["resume"]:
+            options["method"] = "verifier"
+        super().handle(**options)
+
+    def _tell(
+        self, run: Run, figures: RunFigures, estimates: dict[str, Estimate] | None, as_json: bool
+    ) -> None:
+        built = list(
+            run.verifiers.select_related("problem__dataset", "suite").order_by("problem__external_id")
+        )
+        self._print(built, as_json, run=figures.run, state=figures.state, failed=figures.failed)
+
+    def _build_imported(self, options: dict[str, Any]) -> None:
+        if options["model"] or options["resume"] or not options["dataset"]:
+            raise CommandError("--imported takes --dataset, and neither --model nor --resume.")
+        ids = [name.strip() for name in (options["problems"] or "").split(",") if name.strip()]
+        problems = find_dataset(options["dataset"]).problems.all()
+        if ids:
+            problems = problems.filter(external_id__in=ids)
+        latest = [one for problem in problems if (one := _imported(problem))][: options["limit"]]
+        if not latest:
+            raise CommandError(f"No problem of {options['dataset']} was imported with an oracle.")
+        built, faults = [], []
+        for imported in tqdm(latest, unit="verifier", disable=None):
+            try:
+                built.append(build_imported(imported, Recipe()))
+            except (SandboxFault, SandboxUnavailable) as error:
+                faults.append(f"{imported.problem}: {error}")
+        self._print(built, options["json"], run=None, state="finished", failed=len(faults))
+        if faults:
+            raise CommandError("The judge failed. Do it again: what is built stays.\n" + "\n".join(faults))
+
+    def _print(self, built: list[Verifier], as_json: bool, **facts: Any) -> None:
+        if as_json:
+            document = {**facts, "verifiers": [_document(one) for one in built]}
+            self.stdout.write(json.dumps(document, ensure_ascii=False))
+            return
+        rows: list[tuple[str, ...]] = [("problem", "state", "tests", "dropped", "disputed", "invalid")]
+        for one in built:
+            counts = _document(one)
+            numbers = (
+                counts["tests"],
+                sum(counts["dropped"].values()),
+                counts["disputed"],
+                counts["invalid"],
+            )
+            rows.append((one.problem.external_id, one.state, *map(str, numbers)))
+        for line in aligned(rows):
+            self.stdout.write(line)
+        ready = sum(one.state == Verifier.State.READY for one in built)
+        self.stdout.write(f"{ready} of {len(built)} problems have a verifier. {facts['failed']} failed.")
+
+
+def _imported(problem: Problem) -> Verifier | None:
+    return (
+        problem.verifiers.filter(state=Verifier.State.PROGRAMS, problem_hash=problem.content_hash)
+        .select_related("problem__dataset")
+        .first()
+    )
+
+
+def _document(verifier: Verifier) -> dict[str, Any]:
+    record = verifier.record
+    return {
+        "problem": verifier.problem.external_id,
+        "state": verifier.state,
+        "suite": verifier.suite.version if verifier.suite else None,
+        "tests": verifier.suite.tests.count() if verifier.suite else 0,
+        "inputs": record["inputs"],
+        "dropped": record["dropped"],
+        "disputed": len(record["disputed"]),
+        "invalid": record["invalid"],
+        "repeated": record["repeated"],
+    }

@@ -1,0 +1,125 @@
+"""manage.py verify_candidates: what the verifiers of problems say of candidates, and how good they are at it."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from tqdm import tqdm
+
+from benchmark.management.arguments import find_dataset, find_run, positive
+from benchmark.oracles.candidates import (
+    Figures,
+    NamedCandidate,
+    Verified,
+    candidates_of_run,
+    figures,
+    imported_candidates,
+)
+from benchmark.oracles.store import NoVerifier, latest_verifier, measure_coverage, verification_of
+from judge import SandboxFault, SandboxUnavailable
+from judge.management.tables import aligned
+
+
+class Command(BaseCommand):
+    help = (
+        "Try candidates on the samples and on the oracle's tests of their problems' newest verifiers: the imported "
+        "candidates of a dataset, or all answers of a run. Prints what failed, the smallest failing input found, "
+        "Agreement with the official verdicts, and n@k by the verifier, by majority and at random. A result is stored "
+        "and not found twice."
+    )
+
+    requires_system_checks = []  # it shows no page, so it need not load them
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        whose = parser.add_mutually_exclusive_group(required=True)
+        whose.add_argument("--dataset", metavar="NAME", help="its imported candidates")
+        whose.add_argument("--run", metavar="RUN", help="the answers of a run, judged on the hidden tests")
+        parser.add_argument("--problems", metavar="ID,ID…", help="only of these problems")
+        parser.add_argument(
+            "--n", nargs="+", type=positive, default=[1, 3, 7], metavar="N", help="for n@k; default: 1 3 7"
+        )
+        parser.add_argument("--coverage", action="store_true", help="measure the statements reached (Python)")
+        parser.add_argument("--json", action="store_true", help="print one JSON document on standard output")
+
+    def handle(self, **options: Any) -> None:
+        ids = {name.strip() for name in (options["problems"] or "").split(",") if name.strip()}
+        chosen = [one for one in _candidates(options) if not ids or one.problem.external_id in ids]
+        if not chosen:
+            raise CommandError("There is no candidate to verify.")
+        verified, left_out = [], []
+        for candidate in tqdm(chosen, unit="candidate", disable=None):
+            try:
+                verified.append(_verified(candidate, coverage=options["coverage"]))
+            except NoVerifier as error:
+                left_out.append({"problem": candidate.problem.external_id, "reason": str(error)})
+            except (SandboxFault, SandboxUnavailable) as error:
+                raise CommandError(f"The judge failed. Do it again: results so far stay. {error}") from None
+        found = figures(verified, options["n"])
+        if options["json"]:
+            document = {
+                "candidates": [one.to_json() for one in verified],
+                "left_out": left_out,
+                **found.to_json(),
+            }
+            self.stdout.write(json.dumps(document, ensure_ascii=False))
+        else:
+            self._print(verified, found, left_out)
+        if not verified:
+            raise CommandError(left_out[0]["reason"])
+
+    def _print(self, verified: Sequence[Verified], found: Figures, left_out: list[dict[str, str]]) -> None:
+        rows = [("problem", "candidate", "official", "samples", "tests", "smallest failing input")]
+        for one in verified:
+            said = one.verification
+            official = {True: "accepted", False: "rejected", None: "unknown"}[one.candidate.accepted]
+            shown = " ".join(said.minimal["input"].split())[:50] if said.minimal else ""
+            samples = "passed" if said.samples_passed else "failed"
+            rows.append(
+                (
+                    one.candidate.problem.external_id,
+                    one.candidate.name,
+                    official,
+                    samples,
+                    f"{said.passed}/{said.total}",
+                    shown,
+                )
+            )
+        for line in aligned(rows):
+            self.stdout.write(line)
+        for name, (agreeing, total) in (
+            ("samples alone", found.agreement_of_samples),
+            ("samples and oracle tests", found.agreement_of_all),
+        ):
+            share = f" = {agreeing / total:.2%}" if total else ""
+            self.stdout.write(f"Agreement of {name}: {agreeing}/{total}{share}")
+        if found.coverage:
+            before, after = found.coverage["samples"], found.coverage["all"]
+            self.stdout.write(f"Coverage: {before:.2%} by the samples, {after:.2%} by all tests")
+        for n, values in found.at.items():
+            told = ", ".join(f"{name} {_share(value)}" for name, value in values.items())
+            self.stdout.write(f"{n}@k: {told}")
+        for problem in left_out:
+            self.stdout.write(f"Left out: {problem['reason']}")
+
+
+def _share(value: float | None) -> str:
+    return "n/a" if value is None else f"{value:.2%}"
+
+
+def _candidates(options: dict[str, Any]) -> list[NamedCandidate]:
+    if options["run"]:
+        return list(candidates_of_run(find_run(options["run"]), judged=True))
+    return list(imported_candidates(find_dataset(options["dataset"]).problems.all()))
+
+
+def _verified(candidate: NamedCandidate, *, coverage: bool) -> Verified:
+    verifier = latest_verifier(candidate.problem)
+    verification = verification_of(verifier, candidate.submission, shrunk=True)
+    if coverage and verification.coverage is None and candidate.submission.language == "python":
+        try:
+            verification.coverage = measure_coverage(verifier, candidate.submission)
+        except (SyntaxError, ValueError):  # a program that does not run reaches nothing
+            verification.coverage = {"samples": 0.0, "all": 0.0}
+        verification.save(update_fields=["coverage"])
+    return Verified(candidate, verification)

@@ -1,0 +1,149 @@
+"""Candidates with what their verifier and the official judge say, and the figures of both (METHODS.md 0.1)."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from benchmark import judging
+from benchmark.metrics import TooFewAttempts, mean_pass_at_k
+from benchmark.models import Candidate, Generation, Judgement, Problem, Run, Submission, Verification
+from benchmark.oracles.quality import agreement
+from benchmark.oracles.ranking import by_majority, n_at_k
+
+
+@dataclass(frozen=True)
+class NamedCandidate:
+    """A program to be verified; `accepted` is the official verdict, None where there is none."""
+
+    problem: Problem
+    name: str
+    submission: Submission
+    accepted: bool | None
+
+
+@dataclass(frozen=True)
+class Verified:
+    """A candidate with what the verifier says of it."""
+
+    candidate: NamedCandidate
+    verification: Verification
+
+    def to_json(self) -> dict[str, Any]:
+        """All that is known, as `verify_candidates --json` prints it."""
+        said = self.verification
+        return {
+            "problem": self.candidate.problem.external_id,
+            "candidate": self.candidate.name,
+            "official": self.candidate.accepted,
+            "samples_passed": said.samples_passed,
+            "accepted": said.accepted,
+            "passed": said.passed,
+            "total": said.total,
+            "slow": said.slow,
+            "coverage": said.coverage,
+            "failures": said.failures,
+            "minimal": said.minimal,
+        }
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Agreement as (agreeing, of how many), mean Coverage, and n@k by n and ranking; None where it is not defined."""
+
+    agreement_of_samples: tuple[int, int]
+    agreement_of_all: tuple[int, int]
+    coverage: dict[str, float] | None
+    at: dict[int, dict[str, float | None]]
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it by name."""
+        return {
+            "agreement": {
+                "samples": dict(zip(("agreeing", "total"), self.agreement_of_samples, strict=True)),
+                "all": dict(zip(("agreeing", "total"), self.agreement_of_all, strict=True)),
+            },
+            "coverage": self.coverage,
+            "n_at_k": self.at,
+        }
+
+
+def imported_candidates(problems: Iterable[Problem]) -> Iterator[NamedCandidate]:
+    """The candidates that came with the problems."""
+    rows = Candidate.objects.filter(problem__in=list(problems)).select_related(
+        "submission", "problem__dataset"
+    )
+    for row in rows.order_by("problem__external_id", "name"):
+        accepted = row.official_verdict == "AC" if row.official_verdict else None
+        yield NamedCandidate(row.problem, row.name, row.submission, accepted)
+
+
+def candidates_of_run(run: Run, *, judged: bool) -> Iterator[NamedCandidate]:
+    """Every program that a run's model gave as an answer. With `judged` the hidden tests decide what is accepted.
+
+    Problems of which only samples are known have no official verdict.
+    """
+    rows = Generation.objects.filter(work_item__run=run).exclude(
+        purpose__in=(Generation.Purpose.VERIFIER, Generation.Purpose.DRAFT)
+    )
+    rows = rows.exclude(code="").select_related("work_item__problem__dataset")
+    for row in rows.order_by("work_item__problem__external_id", "work_item__chain", "step"):
+        problem = row.work_item.problem
+        submission = judging.store_submission(problem, row.code, str(run.parameters["language"]))
+        accepted = _accepted(submission, run) if judged and not problem.samples_only else None
+        yield NamedCandidate(problem, f"chain {row.work_item.chain} step {row.step}", submission, accepted)
+
+
+def _accepted(submission: Submission, run: Run) -> bool | None:
+    """Whether the hidden tests accept the program, judged now where that was never done; None for a judge fault."""
+    stored = submission.judgements.filter(
+        suite=Judgement.Suite.ALL,
+        test_suite=None,
+        state=Judgement.State.DONE,
+        policy=run.parameters["policy"],
+    ).first()
+    if stored is None:
+        stored = judging.request_judgement(submission, policy=run.parameters["policy"])
+        judging.perform(stored.pk)
+        stored.refresh_from_db()
+    return None if stored.state != Judgement.State.DONE else stored.verdict == "AC"
+
+
+def figures(verified: Sequence[Verified], ns: Sequence[int]) -> Figures:
+    """The figures of these candidates. n@k is over the problems whose candidates all have an official verdict."""
+    known = [one for one in verified if one.candidate.accepted is not None]
+    official = [bool(one.candidate.accepted) for one in known]
+    covered = [one.verification.coverage for one in verified if one.verification.coverage]
+    problems: dict[int, list[Verified]] = defaultdict(list)
+    for one in verified:
+        problems[one.candidate.problem.pk].append(one)
+    judged = [
+        group for group in problems.values() if all(one.candidate.accepted is not None for one in group)
+    ]
+    return Figures(
+        agreement(zip([one.verification.samples_passed for one in known], official, strict=True)),
+        agreement(zip([one.verification.accepted for one in known], official, strict=True)),
+        {name: sum(one[name] for one in covered) / len(covered) for name in ("samples", "all")}
+        if covered
+        else None,
+        {n: _at(judged, n) for n in ns},
+    )
+
+
+def _at(problems: Sequence[Sequence[Verified]], n: int) -> dict[str, float | None]:
+    """n@k ranked by the verifier, by the majority of equal answers, and not at all."""
+    rankings: dict[str, list[float]] = {"verifier": [], "majority": []}
+    try:
+        for group in problems:
+            solved = [bool(one.candidate.accepted) for one in group]
+            passed = [one.verification.passed for one in group]
+            votes = by_majority([one.verification.output_hash for one in group])
+            rankings["verifier"].append(n_at_k(list(zip(passed, solved, strict=True)), n))
+            rankings["majority"].append(n_at_k(list(zip(votes, solved, strict=True)), n))
+        counts = [(len(group), sum(bool(one.candidate.accepted) for one in group)) for group in problems]
+        ranked: dict[str, float | None] = {
+            name: sum(values) / len(values) for name, values in rankings.items()
+        }
+        return ranked | {"random": mean_pass_at_k(counts, n)}
+    except (ValueError, ZeroDivisionError, TooFewAttempts):
+        return {"verifier": None, "majority": None, "random": None}
