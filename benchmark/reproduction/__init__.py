@@ -3,7 +3,13 @@
 Each module of this folder registers its own with `@reproduces`; a new module is named here.
 """
 
-from benchmark.reproduction import collections, oracles, printed, retrieval  # noqa: F401  they register themselves
+from benchmark.reproduction import (  # noqa: F401  they register themselves
+    collections,
+    oracles,
+    printed,
+    retrieval,
+    similarity,
+)
 from benchmark.reproduction.registry import REPRODUCTIONS, Check, DataMissing, Files, Reproduction
 
 __all__ = ["REPRODUCTIONS", "Check", "DataMissing", "Files", "Reproduction"]

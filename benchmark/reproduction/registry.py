@@ -29,6 +29,8 @@ class DataMissing(Exception):
 SOURCES = {
     "usaco/usaco_dict.json": "the 484 problems of the public repository benshi34/USACOTutoring",
     "usaco/postcutoff_problems_dict.json": "the 36 later problems of the public repository benshi34/USACOTutoring",
+    "algosimbench/all_problems_corpus_raw.json": "the data set JerryL/AlgoSimBench of Hugging Face, its folder data "
+    "with the questions included",
     "algo/leetcode_data/metadata.json": "leetcode_data and leetcode_results of the public repository zkx06111/ALGO",
 }
 """Where a user gets each file."""

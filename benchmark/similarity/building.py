@@ -6,7 +6,7 @@ subcategory with it and read most like it. So whoever compares the wording of pr
 
 import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 
 from benchmark.datasets.records import QuestionRecord
@@ -46,18 +46,35 @@ class Builder:
     def build(self, dataset: Dataset, name: str, progress: Progress | None = None) -> QuestionSet:
         """Store the questions under the name. Problems without one are listed in it with the reason.
 
-        Problems are gone through in an order by lot, so that the cap of questions a label favours none. Raises
-        QuestionsInUse and NoEncoder.
+        Raises QuestionsInUse and NoEncoder.
         """
         rows = dataset.problems.order_by("external_id").values_list("external_id", "statement", "tags")
         statements = {external_id: statement for external_id, statement, _ in rows}
-        tags = {external_id: list(tags) for external_id, _, tags in rows}
+        made, left_out = self.questions(statements, {name: list(tags) for name, _, tags in rows}, progress)
+        return write_question_set(
+            name,
+            dataset,
+            made,
+            seed=self.seed,
+            built=True,
+            parameters=asdict(self),
+            left_out=[{"id": reference, "reason": reason} for reference, reason in left_out.items()],
+        )
+
+    def questions(
+        self, statements: Mapping[str, str], tags: Mapping[str, list[str]], progress: Progress | None = None
+    ) -> tuple[list[QuestionRecord], dict[str, str]]:
+        """The questions in the order of their references' ids, and why other problems have none.
+
+        Problems are gone through in an order by lot, so that the cap of questions a label favours none. Raises
+        NoEncoder.
+        """
         compare = Scorer(self.similarity, self.tokenizer).over(statements)
         order = list(statements)
         random.Random(self.seed).shuffle(order)  # noqa: S311 (an order that can be had again)
         asked: Counter[str] = Counter()
         made: list[QuestionRecord] = []
-        left_out = []
+        left_out: dict[str, str] = {}
         for done, reference in enumerate(order, 1):
             others = [other for other in statements if other != reference]
             try:
@@ -65,20 +82,12 @@ class Builder:
                 likeness = dict(zip(others, compare(reference, others), strict=True))
                 made.append(self._question(reference, tags, likeness))
             except _NoQuestion as reason:
-                left_out.append({"id": reference, "reason": str(reason)})
+                left_out[reference] = str(reason)
             else:
                 asked.update(tags[reference])
             if progress is not None:
                 progress(done, len(order))
-        return write_question_set(
-            name,
-            dataset,
-            sorted(made, key=lambda record: record.reference),
-            seed=self.seed,
-            built=True,
-            parameters=asdict(self),
-            left_out=sorted(left_out, key=lambda entry: entry["id"]),
-        )
+        return sorted(made, key=lambda record: record.reference), dict(sorted(left_out.items()))
 
     def _refuse_capped(self, tags: list[str], asked: Counter[str]) -> None:
         if not tags:
@@ -88,7 +97,7 @@ class Builder:
                 raise _NoQuestion(f"the label {label(tag)} has {self.per_label} questions already")
 
     def _question(
-        self, reference: str, tags: dict[str, list[str]], likeness: dict[str, float]
+        self, reference: str, tags: Mapping[str, list[str]], likeness: Mapping[str, float]
     ) -> QuestionRecord:
         """Raises _NoQuestion."""
         own = tags[reference]

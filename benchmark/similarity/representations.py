@@ -8,12 +8,13 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from benchmark.extraction import extract_program
 from benchmark.models import Dataset, Problem, Representation
 from benchmark.prompts import Prompt, our_templates
 from benchmark.providers import Message, Parameters, Reply
+from benchmark.retrieval import Corpus
 
 
 @dataclass(frozen=True)
@@ -125,6 +126,39 @@ def stored_columns(prompt: Prompt, reply: Reply) -> dict[str, object]:
         "finish_reason": reply.finish_reason[:60],
         "request_id": reply.request_id[:200],
     }
+
+
+class NotRepresented(Exception):
+    """A model has not written a representation of every problem; the message says how it does."""
+
+
+def represented_corpus(problems: Corpus, dataset: Dataset, kind: Kind, model_spec: str) -> Corpus:
+    """The problems with their representations as texts, in which similar ones are searched for (METHODS.md 15, ASM).
+
+    Where the model has written several with other parameters, the latest counts. Raises NotRepresented.
+    """
+    if not kind.made:
+        return problems.holding("statement")
+    wanted = {
+        document.id: representation_prompt(kind, document.problem.statement).hash
+        for document in problems.documents
+        if document.problem
+    }
+    rows = Representation.objects.filter(problem__dataset=dataset, kind=kind.name, model_spec=model_spec)
+    texts = {
+        external_id: text
+        for external_id, prompt_hash, text in rows.order_by("pk").values_list(
+            "problem__external_id", "prompt_hash", "text"
+        )
+        if wanted.get(external_id) == prompt_hash
+    }
+    missing = len(wanted.keys() - texts.keys())
+    if missing:
+        raise NotRepresented(
+            f"{missing} of {len(wanted)} problems have no {kind.name} by {model_spec}. Let it write them first: "
+            f"manage.py represent --dataset {dataset.name} --model {model_spec} --representation {kind.name}"
+        )
+    return Corpus(tuple(replace(document, text=texts[document.id]) for document in problems.documents))
 
 
 def own_texts(kind: Kind, problems: Sequence[Problem]) -> dict[str, str]:

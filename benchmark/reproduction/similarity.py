@@ -1,0 +1,90 @@
+"""AlgoSimBench's rankings that need no generative model, and the same shape on our own tagged problems."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from pathlib import Path
+from statistics import fmean
+from typing import cast
+
+from benchmark.datasets.algosimbench import open_algosimbench
+from benchmark.datasets.records import ImportedProblem, QuestionRecord
+from benchmark.reports.published_tables import published_tables
+from benchmark.reproduction.registry import Check, Files, reproduces
+from benchmark.retrieval import TOKENIZERS
+from benchmark.similarity.building import Builder
+from benchmark.similarity.scorers import STATISTICS, Scorer, Statistics
+
+TAGGED = Path(__file__).parent.parent / "similarity" / "tagged_problems.yaml"
+CORPUS = "algosimbench/all_problems_corpus_raw.json"
+TOLERANCE = 0.5
+"""Percentage points, two questions of 402: the paper says neither how it cut words nor where it counted them."""
+
+
+@reproduces(
+    "N-11", "AlgoSimBench's options ranked with BM25 and TF-IDF, in the way of cutting words that fits best"
+)
+def published_rankings(files: Files) -> Iterator[Check]:
+    problems, questions = _read(files.path(CORPUS).parent)
+    table = published_tables()["T17"]
+    for name, row in (("bm25", "BM25"), ("tfidf", "TF-IDF")):
+        for field in ("statement", "solution"):
+            texts = _texts(problems, field)
+            expected = table.value(row, f"accuracy, {field}"), table.value(row, f"MRR, {field}")
+            variants = {}
+            for tokenizer, statistics in product(TOKENIZERS, STATISTICS):
+                scorer = Scorer(name, tokenizer, statistics=cast(Statistics, statistics))
+                variants[tokenizer, statistics] = _ranked(questions, texts, scorer)
+            best = min(variants, key=lambda variant: abs(variants[variant][0] - expected[0]))
+            for figure, wanted, obtained in zip(("accuracy", "MRR"), expected, variants[best], strict=True):
+                yield Check(
+                    f"{row} by {field}, {figure}, %",
+                    f"{wanted:.1f} ± {TOLERANCE}",
+                    f"{obtained:.1f} ({best[0]}, statistics over the {best[1]})",
+                    abs(obtained - wanted) <= TOLERANCE,
+                )
+
+
+@reproduces("N-18", "our tagged problems: by statement worse than by lot, by solution far better")
+def own_rankings(files: Files) -> Iterator[Check]:
+    problems, _ = _read(TAGGED)
+    tags = {name: list(problem.tags) for name, problem in problems.items()}
+    questions, _ = Builder().questions(_texts(problems, "statement"), tags)
+    for name, row in (("bm25", "BM25"), ("tfidf", "TF-IDF")):
+        by_statement, by_solution = (
+            _ranked(questions, _texts(problems, field), Scorer(name))[0]
+            for field in ("statement", "solution")
+        )
+        yield Check(f"{row} by statement, accuracy, %", "below 25", f"{by_statement:.1f}", by_statement < 25)
+        yield Check(f"{row} by solution, accuracy, %", "above 75", f"{by_solution:.1f}", by_solution > 75)
+
+
+def _read(path: Path) -> tuple[dict[str, ImportedProblem], Sequence[QuestionRecord]]:
+    """The problems by id, and those questions all of whose problems are there. Raises BrokenSource."""
+    with open_algosimbench(path) as source:
+        problems = {
+            entry.external_id: entry for entry in source.entries if isinstance(entry, ImportedProblem)
+        }
+        questions = [
+            one
+            for one in source.questions
+            if {one.reference, one.positive, *one.negatives} <= problems.keys()
+        ]
+    return problems, questions
+
+
+def _texts(problems: Mapping[str, ImportedProblem], field: str) -> dict[str, str]:
+    if field == "statement":
+        return {name: problem.statement for name, problem in problems.items()}
+    return {name: problem.references[0].source for name, problem in problems.items()}
+
+
+def _ranked(
+    questions: Sequence[QuestionRecord], texts: Mapping[str, str], scorer: Scorer
+) -> tuple[float, float]:
+    """Accuracy and mean reciprocal rank, in percent. The right option stands behind others with its score."""
+    compare = scorer.over(texts)
+    ranks = []
+    for one in questions:
+        right, *wrong = compare(one.reference, [one.positive, *one.negatives])
+        ranks.append(1 + sum(score >= right for score in wrong))
+    return 100 * fmean(rank == 1 for rank in ranks), 100 * fmean(1 / rank for rank in ranks)
