@@ -11,7 +11,9 @@ from benchmark.run_pages.leaderboard import leaderboard
 from benchmark.run_pages.matrix import matrix
 from benchmark.run_pages.mcqs import question, question_set, question_sets
 from benchmark.run_pages.published import published
+from benchmark.run_pages.refinement import refinement
 from benchmark.run_pages.run import export, progress, run
+from benchmark.run_pages.suites import suite, suites
 
 urlpatterns = [
     path("problems/", views.problem_list, name="problems"),
@@ -26,9 +28,12 @@ urlpatterns = [
     path("runs/mcqs/", question_sets, name="question_sets"),
     path("runs/mcqs/<slug:name>/", question_set, name="question_set"),
     path("runs/mcqs/<slug:name>/<int:number>/", question, name="question"),
+    path("runs/suites/", suites, name="suites"),
+    path("runs/suites/<slug:dataset>/<int:version>/<path:external_id>/", suite, name="suite"),
     path("runs/chains/<int:item_id>/", chain, name="chain"),
     path("runs/<uuid:run_id>/", run, name="run"),
     path("runs/<uuid:run_id>/progress/", progress, name="run_progress"),
+    path("runs/<uuid:run_id>/refinement/", refinement, name="run_refinement"),
     path("runs/<uuid:run_id>/items/", items, name="run_items"),
     path("runs/<uuid:run_id>/report.<str:form>", export, name="run_report"),
 ]

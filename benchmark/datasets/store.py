@@ -286,7 +286,7 @@ def _write(dataset_name: str, format_name: str, problems: list[_Prepared]) -> No
             problem.tests.all().delete()
             problem.references.all().delete()
             problem.figures.all().delete()
-            problem.package_programs.all().delete()
+            problem.package_programs.filter(author="").delete()
         TestCase.objects.bulk_create(TestCase(problem=problem, **columns) for columns in prepared.tests)
         ReferenceSolution.objects.bulk_create(
             ReferenceSolution(problem=problem, **columns) for columns in prepared.references

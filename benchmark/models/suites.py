@@ -81,7 +81,7 @@ class Suite(models.Model):
         super().save(*arguments, **options)
 
     def get_absolute_url(self) -> str:
-        return reverse("suite", args=[self.problem.dataset.name, self.problem.external_id, self.version])
+        return reverse("suite", args=[self.problem.dataset.name, self.version, self.problem.external_id])
 
     def delete(self, *arguments: Any, **options: Any) -> tuple[int, dict[str, int]]:
         """Raises TypeError for one that was released."""
@@ -147,7 +147,7 @@ class SuiteTest(models.Model):
 
 
 class PackageProgram(models.Model):
-    """A program that came with a problem and is no solution of it: it makes, checks or tries tests."""
+    """A program that makes, checks or tries tests: it came with its problem, or a model wrote it."""
 
     class Role(models.TextChoices):
         GENERATOR = "generator"
@@ -169,6 +169,13 @@ class PackageProgram(models.Model):
         default=list,
         blank=True,
         help_text="How a generator is called: kind of test, and arguments with {seed} where a seed belongs.",
+    )
+
+    author = models.CharField(
+        max_length=200, blank=True, help_text="The model that wrote it; blank: it came with the problem."
+    )
+    writing = models.JSONField(
+        default=dict, blank=True, help_text="How the model was asked, what it replied, and its tokens."
     )
 
     class Meta:

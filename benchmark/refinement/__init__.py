@@ -2,7 +2,7 @@
 
 from benchmark.refinement.curves import Curve, PassAt, Refinement, curve_of, pass_beside
 from benchmark.refinement.eval_results import EvalResults, read_eval_results
-from benchmark.refinement.runs import NotRefined, beside, refinements_of
+from benchmark.refinement.runs import NotRefined, attempts_allowed, beside, refinements_of
 
 __all__ = [
     "Curve",
@@ -10,6 +10,7 @@ __all__ = [
     "NotRefined",
     "PassAt",
     "Refinement",
+    "attempts_allowed",
     "beside",
     "curve_of",
     "pass_beside",

@@ -1,9 +1,10 @@
 """Test suites: made by generators, answered by a reference, measured by known programs (METHODS.md 5.1)."""
 
-from benchmark.suites.building import Progress, SuiteReport, build_suite, suite_report
+from benchmark.suites.building import Progress, SuiteReport, build_suite, stored_report, suite_report
 from benchmark.suites.kill_matrix import KillMatrix, TriedProgram
-from benchmark.suites.recipes import COUNTS, NoRecipe, Recipe, package_recipe
+from benchmark.suites.recipes import COUNTS, NoRecipe, Recipe, package_recipe, recipe_of
 from benchmark.suites.validation import ValidationFault
+from benchmark.suites.writing import missing_calls, written_programs
 
 __all__ = [
     "COUNTS",
@@ -15,6 +16,10 @@ __all__ = [
     "TriedProgram",
     "ValidationFault",
     "build_suite",
+    "missing_calls",
     "package_recipe",
+    "recipe_of",
+    "stored_report",
     "suite_report",
+    "written_programs",
 ]

@@ -12,7 +12,7 @@ import judge
 from benchmark.datasets.records import TestKind
 from benchmark.models import SuiteTest
 from benchmark.suites.recipes import Generator, Recipe
-from benchmark.suites.running import run_on_all
+from benchmark.suites.running import Call, run_on_all
 
 GENERATOR_LIMITS = judge.Limits(time=10.0, memory=2**30)
 """What one run of a generator or a validator may use."""
@@ -68,7 +68,7 @@ def make_tests(
     made = Made()
     with ThreadPoolExecutor(jobs) as pool:
         made.tests = _inputs(recipe, known_inputs, made.dropped, pool, jobs, on_stage)
-        _drop_invalid(recipe, made, pool, jobs, on_stage)
+        _drop_invalid(recipe, known_inputs, made, pool, jobs, on_stage)
         on_done = on_stage("answers", len(made.tests))
         calls = [(test.input, ()) for test in made.tests]
         answered = run_on_all(recipe.reference, calls, limits, pool, jobs, on_done)
@@ -96,13 +96,17 @@ def _inputs(
     for generator in recipe.generators:
         places = [place for place, call in enumerate(calls) if call.generator is generator]
         runs = [(b"", calls[place].arguments) for place in places]
-        executions = run_on_all(generator.program, runs, GENERATOR_LIMITS, pool, jobs, on_done)
-        results |= dict(zip(places, executions, strict=True))
+        try:
+            executions = run_on_all(generator.program, runs, GENERATOR_LIMITS, pool, jobs, on_done)
+        except judge.CannotCompile:
+            dropped[f"{generator.program.name} does not compile"] += len(runs)
+        else:
+            results |= dict(zip(places, executions, strict=True))
     tests: list[MadeTest] = []
     seen = {hashlib.sha256(given).digest() for given in known_inputs}
     numbers: Counter[TestKind] = Counter()
-    for place, call in enumerate(calls):
-        execution = results[place]
+    for place, execution in sorted(results.items()):
+        call = calls[place]
         digest = hashlib.sha256(execution.output).digest()
         if execution.fault is not None:
             dropped[f"{call.generator.program.name} gets {execution.fault.value}"] += 1
@@ -121,16 +125,26 @@ def _inputs(
 
 def _drop_invalid(
     recipe: Recipe,
+    known_inputs: Collection[bytes],
     made: Made,
     pool: ThreadPoolExecutor,
     jobs: int,
     on_stage: Callable[[str, int], Callable[[], None]],
 ) -> None:
+    """A validator that refuses a known input, or does not compile, is wrong itself and decides nothing."""
     for validator in recipe.validators:
-        on_done = on_stage("validation", len(made.tests))
-        calls = [(test.input, ()) for test in made.tests]
-        said = run_on_all(validator, calls, GENERATOR_LIMITS, pool, jobs, on_done)
+        on_done = on_stage("validation", len(known_inputs) + len(made.tests))
+        calls: list[Call] = [(given, ()) for given in (*known_inputs, *(test.input for test in made.tests))]
+        try:
+            said = run_on_all(validator, calls, GENERATOR_LIMITS, pool, jobs, on_done)
+        except judge.CannotCompile:
+            made.dropped[f"{validator.name} does not compile and is not used"] += 1
+            continue
         valid = [execution.exit_status == VALID for execution in said]
+        if not all(valid[: len(known_inputs)]):
+            made.dropped[f"{validator.name} refuses a sample and is not used"] += 1
+            continue
+        valid = valid[len(known_inputs) :]
         made.dropped[f"{validator.name} refuses it"] += valid.count(False)
         made.tests = [test for test, good in zip(made.tests, valid, strict=True) if good]
 

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from benchmark.datasets.records import TestKind
@@ -58,7 +58,14 @@ class Recipe:
 
 def package_recipe(problem: Problem, *, seed: int, counts: Mapping[TestKind, int]) -> Recipe:
     """The recipe of the programs that came with the problem. Raises NoRecipe."""
-    programs = list(problem.package_programs.exclude(role=PackageProgram.Role.WRONG))
+    programs = list(problem.package_programs.filter(author=""))
+    return recipe_of(problem, programs, seed=seed, counts=counts)
+
+
+def recipe_of(
+    problem: Problem, programs: Sequence[PackageProgram], *, seed: int, counts: Mapping[TestKind, int]
+) -> Recipe:
+    """The recipe of the generators and validators among these programs. Raises NoRecipe without a generator."""
     generators = tuple(
         Generator(_suite_program(one), tuple((kind, arguments) for kind, arguments in one.commands))
         for one in programs
@@ -69,12 +76,8 @@ def package_recipe(problem: Problem, *, seed: int, counts: Mapping[TestKind, int
             f"{problem} came without generators that can be called (generators/generators.yaml says how). "
             "Let a model write some: --model PROVIDER:MODEL"
         )
-    return Recipe(generators, package_validators(programs), reference_of(problem), seed, counts)
-
-
-def package_validators(programs: Iterable[PackageProgram]) -> tuple[SuiteProgram, ...]:
-    """The input validators among the programs of a problem."""
-    return tuple(_suite_program(one) for one in programs if one.role == PackageProgram.Role.INPUT_VALIDATOR)
+    validators = [one for one in programs if one.role == PackageProgram.Role.INPUT_VALIDATOR]
+    return Recipe(generators, tuple(map(_suite_program, validators)), reference_of(problem), seed, counts)
 
 
 def reference_of(problem: Problem) -> SuiteProgram:

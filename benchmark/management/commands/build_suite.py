@@ -2,21 +2,46 @@
 
 import json
 import os
+import sys
+from collections.abc import Sequence
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from tqdm import tqdm
 
 from benchmark.management.arguments import find_problems, positive
+from benchmark.management.asking import (
+    add_asking,
+    carry_out,
+    estimates_json,
+    estimates_table,
+    sampling,
+    spending,
+)
 from benchmark.management.suite_output import each_problem, stage_bars, suites_text
-from benchmark.models import Problem
-from benchmark.suites import COUNTS, SuiteReport, build_suite, package_recipe
+from benchmark.models import PackageProgram, Problem
+from benchmark.providers import ModelSpecError, ProviderError, parse_model_spec
+from benchmark.runner import Stop
+from benchmark.similarity.calls import Outcome, ask_all
+from benchmark.similarity.estimates import estimate_writing
+from benchmark.similarity.representations import Author
+from benchmark.suites import (
+    COUNTS,
+    SuiteReport,
+    build_suite,
+    missing_calls,
+    package_recipe,
+    recipe_of,
+    written_programs,
+)
 
 
 class Command(BaseCommand):
     help = (
         "Make a suite of tests for each problem: inputs by generators, answers by a reference solution. It is released "
-        "only when every known right program passes it and every known wrong one fails. An interrupted build goes on "
-        "when it is asked for again; the same settings always give the same suite."
+        "only when every known right program passes it and every known wrong one fails. The generators are those of "
+        "the problem's package; with --model a model writes them, and an input validator where the package has none. "
+        "An interrupted build goes on when it is asked for again; the same settings always give the same suite."
     )
 
     requires_system_checks = []  # it shows no page, so it need not load them
@@ -35,14 +60,35 @@ class Command(BaseCommand):
             metavar="N",
             help="programs run at once; more than there are cores disturbs their times (default: the cores)",
         )
-        parser.add_argument("--json", action="store_true", help="print one JSON document on standard output")
+        parser.add_argument("--model", metavar="PROVIDER:MODEL", help="the model that writes the generators")
+        parser.add_argument(
+            "--writing",
+            type=positive,
+            default=1,
+            metavar="N",
+            help="another number lets the model write anew",
+        )
+        add_asking(parser)
 
     def handle(self, **options: Any) -> None:
         problems = find_problems(options["problems"])
         counts = {kind: max(0, options[kind]) for kind in COUNTS}
+        author = _author(options)
+        if options["dry_run"]:
+            self._tell_estimate(problems, author, options)
+            return
+        if author:
+            _write(problems, author, options)
 
         def build(problem: Problem) -> SuiteReport:
-            recipe = package_recipe(problem, seed=options["seed"], counts=counts)
+            if author:
+                validators = problem.package_programs.filter(
+                    role=PackageProgram.Role.INPUT_VALIDATOR, author=""
+                )
+                programs = [*validators, *written_programs(problem, author, options["writing"])]
+                recipe = recipe_of(problem, programs, seed=options["seed"], counts=counts)
+            else:
+                recipe = package_recipe(problem, seed=options["seed"], counts=counts)
             with stage_bars(str(problem)) as progress:
                 return build_suite(problem, recipe, options["jobs"], progress)
 
@@ -55,9 +101,57 @@ class Command(BaseCommand):
             self.stdout.write(json.dumps(document, ensure_ascii=False))
         else:
             self.stdout.write(suites_text(reports, failures))
-        unreleased = [report for report in reports if report.complaints]
-        if failures or unreleased:
+        released = sum(bool(report.suite and report.suite.released_at) for report in reports)
+        if released < len(problems):
             raise CommandError(
-                f"{len(reports) - len(unreleased)} of {len(problems)} suites are released; the list says what is "
-                "wrong with the others."
+                f"{released} of {len(problems)} suites are released; the list says what is wrong with the others."
             )
+
+    def _tell_estimate(
+        self, problems: Sequence[Problem], author: Author | None, options: dict[str, Any]
+    ) -> None:
+        if author is None:
+            raise CommandError("--dry-run is for --model: without a model nothing is paid for.")
+        price = spending(options, parse_model_spec(author.spec)).price
+        calls = [call for problem in problems for call in missing_calls(problem, author, options["writing"])]
+        estimates = estimate_writing([call.prompt for call in calls], author.parameters)
+        if options["json"]:
+            document = {"dry_run": True, "missing": len(calls), "estimates": estimates_json(estimates, price)}
+            self.stdout.write(json.dumps(document))
+        else:
+            self.stdout.write(f"{len(calls)} programs to be written. Nobody was called.")
+            self.stdout.write("\n".join(estimates_table(estimates, price)))
+
+
+def _author(options: dict[str, Any]) -> Author | None:
+    if options["model"] is None:
+        return None
+    try:
+        return Author(str(parse_model_spec(options["model"])), sampling(options))
+    except ModelSpecError as error:
+        raise CommandError(str(error)) from None
+
+
+def _write(problems: Sequence[Problem], author: Author, options: dict[str, Any]) -> None:
+    """Let the model write what is missing. Raises CommandError when something remains; the next time goes on."""
+    calls = [call for problem in problems for call in missing_calls(problem, author, options["writing"])]
+    spent = spending(options, parse_model_spec(author.spec))
+    stop, outcome = Stop(), Outcome()
+    quiet = 0.1 if sys.stderr.isatty() else 10  # seconds between two states of the bar
+    with tqdm(total=len(calls), unit="program", mininterval=quiet) as bar:
+
+        def advance() -> None:
+            bar.set_postfix(dollars=f"{spent.dollars:.2f}" if spent.price else "unknown", refresh=False)
+            bar.update()
+
+        work = ask_all(
+            calls, author, concurrency=options["concurrency"], stop=stop, spending=spent, advance=advance
+        )
+        try:
+            outcome = carry_out(work, stop) or outcome
+        except ProviderError as error:
+            raise CommandError(str(error)) from None
+    if outcome.done < len(calls):
+        reasons = [f"Stopped: {stop.reason}"] if stop.reason else []
+        reasons += [f"{count} failed: {fault}" for fault, count in outcome.faults.items()]
+        raise CommandError("\n".join([*reasons, "Not all is written. The same command goes on."]))

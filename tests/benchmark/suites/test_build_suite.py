@@ -1,0 +1,197 @@
+"""Suites built by the commands from packages, with the real judge: released only when known programs confirm them."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Group, User
+from django.core.management import CommandError, call_command
+from django.test import Client
+
+import judge
+from benchmark import judging
+from benchmark.models import Judgement, PackageProgram, Problem, Suite, SuiteTest
+from tests.benchmark.datasets.test_icpc import package
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("sandbox")]
+
+MAXIMUM = {
+    "problem_statement/problem.de.tex": None,
+    "submissions/accepted/ann.py": "n = int(input())\nprint(max(map(int, input().split())))\n",
+    "submissions/accepted/bea.py": "input()\nprint(sorted(map(int, input().split()))[-1])\n",
+    "submissions/wrong_answer/bob.py": "input()\nprint(input().split()[-1])\n",
+    "submissions/wrong_answer/eve.py": "input()\nprint(max(0, *map(int, input().split()), 0))\n",
+    "data/sample/1.in": "2\n1 2\n",
+    "data/sample/1.ans": "2\n",
+    "data/secret/a.in": "2\n2 1\n",
+    "data/secret/a.ans": "2\n",
+    "input_validators/check.py": "import sys\nn = int(input())\nw = input().split()\n"
+    "sys.exit(42 if len(w) == n and -9 <= min(map(int, w)) else 43)\n",
+    "generators/own.py": "def line(kind, source):\n    top = {'random': 9, 'corner': -1, 'stress': -99}[kind]\n"
+    "    return [source.randint(top - 8, top) for _ in range(4)]\n",
+    "generators/draw.py": "import random, sys, own\nkind, seed = sys.argv[1:]\n"
+    "w = own.line(kind, random.Random(seed))\n"
+    "print(len(w))\nprint(*w)\n",
+    "generators/generators.yaml": "data:\n  sample: {data: [{'1': {in: '1 1', ans: '1'}}]}\n  secret:\n    data:\n"
+    "      few: {data: [random: 'draw.py random {seed}']}\n      edge: {generate: 'draw.py corner {seed:1}'}\n"
+    "      large: draw.py stress 7\n      old: manual.in\n",
+}
+
+
+@pytest.fixture
+def sandbox() -> None:
+    """Without a sandbox the tests are skipped, but on continuous integration they fail."""
+    import os
+
+    status = judge.sandbox_status()
+    if not status.available:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(f"{status.problem}. {status.remedy}")
+
+
+@pytest.fixture
+def manage(capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
+    def command(*arguments: str) -> Any:
+        try:
+            call_command(*arguments, "--json")
+        except CommandError as error:
+            return {"error": str(error), **json.loads(capsys.readouterr().out or "{}")}
+        return json.loads(capsys.readouterr().out)
+
+    return command
+
+
+@pytest.fixture
+def maximum(tmp_path: Path, manage: Callable[..., Any]) -> Callable[[dict[str, str | None]], Problem]:
+    def stored(changes: dict[str, str | None]) -> Problem:
+        folder = package(tmp_path / "maximum", {**MAXIMUM, **changes})
+        manage("import_problems", "icpc", str(folder), "--dataset", "packages")
+        return Problem.objects.get()
+
+    return stored
+
+
+BUILD = ("build_suite", "packages/maximum", "--random", "4", "--corner", "2", "--stress", "1")
+
+
+def test_a_sound_suite_is_released_measured_and_never_changed(
+    maximum: Callable[[dict[str, str | None]], Problem], manage: Callable[..., Any], client: Client
+):
+    problem = maximum({})
+    generator = problem.package_programs.get(role=PackageProgram.Role.GENERATOR)
+    assert generator.commands == [
+        ["random", "random {seed}"],
+        ["corner", "corner {seed:1}"],
+        ["stress", "stress 7"],
+    ]
+    imported = manage("suite_quality", "packages/maximum", "--imported")["suites"][0]
+    assert [one["name"] for one in imported["programs"] if one["verdict"] == "AC"] == [
+        "ann.py", "bea.py", "wrong_answer/eve.py",
+    ]  # fmt: skip
+
+    [built] = manage(*BUILD)["suites"]
+    assert (built["released"], built["complaints"], built["dropped"]) == (
+        True,
+        [],
+        {"check.py refuses it": 1},
+    )
+    assert built["tests"][0] == "sample/1"
+    assert len(built["tests"]) == 7, "the sample, four random tests, two corner cases, no invalid stress test"
+    assert (built["tpr"]["value"], built["tnr"]["value"], built["tnr"]["total"]) == (1.0, 1.0, 2)
+    assert built["kill_curve"] == sorted(built["kill_curve"])
+    assert [probe["accepted"] for probe in built["checker_probes"]] == [0, 0, 7]
+
+    suite = Suite.objects.get()
+    assert suite.true_negative_rate is not None
+    origins = set(suite.tests.values_list("origin", flat=True))
+    assert origins == {SuiteTest.Origin.RANDOM, SuiteTest.Origin.CORNER}
+    with pytest.raises(TypeError, match="never changed"):
+        suite.save()
+    with pytest.raises(TypeError, match="never changed"):
+        SuiteTest(suite=suite, order=99, name="late").save()
+    with pytest.raises(TypeError, match="never deleted"):
+        suite.delete()
+
+    judged = Judgement.objects.count()
+    again = manage(*BUILD)["suites"][0]
+    assert (again["suite"], again["content_hash"]) == (1, built["content_hash"])
+    assert manage("suite_quality", "packages/maximum")["suites"][0]["programs"] == built["programs"]
+    assert Judgement.objects.count() == judged, "nothing is judged a second time"
+
+    person = User.objects.create_user("rosa")
+    client.force_login(person)
+    assert client.get(suite.get_absolute_url()).status_code == client.get("/runs/suites/").status_code == 403
+    person.groups.add(Group.objects.get_or_create(name="researcher")[0])
+    assert "2 of 2 wrong" in client.get("/runs/suites/").content.decode()
+    page = client.get(suite.get_absolute_url()).content.decode()
+    assert 'class="cell failed" title="corner-001">WA' in page
+    assert "1: check.py refuses it" in page
+    assert page.count("<svg") >= 1
+
+    other = manage(*BUILD, "--seed", "2")["suites"][0]
+    assert (other["suite"], other["content_hash"] != built["content_hash"]) == (2, True)
+
+    survivor = judging.store_submission(problem, MAXIMUM["submissions/wrong_answer/eve.py"] or "", "python")
+    judgement = judging.request_judgement(survivor, test_suite=suite)
+    judging.perform(judgement.pk)
+    judgement.refresh_from_db()
+    assert (judgement.verdict, judgement.test_suite, judgement.total) == ("WA", suite, 7)
+
+
+def test_a_suite_that_lets_a_wrong_program_pass_or_fails_a_right_one_is_not_released(
+    maximum: Callable[[dict[str, str | None]], Problem], manage: Callable[..., Any]
+):
+    maximum(
+        {
+            "submissions/accepted/zed.py": "print(7)\n",
+            "submissions/wrong_answer/bob.py": "input()\nprint(max(map(int, input().split())))  # not wrong\n",
+        }
+    )
+    result = manage(*BUILD)
+    assert "0 of 1 suites are released" in result["error"]
+    [suite] = result["suites"]
+    assert suite["complaints"] == [
+        "right programs fail: zed.py (WA)",
+        "wrong programs pass: wrong_answer/bob.py (AC)",
+    ]
+    assert Suite.objects.get().released_at is None
+
+
+def test_an_interrupted_validation_goes_on_with_the_programs_that_are_left(
+    maximum: Callable[[dict[str, str | None]], Problem],
+    manage: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
+):
+    maximum({})
+    graded: list[str] = []
+    real = judge.grade
+
+    def grade(source: str, *arguments: Any, **options: Any) -> judge.Judgement:
+        graded.append(source)
+        if len(graded) == 3:
+            raise KeyboardInterrupt
+        return real(source, *arguments, **options)
+
+    monkeypatch.setattr(judge, "grade", grade)
+    with pytest.raises(KeyboardInterrupt):
+        call_command(*BUILD, "--jobs", "1")
+    done = Judgement.objects.count()
+    assert 1 <= done <= 2
+    graded.clear()
+    monkeypatch.setattr(judge, "grade", lambda *a, **o: (graded.append(a[0]), real(*a, **o))[1])
+    assert manage(*BUILD)["suites"][0]["released"]
+    assert len(graded) == 4 - done
+
+
+def test_a_checker_that_accepts_nothing_at_all_is_found_and_a_problem_without_generators_named(
+    maximum: Callable[[dict[str, str | None]], Problem], manage: Callable[..., Any]
+):
+    problem = maximum({"generators/generators.yaml": None})
+    assert "Let a model write some" in manage(*BUILD)["failed"][0]["reason"]
+    lax = judge.CheckingProgram("python", {"spj.py": "pass"})
+    problem.checker = judge.Checker("special", program=lax).to_json()
+    problem.save()
+    [quality] = manage("suite_quality", "packages/maximum", "--imported")["suites"]
+    assert [probe["sound"] for probe in quality["checker_probes"]] == [False, True, True]
+    assert any("accepts the empty output" in said for said in quality["complaints"])
