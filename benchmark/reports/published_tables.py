@@ -34,8 +34,9 @@ class Row:
 
     def is_of(self, run: Run) -> bool:
         """Whether the run is of this row's method, with its settings."""
-        parameters = {name: str(value) for name, value in run.parameters.items()}
-        return self.method == run.method and self.settings.items() <= parameters.items()
+        return self.method == run.method and all(
+            str(run.parameters.get(name)) == value for name, value in self.settings.items()
+        )
 
 
 @dataclass(frozen=True)

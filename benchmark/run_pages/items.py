@@ -13,7 +13,7 @@ from django.views.decorators.http import require_safe
 from benchmark.models import Problem, Run, WorkItem
 from benchmark.run_pages.access import find_run, for_researchers
 
-PAGE_LENGTH = 100
+PAGE_LENGTH = 50
 
 
 @require_safe

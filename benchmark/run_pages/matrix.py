@@ -12,7 +12,7 @@ from benchmark.models import Problem, Run, WorkItem
 from benchmark.run_pages.access import asked_runs, for_researchers
 from judge import Verdict
 
-PAGE_LENGTH = 100
+PAGE_LENGTH = 50
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,157 @@
+"""Server time of the pages of runs with 100 000 generations in 25 runs over 500 problems.
+
+    python -m benchmarks.run_pages
+
+Target: 100 ms a page (docs/architecture.md). The floor beside each figure is the 404 page of the same server for the
+same visitor. Figures are kept: the first visit to a run that nobody has measured takes as long as measuring it, and
+is the column "first".
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchmarks.pages import TARGET, percentile, seconds
+
+if TYPE_CHECKING:
+    from benchmark.models import Run
+
+RUNS, PROBLEMS, ATTEMPTS, STEPS = 25, 500, 2, 4
+MESSAGE = "Bessie counts the grass of every field. " * 75
+
+
+def main() -> int:
+    with tempfile.TemporaryDirectory(prefix="hintbench-run-pages-") as var:
+        os.environ["HINTBENCH_VAR"] = var
+        os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+        (Path(var) / "static").mkdir()
+        import django
+
+        django.setup()
+        return measure()
+
+
+def measure() -> int:
+    """Fill a bank, time every page, print the table; 1 when a page misses the target."""
+    from django.contrib.auth.models import Group, User
+    from django.core.management import call_command
+    from django.test import Client
+
+    logging.disable(logging.WARNING)  # the floor is a page that is not there
+    call_command("migrate", verbosity=0)
+    researcher = User.objects.create_user("researcher")
+    researcher.groups.set(Group.objects.filter(name="researcher"))
+    runs = fill()
+    client = Client(SERVER_NAME="localhost")
+    client.force_login(researcher)
+    first, second, third = (str(run.pk) for run in runs[:3])
+    item = runs[0].items.order_by("-pk").values_list("pk", flat=True)[0]
+    pages = {
+        "runs": "/runs/",
+        "run": f"/runs/{first}/",
+        "open run": f"/runs/{runs[-1].pk}/",
+        "progress": f"/runs/{runs[-1].pk}/progress/?since=0&done=0",
+        "attempts": f"/runs/{first}/items/?verdict=WA&by=tier&name=gold",
+        "chain": f"/runs/chains/{item}/",
+        "matrix": f"/runs/matrix/?run={first}&run={second}&run={third}",
+        "comparison": f"/runs/compare/?run={first}&run={second}&run={third}",
+        "curves": "/runs/ablations/",
+        "published": "/runs/published/",
+    }
+    floor = statistics.median(seconds(client, "/nowhere/", 404))
+    print(f"{'page':<12} {'first ms':>9} {'median ms':>10} {'p95 ms':>8} {'x floor':>8}")
+    print(f"{'floor (404)':<12} {'':>9} {floor * 1e3:10.1f}")
+    slow = 0
+    for name, address in pages.items():
+        start = time.perf_counter()
+        client.get(address)
+        once = time.perf_counter() - start
+        times = seconds(client, address, 200)
+        median = statistics.median(times)
+        print(
+            f"{name:<12} {once * 1e3:9.1f} {median * 1e3:10.1f} {percentile(times) * 1e3:8.1f} {median / floor:8.1f}"
+        )
+        slow += median > TARGET
+    return 1 if slow else 0
+
+
+def fill() -> list[Run]:
+    """Runs of several attempts a problem and several replies an attempt; the last is open and half done."""
+    from datetime import date
+
+    from django.utils import timezone
+
+    from benchmark.models import Dataset, Generation, Judgement, Problem, Run, Submission, WorkItem
+    from benchmark.models.problems import Tier
+
+    dataset = Dataset.objects.create(name="made", format="usaco")
+    problems = Problem.objects.bulk_create(
+        Problem(
+            dataset=dataset, external_id=f"{number:03}_made", title=f"Made {number}", tier=Tier.values[number % 4],
+            tags=["greedy", "graphs"][number % 2 :], statement=MESSAGE, statement_format="usaco",
+            statement_html=MESSAGE, analysis=MESSAGE, contest=f"Contest {number // 12}",
+            contest_date=date(2012 + number // 48, 1 + number // 12 % 4, 1), time_limit=2, memory_limit=2**28,
+            checker={"kind": "tokens"}, content_hash="0" * 64,
+        )
+        for number in range(PROBLEMS)
+    )  # fmt: skip
+    submissions = Submission.objects.bulk_create(
+        Submission(problem=problem, language="python", source="print(1)", source_hash="0" * 64)
+        for problem in problems
+    )
+    test = {
+        "name": "1", "verdict": "WA", "time": 0.1, "memory": 2**20, "sample": False, "message": "", "output": MESSAGE,
+        "errors": "",
+    }  # fmt: skip
+    runs = Run.objects.bulk_create(
+        Run(
+            dataset=dataset, method="episodic+reflexion", model_spec="openai:gpt-4-1106-preview", attempts=ATTEMPTS,
+            parameters={"p": number % 5 + 1, "i": 3, "language": "python", "temperature": number // 5},
+            state="open" if number == RUNS - 1 else "finished", manifest={},
+            finished_at=None if number == RUNS - 1 else timezone.now(),
+        )
+        for number in range(RUNS)
+    )  # fmt: skip
+    for number, run in enumerate(runs):
+        attempts = [(place, chain) for chain in range(ATTEMPTS) for place in range(PROBLEMS)]
+        if run.state == "open":
+            attempts = attempts[: len(attempts) // 2]
+        judgements = Judgement.objects.bulk_create(
+            Judgement(
+                submission=submissions[place], suite="all", policy="fair", state="done", passed=1, total=10,
+                verdict="AC" if (place * 7 + chain * 3 + number * 5) % 9 == 0 else "WA", problem_hash="0" * 64,
+                result={"tests": [test]},
+            )
+            for place, chain in attempts
+        )  # fmt: skip
+        items = WorkItem.objects.bulk_create(
+            WorkItem(run=run, problem=problems[place], chain=chain, state="done", judgement=judgement)
+            for (place, chain), judgement in zip(attempts, judgements, strict=True)
+        )
+        generations = Generation.objects.bulk_create(
+            (
+                Generation(
+                    work_item=item, step=step, purpose="reflect", messages=[{"role": "user", "content": MESSAGE}],
+                    prompt_hash=f"{step}", template_hash="", parameters={}, model_returned="m", text=MESSAGE,
+                    code=f"print({step})\n" * 40, input_tokens=1000, output_tokens=500, latency=1.5,
+                )
+                for item in items
+                for step in range(STEPS)
+            ),
+            batch_size=2000,
+        )  # fmt: skip
+        for item, generation in zip(items, generations[STEPS - 1 :: STEPS], strict=True):
+            item.selected = generation
+        WorkItem.objects.bulk_update(items, ["selected"], batch_size=500)
+    return runs
+
+
+if __name__ == "__main__":
+    sys.exit(main())
