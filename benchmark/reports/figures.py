@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
+from benchmark.methods import METHODS
 from benchmark.metrics import TooFewAttempts
 from benchmark.models import Problem, Run, WorkItem
 from benchmark.reports.cutoffs import cutoff_of
@@ -60,7 +61,8 @@ class RunFigures:
     @property
     def caveats(self) -> list[str]:
         """What a reader must know before using the figures."""
-        said = []
+        method = METHODS.get(self.method)
+        said = [method.caveat] if method and method.caveat else []
         if not self.complete:
             said.append(
                 f"Incomplete: {self.done} of {self.total} items are done; the figures are of those only."

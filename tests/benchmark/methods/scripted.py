@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from benchmark.models import Generation
-from benchmark.prompts import Prompt, SampleRun, Task
+from benchmark.prompts import HiddenRun, Prompt, SampleRun, Task
 from benchmark.retrieval import Corpus, Document
 from judge import Verdict
 
@@ -27,6 +27,9 @@ class ScriptedChain:
     async def run_samples(self, answer: Generation) -> SampleRun:
         return SampleRun(Verdict.AC if next(self._passes) else Verdict.WA)
 
+    async def run_hidden(self, answer: Generation) -> HiddenRun:
+        raise AssertionError("only refine asks for the verdict on hidden tests")
+
     async def problems(self) -> Corpus:
         words = ("field", "cows", "pigs", "trees")
         return Corpus(
@@ -44,3 +47,6 @@ class ScriptedChain:
                 Document("flows", "Flows", "About flows."),
             )
         )
+
+    async def represented(self, kind: str) -> Corpus:
+        raise AssertionError("only matched asks for representations")
