@@ -1,0 +1,109 @@
+"""What a run may spend and how fast: budgets, shared limits, replies paid for once, pilots."""
+
+import pytest
+from django.core.management import CommandError, call_command
+from pytest_django import Settings
+
+from benchmark.providers import Message, Parameters, ProviderError
+from benchmark.runner.budget import Budget, Price, Spent
+from benchmark.runner.pace import BURST, Rate, check_length
+from tests.benchmark.runs.bank import REPLY, fill
+from tests.benchmark.runs.conftest import Workshop
+from tests.imitation import Script, pieces_of
+
+SOLUTION = Script(pieces_of(REPLY))
+PRICE = ("--price", "1000", "2000")
+COST = (11 * 1000 + 7 * 2000) / 1e6  # of one reply of the imitation
+
+
+def test_a_run_stops_when_its_budget_is_used_up_and_goes_on_with_a_higher_one(workshop: Workshop) -> None:
+    workshop.imitation.script(*[SOLUTION] * 8)
+    document = workshop.baseline("--max-calls", "1", "--concurrency", "1", *PRICE, status=1)
+    assert (document["state"], document["done"]) == ("stopped", 1)
+    assert document["stop_reason"] == "the budget of 1 calls is used up"
+    assert document["paid"] == {
+        "calls": 1,
+        "input_tokens": 11,
+        "output_tokens": 7,
+        "cost_usd": pytest.approx(COST),
+    }
+    resume = ("--resume", document["run"], "--concurrency", "1")
+    cost = workshop.baseline(*resume, "--max-calls", "9", "--max-cost", str(2 * COST), status=1)
+    assert cost["paid"]["calls"] == len(workshop.imitation.requests) == 2
+    assert "US dollars is used up" in cost["stop_reason"]
+    tokens = workshop.baseline(*resume, "--max-cost", "9", "--max-tokens", "54", status=1)
+    assert tokens["paid"]["calls"] == 3
+    _, errors = workshop.manage("run_baseline", *resume, status=1)
+    assert "Stopped: the budget of 54 tokens is used up (54 spent)" in errors
+    ended = workshop.baseline(*resume, "--max-tokens", "999")
+    assert (ended["state"], ended["stop_reason"], ended["paid"]["calls"]) == ("finished", "", 4)
+
+    # Another run of the same questions pays nothing, and its figures still say what the method takes.
+    again = workshop.baseline("--max-calls", "1")
+    assert (again["state"], again["solved"], again["paid"]["calls"]) == ("finished", 2, 0)
+    assert again["tokens"] == ended["tokens"]
+    assert len(workshop.imitation.requests) == 4
+    assert workshop.rows("select count(*) from benchmark_generation where reused_id is not null") == [(4,)]
+    more = workshop.baseline("--attempts", "2", "--set", "temperature=0.7")
+    assert (more["generations"], more["paid"]["calls"]) == (8, 4), "each attempt is a draw of its own"
+
+
+def test_money_needs_a_price_and_a_provider_that_counts(workshop: Workshop) -> None:
+    workshop.imitation.script(Script(pieces_of(REPLY), tokens=None), SOLUTION)
+    document = workshop.baseline("--max-cost", "5", "--concurrency", "1", *PRICE, status=1)
+    assert "does not say how many tokens" in document["stop_reason"]
+    assert len(workshop.imitation.requests) == 1
+
+
+def test_money_without_a_price_is_refused(db: None, settings: Settings) -> None:
+    settings.OPENAI_API_KEY = "sk-any"
+    fill()
+    with pytest.raises(CommandError, match="--max-cost needs a price: give --price INPUT OUTPUT"):
+        call_command(
+            "run_baseline", "--dataset", "orchard", "--model", "openai:m", "--method", "zero-shot", "--max-cost", "1"
+        )  # fmt: skip
+
+
+def test_a_pilot_tries_some_problems_and_rescales_the_estimate(workshop: Workshop) -> None:
+    workshop.imitation.script(*[SOLUTION] * 8)
+    pilot = workshop.baseline("--pilot", "2", "--attempts", "2", *PRICE)
+    assert (pilot["total"], pilot["state"], pilot["pilot"]["of_problems"]) == (4, "finished", 4)
+    assert pilot["estimates"]["expected"] == {
+        "generations": 8,
+        "input_tokens": 88,
+        "output_tokens": 56,
+        "cost_usd": pytest.approx(8 * COST),
+    }
+    assert pilot["estimates"]["low"] == pilot["estimates"]["high"], "all replies of the imitation are alike"
+    whole = workshop.baseline("--attempts", "2")
+    assert (whole["generations"], whole["paid"]["calls"]) == (8, 4)
+
+
+def test_a_prompt_that_leaves_no_room_for_the_reply_is_not_sent(workshop: Workshop) -> None:
+    document = workshop.baseline("--context-tokens", "4100", "--limit", "1", status=1)
+    assert (document["failed"], workshop.imitation.requests) == (1, [])
+    [fault] = workshop.report(document["run"])["faults"]
+    assert "more than the context of 4,100 (--context-tokens)" in fault
+    assert check_length([Message("user", "x" * 365)], Parameters(max_output_tokens=1), 101) == 100
+    with pytest.raises(ProviderError):
+        check_length([Message("user", "x" * 365)], Parameters(max_output_tokens=2), 101)
+
+
+def test_a_rate_gives_so_many_a_minute_and_a_sharer_its_part() -> None:
+    now = [100.0]
+    for sharers in (1, 3):
+        rate, taken, end = Rate(120, lambda: now[0]), 0, now[0] + 60
+        while now[0] < end:
+            if wait := rate.wait():
+                now[0] += wait
+            else:
+                rate.take(1, sharers)
+                taken += 1
+        assert 120 / sharers <= taken <= (120 + 120 * BURST / 60) / sharers + 2
+
+
+def test_what_is_in_flight_counts_as_a_call() -> None:
+    assert Budget(calls=3).used_up(Spent(1), None, in_flight=2)
+    assert not Budget(calls=3).used_up(Spent(1), None, in_flight=1)
+    assert Budget(cost=1.0).used_up(Spent(1, 0, 500_000), Price(0, 2))
+    assert not Budget(cost=1.0).used_up(Spent(1, 0, 499_999), Price(0, 2))
