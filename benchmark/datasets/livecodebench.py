@@ -1,0 +1,167 @@
+"""LiveCodeBench's code generation data: rows with public and private tests, by standard input or functional.
+
+METHODS.md 10.8. The private tests are JSON, or the same text as base64 of zlib of a pickle. A pickle of a text needs no
+class, so the reader refuses every class: nothing of the data is ever executed.
+"""
+
+import base64
+import binascii
+import io
+import json
+import pickle
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import date
+from pathlib import Path
+from typing import Any, Never
+
+from benchmark.datasets.algo import checker_of
+from benchmark.datasets.records import BrokenSource, ImportedProblem, LeftOut, Source, TestRecord
+from benchmark.datasets.rows import Row, read_rows
+from benchmark.functional import NotFunctional, Signature, normal_answer
+from judge import Checker
+
+_SECONDS = 6.0
+"""The published harness stops every test after six seconds, whatever the problem says."""
+
+_MEMORY = 512 * 2**20
+"""The data states none."""
+
+_UNPACKED = 512 * 2**20
+_REQUIRED = ("question_id", "question_title", "question_content", "public_test_cases")
+_DIFFICULTIES = ("easy", "medium", "hard")
+
+
+class _Unusable(Exception):
+    """One problem cannot be imported; the message is the reason."""
+
+
+class _TextUnpickler(pickle.Unpickler):
+    """Reads pickles of texts, lists and numbers; refuses whatever would name a class or load something."""
+
+    def find_class(self, module_name: str, global_name: str) -> Never:
+        raise pickle.UnpicklingError(f"it names {module_name}.{global_name}")
+
+    def persistent_load(self, pid: Any) -> Never:
+        raise pickle.UnpicklingError("it refers to something outside")
+
+
+@contextmanager
+def open_livecodebench(path: Path, tests: Path | None) -> Iterator[Source]:
+    """The problems of a file (test.jsonl …) or of a folder of files. Raises BrokenSource."""
+    if tests is not None:
+        raise BrokenSource("--tests is for the format usaco; LiveCodeBench's rows hold their tests")
+    total, rows = read_rows(path)
+    yield Source(total, (_entry(row) for row in rows))
+
+
+def _entry(row: Row) -> ImportedProblem | LeftOut:
+    try:
+        return _problem(row)
+    except (_Unusable, NotFunctional) as reason:
+        return LeftOut(str(row.get("question_id") or "a row without question_id"), str(reason))
+
+
+def _problem(row: Row) -> ImportedProblem:
+    if missing := [name for name in _REQUIRED if not isinstance(row.get(name), str)]:
+        raise _Unusable(f"it has no {', '.join(missing)}")
+    public = _tests(row["public_test_cases"], "public_test_cases")
+    private = _tests(row.get("private_test_cases") or "[]", "private_test_cases")
+    kinds = {str(test.get("testtype")) for test in (*public, *private)}
+    if len(kinds) != 1 or not kinds <= {"stdin", "functional"}:
+        raise _Unusable(f"its tests are of the kinds {', '.join(sorted(kinds)) or 'none'}")
+    signature = _signature(row) if kinds == {"functional"} else None
+    checker = checker_of(signature) if signature else Checker(case_sensitive=True)
+    difficulty = str(row.get("difficulty") or "")
+    statement = row["question_content"].replace("\r\n", "\n")
+    if signature:
+        statement += f"\n\n```python\n{row['starter_code'].rstrip()}\n```\n"
+    return ImportedProblem(
+        external_id=row["question_id"],
+        title=row["question_title"],
+        statement=statement,
+        statement_format="markdown",
+        time_limit=_SECONDS,
+        memory_limit=_MEMORY,
+        checker=checker.to_json(),
+        tests=(*_records(public, True, signature), *_records(private, False, signature)),
+        tags=(difficulty,) if difficulty in _DIFFICULTIES else (),
+        contest=f"{row.get('platform') or ''} {row.get('contest_id') or ''}".strip(),
+        contest_date=_day(row.get("contest_date")),
+        signature=signature,
+    )
+
+
+def _signature(row: Row) -> Signature:
+    """The method of the starter code, which must be the one the metadata names. Raises NotFunctional and _Unusable."""
+    signature = Signature.of(str(row.get("starter_code") or ""))
+    try:
+        named = json.loads(row.get("metadata") or "{}").get("func_name")
+    except (ValueError, AttributeError):
+        raise _Unusable("its metadata is no JSON object") from None
+    if named and named != signature.method:
+        raise _Unusable(f"its starter code has the method {signature.method}, its metadata names {named}")
+    return signature
+
+
+def _tests(packed: str, name: str) -> list[dict[str, Any]]:
+    try:
+        tests = json.loads(packed)
+    except ValueError:
+        tests = _unpacked(packed, name)
+    if not isinstance(tests, list) or not all(isinstance(test, dict) for test in tests):
+        raise _Unusable(f"its {name} are no list of tests")
+    return tests
+
+
+def _unpacked(packed: str, name: str) -> Any:
+    """The value in base64 of zlib of a pickle of a JSON text. Raises _Unusable."""
+    try:
+        unpacking = zlib.decompressobj()
+        content = unpacking.decompress(base64.b64decode(packed, validate=True), _UNPACKED)
+        if not unpacking.eof:
+            raise _Unusable(f"its {name} are cut off, or unpack to more than {_UNPACKED // 2**20} MiB")
+        text = _TextUnpickler(io.BytesIO(content)).load()
+        if not isinstance(text, str):
+            raise _Unusable(f"its {name} hold a {type(text).__name__}, not a text")
+        return json.loads(text)
+    except (
+        binascii.Error,
+        zlib.error,
+        pickle.UnpicklingError,
+        EOFError,
+        ValueError,
+        IndexError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        OverflowError,
+        MemoryError,
+    ) as error:
+        raise _Unusable(f"its {name} cannot be unpacked: {error}") from error
+
+
+def _records(tests: list[dict[str, Any]], sample: bool, signature: Signature | None) -> Iterator[TestRecord]:
+    for number, test in enumerate(tests, 1):
+        name = f"{'public' if sample else 'private'}-{number}"
+        given, answer = test.get("input"), test.get("output")
+        if not isinstance(given, str) or not isinstance(answer, str):
+            raise _Unusable(f"its test {name} is no pair of texts")
+        if signature:
+            try:
+                answer = normal_answer(answer, signature)
+            except ValueError:
+                raise _Unusable(f"the answer of its test {name} is no JSON value") from None
+        yield TestRecord(name, sample, _bytes(given), _bytes(answer))
+
+
+def _bytes(text: str) -> bytes:
+    return text.replace("\r\n", "\n").rstrip("\n").encode("utf-8", "replace") + b"\n"
+
+
+def _day(text: Any) -> date | None:
+    try:
+        return date.fromisoformat(str(text)[:10])
+    except ValueError:
+        return None
