@@ -82,24 +82,14 @@ def _for_admins() -> dict[str, object]:
 def progress(version: int) -> dict[str, int]:
     """How many of the sessions have how many reviews under a rule set. Three queries."""
     counted = Q(session__invalidated=False, session__state=Session.State.CLOSED)
-    submitted = (
-        Review.objects.filter(
-            counted, rule_set=version, state=Review.State.SUBMITTED, place__in=Review.INDEPENDENT
-        )
-        .order_by()
-        .values("session")
-        .annotate(count=Count("pk"))
+    submitted = Review.objects.filter(
+        counted, rule_set=version, state=Review.State.SUBMITTED, place__in=Review.INDEPENDENT
     )
-    settled = Settlement.objects.filter(counted, rule_set=version).aggregate(
+    settlements = Settlement.objects.filter(counted, rule_set=version).aggregate(
         settled=Count("pk", filter=~Q(verdict="")), disputed=Count("pk", filter=Q(verdict=""))
     )
-    counts = list(submitted.values_list("count", flat=True))
-    return {
-        "sessions": reviewable().count(),
-        "one": counts.count(1),
-        "two": counts.count(2),
-        **settled,
-    }
+    two = settlements["settled"] + settlements["disputed"]  # every session with both has a settlement
+    return {"sessions": reviewable().count(), "one": submitted.count() - 2 * two, "two": two, **settlements}
 
 
 @require_GET
