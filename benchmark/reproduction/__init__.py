@@ -9,6 +9,7 @@ from benchmark.reproduction import (  # noqa: F401  they register themselves
     printed,
     retrieval,
     similarity,
+    suites,
 )
 from benchmark.reproduction.registry import REPRODUCTIONS, Check, DataMissing, Files, Reproduction
 

@@ -32,6 +32,7 @@ SOURCES = {
     "algosimbench/all_problems_corpus_raw.json": "the data set JerryL/AlgoSimBench of Hugging Face, its folder data "
     "with the questions included",
     "algo/leetcode_data/metadata.json": "leetcode_data and leetcode_results of the public repository zkx06111/ALGO",
+    "icpc-eval": "ICPC-Eval's result files, eval_results_….json, in a folder icpc-eval",
 }
 """Where a user gets each file."""
 

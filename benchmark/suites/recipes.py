@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from benchmark.datasets.records import TestKind
+from benchmark.judging import program_files
 from benchmark.models import PackageProgram, Problem
 
 COUNTS: Mapping[TestKind, int] = {"random": 20, "corner": 10, "stress": 5}
@@ -86,7 +87,8 @@ def reference_of(problem: Problem) -> SuiteProgram:
     if not references:
         raise NoRecipe(f"{problem} has no reference solution that could answer the inputs")
     chosen = min(references, key=lambda one: (_FASTEST.index(one.language), one.order))
-    return SuiteProgram(chosen.name, chosen.language, {"": chosen.source})
+    source = program_files(problem, chosen.source, chosen.language)
+    return SuiteProgram(chosen.name, chosen.language, {"": source} if isinstance(source, str) else source)
 
 
 def _suite_program(one: PackageProgram) -> SuiteProgram:

@@ -12,7 +12,7 @@ from django.conf import settings
 from django.utils import timezone
 
 import judge
-from benchmark.judging import checker_for, judge_tests, store_submission
+from benchmark.judging import checker_for, judge_tests, program_files, store_submission
 from benchmark.models import Judgement, PackageProgram, Problem, Suite
 from benchmark.references import missing_compiler
 from benchmark.suites.kill_matrix import KillMatrix, TriedProgram
@@ -75,15 +75,15 @@ def validate(
     tests = judge_tests(problem, Judgement.Suite.ALL, suite)
     if not tests:
         raise ValidationFault(f"{problem} has no tests to judge its programs on")
+    sources = [program_files(problem, one.source, one.language) for one in programs]
     limits = judge.Limits(time=problem.time_limit, memory=problem.memory_limit)
     checker = checker_for(problem, Policy.FAIR)
     multipliers = settings.JUDGE_TIME_MULTIPLIERS
 
     def graded(place: int) -> tuple[int, judge.Judgement]:
-        program = programs[place]
         return place, judge.grade(
-            program.source,
-            program.language,
+            sources[place],
+            programs[place].language,
             tests,
             limits,
             checker,
