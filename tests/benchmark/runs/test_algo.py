@@ -1,0 +1,150 @@
+"""ALGO as a whole: a model writes a verifier, coders are ranked by it, and what was paid for is not asked for again."""
+
+import json
+
+import pytest
+
+from tests.benchmark.runs.bank import PROGRAM, canaries
+from tests.benchmark.runs.conftest import Workshop
+from tests.imitation import Script, pieces_of
+
+
+def saying(program: str) -> Script:
+    return Script(pieces_of(f"Here it is.\n\n```python\n{program}\n```\n"))
+
+
+ORACLE = """
+def solution(stdin):
+    numbers, word = stdin.split("\\n")[:2]
+    return f"{sum(map(int, numbers.split()))}\\n{word}\\n"
+"""
+VALIDATOR = """
+def is_valid_input(stdin):
+    numbers, word = stdin.split("\\n")[:2]
+    return len(numbers.split()) == 2 and -99 <= int(numbers.split()[0]) and word.isalpha()
+"""
+GENERATORS = """
+def gen_input(largest: int = 1000) -> str:
+    return f"{random.randint(-largest, largest)} {random.randint(1, largest)}\\nword\\n"
+
+def batch_gen_inputs(batch_size: int) -> list:
+    return [gen_input(3) for _ in range(batch_size)]
+"""
+TRICKY = "def special_tricky_test_inputs():\n    return ['0 0\\nzero\\n', 'not valid']"
+RIGHT = saying(PROGRAM)
+NOT_NEGATIVE = saying(PROGRAM.replace("a + b", "abs(a) + b"))
+ONLY_THE_SAMPLE = saying("print(7)\nprint('hello')")
+WRONG = saying("print(0)")
+VERIFIER = (
+    saying(ORACLE.replace("sum", "max")),
+    saying(ORACLE),
+    saying(VALIDATOR.replace("-99", "4")),
+    saying(VALIDATOR),
+    saying(GENERATORS),
+    saying(TRICKY),
+)
+APPLE = ("--problems", "apple_sum")
+
+
+@pytest.fixture
+def verified(workshop: Workshop) -> Workshop:
+    """A workshop whose first problem has a verifier; its call for generators failed once."""
+    *before, generators, tricky = VERIFIER
+    bad_request = Script(status=400, error="invalid_request_error")
+    workshop.imitation.script(*before, bad_request, generators, tricky)
+    arguments = ("build_verifier", "--json", "--dataset", "orchard", "--model", "openai:gpt-4o", *APPLE)
+    output, errors = workshop.manage(*arguments, status=1)
+    assert json.loads(output)["verifiers"] == []
+    assert "provider fault" in errors
+    output, _ = workshop.manage("build_verifier", "--json", "--resume", json.loads(output)["run"])
+    document = json.loads(output)
+    [verifier] = document["verifiers"]
+    assert (document["state"], verifier["problem"], verifier["state"]) == ("finished", "apple_sum", "ready")
+    assert verifier["dropped"] == {}
+    assert verifier["invalid"] >= 1
+    assert verifier["tests"] >= 20
+    return workshop
+
+
+def candidates(workshop: Workshop, run: str) -> dict[str, object]:
+    output, _ = workshop.manage("verify_candidates", "--run", run, "--n", "1", "2", "4", "--json")
+    document: dict[str, object] = json.loads(output)
+    return document
+
+
+def test_a_verifier_is_built_once_and_ranks_what_three_coders_write(verified: Workshop) -> None:
+    asked = [request.body["messages"][0]["content"] for request in verified.imitation.requests]
+    assert len(asked) == 7
+    assert asked[0] == asked[1]
+    assert "solution(stdin: str) -> str" in asked[0]
+    assert asked[4] == asked[5]
+    assert not [word for word in canaries("apple_sum") for prompt in asked if word in prompt]
+    [(released, tests)] = verified.rows(
+        "select s.released_at, count(*) from benchmark_suite s join benchmark_suitetest t on t.suite_id = s.id"
+    )
+    assert released
+    [(stress,)] = verified.rows("select json_array_length(record, '$.stress') from benchmark_verifier")
+    assert stress >= 1
+
+    verified.imitation.script(ONLY_THE_SAMPLE, NOT_NEGATIVE, RIGHT, WRONG)
+    document = verified.baseline(*APPLE, "--set", "k=4", method="algo-implicit")
+    assert (document["solved"], document["generations"]) == (1, 4)
+    found = candidates(verified, document["run"])
+    by_name = {one["candidate"][-6:]: one for one in found["candidates"]}
+    assert [by_name[f"step {n}"]["official"] for n in range(4)] == [False, True, True, False]
+    assert [by_name[f"step {n}"]["samples_passed"] for n in range(4)] == [True, True, True, False]
+    assert by_name["step 2"]["accepted"]
+    assert by_name["step 2"]["total"] == tests + 1
+    smallest = by_name["step 1"]["minimal"]
+    assert smallest["input"].startswith("-1 ")
+    assert smallest["fault"] == "WA"
+    assert found["agreement"]["samples"] == {"agreeing": 3, "total": 4}
+    assert found["n_at_k"]["1"] == {"verifier": 1.0, "majority": 0.5, "random": 0.5}
+    assert found["n_at_k"]["4"] == {"verifier": 1.0, "majority": 1.0, "random": 1.0}
+
+    verified.imitation.script(WRONG, NOT_NEGATIVE, ONLY_THE_SAMPLE)
+    document = verified.baseline(*APPLE, "--set", "tags=2", "n=2", method="algo-tags")
+    assert (document["generations"], document["solved"]) == (3, 1)
+    asked = [request.body["messages"][0]["content"] for request in verified.imitation.requests[11:]]
+    assert [prompt.splitlines()[-1] for prompt in asked] == [
+        "Remember: use the method Array.",
+        "Remember: use the method Array.",
+        "Remember: use the method String.",
+    ]
+    verified.imitation.script(NOT_NEGATIVE, RIGHT)
+    document = verified.baseline(*APPLE, method="algo-iterative")
+    assert (document["generations"], document["solved"]) == (2, 1)
+    [_, again] = [request.body["messages"][0]["content"] for request in verified.imitation.requests[14:]]
+    assert "Right output:\n-" in again
+    assert "Your program: printed\n" in again
+    assert not [word for word in canaries("apple_sum") if word in again]
+
+
+def test_a_coder_without_a_verifier_is_told_how_to_get_one_and_a_dry_run_calls_nobody(
+    workshop: Workshop,
+) -> None:
+    workshop.imitation.script(RIGHT)
+    _, errors = workshop.manage(
+        "run_baseline", "--dataset", "orchard", "--model", "openai:gpt-4o", "--method", "algo-iterative",
+        *APPLE, status=1,
+    )  # fmt: skip
+    assert "manage.py build_verifier --dataset orchard --problems apple_sum" in errors
+    calls = len(workshop.imitation.requests)
+    output, _ = workshop.manage(
+        "build_verifier", "--dataset", "orchard", "--model", "openai:gpt-4o", "--dry-run", "--json"
+    )
+    estimates = json.loads(output)["estimates"]
+    assert (estimates["low"]["generations"], estimates["high"]["generations"]) == (16, 80)
+    assert len(workshop.imitation.requests) == calls
+
+
+def test_a_model_without_a_right_oracle_leaves_the_samples_to_rank_by(workshop: Workshop) -> None:
+    workshop.imitation.script(WRONG, WRONG)
+    output, _ = workshop.manage(
+        "build_verifier", "--dataset", "orchard", "--model", "openai:gpt-4o", "--set", "resamples=2", *APPLE
+    )
+    assert "no-oracle" in output
+    assert "0 of 1 problems have a verifier" in output
+    workshop.imitation.script(WRONG, RIGHT)
+    document = workshop.baseline(*APPLE, "--set", "k=2", method="algo-implicit")
+    assert document["solved"] == 1
