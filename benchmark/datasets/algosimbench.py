@@ -9,7 +9,6 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from benchmark.datasets.records import (
     Source,
     TestRecord,
 )
+from benchmark.datasets.rows import read_rows
 from judge import LANGUAGES, Checker
 
 FIELDS: dict[str, tuple[str, ...]] = {
@@ -161,24 +161,10 @@ def _read(path: Path) -> _File:
 
 
 def _content(path: Path) -> Any:
-    if path.suffix == ".parquet":
-        return _parquet(path)
+    if path.suffix in (".jsonl", ".parquet"):
+        return list(read_rows(path)[1])
     text = path.read_text(encoding="utf-8")
-    if path.suffix == ".yaml":
-        return yaml.safe_load(text)
-    if path.suffix == ".jsonl":
-        return [json.loads(line) for line in text.splitlines() if line.strip()]
-    return json.loads(text)
-
-
-def _parquet(path: Path) -> Any:
-    try:
-        parquet: Any = import_module("pyarrow.parquet")
-    except ImportError:
-        raise BrokenSource(
-            f"{path} is a Parquet file, which takes the package pyarrow: .venv/bin/pip install pyarrow"
-        ) from None
-    return parquet.read_table(path).to_pylist()
+    return yaml.safe_load(text) if path.suffix == ".yaml" else json.loads(text)
 
 
 def _problem(number: int, entry: Entry, names: Mapping[str, str]) -> ImportedProblem | LeftOut:

@@ -14,7 +14,7 @@ from tqdm import tqdm
 
 from benchmark.management.arguments import dollars, positive
 from benchmark.providers import ModelSpec, Parameters, is_scripted
-from benchmark.runner import Estimate, Price, Stop
+from benchmark.runner import Budget, Estimate, Price, Stop
 from benchmark.similarity.calls import Spending
 from judge.management.tables import aligned
 
@@ -47,12 +47,17 @@ def add_asking(parser: CommandParser) -> None:
         metavar=("INPUT", "OUTPUT"),
         help="US dollars for a million tokens, for --dry-run and --max-cost",
     )
-    parser.add_argument(
-        "--max-cost",
-        type=dollars,
-        metavar="X",
-        help="begin no call once X US dollars are spent; needs --price",
-    )
+    for name, kind, help in (
+        ("cost", dollars, "US dollars; needs --price"),
+        ("tokens", positive, "tokens, input and output together"),
+        ("calls", positive, "calls"),
+    ):
+        parser.add_argument(
+            f"--max-{name}",
+            type=kind,
+            metavar="N",
+            help=f"stop, after what is in flight, when this command has spent so many {help}",
+        )
     parser.add_argument("--json", action="store_true", help="print one JSON document on standard output")
 
 
@@ -75,7 +80,7 @@ def spending(options: Mapping[str, Any], spec: ModelSpec | None) -> Spending:
         price = Price(0, 0)
     if options["max_cost"] is not None and price is None:
         raise CommandError("--max-cost needs --price INPUT OUTPUT: without a price no cost is known.")
-    return Spending(price, options["max_cost"])
+    return Spending(price, Budget(options["max_cost"], options["max_tokens"], options["max_calls"]))
 
 
 def estimates_table(estimates: Mapping[str, Estimate], price: Price | None) -> list[str]:

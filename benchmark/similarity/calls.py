@@ -9,11 +9,12 @@ from asgiref.sync import sync_to_async
 
 from benchmark.prompts import Prompt
 from benchmark.providers import ProviderError, Reply, complete, open_provider, parse_model_spec
-from benchmark.runner import Price, Stop
+from benchmark.runner import Budget, Price, Spent, Stop
 from benchmark.similarity.representations import Author
 
 _HOPELESS = frozenset({"authentication", "configuration"})
 """Faults that every further call would meet too."""
+NO_BOUND, NOTHING = Budget(), Spent()
 
 
 @dataclass(frozen=True)
@@ -26,20 +27,24 @@ class Call:
 
 @dataclass
 class Spending:
-    """What was spent, in US dollars, and what may be; a reply whose tokens are unknown counts for nothing."""
+    """What this command has spent, and what it may."""
 
     price: Price | None = None
-    limit: float | None = None
-    dollars: float = 0.0
+    budget: Budget = NO_BOUND
+    spent: Spent = NOTHING
 
     def add(self, reply: Reply) -> None:
-        if self.price is not None:
-            tokens = (reply.usage.input_tokens or 0, reply.usage.output_tokens or 0)
-            self.dollars += (tokens[0] * self.price.input + tokens[1] * self.price.output) / 1e6
+        """Count a reply; unknown tokens count for nothing."""
+        tokens = (reply.usage.input_tokens or 0, reply.usage.output_tokens or 0)
+        self.spent = Spent(
+            self.spent.calls + 1, self.spent.input_tokens + tokens[0], self.spent.output_tokens + tokens[1]
+        )
 
     @property
-    def used_up(self) -> bool:
-        return self.limit is not None and self.dollars >= self.limit
+    def shown(self) -> str:
+        """Money, for a bar."""
+        cost = self.spent.cost(self.price)
+        return "unknown" if cost is None else f"{cost:.2f}"
 
 
 @dataclass
@@ -47,6 +52,7 @@ class Outcome:
     """How calls went. `faults` are the provider's, by message; they count against no model."""
 
     done: int = 0
+    in_flight: int = 0
     faults: Counter[str] = field(default_factory=Counter)
 
 
@@ -71,10 +77,11 @@ async def ask_all(
 
     async def work() -> None:
         for call in waiting:
-            if spending.used_up:
-                stop.ask(f"the budget of {spending.limit:g} US dollars is used up")
+            if reason := spending.budget.used_up(spending.spent, spending.price, in_flight=outcome.in_flight):
+                stop.ask(reason)
             if stop.reason:
                 return
+            outcome.in_flight += 1
             try:
                 reply = await complete(provider, spec.model, call.prompt.messages, author.parameters)
             except ProviderError as error:
@@ -82,7 +89,11 @@ async def ask_all(
                 if error.kind in _HOPELESS:
                     stop.ask(error.message)
                 continue
+            finally:
+                outcome.in_flight -= 1
             spending.add(reply)
+            if None in (reply.usage.input_tokens, reply.usage.output_tokens) and spending.budget.needs_tokens:
+                stop.ask("the provider does not say how many tokens it used, so the budget cannot be kept")
             await sync_to_async(call.keep)(reply)
             outcome.done += 1
             advance()

@@ -70,7 +70,7 @@ class Command(BaseCommand):
         with tqdm(total=len(problems), initial=len(there), unit="problem", mininterval=quiet) as bar:
 
             def advance() -> None:
-                bar.set_postfix(dollars=f"{spent.dollars:.2f}" if spent.price else "unknown", refresh=False)
+                bar.set_postfix(dollars=spent.shown, refresh=False)
                 bar.update()
 
             calls = write_calls(kind, author, missing)

@@ -101,8 +101,7 @@ class Command(BaseCommand):
 
                 def advance() -> None:
                     if plan.spec:
-                        shown = f"{spent.dollars:.2f}" if spent.price else "unknown"
-                        bar.set_postfix(dollars=shown, refresh=False)
+                        bar.set_postfix(dollars=spent.shown, refresh=False)
                     bar.update()
 
                 work_to_do = execute(

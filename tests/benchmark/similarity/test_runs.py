@@ -128,7 +128,7 @@ def test_the_section_is_read_and_without_one_the_reply_stands_for_it(workshop: W
     output, errors = workshop.manage("represent", *cut, "--json", status=1)
     document = json.loads(output)
     assert (document["written"], len(document["without_section"]), document["output_tokens"]) == (3, 2, 17)
-    assert "the budget of 15 US dollars is used up" in errors
+    assert "the budget of 15.00 US dollars is used up (17.00 spent)" in errors
     kept = workshop.rows("select text, section_found from benchmark_representation order by id")
     assert kept == [("print(1)\n", 1), ("**Solution Program:**\n\nI have none.", 0), ("I have no idea.", 0)]
     _, errors = workshop.manage("represent", *arguments, "--concurrency", "1", status=1)
