@@ -1,6 +1,15 @@
-/* A copy button for every program and sample: figures of the classes "code" and "sample-text". */
+/* A copy button for every program and sample (figures of the classes "code" and "sample-text"), and the focus for those
+   that must be scrolled. */
 
 const SHOWN_FOR = 1600; // milliseconds the button says what happened
+
+/* What is wider than its place is scrolled by keyboard too, so it must take the focus. */
+const sizes = new ResizeObserver((entries) => {
+  for (const { target } of entries) {
+    if (target.scrollWidth > target.clientWidth) target.tabIndex = 0;
+    else target.removeAttribute("tabindex");
+  }
+});
 
 /** Gives each figure below `root` its button. Safe to call again. */
 export function addCopyButtons(root) {
@@ -16,6 +25,7 @@ export function addCopyButtons(root) {
     button.className = "copy quiet small";
     button.textContent = "Copy";
     caption.append(button);
+    sizes.observe(figure.querySelector("pre"));
   }
 }
 
