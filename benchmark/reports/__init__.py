@@ -6,9 +6,9 @@ from benchmark.reports.comparison import Comparison, NothingToCompare, compare
 from benchmark.reports.comparison_text import comparison_text
 from benchmark.reports.figures import RunFigures, measure
 from benchmark.reports.html import as_html
+from benchmark.reports.kept import kept_figures
 from benchmark.reports.plain import as_text
 from benchmark.reports.tables import as_csv, as_json
-from benchmark.reports.usage import Price
 
 FORMATS: dict[str, Callable[[Sequence[RunFigures]], str]] = {
     "text": as_text,
@@ -21,9 +21,9 @@ __all__ = [
     "FORMATS",
     "Comparison",
     "NothingToCompare",
-    "Price",
     "RunFigures",
     "compare",
     "comparison_text",
+    "kept_figures",
     "measure",
 ]

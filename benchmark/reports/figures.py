@@ -16,7 +16,8 @@ from benchmark.models import Problem, Run, WorkItem
 from benchmark.reports.cutoffs import cutoff_of
 from benchmark.reports.groups import Facts, Group, Outcome, group_figures
 from benchmark.reports.published_tables import Beside, beside
-from benchmark.reports.usage import Price, Tokens, measure_usage
+from benchmark.reports.usage import Tokens, measure_usage
+from benchmark.runner import Price
 from judge import Verdict
 
 

@@ -12,7 +12,8 @@ from benchmark.models import KeptFigures, Run, WorkItem
 from benchmark.reports.figures import RunFigures, measure
 from benchmark.reports.groups import Group, PassAtK, TestsAtK
 from benchmark.reports.published_tables import beside
-from benchmark.reports.usage import Price, Tokens
+from benchmark.reports.usage import Tokens
+from benchmark.runner import Price
 
 FORM = 1
 """Raised when what is kept changes its form, so that it is measured again."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from django.db.models import Count, Sum
 
 from benchmark.models import Generation, Run
+from benchmark.runner import Price
 
 TOKEN_KINDS = ("input", "output", "cached_input", "reasoning")
 
@@ -19,18 +20,11 @@ class Tokens:
 
 
 @dataclass(frozen=True)
-class Price:
-    """US dollars for a million tokens. Cached input is counted at the full price."""
-
-    input: float
-    output: float
-
-
-@dataclass(frozen=True)
 class Usage:
-    """`seconds` is the time of all calls together, `wall_seconds` from the start of the run to its end (None before).
+    """What all replies of a run took, those that came from the cache too.
 
-    `cost` is in US dollars: None without a price; `at_least` when some generations' tokens are unknown.
+    `seconds` is the time of all calls together, `wall_seconds` from the start of the run to its end (None before);
+    `cost` is in US dollars: None without a price, `cost_at_least` when some generations' tokens are unknown.
     """
 
     generations: int
@@ -58,7 +52,7 @@ def measure_usage(run: Run, price: Price | None = None) -> Usage:
     unknown = any(counted.unknown for counted in billed)
     cost = None
     if price is not None and (not generations or any(counted.unknown < generations for counted in billed)):
-        cost = (tokens[0].known * price.input + tokens[1].known * price.output) / 1e6
+        cost = price.of(tokens[0].known, tokens[1].known)
     return Usage(
         generations=generations,
         tokens=tokens,
@@ -72,7 +66,4 @@ def measure_usage(run: Run, price: Price | None = None) -> Usage:
 
 def price_of(run: Run) -> Price | None:
     """The price stored with the run; nothing is charged for scripted replies; else unknown."""
-    if run.manifest.get("scripted_model"):
-        return Price(0, 0)
-    stored = run.manifest.get("price")
-    return Price(stored["input"], stored["output"]) if stored else None
+    return Price(0, 0) if run.manifest.get("scripted_model") else Price.of_run(run)

@@ -14,10 +14,11 @@ from django.views.decorators.http import require_safe
 from benchmark.models import Run
 from benchmark.reports import FORMATS
 from benchmark.reports.kept import kept_figures
-from benchmark.reports.usage import Usage, measure_usage
+from benchmark.reports.usage import Usage, measure_usage, price_of
 from benchmark.reports.wording import HEADINGS, group_name, intervals_used
 from benchmark.run_pages.access import find_run, for_researchers
 from benchmark.run_pages.leaderboard import progress_of
+from benchmark.runner import Spent
 
 MEDIA_TYPES = {"csv": "text/csv", "json": "application/json", "html": "text/html"}
 
@@ -56,12 +57,17 @@ def _models_returned(found: Run) -> str:
 
 @dataclass(frozen=True)
 class Live:
-    """The progress of a run. `seconds_left` is None until some items were done since `since`."""
+    """The progress of a run. `money` is what was paid in US dollars, None without a price.
+
+    `seconds_left` is None until some items were done since `since`.
+    """
 
     total: int
     done: int
     failed: int
     usage: Usage
+    paid: Spent
+    money: float | None
     since: float
     done_then: int
     seconds_left: float | None
@@ -93,11 +99,14 @@ def _live(found: Run, since: float, done_then: int | None) -> Live:
     done_then = counted.done if done_then is None else done_then
     new, passed = counted.done - done_then, time.time() - since
     left = counted.total - counted.done - counted.failed
+    paid = Spent.of_run(found)
     return Live(
         counted.total,
         counted.done,
         counted.failed,
         measure_usage(found),
+        paid,
+        paid.cost(price_of(found)),
         since,
         done_then,
         left * passed / new if new > 0 and passed > 0 else None,

@@ -7,7 +7,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from benchmark.management.arguments import dollars, find_run, positive
 from benchmark.metrics import TooFewAttempts
-from benchmark.reports import FORMATS, Price, measure
+from benchmark.reports import FORMATS, measure
+from benchmark.runner import Price
 
 
 class Command(BaseCommand):

@@ -23,7 +23,7 @@ from benchmark.providers import (
     open_provider,
     parse_model_spec,
 )
-from benchmark.reports import RunFigures, measure
+from benchmark.reports import RunFigures, kept_figures
 from benchmark.runner import (
     ASSUMED,
     Budget,
@@ -159,7 +159,7 @@ class Command(BaseCommand):
         with _bar(run) as bar, suppress(asyncio.CancelledError):
             asyncio.run(_work(run, _progress(run, bar), stop))
         run.refresh_from_db()
-        figures = measure(run)
+        figures = kept_figures(run)
         estimates = _rescaled(run)
         self._tell(run, figures, estimates, options["json"])
         if run.state != Run.State.FINISHED:
