@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import Any, Literal, Protocol
 
 Role = Literal["system", "user", "assistant"]
@@ -26,7 +26,7 @@ class Parameters:
 
     def to_json(self) -> dict[str, float | int]:
         """What was asked for, without what was left to the provider."""
-        return {name: value for name, value in asdict(self).items() if value is not None}
+        return {name: value for name, value in vars(self).items() if value is not None}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Parameters:

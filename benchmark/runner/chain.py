@@ -51,13 +51,14 @@ class StoredChain:
         self, prompt: Prompt, purpose: Generation.Purpose, *, retrieval: Mapping[str, Any] | None = None
     ) -> Generation:
         """See `benchmark.methods.Chain`. Raises ProviderError and PromptChanged."""
-        step, asked = self._steps, self._asked[prompt.hash]
-        self._steps += 1
-        self._asked[prompt.hash] += 1
-        reply = self._stored.get(step) or await self._replies.to(
-            Question(self._item, step, purpose, prompt, retrieval, asked)
+        step, prompt_hash = self._steps, prompt.hash
+        question = Question(
+            self._item, step, purpose, prompt, prompt_hash, retrieval, self._asked[prompt_hash]
         )
-        if reply.prompt_hash != prompt.hash:
+        self._steps += 1
+        self._asked[prompt_hash] += 1
+        reply = self._stored.get(step) or await self._replies.to(question)
+        if reply.prompt_hash != prompt_hash:
             raise PromptChanged(f"the stored reply of step {step} answers another prompt than is asked now")
         return reply
 

@@ -104,7 +104,9 @@ def plan_run(
     left_out |= dict.fromkeys(_training_part(dataset, settings), "it is in the part that is searched in")
     problems = tuple(problem for problem in chosen if problem.external_id not in left_out)
     left_out = {
-        problem.external_id: left_out[problem.external_id] for problem in chosen if problem not in problems
+        problem.external_id: left_out[problem.external_id]
+        for problem in chosen
+        if problem.external_id in left_out
     }
     if not problems:
         reasons = {reason.replace("it ", "", 1) for reason in left_out.values()}

@@ -42,6 +42,7 @@ class Question:
     step: int
     purpose: Generation.Purpose
     prompt: Prompt
+    prompt_hash: str
     retrieval: Mapping[str, Any] | None
     asked: int
 
@@ -71,21 +72,23 @@ class Replies:
 
     async def to(self, question: Question) -> Generation:
         """The stored reply. Raises ProviderError."""
-        key = self.cache_key(question)
+        parameters = question.prompt.parameters(self._settings.parameters).to_json()
+        key = self._cache_key(question, parameters)
         known = await self._commits.do(find_paid, key)
         if known is not None:
-            row = self._row(question, key, {name: getattr(known, name) for name in _COPIED})
+            row = self._row(question, parameters, key, {name: getattr(known, name) for name in _COPIED})
             row.reused = known
         else:
             reply = await self._call(question.prompt, key)
             row = self._row(
                 question,
+                parameters,
                 key,
                 {
                     "model_returned": reply.model[:200],
                     "text": reply.text,
                     "reasoning": reply.reasoning,
-                    **asdict(reply.usage),
+                    **vars(reply.usage),
                     "latency": reply.latency,
                     "first_token": reply.first_token,
                     "finish_reason": reply.finish_reason[:60],
@@ -96,20 +99,19 @@ class Replies:
         self._stored(row, spent)
         return row
 
-    def cache_key(self, question: Question) -> str:
+    def _cache_key(self, question: Question, parameters: Mapping[str, float | int]) -> str:
         """sha256 of model, address, parameters, messages and attempt."""
         parts = [
             self._model,
-            json.dumps(self._parameters(question.prompt), sort_keys=True),
-            question.prompt.hash,
+            json.dumps(parameters, sort_keys=True),
+            question.prompt_hash,
             f"{question.item.chain}.{question.asked}",
         ]
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
-    def _parameters(self, prompt: Prompt) -> dict[str, float | int]:
-        return prompt.parameters(self._settings.parameters).to_json()
-
-    def _row(self, question: Question, key: str, reply: Mapping[str, Any]) -> Generation:
+    def _row(
+        self, question: Question, parameters: Mapping[str, float | int], key: str, reply: Mapping[str, Any]
+    ) -> Generation:
         extraction = asdict(
             extract_program(reply["text"], self._settings.language, self._settings.extraction)
         )
@@ -119,9 +121,9 @@ class Replies:
             step=question.step,
             purpose=question.purpose,
             messages=question.prompt.to_json(),
-            prompt_hash=question.prompt.hash,
+            prompt_hash=question.prompt_hash,
             template_hash=question.prompt.template_hash,
-            parameters=self._parameters(question.prompt),
+            parameters=parameters,
             code=code,
             extraction=extraction,
             retrieval=question.retrieval,

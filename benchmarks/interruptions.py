@@ -1,0 +1,157 @@
+"""A distributed run of 300 items whose processes are killed ten times, against an undisturbed one.
+
+    python -m benchmarks.interruptions [--workers N] [--kills N] [--postgres] [--seed N]
+
+The whole of Hintbench is started as ./run starts it, the model is the imitation of the tests, and at random moments
+the client, a worker or the queue server gets a SIGKILL (the supervisor starts parts again, the script the client). At
+the end the rows must be those of an undisturbed run, and the imitation must have been called at most once more for
+each call that was in flight at a kill. Ends with status 1 when not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from tests.imitation import Imitation, Script, pieces_of
+from tests.postgres import Postgres, _programs
+from tests.stack import Stack
+
+ATTEMPTS = 75
+"""At each of four problems: 300 items."""
+CONCURRENCY = 16
+PROGRAM = "a, b = map(int, input().split())\nprint(a + b)\nprint(input())"
+REPLY = f"Add the two numbers and repeat the line.\n\n```python\n{PROGRAM}\n```\n"
+FILL = """
+import django; django.setup()
+from benchmark.models import Corpus
+from tests.benchmark.runs.bank import fill
+Corpus.objects.all().delete()
+fill()
+"""
+ROWS = """
+import django; django.setup()
+from benchmark.models import Generation, Run
+run = Run.objects.order_by("-started_at").first()
+rows = Generation.objects.filter(work_item__run=run).order_by("work_item__problem", "work_item__chain", "step")
+for row in rows.values_list("work_item__problem__external_id", "work_item__chain", "step", "text",
+                            "work_item__state", "work_item__judgement__verdict"):
+    print(*map(repr, row))
+print(run.state, run.items.count(), run.paid_calls)
+"""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--kills", type=int, default=10)
+    parser.add_argument("--postgres", action="store_true")
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    with (
+        tempfile.TemporaryDirectory(prefix="hb-") as folder,
+        tempfile.TemporaryDirectory(prefix="hb-postgres-") as database,
+    ):
+        variables = {"WORKERS": str(arguments.workers)}
+        server = None
+        if arguments.postgres:
+            programs = _programs()
+            assert programs is not None, "PostgreSQL is not installed"
+            server = Postgres(Path(database), programs)
+            variables["DATABASE_URL"] = server.new_database()
+        imitation = Imitation()
+        imitation.start()
+        variables |= {"OPENAI_API_KEY": "sk-imitation-000000", "OPENAI_BASE_URL": imitation.openai_url}
+        stack = Stack(Path(folder) / "var", **variables)
+        try:
+            stack.wait_until_ready()
+            return compare(stack, imitation, arguments)
+        finally:
+            stack.stop()
+            imitation.stop()
+            if server:
+                server.stop()
+
+
+def compare(stack: Stack, imitation: Imitation, arguments: argparse.Namespace) -> int:
+    """Both runs; 1 when they differ or too much was called."""
+    run_python(stack, FILL)
+    undisturbed, calls, _ = carry_out(stack, imitation, None, 0)
+    chance = random.Random(arguments.seed)
+    disturbed, more_calls, repeatable = carry_out(stack, imitation, chance, arguments.kills)
+    same = undisturbed[:-1] == disturbed[:-1]
+    print(f"undisturbed: {calls} calls, {undisturbed[-1]}")
+    print(f"killed {arguments.kills} times: {more_calls} calls, {disturbed[-1]}")
+    print(
+        f"rows {'are the same' if same else 'DIFFER'}; repeated {more_calls - calls}, in flight {repeatable}"
+    )
+    return int(not same or more_calls - calls > repeatable)
+
+
+def carry_out(
+    stack: Stack, imitation: Imitation, chance: random.Random | None, kills: int
+) -> tuple[list[str], int, int]:
+    """The rows of a run, the calls it made, and how many could be repeated because of the kills."""
+    imitation.reset()
+    imitation.script(*[Script(pieces_of(REPLY), delay=0.02)] * 4 * 300)
+    start = [
+        "--dataset", "orchard", "--model", "openai:gpt-4o", "--method", "zero-shot", "--attempts", str(ATTEMPTS),
+        "--concurrency", str(CONCURRENCY), "--distribute", "--set", f"temperature={0.5 if chance else 1}",
+    ]  # fmt: skip
+    client = run_baseline(stack, *start)
+    repeatable = 0
+    for kill in range(kills):
+        assert chance is not None
+        enough = 300 * (kill + chance.random()) / (kills + 1)
+        stack.wait_for(lambda: len(imitation.requests) >= enough or client.poll() is not None)  # noqa: B023
+        victim = chance.choice(["client", "valkey", *[f"worker-{n}" for n in range(1, workers(stack) + 1)]])
+        print(f"{len(imitation.requests)} calls: {victim}", file=sys.stderr)
+        if victim == "client":
+            client.kill()
+            client.wait()
+            client = run_baseline(stack, "--resume", newest_run(stack), "--distribute")
+        else:
+            repeatable += CONCURRENCY if victim != "valkey" else 0
+            stack.kill(victim)
+    while client.wait() != 0:  # the queue server was away when it started, or it was killed
+        time.sleep(1)
+        client = run_baseline(stack, "--resume", newest_run(stack), "--distribute")
+    return run_python(stack, ROWS).splitlines(), len(imitation.requests), repeatable
+
+
+def run_baseline(stack: Stack, *arguments: str) -> subprocess.Popen[bytes]:
+    """The client, as a process."""
+    return subprocess.Popen(
+        [sys.executable, "manage.py", "run_baseline", "--json", *arguments],
+        env=stack.environment,
+        stdout=subprocess.DEVNULL,
+    )
+
+
+def newest_run(stack: Stack) -> str:
+    """The run that was started last."""
+    command = "print(__import__('benchmark.models').models.Run.objects.order_by('-started_at').first().pk)"
+    return run_python(stack, f"import django; django.setup(); {command}").strip()
+
+
+def workers(stack: Stack) -> int:
+    """How many worker processes there are."""
+    return int(stack.environment["WORKERS"])
+
+
+def run_python(stack: Stack, program: str) -> str:
+    """What the program prints, in the environment of the stack."""
+    return subprocess.run(
+        [sys.executable, "-c", program], env=stack.environment, check=True, stdout=subprocess.PIPE, text=True
+    ).stdout
+
+
+if __name__ == "__main__":
+    sys.exit(main())
