@@ -148,7 +148,7 @@ def _suite(
         problem=problem,
         version=latest + 1,
         recipe_hash=recipe_hash,
-        provenance={"oracle": "verifier", "recipe": record["recipe"], "judge_version": judge.JUDGE_VERSION},
+        provenance=_provenance(programs, record),
         content_hash=hashlib.sha256(hashes.encode()).hexdigest(),
     )
     SuiteTest.objects.bulk_create(
@@ -169,6 +169,24 @@ def _suite(
     )
     suite.save()
     return suite
+
+
+def _provenance(programs: VerifierPrograms, record: dict[str, Any]) -> dict[str, Any]:
+    """What the page of a suite shows; the programs themselves are the verifier's."""
+    makers = [name for name in ("generator", "batch", "tricky") if getattr(programs, name)]
+    return {
+        "recipe": {
+            "generators": [{"program": {"name": name}} for name in makers],
+            "validators": [{"name": "validator"}] if programs.validator else [],
+            "reference": {"name": "oracle"},
+            "seed": 0,
+        },
+        "dropped": {
+            f"the oracle had no answer ({fault})": count for fault, count in record["dropped"].items()
+        }
+        | {"disputed": len(record["disputed"])},
+        "judge_version": judge.JUDGE_VERSION,
+    }
 
 
 def latest_verifier(problem: Problem, *, before: Any = None) -> Verifier:

@@ -1,0 +1,119 @@
+"""Verifiers: all of them, and one with its tests, its disagreements and the candidates it was asked about."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.core.paginator import Paginator
+from django.db.models import Count
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.utils.safestring import SafeString, mark_safe
+from django.views.decorators.http import require_safe
+
+from benchmark import blobs
+from benchmark.models import Candidate, Verification, Verifier
+from benchmark.rendering.highlighting import highlight
+from benchmark.run_pages.access import for_researchers
+
+PAGE_LENGTH = 50
+TESTS_SHOWN = 100
+CANDIDATES_SHOWN = 100
+_SHOWN = 300
+"""Characters of an input or an answer."""
+
+_PROGRAMS = ("oracle", "second_oracle", "validator", "generator", "batch", "tricky")
+
+
+@dataclass(frozen=True)
+class ShownTest:
+    """A test with the beginnings of its texts."""
+
+    name: str
+    group: str
+    input: str
+    answer: str
+
+
+@dataclass(frozen=True)
+class ShownCandidate:
+    """A program with what is said of it: `name` and `official` are blank for one that was not imported."""
+
+    verification: Verification
+    name: str
+    official: str
+
+
+@require_safe
+@for_researchers
+def verifiers(request: HttpRequest) -> HttpResponse:
+    """Every verifier, the newest first."""
+    rows = (
+        Verifier.objects.select_related("problem__dataset", "suite")
+        .only(
+            "state",
+            "record",
+            "run",
+            "suite__version",
+            "problem__title",
+            "problem__external_id",
+            "problem__dataset__name",
+        )
+        .annotate(tests=Count("suite__tests"))
+    )
+    page = Paginator(rows.order_by("-id"), PAGE_LENGTH).get_page(request.GET.get("page"))
+    return render(request, "benchmark/oracles.html", {"page": page})
+
+
+@require_safe
+@for_researchers
+def verifier(request: HttpRequest, verifier_id: int) -> HttpResponse:
+    """One verifier."""
+    found = get_object_or_404(
+        Verifier.objects.select_related("problem__dataset", "suite", "run__dataset"), pk=verifier_id
+    )
+    tests = found.suite.tests.all()[:TESTS_SHOWN] if found.suite else []
+    return render(
+        request,
+        "benchmark/oracle.html",
+        {
+            "verifier": found,
+            "problem": found.problem,
+            "count": found.suite.tests.count() if found.suite else 0,
+            "tests": [
+                ShownTest(one.name, one.group, _beginning(one.input_hash), _beginning(one.answer_hash))
+                for one in tests
+            ],
+            "disputed": [
+                {name: _beginning(one[name]) for name in ("input", "first", "second")}
+                for one in found.record.get("disputed", [])
+            ],
+            "candidates": _candidates(found),
+            "programs": _programs(found),
+        },
+    )
+
+
+def _candidates(found: Verifier) -> list[ShownCandidate]:
+    """The best first; the outcome of imported ones beside the official verdict."""
+    rows = found.verifications.select_related("submission").order_by("-passed", "id")[:CANDIDATES_SHOWN]
+    imported = {one.submission_id: one for one in Candidate.objects.filter(problem=found.problem_id)}
+    shown = []
+    for row in rows:
+        one = imported.get(row.submission_id)
+        shown.append(ShownCandidate(row, one.name if one else "", one.official_verdict if one else ""))
+    return shown
+
+
+def _programs(found: Verifier) -> list[tuple[str, SafeString]]:
+    sources: list[tuple[str, Any]] = [(name.replace("_", " "), getattr(found, name)) for name in _PROGRAMS]
+    return [
+        (name, mark_safe(highlight(source, "python")))  # noqa: S308  everything in it is escaped
+        for name, source in sources
+        if source.strip()
+    ]
+
+
+def _beginning(content_hash: str) -> str:
+    with blobs.path(content_hash).open("rb") as file:
+        text = file.read(4 * _SHOWN).decode("utf-8", "replace")
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

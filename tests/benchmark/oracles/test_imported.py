@@ -1,0 +1,86 @@
+"""Verifiers of imported programs: built once, asked about candidates, shown, and used in place of hidden tests."""
+
+import json
+import shutil
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Group, User
+from django.core.management import CommandError, call_command
+from django.test import Client
+
+from benchmark import judging
+from benchmark.models import Candidate, Verifier
+from judge import sandbox_status
+
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.skipif(not sandbox_status().available, reason="programs cannot be judged here"),
+]
+
+
+def manage(*arguments: str) -> dict[str, Any]:
+    output = StringIO()
+    call_command(*arguments, "--json", stdout=output)
+    document: dict[str, Any] = json.loads(output.getvalue())
+    return document
+
+
+def two_problems(source: Path, folder: Path) -> Path:
+    """The files of two problems: 2609, whose candidate is wrong, and 2645, for which nothing makes inputs."""
+    (folder / "leetcode_data").mkdir()
+    metadata = json.loads((source / "leetcode_data" / "metadata.json").read_text())
+    metadata["problems"] = [one for one in metadata["problems"] if one["problem"] in (2609, 2645)]
+    (folder / "leetcode_data" / "metadata.json").write_text(json.dumps(metadata))
+    (folder / "leetcode_results").mkdir()
+    for name in ("2609", "2645"):
+        shutil.copy(source / "leetcode_data" / f"{name}.md", folder / "leetcode_data")
+        shutil.copy(source / "leetcode_results" / f"{name}_response.json", folder / "leetcode_results")
+    return folder
+
+
+def test_imported_programs_become_a_verifier_that_finds_the_smallest_failing_input(
+    shared_data: Path, tmp_path: Path, client: Client
+) -> None:
+    manage("import_problems", "algo", str(two_problems(shared_data / "algo", tmp_path)), "--dataset", "algo")
+    with pytest.raises(CommandError, match="has no verifier"):
+        call_command("verify_candidates", "--dataset", "algo", stdout=StringIO())
+    built = manage("build_verifier", "--dataset", "algo", "--imported")["verifiers"]
+    assert [(one["problem"], one["state"]) for one in built] == [("2609", "ready"), ("2645", "no-inputs")]
+    assert built[0]["tests"] >= 10
+    assert manage("build_verifier", "--dataset", "algo", "--imported")["verifiers"] == built
+    assert Verifier.objects.count() == 4
+
+    found = manage("verify_candidates", "--dataset", "algo", "--coverage")
+    wrong, hopeless = found["candidates"]
+    assert (wrong["official"], wrong["samples_passed"], wrong["accepted"]) == (False, False, False)
+    assert wrong["minimal"]["input"] == '"10"\n'
+    assert wrong["minimal"]["expected"] == "0"
+    assert found["agreement"]["all"] == {"agreeing": 2, "total": 2}
+    assert found["coverage"]["all"] >= found["coverage"]["samples"] > 0
+    assert found["n_at_k"]["1"] == {"verifier": 0.0, "majority": 0.0, "random": 0.0}
+    assert found["n_at_k"]["3"] == {"verifier": None, "majority": None, "random": None}
+    assert hopeless["minimal"] is None
+
+    verifier = Verifier.objects.get(state="ready")
+    candidate = Candidate.objects.get(problem=verifier.problem)
+    judgement = judging.request_judgement(
+        candidate.submission, test_suite=verifier.suite, stop_at_first_failure=False
+    )
+    judging.perform(judgement.pk)
+    judgement.refresh_from_db()
+    assert (judgement.verdict, judgement.passed, judgement.total) == ("WA", wrong["passed"], wrong["total"])
+
+    user = User.objects.create_user("rita")
+    client.force_login(user)
+    assert client.get(f"/runs/verifiers/{verifier.pk}/").status_code == 403
+    user.groups.add(Group.objects.get_or_create(name="researcher")[0])
+    page = client.get(f"/runs/verifiers/{verifier.pk}/").content.decode()
+    assert "code_baseline" in page
+    assert "<pre>&quot;10&quot;\n</pre>" in page
+    assert f"{wrong['passed']} of {wrong['total']}" in page
+    assert f'href="/runs/verifiers/{verifier.pk}/"' in client.get("/runs/verifiers/").content.decode()
+    suite = client.get(verifier.suite.get_absolute_url()).content.decode()
+    assert "answered by an oracle" in suite
