@@ -108,7 +108,7 @@ def test_session_is_readable_and_usable_on_a_telephone_and_at_night(open_page: O
     start_session(page, "watering-round")
     assert_readable(page)
     ask_for_code(page)
-    page.get_by_text("What you may say").click()
+    page.locator("summary", has_text="What you may say").click()
     for tab in page.get_by_role("tab").all():
         tab.click()
         assert_readable(page)
