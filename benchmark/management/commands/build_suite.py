@@ -141,7 +141,7 @@ def _write(problems: Sequence[Problem], author: Author, options: dict[str, Any])
     with tqdm(total=len(calls), unit="program", mininterval=quiet) as bar:
 
         def advance() -> None:
-            bar.set_postfix(dollars=f"{spent.dollars:.2f}" if spent.price else "unknown", refresh=False)
+            bar.set_postfix(dollars=spent.shown, refresh=False)
             bar.update()
 
         work = ask_all(
