@@ -34,7 +34,8 @@ def suites(request: HttpRequest) -> HttpResponse:
     rows = Suite.objects.select_related("problem__dataset").order_by(
         "problem__dataset__name", "problem__external_id", "-version"
     )
-    light = rows.defer("provenance", "problem__statement", "problem__statement_html", "problem__analysis")
+    texts = ("statement", "statement_html", "analysis", "analysis_html")
+    light = rows.defer("provenance", *(f"problem__{text}" for text in texts))
     page = Paginator(light, PAGE_LENGTH).get_page(request.GET.get("page"))
     return render(request, "benchmark/suites.html", {"page": page})
 
