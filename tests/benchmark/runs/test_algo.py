@@ -112,7 +112,8 @@ def test_a_verifier_is_built_once_and_ranks_what_three_coders_write(verified: Wo
         "Remember: use the method String.",
     ]
     verified.imitation.script(NOT_NEGATIVE, RIGHT)
-    document = verified.baseline(*APPLE, method="algo-iterative")
+    # Another temperature, so that no earlier reply to the same question is taken.
+    document = verified.baseline(*APPLE, "--set", "temperature=0.5", method="algo-iterative")
     assert (document["generations"], document["solved"]) == (2, 1)
     [_, again] = [request.body["messages"][0]["content"] for request in verified.imitation.requests[14:]]
     assert "Right output:\n-" in again
