@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 # fmt: off
 _MODULES = frozenset({
     "abc", "array", "bisect", "cmath", "collections", "copy", "dataclasses", "datetime", "decimal", "enum",
-    "fractions", "functools", "heapq", "io", "itertools", "math", "operator", "os", "queue", "random", "re",
+    "fractions", "functools", "heapq", "io", "itertools", "json", "math", "operator", "os", "queue", "random", "re",
     "statistics", "string", "struct", "sys", "threading", "time", "types", "typing",
 })
 # fmt: on
