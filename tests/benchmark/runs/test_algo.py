@@ -1,6 +1,7 @@
 """ALGO as a whole: a model writes a verifier, coders are ranked by it, and what was paid for is not asked for again."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -66,9 +67,9 @@ def verified(workshop: Workshop) -> Workshop:
     return workshop
 
 
-def candidates(workshop: Workshop, run: str) -> dict[str, object]:
+def candidates(workshop: Workshop, run: str) -> dict[str, Any]:
     output, _ = workshop.manage("verify_candidates", "--run", run, "--n", "1", "2", "4", "--json")
-    document: dict[str, object] = json.loads(output)
+    document: dict[str, Any] = json.loads(output)
     return document
 
 
