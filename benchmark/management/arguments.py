@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.core.management.base import CommandError
 
-from benchmark.models import Corpus, Dataset, Problem, QuestionSet, Run, SimilarityRun
+from benchmark.models import Corpus, Dataset, Problem, QuestionSet, Run, SimilarityRun, Suite
 
 
 def positive(text: str) -> int:
@@ -81,6 +81,19 @@ def find_problems(names: Sequence[str]) -> list[Problem]:
             raise CommandError(f"{dataset.name} has no problems. `manage.py import_problems` brings them in.")
         found |= {problem.pk: problem for problem in problems}
     return list(found.values())
+
+
+def find_suite(problem: Problem, version: int | None) -> Suite:
+    """The problem's suite of that version; None: the latest. Raises CommandError, which says what there is."""
+    suites = problem.suites.exclude(content_hash="").order_by("-version")
+    suite = suites.filter(version=version).first() if version else suites.first()
+    if suite is None:
+        there = ", ".join(str(one.version) for one in suites) or "none"
+        raise CommandError(
+            f"{problem} has no suite{f' {version}' if version else ''}; there is: {there}. "
+            f"`manage.py build_suite {problem}` makes one."
+        )
+    return suite
 
 
 def find_run(name: str) -> Run:

@@ -31,6 +31,7 @@ def each_problem(
         try:
             reports.append(work(problem))
         except (
+            CommandError,
             NoRecipe,
             ValidationFault,
             judge.CannotCompile,

@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 import judge
 from benchmark.judging import checker_for, judge_tests
-from benchmark.management.arguments import find_dataset, find_problem
+from benchmark.management.arguments import find_dataset, find_problem, find_suite, positive
 from benchmark.models import Judgement
 from benchmark.references import file_names
 from judge.management.tables import aligned
@@ -35,6 +35,12 @@ class Command(BaseCommand):
             help="fair: slow languages get more time; compat: as published judges do; default: fair",
         )
         parser.add_argument("--all-tests", action="store_true", help="do not stop at the first failed test")
+        parser.add_argument(
+            "--suite",
+            type=positive,
+            metavar="VERSION",
+            help="a suite of the problem in place of the imported tests",
+        )
         parser.add_argument("--json", action="store_true", help="print one JSON document on standard output")
 
     def handle(self, **options: Any) -> None:
@@ -44,7 +50,8 @@ class Command(BaseCommand):
         problem = find_problem(find_dataset(dataset_name), external_id)
         file: Path = options["file"]
         policy = judge.Policy(options["policy"])
-        tests = judge_tests(problem, Judgement.Suite.ALL)
+        suite = find_suite(problem, options["suite"]) if options["suite"] else None
+        tests = judge_tests(problem, Judgement.Suite.ALL, suite)
         if not tests:
             raise CommandError(f"{options['problem']} has no tests. Import it again with its tests.")
         try:
@@ -71,11 +78,12 @@ class Command(BaseCommand):
                 "file": str(file),
                 "language": language,
                 **_document(judgement),
-                "samples_only": problem.samples_only,
+                "samples_only": problem.samples_only and suite is None,
+                **({"suite": suite.version} if suite else {}),
             }
             self.stdout.write(json.dumps(document, ensure_ascii=False))
         else:
-            self.stdout.write(_text(judgement, problem.samples_only))
+            self.stdout.write(_text(judgement, problem.samples_only and suite is None))
         if judgement.verdict is judge.Verdict.JE:
             faults = [test.message for test in judgement.tests if test.verdict is judge.Verdict.JE]
             raise CommandError(f"The judge failed: {faults[0]}")  # its faults quote no test

@@ -6,10 +6,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from benchmark.management.arguments import find_problems, positive
+from benchmark.management.arguments import find_problems, find_suite, positive
 from benchmark.management.suite_output import each_problem, stage_bars, suites_text
-from benchmark.models import Problem, Suite
-from benchmark.suites import NoRecipe, SuiteReport, suite_report
+from benchmark.models import Problem
+from benchmark.suites import SuiteReport, suite_report
 
 
 class Command(BaseCommand):
@@ -39,7 +39,7 @@ class Command(BaseCommand):
 
     def handle(self, **options: Any) -> None:
         def measure(problem: Problem) -> SuiteReport:
-            suite = None if options["imported"] else _suite(problem, options["suite"])
+            suite = None if options["imported"] else find_suite(problem, options["suite"])
             with stage_bars(str(problem)) as progress:
                 return suite_report(problem, suite, options["jobs"], progress)
 
@@ -54,14 +54,3 @@ class Command(BaseCommand):
             self.stdout.write(suites_text(reports, failures))
         if failures:
             raise CommandError(f"{len(failures)} could not be measured; the reasons are in the list.")
-
-
-def _suite(problem: Problem, version: int | None) -> Suite:
-    suites = problem.suites.exclude(content_hash="")
-    suite = suites.filter(version=version).first() if version else suites.order_by("-version").first()
-    if suite is None:
-        which = f"suite {version}" if version else "suite"
-        raise NoRecipe(
-            f"{problem} has no {which}. `manage.py build_suite {problem}` makes one; --imported measures its own tests."
-        )
-    return suite

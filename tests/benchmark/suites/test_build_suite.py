@@ -76,7 +76,10 @@ BUILD = ("build_suite", "packages/maximum", "--random", "4", "--corner", "2", "-
 
 
 def test_a_sound_suite_is_released_measured_and_never_changed(
-    maximum: Callable[[dict[str, str | None]], Problem], manage: Callable[..., Any], client: Client
+    maximum: Callable[[dict[str, str | None]], Problem],
+    manage: Callable[..., Any],
+    client: Client,
+    tmp_path: Path,
 ):
     problem = maximum({})
     generator = problem.package_programs.get(role=PackageProgram.Role.GENERATOR)
@@ -137,6 +140,16 @@ def test_a_sound_suite_is_released_measured_and_never_changed(
     judging.perform(judgement.pk)
     judgement.refresh_from_db()
     assert (judgement.verdict, judgement.test_suite, judgement.total) == ("WA", suite, 7)
+    program = tmp_path / "eve.py"
+    program.write_text(survivor.source)
+    verdicts = [
+        manage("judge", str(program), "--problem", "packages/maximum", *which)["verdict"]
+        for which in ((), ("--suite", "1"))
+    ]
+    assert verdicts == ["AC", "WA"]
+    assert (
+        "there is: 2, 1" in manage("suite_quality", "packages/maximum", "--suite", "9")["failed"][0]["reason"]
+    )
 
 
 def test_a_suite_that_lets_a_wrong_program_pass_or_fails_a_right_one_is_not_released(
@@ -169,17 +182,18 @@ def test_an_interrupted_validation_goes_on_with_the_programs_that_are_left(
 
     def grade(source: str, *arguments: Any, **options: Any) -> judge.Judgement:
         graded.append(source)
-        if len(graded) == 3:
+        if len(graded) == interrupted_at:
             raise KeyboardInterrupt
         return real(source, *arguments, **options)
 
     monkeypatch.setattr(judge, "grade", grade)
+    interrupted_at = 3
     with pytest.raises(KeyboardInterrupt):
         call_command(*BUILD, "--jobs", "1")
     done = Judgement.objects.count()
     assert 1 <= done <= 2
     graded.clear()
-    monkeypatch.setattr(judge, "grade", lambda *a, **o: (graded.append(a[0]), real(*a, **o))[1])
+    interrupted_at = 0
     assert manage(*BUILD)["suites"][0]["released"]
     assert len(graded) == 4 - done
 
