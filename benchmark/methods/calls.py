@@ -7,7 +7,7 @@ from typing import Any
 from benchmark.methods.bench import AssumedBench
 from benchmark.methods.method import Method
 from benchmark.models import Generation
-from benchmark.prompts import HiddenRun, Prompt, SampleResult, SampleRun, Task
+from benchmark.prompts import HiddenCount, HiddenRun, Prompt, SampleResult, SampleRun, Task
 from benchmark.retrieval import Corpus, Document, ProblemText
 from judge import Verdict
 
@@ -46,6 +46,10 @@ class _CountingChain:
     async def run_hidden(self, answer: Generation) -> HiddenRun:
         """The same verdict."""
         return HiddenRun(self._verdict)
+
+    async def count_hidden(self, answer: Generation) -> HiddenCount:
+        """One, and it is passed if the samples are."""
+        return HiddenCount(int(self._verdict is Verdict.AC), 1)
 
     async def problems(self) -> Corpus:
         """Three of them."""

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from benchmark.methods.bench import Bench
 from benchmark.methods.settings import Sampling
 from benchmark.models import Generation
-from benchmark.prompts import HiddenRun, Prompt, SampleRun, Task
+from benchmark.prompts import HiddenCount, HiddenRun, Prompt, SampleRun, Task
 from benchmark.retrieval import Corpus
 
 
@@ -38,6 +38,10 @@ class Chain(Protocol):
 
     async def run_hidden(self, answer: Generation) -> HiddenRun:
         """The verdict of the answer's program on all tests, judged once and then remembered; nothing more of it."""
+        ...
+
+    async def count_hidden(self, answer: Generation) -> HiddenCount:
+        """How many hidden tests the answer's program passes, judged once on every test and then remembered."""
         ...
 
     async def problems(self) -> Corpus:

@@ -1,10 +1,11 @@
 """Reflexion: the model corrects its program with the results of the samples (METHODS.md 1.2, A2; 7.3; 15).
 
-The ICPC paper's self-judge is the same loop with `feedback=verdicts` and two reflections (METHODS.md 2).
+The ICPC paper's self-judge is the same loop with `feedback=verdicts`, `reflection=own-reply` and two reflections
+(METHODS.md 2).
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
 from benchmark.methods.composition import Answer
@@ -13,9 +14,20 @@ from benchmark.methods.retrieval import Found
 from benchmark.methods.settings import Sampling, takes
 from benchmark.methods.zero_shot import ask_once
 from benchmark.models import Generation
-from benchmark.prompts import FEEDBACKS, REVISION_TEMPLATES, Attempt, Feedback, revision_prompt
+from benchmark.prompts import (
+    FEEDBACKS,
+    REVISION_TEMPLATES,
+    Attempt,
+    Feedback,
+    Form,
+    Material,
+    Task,
+    reflection_prompt,
+    revision_prompt,
+)
 
 Buffer = Literal["all", "last"]
+Reflection = Literal["with-revision", "own-reply"]
 Selection = Literal["first-passing", "last"]
 
 
@@ -29,8 +41,16 @@ class Reflexion(Sampling):
     feedback: Feedback = field(
         default="samples",
         metadata=takes(
-            "told of each sample: inputs and outputs, the kind of error (ICPC paper), or nothing at all",
+            "told of each sample: inputs and outputs, the kind of error (ICPC paper), inputs and outputs and how many "
+            "hidden tests are passed, or nothing at all",
             choices=FEEDBACKS,
+        ),
+    )
+    reflection: Reflection = field(
+        default="with-revision",
+        metadata=takes(
+            "where the model says what went wrong: beside the corrected program (USACO), or in a reply before (ICPC)",
+            choices=get_args(Reflection),
         ),
     )
     buffer: Buffer = field(
@@ -42,12 +62,12 @@ class Reflexion(Sampling):
     )
     run_all: bool = field(
         default=False,
-        metadata=takes("reflect i times even after an answer that passes the samples, as the USACO code"),
+        metadata=takes("reflect i times even after an answer that passes, as the USACO code"),
     )
     selection: Selection = field(
         default="first-passing",
         metadata=takes(
-            "the answer that counts: the first to pass the samples, else the last; or always the last",
+            "the answer that counts: the first to pass what is told, else the last; or always the last",
             choices=get_args(Selection),
         ),
     )
@@ -60,14 +80,28 @@ async def reflect(chain: Chain, settings: Reflexion, found: Found) -> Generation
     to pass, only what is paid for.
     """
     answers = [await ask_once(chain, settings, found)]
-    attempts = [Attempt(1, answers[0].text, await chain.run_samples(answers[0]))]
-    while len(attempts) <= settings.i and (settings.run_all or not attempts[-1].samples.passed):
-        shown = attempts if settings.buffer == "all" else attempts[-1:]
-        prompt = revision_prompt(chain.task, settings.form, found.material, shown, settings.feedback)
-        revised = await chain.ask(prompt, Generation.Purpose.REFLECT, retrieval=found.record)
-        answers.append(revised)
-        attempts.append(Attempt(len(answers), revised.text, await chain.run_samples(revised)))
-    return answers[select([attempt.samples.passed for attempt in attempts], settings.selection)]
+    attempts = [await _attempt(chain, settings, answers)]
+    purposes = Generation.Purpose
+
+    def shown() -> tuple[Task, Form, Material, Sequence[Attempt], Feedback]:
+        seen = attempts if settings.buffer == "all" else attempts[-1:]
+        return chain.task, settings.form, found.material, seen, settings.feedback
+
+    while len(attempts) <= settings.i and (settings.run_all or not attempts[-1].passed):
+        if settings.reflection == "own-reply":
+            thought = await chain.ask(reflection_prompt(*shown()), purposes.CRITIQUE, retrieval=found.record)
+            attempts[-1] = replace(attempts[-1], reflection=thought.text)
+        answers.append(await chain.ask(revision_prompt(*shown()), purposes.REFLECT, retrieval=found.record))
+        attempts.append(await _attempt(chain, settings, answers))
+    return answers[select([attempt.passed for attempt in attempts], settings.selection)]
+
+
+async def _attempt(chain: Chain, settings: Reflexion, answers: Sequence[Generation]) -> Attempt:
+    """The last of the answers with what the model is told of it."""
+    samples = await chain.run_samples(answers[-1])
+    counted = settings.feedback == "samples+hidden_count"
+    hidden = await chain.count_hidden(answers[-1]) if counted else None
+    return Attempt(len(answers), answers[-1].text, samples, hidden)
 
 
 def select(passed: Sequence[bool], selection: Selection) -> int:
@@ -80,7 +114,7 @@ def select(passed: Sequence[bool], selection: Selection) -> int:
 REFLEXION = Answer(
     name="reflexion",
     summary="Ask, run the samples, and ask for a correction with their results.",
-    source="USACO paper, A2; with feedback=verdicts the ICPC paper's self-judge",
+    source="USACO paper, A2; with feedback=verdicts and reflection=own-reply the ICPC paper's self-judge",
     settings=Reflexion,
     templates=REVISION_TEMPLATES,
     solve=reflect,

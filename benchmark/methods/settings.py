@@ -53,6 +53,10 @@ class Sampling:
             choices=tuple(policy.value for policy in Policy),
         ),
     )
+    every_test: bool = field(
+        default=False,
+        metadata=takes("judge attempts on the tests after a failure too, so that Tests@k is exact"),
+    )
     state_limits: bool = field(default=True, metadata=takes("end the problem with its time and memory limit"))
     extraction: str = field(
         default="default",

@@ -125,6 +125,7 @@ class Generation(models.Model):
         DRAFT = "draft", "draft (a query, never an attempt)"
         SOLVE = "solve"
         REFLECT = "reflect", "reflect (an answer after the results of those before)"
+        CRITIQUE = "critique", "critique (what went wrong, in words; never an attempt)"
         REPAIR = "repair", "repair (an attempt after the verdict on the one before)"
 
     work_item = models.ForeignKey(WorkItem, on_delete=models.CASCADE, related_name="generations")

@@ -14,10 +14,11 @@ from benchmark.prompts.assembly import (
     Prompt,
     Task,
     problem_section,
+    reflection_prompt,
     revision_prompt,
     solve_prompt,
 )
-from benchmark.prompts.feedback import FEEDBACKS, Feedback, SampleResult, SampleRun
+from benchmark.prompts.feedback import FEEDBACKS, Feedback, HiddenCount, SampleResult, SampleRun
 from benchmark.prompts.leaks import PromptLeak
 from benchmark.prompts.oracles import (
     COUNTEREXAMPLE_TEMPLATES,
@@ -51,6 +52,7 @@ __all__ = [
     "Attempt",
     "Feedback",
     "Form",
+    "HiddenCount",
     "HiddenRun",
     "Material",
     "OracleCase",
@@ -69,6 +71,7 @@ __all__ = [
     "our_templates",
     "problem_section",
     "refine_prompt",
+    "reflection_prompt",
     "revision_prompt",
     "solve_prompt",
     "tagged_prompt",

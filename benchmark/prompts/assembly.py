@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from benchmark.functional import Signature
 from benchmark.models import Problem
-from benchmark.prompts.feedback import FEEDBACK_TEMPLATES, Feedback, SampleRun, describe
+from benchmark.prompts.feedback import FEEDBACK_TEMPLATES, Feedback, HiddenCount, SampleRun, describe
 from benchmark.prompts.leaks import PromptLeak
 from benchmark.prompts.templates import Templates, our_templates
 from benchmark.providers import Message, Parameters
@@ -78,11 +78,22 @@ NOTHING = Material()
 
 @dataclass(frozen=True)
 class Attempt:
-    """An answer given before, numbered from 1, and what its program did on the samples."""
+    """An answer given before, numbered from 1, and what its program did on the samples.
+
+    `hidden` is what may be told of the hidden tests, `reflection` what the model said of its failure in a reply of
+    its own.
+    """
 
     number: int
     reply: str
     samples: SampleRun
+    hidden: HiddenCount | None = None
+    reflection: str = ""
+
+    @property
+    def passed(self) -> bool:
+        """Whether it passes everything that the model is told of."""
+        return self.samples.passed and (self.hidden is None or self.hidden.passed == self.hidden.total)
 
 
 @dataclass(frozen=True)
@@ -117,7 +128,8 @@ SIMILAR_TEMPLATES = ("similar_problems", "similar_problem", "your_turn")
 TEXTBOOK_TEMPLATES = ("textbook_excerpt", "your_turn")
 ANALYSIS_TEMPLATES = ("analysis", "your_turn")
 REVISION_TEMPLATES = (
-    "revision", "revision_untold", "attempts", "attempt", "your_turn", *FEEDBACK_TEMPLATES,
+    "revision", "revision_untold", "reflection", "attempts", "attempt", "attempt_reflection", "your_turn",
+    *FEEDBACK_TEMPLATES,
 )  # fmt: skip
 """The templates that each part of a method uses; a run goes on only while they stay as they were."""
 
@@ -140,24 +152,51 @@ def revision_prompt(
 
     Raises PromptLeak when the problem under test is among the similar ones.
     """
-    told = [
-        form.templates.render(
-            "attempt",
-            number=str(attempt.number),
-            reply=attempt.reply,
-            result=describe(attempt.samples, feedback, form.templates),
-        )
-        for attempt in attempts
-    ]
-    shown = form.section("attempts", attempts="\n\n".join(told))
+    instructions = form.section("revision_untold" if feedback == "none" else "revision")
+    return _attempts_prompt(instructions, task, form, material, attempts, feedback)
+
+
+def reflection_prompt(
+    task: Task, form: Form, material: Material, attempts: Sequence[Attempt], feedback: Feedback
+) -> Prompt:
+    """As `revision_prompt`, but what went wrong is all that is asked for: the program comes later (METHODS.md 2).
+
+    Raises PromptLeak when the problem under test is among the similar ones.
+    """
+    return _attempts_prompt(form.section("reflection"), task, form, material, attempts, feedback)
+
+
+def _attempts_prompt(
+    instructions: "_Section",
+    task: Task,
+    form: Form,
+    material: Material,
+    attempts: Sequence[Attempt],
+    feedback: Feedback,
+) -> Prompt:
+    told = "\n\n".join(_told(attempt, form, feedback) for attempt in attempts)
     return _prompt(
         form,
-        form.section("revision_untold" if feedback == "none" else "revision"),
+        instructions,
         problem_section(task, form),
         *_material(task, form, material),
-        _Section(("attempts", "attempt", *FEEDBACK_TEMPLATES), shown.text),
+        _Section(
+            ("attempts", "attempt", "attempt_reflection", *FEEDBACK_TEMPLATES),
+            form.section("attempts", attempts=told).text,
+        ),
         form.section("your_turn"),
     )
+
+
+def _told(attempt: Attempt, form: Form, feedback: Feedback) -> str:
+    """An attempt with its result, and with what the model has said of it."""
+    number = str(attempt.number)
+    result = describe(attempt.samples, feedback, form.templates, attempt.hidden)
+    told = form.templates.render("attempt", number=number, reply=attempt.reply, result=result)
+    if not attempt.reflection:
+        return told
+    words = form.templates.render("attempt_reflection", number=number, reflection=attempt.reflection)
+    return f"{told}\n\n{words}"
 
 
 @dataclass(frozen=True)

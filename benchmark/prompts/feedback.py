@@ -1,7 +1,7 @@
-"""What a model is told about its program: how it did on the samples of the statement, and nothing else.
+"""What a model is told about its program: how it did on the samples of the statement.
 
 The results of a judgement on all tests may quote hidden ones (`judge.TestResult`), so `SampleRun.of` takes no
-other judgement than one on the samples.
+other judgement than one on the samples, and of one on all tests `HiddenCount` holds two numbers.
 """
 
 from dataclasses import dataclass
@@ -15,9 +15,10 @@ from benchmark.prompts.leaks import PromptLeak
 from benchmark.prompts.templates import Templates
 from judge import Verdict
 
-Feedback = Literal["samples", "verdicts", "none"]
+Feedback = Literal["samples", "verdicts", "samples+hidden_count", "none"]
 """What is told: input, output and expected output of failed samples (USACO); passed or the kind of error for
-each sample (ICPC, METHODS.md 7.1); nothing, which makes a neutral retry at the same budget."""
+each sample (ICPC, METHODS.md 7.1); as samples, and how many hidden tests are passed (which section 3 of the USACO
+paper allows); nothing, which makes a neutral retry at the same budget."""
 FEEDBACKS: tuple[str, ...] = get_args(Feedback)
 
 SHOWN = 2_000
@@ -32,6 +33,7 @@ FEEDBACK_TEMPLATES = (
     "feedback/ce",
     "feedback/no_code",
     "feedback/no_samples",
+    "feedback/hidden_count",
     "feedback/none",
 )
 
@@ -83,7 +85,27 @@ class SampleRun:
         )
 
 
-def describe(run: SampleRun, feedback: Feedback, templates: Templates) -> str:
+@dataclass(frozen=True)
+class HiddenCount:
+    """How many of the hidden tests a program passes, and nothing more of them."""
+
+    passed: int
+    total: int
+
+    @classmethod
+    def of(cls, problem: Problem, stored: Judgement) -> "HiddenCount":
+        """What a finished judgement on all tests says. Raises PromptLeak for one that stopped at a failure."""
+        if stored.suite != Judgement.Suite.ALL or stored.result is None or stored.stop_at_first_failure:
+            raise PromptLeak(f"judgement {stored.pk} is not a finished one on every test of {problem}")
+        judgement = judge.Judgement.from_json(stored.result)
+        passed = sum(not test.sample and test.verdict is Verdict.AC for test in judgement.tests)
+        samples = problem.tests.filter(origin=TestCase.Origin.SAMPLE).count()
+        return cls(passed, judgement.total - samples)
+
+
+def describe(
+    run: SampleRun, feedback: Feedback, templates: Templates, hidden: HiddenCount | None = None
+) -> str:
     """The words for a model. Without details only the first line of each template is used."""
     if feedback == "none":
         return templates.render("feedback/none")
@@ -97,6 +119,10 @@ def describe(run: SampleRun, feedback: Feedback, templates: Templates) -> str:
         told = [_told(number, result, templates) for number, result in enumerate(run.results, 1)]
     if feedback == "verdicts":
         told = [text.partition("\n")[0] for text in told]
+    if hidden is not None:
+        told.append(
+            templates.render("feedback/hidden_count", passed=str(hidden.passed), total=str(hidden.total))
+        )
     return "\n".join(told)
 
 

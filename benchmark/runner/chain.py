@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from benchmark.models import Generation, TestCase, WorkItem
-from benchmark.prompts import HiddenRun, Prompt, SampleRun, Task
+from benchmark.prompts import HiddenCount, HiddenRun, Prompt, SampleRun, Task
 from benchmark.retrieval import Corpus
 from benchmark.runner.bench import StoredBench
 from benchmark.runner.commits import Commits
@@ -77,6 +77,16 @@ class StoredChain:
         if not answer.code:
             return HiddenRun(Verdict.NO_CODE)
         return HiddenRun.of(await self._judges.on_hidden(answer, self._item.problem))
+
+    async def count_hidden(self, answer: Generation) -> HiddenCount:
+        """See `benchmark.methods.Chain`. Raises JudgeFault."""
+        problem = self._item.problem
+        if not answer.code:
+            return HiddenCount(
+                0, await self._commits.run(problem.tests.filter(origin=TestCase.Origin.HIDDEN).count)
+            )
+        judgement = await self._judges.on_hidden(answer, problem, every_test=True)
+        return await self._commits.run(lambda: HiddenCount.of(problem, judgement))
 
     async def problems(self) -> Corpus:
         """See `benchmark.methods.Chain`."""

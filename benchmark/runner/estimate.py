@@ -11,7 +11,7 @@ from django.db.models import Count, Sum
 
 from benchmark.methods import AssumedBench, Sampling
 from benchmark.models import Generation, Problem, Run
-from benchmark.prompts import HiddenRun, Prompt, SampleResult, SampleRun, Task
+from benchmark.prompts import HiddenCount, HiddenRun, Prompt, SampleResult, SampleRun, Task
 from benchmark.retrieval import Corpus
 from benchmark.runner.budget import Price
 from benchmark.runner.pilot import PILOT_SEED
@@ -144,6 +144,10 @@ class _AssumedChain:
     async def run_hidden(self, answer: Generation) -> HiddenRun:
         """Accepted: who passes the samples is assumed to be right."""
         return HiddenRun(Verdict.AC)
+
+    async def count_hidden(self, answer: Generation) -> HiddenCount:
+        """As the samples are assumed to go."""
+        return HiddenCount(int(self._assumption.passes), 1)
 
     async def problems(self) -> Corpus:
         """The real ones: the texts shown are most of the tokens."""

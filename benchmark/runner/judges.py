@@ -64,14 +64,16 @@ class Judges:
 
         return await self._judged(request)
 
-    async def on_hidden(self, answer: Generation, problem: Problem) -> Judgement:
+    async def on_hidden(self, answer: Generation, problem: Problem, *, every_test: bool = False) -> Judgement:
         """The answer's program on all tests, for a method that goes by the verdict. Raises JudgeFault.
 
-        It is judged once, as on the samples.
+        It is judged once, as on the samples; with `every_test` it is run on those after a failure too.
         """
 
         def request() -> Judgement:
-            judgement = self._request(answer.hidden_judgement, problem, answer.code, Judgement.Suite.ALL)
+            judgement = self._request(
+                answer.hidden_judgement, problem, answer.code, Judgement.Suite.ALL, every_test=every_test
+            )
             answer.hidden_judgement = judgement
             Generation.objects.filter(pk=answer.pk).update(hidden_judgement=judgement)
             return judgement
@@ -120,7 +122,13 @@ class Judges:
             self._check()
 
     def _request(
-        self, before: Judgement | None, problem: Problem, code: str, suite: Judgement.Suite
+        self,
+        before: Judgement | None,
+        problem: Problem,
+        code: str,
+        suite: Judgement.Suite,
+        *,
+        every_test: bool = False,
     ) -> Judgement:
         """The judgement asked for before the run was cut off, unless it failed; else a new one."""
         if before and before.state != Judgement.State.FAILED:
@@ -132,7 +140,9 @@ class Judges:
             judging.store_submission(problem, code, self._settings.language),
             suite=suite,
             policy=Policy(self._settings.policy),
-            stop_at_first_failure=suite is Judgement.Suite.ALL,
+            stop_at_first_failure=not (
+                every_test or self._settings.every_test or suite == Judgement.Suite.SAMPLES
+            ),
         )
         if self._shared:
             judging.enqueue(judgement, QUEUE)

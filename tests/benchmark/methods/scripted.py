@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from benchmark.methods import AssumedBench
 from benchmark.models import Generation
-from benchmark.prompts import HiddenRun, Prompt, SampleRun, Task
+from benchmark.prompts import HiddenCount, HiddenRun, Prompt, SampleRun, Task
 from benchmark.retrieval import Corpus, Document
 from judge import Verdict
 
@@ -14,6 +15,7 @@ class ScriptedChain:
 
     def __init__(self, passes: Sequence[bool]) -> None:
         self.task = Task("1_cows", "Count the cows in the field.", time_limit=2, memory_limit=2**28)
+        self.bench = AssumedBench(passes=True)
         self.asked: list[tuple[Generation.Purpose, str, Mapping[str, Any] | None]] = []
         self._passes = iter(passes)
 
@@ -29,6 +31,9 @@ class ScriptedChain:
 
     async def run_hidden(self, answer: Generation) -> HiddenRun:
         raise AssertionError("only refine asks for the verdict on hidden tests")
+
+    async def count_hidden(self, answer: Generation) -> HiddenCount:
+        raise AssertionError("only feedback=samples+hidden_count asks for a count")
 
     async def problems(self) -> Corpus:
         words = ("field", "cows", "pigs", "trees")

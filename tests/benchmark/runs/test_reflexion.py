@@ -64,12 +64,44 @@ def test_an_answer_that_passes_the_samples_is_judged_on_the_hidden_tests_and_the
     workshop: Workshop,
 ) -> None:
     workshop.imitation.script(WRONG, ONLY_THE_SAMPLE, WRONG, SOLUTION)
-    document = workshop.baseline(*FIRST, "--set", "run_all=true", method="reflexion")
+    document = workshop.baseline(*FIRST, "--set", "run_all=true", "every_test=true", method="reflexion")
     assert (document["generations"], document["solved"]) == (4, 0)
+    assert workshop.rows("select stop_at_first_failure from benchmark_judgement where suite = 'all'") == [(0,)]
     assert [row[3:] for row in workshop.rows(STEPS)] == [("WA", 0), ("AC", 1), ("WA", 0), ("AC", 0)]
     assert "Sample 1: passed." in prompts(workshop)[2]
     sent = json.dumps([request.body for request in workshop.imitation.requests])
     assert [canary for canary in canaries("apple_sum") if canary in sent] == []
+
+
+def test_how_many_hidden_tests_are_passed_is_told_and_no_more_of_them(workshop: Workshop) -> None:
+    workshop.imitation.script(TALK, ONLY_THE_SAMPLE, SOLUTION)
+    document = workshop.baseline(*FIRST, "--set", "feedback=samples+hidden_count", method="reflexion")
+    assert (document["generations"], document["solved"]) == (3, 1)
+    _, second, third = prompts(workshop)
+    [(hidden,)] = workshop.rows(
+        "select count(*) from benchmark_testcase t join benchmark_problem p on p.id = t.problem_id "
+        "where p.external_id = 'apple_sum' and origin = 'hidden'"
+    )
+    assert "Hidden tests" not in second
+    assert f"Sample 1: passed.\nHidden tests passed: 0 of {hidden}.\n" in third
+    sent = json.dumps([request.body for request in workshop.imitation.requests])
+    assert [canary for canary in canaries("apple_sum") if canary in sent] == []
+    # The answer that counts is not judged a second time.
+    assert workshop.rows("select verdict from benchmark_judgement where suite = 'all'") == [("WA",), ("AC",)]
+
+
+def test_the_self_judge_of_the_icpc_paper_reflects_in_a_reply_of_its_own(workshop: Workshop) -> None:
+    thought = Script(("I multiplied where I had to add.",))
+    workshop.imitation.script(WRONG, thought, SOLUTION)
+    settings = ("--set", "reflection=own-reply", "feedback=verdicts")
+    document = workshop.baseline(*FIRST, *settings, method="reflexion")
+    assert (document["generations"], document["solved"]) == (3, 1)
+    assert [row[1] for row in workshop.rows(STEPS)] == ["solve", "critique", "reflect"]
+    _, asked, revised = prompts(workshop)
+    assert "Do not write a program yet" in asked
+    assert "Sample 1: wrong answer.\n" in asked
+    assert "Output of your program" not in asked
+    assert "What you found about attempt 1:\n\nI multiplied where I had to add.\n" in revised
 
 
 def test_an_answer_without_a_program_uses_up_a_step_and_is_told_so(workshop: Workshop) -> None:
