@@ -3,9 +3,10 @@
     python -m benchmarks.interruptions [--workers N] [--kills N] [--postgres] [--seed N]
 
 The whole of Hintbench is started as ./run starts it, the model is the imitation of the tests, and at random moments
-the client, a worker or the queue server gets a SIGKILL (the supervisor starts parts again, the script the client). At
-the end the rows must be those of an undisturbed run, and the imitation must have been called at most once more for
-each call that was in flight at a kill. Ends with status 1 when not.
+the client, a worker or the queue server gets a SIGKILL (the supervisor starts parts again, the script the client). The
+imitation keeps replies in their middle until the kill is done, so that each kill meets calls in flight. At the end the
+rows must be those of an undisturbed run, and the imitation must have been called at most once more for each call
+that was in flight when a worker was killed. Ends with status 1 when not.
 """
 
 from __future__ import annotations
@@ -16,14 +17,16 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 
-from tests.imitation import Imitation, Script, pieces_of
-from tests.postgres import Postgres, _programs
+from tests.imitation import Hold, Imitation, Script, pieces_of
+from tests.postgres import Postgres, installed_programs
 from tests.stack import Stack
 
 ATTEMPTS = 75
-"""At each of four problems: 300 items."""
+"""At each of four problems."""
+ITEMS = 4 * ATTEMPTS
 CONCURRENCY = 16
 PROGRAM = "a, b = map(int, input().split())\nprint(a + b)\nprint(input())"
 REPLY = f"Add the two numbers and repeat the line.\n\n```python\n{PROGRAM}\n```\n"
@@ -62,7 +65,7 @@ def main() -> int:
         variables = {"WORKERS": str(arguments.workers)}
         server = None
         if arguments.postgres:
-            programs = _programs()
+            programs = installed_programs()
             assert programs is not None, "PostgreSQL is not installed"
             server = Postgres(Path(database), programs)
             variables["DATABASE_URL"] = server.new_database()
@@ -85,45 +88,55 @@ def compare(stack: Stack, imitation: Imitation, arguments: argparse.Namespace) -
     run_python(stack, FILL)
     undisturbed, calls, _ = carry_out(stack, imitation, None, 0)
     chance = random.Random(arguments.seed)
-    disturbed, more_calls, repeatable = carry_out(stack, imitation, chance, arguments.kills)
+    disturbed, more_calls, in_flight = carry_out(stack, imitation, chance, arguments.kills)
     same = undisturbed[:-1] == disturbed[:-1]
+    repeated = more_calls - calls
+    cut_off = sum(request.client_left for request in imitation.requests)
     print(f"undisturbed: {calls} calls, {undisturbed[-1]}")
     print(f"killed {arguments.kills} times: {more_calls} calls, {disturbed[-1]}")
     print(
-        f"rows {'are the same' if same else 'DIFFER'}; repeated {more_calls - calls}, in flight {repeatable}"
+        f"{len(disturbed) - 1} rows {'are the same' if same else 'DIFFER'}; repeated {repeated}, "
+        f"cut off in mid-reply {cut_off}, in flight at most {in_flight}"
     )
-    return int(not same or more_calls - calls > repeatable)
+    return int(not same or repeated > in_flight)
 
 
 def carry_out(
     stack: Stack, imitation: Imitation, chance: random.Random | None, kills: int
 ) -> tuple[list[str], int, int]:
-    """The rows of a run, the calls it made, and how many could be repeated because of the kills."""
+    """The rows of a run, the calls it made, and how many could be in flight at the kills of workers."""
     imitation.reset()
-    imitation.script(*[Script(pieces_of(REPLY), delay=0.02)] * 4 * 300)
+    reply = Script(pieces_of(REPLY), delay=0.02)
     start = [
         "--dataset", "orchard", "--model", "openai:gpt-4o", "--method", "zero-shot", "--attempts", str(ATTEMPTS),
         "--concurrency", str(CONCURRENCY), "--distribute", "--set", f"temperature={0.5 if chance else 1}",
     ]  # fmt: skip
+    holds = [Hold(after=chance.randrange(len(reply.pieces)) if chance else 0) for _ in range(kills)]
+    for hold in holds:
+        held = replace(reply, hold=hold)
+        imitation.script(*[reply] * (ITEMS // (kills + 1) - CONCURRENCY), *[held] * CONCURRENCY)
+    imitation.script(*[reply] * ITEMS)
     client = run_baseline(stack, *start)
-    repeatable = 0
-    for kill in range(kills):
+    in_flight = 0
+    for number, hold in enumerate(holds, 1):
         assert chance is not None
-        enough = 300 * (kill + chance.random()) / (kills + 1)
+        enough = number * (ITEMS // (kills + 1)) - chance.randrange(CONCURRENCY // 2)
         stack.wait_for(lambda: len(imitation.requests) >= enough or client.poll() is not None)  # noqa: B023
         victim = chance.choice(["client", "valkey", *[f"worker-{n}" for n in range(1, workers(stack) + 1)]])
         print(f"{len(imitation.requests)} calls: {victim}", file=sys.stderr)
         if victim == "client":
             client.kill()
             client.wait()
-            client = run_baseline(stack, "--resume", newest_run(stack), "--distribute")
         else:
-            repeatable += CONCURRENCY if victim != "valkey" else 0
+            in_flight += CONCURRENCY if victim != "valkey" else 0
             stack.kill(victim)
+        hold.release()
+        if client.poll() is not None:
+            client = run_baseline(stack, "--resume", newest_run(stack), "--distribute")
     while client.wait() != 0:  # the queue server was away when it started, or it was killed
         time.sleep(1)
         client = run_baseline(stack, "--resume", newest_run(stack), "--distribute")
-    return run_python(stack, ROWS).splitlines(), len(imitation.requests), repeatable
+    return run_python(stack, ROWS).splitlines(), len(imitation.requests), in_flight
 
 
 def run_baseline(stack: Stack, *arguments: str) -> subprocess.Popen[bytes]:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 
-def _programs() -> Path | None:
+def installed_programs() -> Path | None:
     """The folder of initdb: on PATH, or where Debian keeps it."""
     found = shutil.which("initdb")
     if found:
@@ -66,7 +66,7 @@ class Postgres:
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Postgres]:
     """A PostgreSQL server. In CI it must be there; elsewhere its tests are skipped without it."""
-    programs = _programs()
+    programs = installed_programs()
     if programs is None:
         message = "PostgreSQL is not installed (apt-get install postgresql)"
         if os.environ.get("CI"):

@@ -9,10 +9,16 @@ from django.db import connections
 
 django.setup()
 
+import scipy.stats  # noqa: E402, F401  (figures need it: most of the time that a small run takes)
+
+import benchmark.management.commands.report  # noqa: E402
+import benchmark.management.commands.run_baseline  # noqa: E402
 import benchmark.providers.anthropic_messages  # noqa: E402
-import benchmark.providers.openai_chat  # noqa: E402
-import benchmark.runner  # noqa: E402, F401
+import benchmark.providers.openai_chat  # noqa: E402, F401
+from benchmark.providers.endpoint import trusted_certificates  # noqa: E402
 from tests.benchmark.runs.bank import fill  # noqa: E402
+
+trusted_certificates()  # is kept by the process
 
 
 def use_var(var: Path) -> None:
