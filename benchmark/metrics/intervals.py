@@ -55,7 +55,9 @@ def cluster_bootstrap(
     sums, counts = _totals(values, clusters)
     generator = np.random.default_rng(seed)
     means = np.empty(resamples)
-    for start in range(0, resamples, _BLOCK):  # the draws of one block after the other are those of all at once
+    for start in range(
+        0, resamples, _BLOCK
+    ):  # the draws of one block after the other are those of all at once
         block = means[start : start + _BLOCK]
         draws = generator.integers(0, len(sums), (len(block), len(sums)))
         # Without clusters every count is 1, and the mean is over the values themselves.

@@ -4,15 +4,23 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('benchmark', '0009_similarity_figures'),
+        ("benchmark", "0009_similarity_figures"),
     ]
 
     operations = [
         migrations.AlterField(
-            model_name='generation',
-            name='purpose',
-            field=models.CharField(choices=[('verifier', 'verifier (a program that makes or checks tests)'), ('draft', 'draft (a query, never an attempt)'), ('solve', 'Solve'), ('reflect', 'reflect (an answer after the results of those before)'), ('repair', 'repair (an attempt after the verdict on the one before)')], max_length=10),
+            model_name="generation",
+            name="purpose",
+            field=models.CharField(
+                choices=[
+                    ("verifier", "verifier (a program that makes or checks tests)"),
+                    ("draft", "draft (a query, never an attempt)"),
+                    ("solve", "Solve"),
+                    ("reflect", "reflect (an answer after the results of those before)"),
+                    ("repair", "repair (an attempt after the verdict on the one before)"),
+                ],
+                max_length=10,
+            ),
         ),
     ]

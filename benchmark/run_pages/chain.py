@@ -49,7 +49,9 @@ def chain(request: HttpRequest, item_id: int) -> HttpResponse:
         ),
         pk=item_id,
     )
-    generations = list(item.generations.select_related("sample_judgement", "hidden_judgement").order_by("step"))
+    generations = list(
+        item.generations.select_related("sample_judgement", "hidden_judgement").order_by("step")
+    )
     others = (
         WorkItem.objects.filter(problem=item.problem_id)
         .exclude(pk=item.pk)
