@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 from tests.benchmark.runs.loaded import make_bank
@@ -18,14 +19,18 @@ from tests.stack import HANG
 
 @dataclass
 class Workshop:
-    """A HINTBENCH_VAR with the problems of bank.py, and the imitation server as its provider."""
+    """A HINTBENCH_VAR with the problems of bank.py, and the imitation server as its provider.
+
+    `database` is the URL of a PostgreSQL database; blank: SQLite in `var`.
+    """
 
     var: Path
     imitation: Imitation
+    database: str = ""
 
     def start(self, *arguments: str) -> CommandProcess:
         """A manage.py command as a process."""
-        return CommandProcess(arguments, self.var, self.settings)
+        return CommandProcess(arguments, self.var, self.settings, self.database)
 
     @property
     def settings(self) -> dict[str, str]:
@@ -59,6 +64,9 @@ class Workshop:
 
     def rows(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """What the database holds, read or changed behind the program's back."""
+        if self.database:
+            with psycopg.connect(self.database) as server:
+                return server.execute(query.replace("?", "%s"), values).fetchall()
         with sqlite3.connect(self.var / "hintbench.sqlite3", timeout=HANG) as connection:
             return connection.execute(query, values).fetchall()
 

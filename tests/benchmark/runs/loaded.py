@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import dj_database_url
 import django
 from django.conf import settings
 from django.core.management import call_command
@@ -21,15 +22,20 @@ from tests.benchmark.runs.bank import fill  # noqa: E402
 trusted_certificates()  # is kept by the process
 
 
-def use_var(var: Path) -> None:
-    """Make `var` this process's HINTBENCH_VAR, database included."""
+def use_var(var: Path, database: str = "") -> None:
+    """Make `var` this process's HINTBENCH_VAR, its database included unless the URL of another one is given."""
     settings.VAR = var
     settings.BLOBS = var / "blobs"
-    connections.settings["default"]["NAME"] = str(var / "hintbench.sqlite3")
+    default = connections.settings["default"]
+    if database:
+        default |= dj_database_url.parse(database) | {"OPTIONS": {}}
+        connections["default"] = connections.create_connection("default")
+    else:
+        default["NAME"] = str(var / "hintbench.sqlite3")
 
 
-def make_bank(var: Path) -> None:
+def make_bank(var: Path, database: str = "") -> None:
     """Tables and problems in a new `var`."""
-    use_var(var)
+    use_var(var, database)
     call_command("migrate", run_syncdb=True, verbosity=0)
     fill()

@@ -20,12 +20,14 @@ FORKS.set_forkserver_preload(["tests.benchmark.runs.loaded"])
 class CommandProcess:
     """A running manage.py command."""
 
-    def __init__(self, arguments: tuple[str, ...], var: Path, settings: dict[str, str]) -> None:
+    def __init__(
+        self, arguments: tuple[str, ...], var: Path, settings: dict[str, str], database: str = ""
+    ) -> None:
         stem = f"{time.monotonic_ns()}"
         self._output = var / f"{stem}.out"
         self._errors = var / f"{stem}.err"
         self._process: ForkServerProcess = FORKS.Process(
-            target=_run, args=(arguments, var, settings, self._output, self._errors)
+            target=_run, args=(arguments, var, settings, self._output, self._errors, database)
         )
         self._process.start()
 
@@ -44,7 +46,9 @@ class CommandProcess:
         return self._errors.read_text() if self._errors.exists() else ""
 
 
-def _run(arguments: tuple[str, ...], var: Path, values: dict[str, str], output: Path, errors: Path) -> None:
+def _run(
+    arguments: tuple[str, ...], var: Path, values: dict[str, str], output: Path, errors: Path, database: str
+) -> None:
     from django.conf import settings
     from django.core.management import execute_from_command_line
 
@@ -54,7 +58,7 @@ def _run(arguments: tuple[str, ...], var: Path, values: dict[str, str], output: 
         descriptor = os.open(path, os.O_CREAT | os.O_WRONLY)
         os.dup2(descriptor, stream.fileno())
         os.close(descriptor)
-    use_var(var)
+    use_var(var, database)
     for name, value in values.items():
         setattr(settings, name, value)
     execute_from_command_line(["manage.py", *arguments])

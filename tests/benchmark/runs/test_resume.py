@@ -37,7 +37,7 @@ def generations(workshop: Workshop) -> dict[tuple[int, int], tuple[str, str]]:
 
 def only_run(workshop: Workshop) -> str:
     [(run,)] = workshop.rows("select id from benchmark_run")
-    return str(UUID(run))
+    return str(UUID(str(run)))
 
 
 def comparable(workshop: Workshop, run: str) -> dict[str, object]:
