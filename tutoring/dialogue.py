@@ -34,7 +34,7 @@ def opening_prompt(problem: Problem, language: str) -> str:
             "title": problem.title,
             "time_limit": f"{problem.time_limit:g}",
             "memory_limit": f"{problem.memory_limit / 2**20:g}",
-            "statement": problem.statement.strip(),
+            "statement": f"{problem.statement.strip()}\n\n{problem.samples_text}".strip(),
         },
     )
 

@@ -12,7 +12,9 @@ import judge
 from benchmark.models import Judgement
 from benchmark.rendering import render_markdown
 from tutoring.models import Event, Finding, Session
+from tutoring.models.sessions import SessionQuerySet
 from tutoring.protocols import rules_of
+from tutoring.roles import Person, Role, has_role
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,16 @@ class Trajectory:
     input_tokens: int | None
     output_tokens: int | None
     tests: list[dict[str, Any]]
+
+
+def readable_sessions(person: Person) -> SessionQuerySet:
+    """The sessions a reviewer, researcher or admin may read whole.
+
+    A reviewer who tutors not their own: it names the model, and a blind session must not.
+    """
+    if has_role(person, Role.RESEARCHER, Role.ADMIN):
+        return Session.objects.all()
+    return Session.objects.exclude(tutor=person.pk)
 
 
 def read_trajectory(session: Session, findings: Iterable[Finding] = ()) -> Trajectory:

@@ -133,6 +133,7 @@ def _problem(name: str, folder: Path, package: Package) -> ImportedProblem:
             _test(test.name, test.input, test.answer, test.sample and not interactive)
             for test in package.tests
         ),
+        states_samples=False,
         references=references,
         figures=figures,
         programs=programs,

@@ -91,7 +91,9 @@ class FigureRecord:
 class ImportedProblem:
     """One problem as its source has it. Limits: seconds of CPU time, bytes of memory.
 
-    `notes` tell the person who imports what was assumed or dropped; they are not stored.
+    `states_samples` says whether the statement itself shows its samples, as most do; where it does not, a model is
+    shown those of `tests` beside it. `notes` tell the person who imports what was assumed or dropped; they are not
+    stored.
     """
 
     external_id: str
@@ -118,6 +120,7 @@ class ImportedProblem:
     source_url: str = ""
     credits: str = ""
     license: str = ""
+    states_samples: bool = True
     notes: tuple[str, ...] = ()
 
 

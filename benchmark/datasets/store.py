@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -41,6 +41,7 @@ Progress = Callable[[int, int], None]
 
 _LENGTHS = {"title": 300, "contest": 200, "credits": 500, "license": 100}
 _LONGEST_IDENTIFIER = 200
+_LONGEST_SAMPLE = 10_000  # characters
 _LONGEST_ADDRESS = 500
 
 
@@ -216,6 +217,24 @@ def _prepare(problem: ImportedProblem, dataset_name: str, stored_hash: str | Non
     )
 
 
+def _samples_text(tests: Iterable[TestRecord]) -> str:
+    """The samples for a model, each text cut to what a prompt can hold."""
+    lines: list[str] = []
+    for number, test in enumerate((test for test in tests if test.sample), 1):
+        for what, content in (("Input", test.input), ("Output", test.answer)):
+            lines.append(f"Sample {what} {number}:\n{_beginning(content)}")
+        if test.explanation:
+            lines.append(f"Explanation of sample {number}:\n{test.explanation.strip()}")
+    return _clean("\n\n".join(lines))
+
+
+def _beginning(content: bytes | Path) -> str:
+    text = (
+        (content if isinstance(content, bytes) else content.read_bytes()).decode("utf-8", "replace").rstrip()
+    )
+    return text if len(text) <= _LONGEST_SAMPLE else f"{text[:_LONGEST_SAMPLE]}\n[cut]"
+
+
 def _columns(problem: ImportedProblem) -> dict[str, Any]:
     """The columns of the problem's row that come from the source as they are."""
     texts = ("title", "statement", "analysis", "contest", "credits", "license")
@@ -231,6 +250,7 @@ def _columns(problem: ImportedProblem) -> dict[str, Any]:
         "time_limit": problem.time_limit,
         "memory_limit": problem.memory_limit,
         "checker": dict(problem.checker),
+        "samples_text": "" if problem.states_samples else _samples_text(problem.tests),
         "samples_only": all(test.sample for test in problem.tests),
         "contest_date": problem.contest_date,
         "source_url": problem.source_url if len(problem.source_url) <= _LONGEST_ADDRESS else "",

@@ -53,6 +53,14 @@ class Sampling:
             choices=tuple(policy.value for policy in Policy),
         ),
     )
+    tests: str = field(
+        default="imported",
+        metadata=takes(
+            "what attempts are judged by after the samples: the imported tests, or the newest released suite of each "
+            "problem (build_suite, build_verifier)",
+            choices=("imported", "suite"),
+        ),
+    )
     every_test: bool = field(
         default=False,
         metadata=takes("judge attempts on the tests after a failure too, so that Tests@k is exact"),

@@ -49,6 +49,9 @@ class Problem(models.Model):
     tags = models.JSONField(default=list, blank=True)
     statement = models.TextField(help_text="As the source wrote it; this is what a model is given.")
     statement_format = models.CharField(max_length=20, choices=TextFormat.choices)
+    samples_text = models.TextField(
+        blank=True, help_text="The samples as a model is given them, where the statement does not hold them."
+    )
     statement_html = models.TextField(help_text="Rendered and sanitised at import.")
     analysis = models.TextField(
         blank=True, help_text="The official explanation. Never shown to a model under test."

@@ -33,6 +33,8 @@ class Task:
     statement: str
     time_limit: float
     memory_limit: int
+    samples: str = ""
+    """The samples, where the statement does not hold them."""
     signature: Signature | None = None
     """The method that a functional problem asks for; None where programs read standard input."""
 
@@ -41,7 +43,12 @@ class Task:
         """The visible part of a stored problem."""
         signature = Signature.from_json(problem.signature) if problem.signature else None
         return cls(
-            problem.external_id, problem.statement, problem.time_limit, problem.memory_limit, signature
+            problem.external_id,
+            problem.statement,
+            problem.time_limit,
+            problem.memory_limit,
+            problem.samples_text,
+            signature,
         )
 
 
@@ -217,6 +224,8 @@ def _prompt(form: Form, *sections: _Section) -> Prompt:
 def problem_section(task: Task, form: Form) -> _Section:
     """The statement between its markers, with the limits where the form states them."""
     statement = task.statement
+    if task.samples:
+        statement = f"{statement.rstrip()}\n\n{task.samples}"
     if task.signature:
         statement += f"\n\n{task.signature.request}"
     if form.state_limits:

@@ -141,7 +141,14 @@ class _Execution:
         self._budget = Budget(**run.budget)
         self._price = Price.of_run(run)
         self._asking = 0
-        self._judges = Judges(self._settings, commits, pool, stop.check, shared=run.distributed)
+        self._judges = Judges(
+            self._settings,
+            commits,
+            pool,
+            stop.check,
+            suites=run.manifest.get("suites") or {},
+            shared=run.distributed,
+        )
         self._replies = Replies(run, spec, self._settings, commits, self._call, self._counted)
         self._texts = Texts(run.dataset, self._settings.language, run.model_spec)
         self._problems: dict[int, Problem] = {}

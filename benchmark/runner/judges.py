@@ -5,7 +5,7 @@ In a distributed run every worker that has nothing else to do is reminded of the
 
 import asyncio
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TypeVar
@@ -14,7 +14,7 @@ from django.db import connection
 
 from benchmark import judging
 from benchmark.methods import Sampling
-from benchmark.models import Generation, Judgement, Problem, WorkItem
+from benchmark.models import Generation, Judgement, Problem, Suite, WorkItem
 from benchmark.runner.commits import Commits
 from judge import Policy
 
@@ -32,7 +32,10 @@ class JudgeFault(Exception):
 
 
 class Judges:
-    """`check` is called before each judging and raises to prevent it; `shared` asks other workers to help."""
+    """`check` is called before each judging and raises to prevent it; `shared` asks other workers to help.
+
+    `suites` names by problem the version of the suite whose tests take the place of the imported hidden ones.
+    """
 
     def __init__(
         self,
@@ -41,12 +44,14 @@ class Judges:
         pool: ThreadPoolExecutor,
         check: Callable[[], None],
         *,
+        suites: Mapping[str, int],
         shared: bool,
     ) -> None:
         self._settings = settings
         self._commits = commits
         self._pool = pool
         self._check = check
+        self._suites = suites
         self._shared = shared
 
     async def on_samples(self, answer: Generation, problem: Problem) -> Judgement:
@@ -139,6 +144,7 @@ class Judges:
         judgement = judging.request_judgement(
             judging.store_submission(problem, code, self._settings.language),
             suite=suite,
+            test_suite=self._suite_of(problem) if suite is Judgement.Suite.ALL else None,
             policy=Policy(self._settings.policy),
             stop_at_first_failure=not (
                 every_test or self._settings.every_test or suite == Judgement.Suite.SAMPLES
@@ -147,6 +153,10 @@ class Judges:
         if self._shared:
             judging.enqueue(judgement, QUEUE)
         return judgement
+
+    def _suite_of(self, problem: Problem) -> Suite | None:
+        version = self._suites.get(problem.external_id)
+        return None if version is None else problem.suites.get(version=version)
 
 
 def judgement_now(judgement: Judgement) -> Callable[[], Judgement]:

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 import judge
 from benchmark.methods import Matched, Method, Sampling, Semantic
-from benchmark.models import Corpus, Dataset
+from benchmark.models import Corpus, Dataset, Suite
 from benchmark.providers import ModelSpec, is_scripted
 from benchmark.retrieval import problem_corpus
 from benchmark.similarity.representations import KINDS, represented_corpus
@@ -29,6 +29,7 @@ def make_manifest(dataset: Dataset, spec: ModelSpec, method: Method, settings: S
         },
         "textbook": textbook(settings),
         "representations": representations(dataset, spec, settings),
+        "suites": suites(dataset, settings),
         "templates": template_hashes(method, settings),
         "scripted_model": is_scripted(spec),
         "policy": settings.policy,
@@ -62,6 +63,14 @@ def representations(dataset: Dataset, spec: ModelSpec, settings: Sampling) -> di
     problems = problem_corpus(dataset, settings.language)
     found = represented_corpus(problems, dataset, KINDS[settings.representation], str(spec))
     return {"kind": settings.representation, "content_hash": found.content_hash}
+
+
+def suites(dataset: Dataset, settings: Sampling) -> dict[str, int] | None:
+    """The version of the newest released suite of each problem that has one, where attempts are judged by suites."""
+    if settings.tests == "imported":
+        return None
+    released = Suite.objects.filter(problem__dataset=dataset, released_at__isnull=False)
+    return dict(released.order_by("version").values_list("problem__external_id", "version"))
 
 
 def template_hashes(method: Method, settings: Sampling) -> dict[str, str]:

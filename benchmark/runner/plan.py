@@ -18,6 +18,7 @@ from benchmark.runner.manifest import (
     environment,
     make_manifest,
     representations,
+    suites,
     template_hashes,
     textbook,
 )
@@ -98,6 +99,12 @@ def plan_run(
     judgeable = set(tests.values_list("problem_id", flat=True).distinct())
     sampled = set(tests.filter(origin=TestCase.Origin.SAMPLE).values_list("problem_id", flat=True).distinct())
     left_out = {problem.external_id: "it has no tests" for problem in chosen if problem.pk not in judgeable}
+    if (tested := suites(dataset, settings)) is not None:
+        left_out = {
+            problem.external_id: "it has no released suite"
+            for problem in chosen
+            if problem.external_id not in tested
+        }
     if method.needs_analysis:
         without = dataset.problems.filter(analysis="").values_list("external_id", flat=True)
         left_out |= dict.fromkeys(without, "it has no analysis")
@@ -232,6 +239,10 @@ def plan_like(run: Run) -> Plan:
     """
     _check_unchanged(run)
     method = METHODS[run.method]
+    if suites(run.dataset, method.settings(**run.parameters)) != run.manifest.get("suites"):
+        raise CannotRun(
+            f"Suites of {run.dataset.name} were released since run {run.pk} began: start a new run."
+        )
     profile = run.manifest.get("profile")
     return plan_run(
         run.dataset,

@@ -7,7 +7,7 @@ from dataclasses import fields
 from uuid import uuid4
 
 import pytest
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Group, User
 from django.test import Client
 
 from benchmark.models import Problem
@@ -220,6 +220,16 @@ def test_model_output_cannot_script_the_page(alice: User, session: SessionUnderT
     assert "<script>alert" not in page
     assert "<img" not in page.split('data-kind="reply"')[1].split("</article>")[0]
     assert "javascript:x" not in page or 'href="javascript:' not in page
+
+
+def test_reviewer_who_tutors_does_not_read_their_own_record_which_names_the_model(
+    alice: User, session: SessionUnderTest
+):
+    alice.groups.add(Group.objects.get(name=Role.REVIEWER))
+    client = client_of(alice)
+    for address in ("", "export.jsonl", "page.html"):
+        assert client.get(f"/trajectories/{session.pk}/{address}").status_code == 404, address
+    assert str(session.pk) not in client.get("/trajectories/").content.decode()
 
 
 def test_trajectory_page_shows_the_whole_record(rita: User, session: SessionUnderTest):

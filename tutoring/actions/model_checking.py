@@ -25,7 +25,7 @@ def check_session_with_model(session: Session, spec: ModelSpec) -> RuleCheck:
     ProviderError when a call fails for good and UnreadableAnswer when an answer cannot be read; then nothing is stored.
     """
     rules = current_rule_set()
-    events = list(session.events.all())
+    events = [event for event in session.events.all() if not event.out_of_protocol]
     prompt_hash = model_checker.prompt_hash(rules)
     detectors = {model_checker.NAME: model_checker.VERSION}
     problem = session.problem

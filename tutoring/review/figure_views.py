@@ -33,8 +33,9 @@ from tutoring.review.records import readable_reviews
 from tutoring.review.solve_rates import counted_sessions, settled, solve_rates
 from tutoring.roles import Role, requires_role
 from tutoring.rules import RuleSet, UnknownRuleSet, current_rule_set, rule_set, rule_set_versions
+from tutoring.trajectory import readable_sessions
 from tutoring.trajectory_page import standalone_page
-from tutoring.views import PAGE
+from tutoring.views import PAGE, person_of
 
 readers = requires_role(Role.ADJUDICATOR, Role.RESEARCHER, Role.ADMIN)
 
@@ -254,7 +255,8 @@ def labels(request: HttpRequest) -> HttpResponse:
 def page_of_session(request: HttpRequest, session_id: UUID) -> HttpResponse:
     """One session as one file: conversation, verdicts, and labels that are complete."""
     session = get_object_or_404(
-        Session.objects.select_related("problem__dataset", "protocol", "judgement"), pk=session_id
+        readable_sessions(person_of(request)).select_related("problem__dataset", "protocol", "judgement"),
+        pk=session_id,
     )
     response = HttpResponse(standalone_page(session))
     response["Content-Disposition"] = f'attachment; filename="session-{session.pk}.html"'

@@ -16,6 +16,8 @@ from PIL import Image
 from benchmark import blobs, judging
 from benchmark.datasets import archives
 from benchmark.models import Dataset, Figure, Judgement, Problem
+from benchmark.prompts import Form, Task, solve_prompt
+from tutoring.dialogue import opening_prompt
 
 pytestmark = pytest.mark.django_db
 
@@ -80,6 +82,9 @@ def test_a_package_is_stored_with_everything_that_is_known(tmp_path: Path) -> No
         ("sample/1", "sample", "One cup."),
         ("secret/a", "hidden", ""),
     ]
+    assert stored.samples_text == (
+        "Sample Input 1:\n1\n\nSample Output 1:\n1\n\nExplanation of sample 1:\nOne cup."
+    )
     assert [(one.language, one.name) for one in stored.references.all()] == [("python", "ann.py")]
     assert "Tassen" not in stored.statement_html
     assert "<mi>n</mi>" in stored.analysis_html
@@ -87,6 +92,18 @@ def test_a_package_is_stored_with_everything_that_is_known(tmp_path: Path) -> No
     assert (figure.name, figure.media_type) == ("pot.jpg", "image/jpeg")
     assert blobs.read(figure.content_hash) == FILES["problem_statement/pot.jpg"]
     assert 'src="/problems/icpc/tea/figures/pot.jpg"' in stored.statement_html
+
+
+def test_a_model_is_shown_the_samples_and_no_other_test(tmp_path: Path) -> None:
+    run(package(tmp_path / "tea", {"data/secret/a.in": "secret-input\n", "data/sample/1.in": "x" * 20_000}))
+    problem = Problem.objects.get()
+    question = solve_prompt(Task.of(problem), Form("python", state_limits=True)).messages[0].content
+    for shown in (question, opening_prompt(problem, "python")):
+        assert (
+            f"Sample Input 1:\n{'x' * 10_000}\n[cut]\n\nSample Output 1:\n1\n\nExplanation of sample 1:\nOne cup."
+            in shown
+        )
+        assert "secret-input" not in shown
 
 
 def test_a_second_time_changes_nothing(tmp_path: Path) -> None:

@@ -49,3 +49,37 @@ def test_a_model_writes_what_makes_and_checks_the_tests(workshop: Workshop) -> N
 
     workshop.manage(*BUILD, status=1)
     assert len(workshop.imitation.requests) == 4, "what was written is not asked for again"
+
+
+def test_attempts_are_judged_by_the_released_suite_where_that_is_asked_for(workshop: Workshop) -> None:
+    asked = ("--problems", "apple_sum,berry_product", "--set", "tests=suite")
+    only_the_sample = Script(pieces_of("```python\nprint(7)\nprint('hello')\n```\n"))
+    _, errors = workshop.manage(
+        "run_baseline",
+        "--dataset",
+        "orchard",
+        "--model",
+        "openai:gpt-4o",
+        "--method",
+        "zero-shot",
+        *asked,
+        status=1,
+    )
+    assert "Nothing to run in orchard: each of the chosen problems has no released suite." in errors
+
+    workshop.rows(
+        "insert into benchmark_suite (problem_id, version, recipe_hash, provenance, content_hash, note, created_at, "
+        "released_at) select id, 3, 'r', '{}', 'c', '', '2026-01-01', '2026-01-01' from benchmark_problem "
+        "where external_id = 'apple_sum'"
+    )
+    workshop.rows(
+        'insert into benchmark_suitetest (suite_id, "order", name, origin, "group", input_hash, answer_hash) '
+        "select s.id, 0, 'made', 'oracle', '', t.input_hash, t.answer_hash from benchmark_suite s "
+        "join benchmark_testcase t on t.problem_id = s.problem_id where t.origin = 'sample'"
+    )
+    workshop.imitation.script(only_the_sample)
+    document = workshop.baseline(*asked)
+    assert (document["done"], document["solved"]) == (1, 1)
+    assert workshop.rows("select test_suite_id is not null from benchmark_judgement where suite = 'all'") == [
+        (1,)
+    ]
