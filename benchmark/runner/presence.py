@@ -6,7 +6,7 @@ runners on other machines there is a row, renewed every few seconds.
 """
 
 import fcntl
-import os
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -24,6 +24,9 @@ HEARTBEAT = 3.0
 _SILENCE = timedelta(seconds=15)
 """After which a runner on another machine counts as gone."""
 
+_FORGOTTEN = 3600.0
+"""Seconds after which the file of a dead runner goes; its leases ended long before."""
+
 
 @contextmanager
 def present() -> Iterator[str]:
@@ -31,6 +34,7 @@ def present() -> Iterator[str]:
     name = str(uuid.uuid4())
     path = _path(name)
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    _sweep(path.parent)
     # lockf and not flock: child processes must not inherit the lock and outlive the runner with it.
     with path.open("wb") as file:
         fcntl.lockf(file, fcntl.LOCK_EX)
@@ -41,15 +45,25 @@ def present() -> Iterator[str]:
 
 
 def is_gone(name: str) -> bool:
-    """True when the runner is known to have died on this machine; False when it lives or ran elsewhere."""
+    """True when the runner is known to have died on this machine; False when it lives or ran elsewhere.
+
+    The file stays, because several ask: who frees its items, and each who shares the model's limits with it.
+    """
     with suppress(FileNotFoundError), _path(name).open("r+b") as file:
         try:
             fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return False
-        os.unlink(file.name)
         return True
     return False
+
+
+def _sweep(folder: Path) -> None:
+    """Remove the files of runners that died so long ago that nobody asks for them any more."""
+    for path in folder.iterdir():
+        with suppress(FileNotFoundError):  # others sweep too
+            if path.stat().st_mtime < time.time() - _FORGOTTEN and is_gone(path.name):
+                path.unlink()
 
 
 def beat(run: Run, name: str) -> int:
@@ -61,7 +75,7 @@ def beat(run: Run, name: str) -> int:
     others = Runner.objects.filter(model_spec=run.model_spec).exclude(name=name)
     silent = [other.name for other in others if other.seen_at < now - _SILENCE or is_gone(other.name)]
     Runner.objects.filter(name__in=silent).delete()
-    return 1 + others.count()
+    return 1 + len(others) - len(silent)
 
 
 def leave(name: str) -> None:

@@ -1,14 +1,19 @@
 """Runs that are cut off in every way, and go on: nothing paid for is lost, and nothing is counted twice."""
 
 import json
+import os
 import signal
 import time
 from collections.abc import Callable
+from pathlib import Path
 from uuid import UUID
 
 import pytest
+from django.conf import settings
 
-from tests.benchmark.runs.bank import REPLY
+from benchmark.models import Dataset, Run, WorkItem
+from benchmark.runner import leases, presence
+from tests.benchmark.runs.bank import REPLY, fill
 from tests.benchmark.runs.conftest import Workshop
 from tests.imitation import Hold, Script, pieces_of
 from tests.stack import HANG
@@ -181,3 +186,28 @@ def test_a_run_does_not_go_on_with_other_prompts_problems_or_methods(workshop: W
         _, errors = workshop.manage("run_baseline", "--resume", run, status=1)
         assert said in errors
     assert len(workshop.imitation.requests) == 1
+
+
+def test_whoever_asks_first_all_learn_that_a_runner_on_this_machine_is_gone(db: None) -> None:
+    fill()
+    orchard = Dataset.objects.get(name="orchard")
+    run = Run.objects.create(
+        dataset=orchard, method="zero-shot", model_spec="openai:m", parameters={}, manifest={}
+    )
+    item = WorkItem.objects.create(run=run, problem=run.dataset.problems.all()[0], chain=0)
+    with presence.present() as dead:
+        file = Path(settings.VAR) / "runners" / dead
+        presence.beat(run, dead)
+        leases.claim(run.pk, dead, 1)
+    file.touch()  # as a kill -9 leaves it: without its lock
+    try:
+        with presence.present() as living:
+            assert presence.beat(run, living) == 1
+            assert leases.free_lost(run) == 1
+        item.refresh_from_db()
+        assert item.state == "pending"
+        os.utime(file, (0, 0))
+        with presence.present():
+            assert not file.exists()
+    finally:
+        file.unlink(missing_ok=True)
