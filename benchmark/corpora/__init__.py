@@ -6,7 +6,7 @@ from benchmark.corpora.json_files import read_cpbook, read_cphandbook
 from benchmark.corpora.markdown import read_markdown
 from benchmark.corpora.records import ImportedArticle, Reader
 
-__all__ = ["FORMATS", "SHIPPED", "TEXTBOOK", "ImportedArticle", "Reader"]
+__all__ = ["FORMATS", "TEXTBOOK", "ImportedArticle", "Reader"]
 
 FORMATS: dict[str, Reader] = {
     "cpbook": read_cpbook,
@@ -14,7 +14,5 @@ FORMATS: dict[str, Reader] = {
     "markdown": read_markdown,
 }
 
-SHIPPED = "hintbench"
-"""The name of the textbook that comes with the program; `./run` loads it, and `import_corpus` without a path."""
 TEXTBOOK = Path(__file__).resolve().parent.parent / "textbook"
-"""The folder it lies in."""
+"""The folder of the textbook that comes with the program."""

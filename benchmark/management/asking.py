@@ -83,7 +83,9 @@ def spending(options: Mapping[str, Any], spec: ModelSpec | None) -> Spending:
     return Spending(price, Budget(options["max_cost"], options["max_tokens"], options["max_calls"]))
 
 
-def estimates_table(estimates: Mapping[str, Estimate], price: Price | None) -> list[str]:
+def estimates_table(
+    estimates: Mapping[str, Estimate], price: Price | None, assumed: str = ASSUMED
+) -> list[str]:
     """The lines to print: a table, and what is assumed in it."""
     rows = [("", "calls", "input tokens", "output tokens", "US dollars")]
     rows += [
@@ -96,7 +98,7 @@ def estimates_table(estimates: Mapping[str, Estimate], price: Price | None) -> l
         )
         for name, one in estimates.items()
     ]
-    return [*aligned(rows), ASSUMED]
+    return [*aligned(rows), assumed]
 
 
 def estimates_json(estimates: Mapping[str, Estimate], price: Price | None) -> dict[str, Any]:

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass, field
 
-from benchmark.corpora import SHIPPED
 from benchmark.methods.composition import Search
 from benchmark.methods.method import Chain
 from benchmark.methods.retrieval import Found, Searching, search
 from benchmark.methods.settings import takes
+from benchmark.models.corpora import SHIPPED
 from benchmark.prompts import TEXTBOOK_TEMPLATES, Material
 
 

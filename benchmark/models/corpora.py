@@ -2,6 +2,9 @@
 
 from django.db import models
 
+SHIPPED = "hintbench"
+"""The name of the textbook that comes with the program; `./run` loads it, and `import_corpus` without a path."""
+
 
 class Corpus(models.Model):
     """A named collection of articles, filled by one importer."""

@@ -1,7 +1,7 @@
 """What a run would cost: its method is played through with replies of an assumed length, and nobody is called."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,11 +62,19 @@ class Estimate:
         return price.of(self.input_tokens, self.output_tokens)
 
 
-async def estimate(plan: Plan) -> dict[str, Estimate]:
-    """An estimate for each of the ASSUMPTIONS, by name."""
+async def estimate(plans: Sequence[Plan]) -> list[dict[str, Estimate]]:
+    """For each plan an estimate for each of the ASSUMPTIONS, by name. The plans share their texts where they can."""
+    texts: dict[tuple[int, str, str], Texts] = {}
+    estimates = []
+    for plan in plans:
+        key = plan.dataset.pk, plan.settings.language, str(plan.spec)
+        estimates.append(await _estimate(plan, texts.setdefault(key, Texts(plan.dataset, *key[1:]))))
+    return estimates
+
+
+async def _estimate(plan: Plan, texts: Texts) -> dict[str, Estimate]:
     step = math.ceil(len(plan.problems) / PLAYED)
     played = await sync_to_async(_load)(plan.problems[::step])
-    texts = Texts(plan.dataset, plan.settings.language, str(plan.spec))
     scale = plan.attempts * len(plan.problems) / len(played)
     estimates = {}
     for assumption in ASSUMPTIONS:

@@ -10,9 +10,10 @@ from django.core.management.base import BaseCommand, CommandError
 from django.core.validators import validate_slug
 from django.utils.text import slugify
 
-from benchmark.corpora import FORMATS, SHIPPED, TEXTBOOK
+from benchmark.corpora import FORMATS, TEXTBOOK
 from benchmark.corpora.store import import_corpus
 from benchmark.datasets import BrokenSource
+from benchmark.models.corpora import SHIPPED
 
 
 class Command(BaseCommand):

@@ -11,6 +11,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from tqdm import tqdm
 
+from benchmark.management import asking
 from benchmark.management.arguments import dollars, find_dataset, find_run, positive
 from benchmark.methods import METHODS, PROFILES, Reflexion, SettingsError, parse_settings
 from benchmark.models import Run, WorkItem
@@ -49,13 +50,18 @@ from benchmark.runner import (
     start_run,
 )
 from judge import Verdict
-from judge.management.tables import aligned
 
 _OF_NEW_RUNS = (
     "dataset", "model", "method", "profile", "set", "attempts", "problems", "tier", "limit", "dry_run", "pilot", "like",
 )  # fmt: skip
 _SUMMARIES = "; ".join(f"{profile.name}, {profile.summary}" for profile in PROFILES.values())
 _REQUIRED = ("dataset", "model", "method")
+_ALL = "all"
+_OF_THE_PAPERS = list(METHODS)[:8]
+_EACH_ALONE = (
+    "Each as if it were the only one; what methods ask alike, drafts for instance, is paid for once."
+)
+_BY_PILOT = "Mean and 95 % interval. A run of all problems pays nothing again for those of the pilot."
 
 
 class Command(BaseCommand):
@@ -71,7 +77,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--dataset", metavar="NAME")
         parser.add_argument("--model", metavar="PROVIDER:MODEL")
-        parser.add_argument("--method", type=_in_our_order, choices=METHODS)
+        parser.add_argument("--method", type=_in_our_order, choices=[*METHODS, _ALL])
         parser.add_argument(
             "--profile", choices=PROFILES, help="settings and attempts of a published evaluation"
         )
@@ -148,7 +154,7 @@ class Command(BaseCommand):
     def handle(self, **options: Any) -> None:
         try:
             if options["dry_run"] and not options["resume"]:
-                return self._tell_cost(_planned(options), _price_of(options), options["json"])
+                return self._tell_cost(_all_planned(options), _price_of(options), options["json"])
             run = _resumed(options) if options["resume"] else self._started(options)
             if run.distributed:
                 hand_out(run)
@@ -183,40 +189,31 @@ class Command(BaseCommand):
             )
         return run
 
-    def _tell_cost(self, plan: Plan, price: Price | None, as_json: bool) -> None:
-        estimates = asyncio.run(estimate(plan))
+    def _tell_cost(self, plans: list[Plan], price: Price | None, as_json: bool) -> None:
+        estimates = asyncio.run(estimate(plans))
         if as_json:
-            document = {
-                "dry_run": True,
-                "method": plan.method.name,
-                "parameters": asdict(plan.settings),
-                "problems": len(plan.problems),
-                "attempts": plan.attempts,
-                "left_out": list(plan.left_out),
-                "estimates": _as_json(estimates, price),
-            }
-            self.stdout.write(json.dumps(document))
+            documents = [
+                {
+                    "dry_run": True,
+                    "method": plan.method.name,
+                    "parameters": asdict(plan.settings),
+                    "problems": len(plan.problems),
+                    "attempts": plan.attempts,
+                    "left_out": list(plan.left_out),
+                    "estimates": asking.estimates_json(found, price),
+                }
+                for plan, found in zip(plans, estimates, strict=True)
+            ]
+            several = {"dry_run": True, "methods": documents}
+            self.stdout.write(json.dumps(documents[0] if len(plans) == 1 else several))
             return
-        problems = _counted(len(plan.problems), "problem", "problems")
-        attempts = _counted(plan.attempts, "attempt", "attempts")
-        self.stdout.write(f"{plan.method.name} on {problems}, {attempts} each. Nobody was called.")
-        self._tell_estimates(estimates, price)
-        self.stdout.write(ASSUMED)
-
-    def _tell_estimates(self, estimates: dict[str, Estimate], price: Price | None) -> None:
-        rows = [("", "calls", "input tokens", "output tokens", "US dollars")]
-        rows += [
-            (
-                name,
-                f"{one.generations:,}",
-                f"{one.input_tokens:,}",
-                f"{one.output_tokens:,}",
-                "unknown" if price is None else f"{one.cost(price):,.2f}",
-            )
-            for name, one in estimates.items()
-        ]
-        for line in aligned(rows):
-            self.stdout.write(line)
+        for plan, found in zip(plans, estimates, strict=True):
+            problems = _counted(len(plan.problems), "problem", "problems")
+            attempts = _counted(plan.attempts, "attempt", "attempts")
+            self.stdout.write(f"{plan.method.name} on {problems}, {attempts} each. Nobody was called.")
+            *table, assumed = asking.estimates_table(found, price, ASSUMED)
+            self.stdout.write("\n".join(table))
+        self.stdout.write(assumed if len(plans) == 1 else f"{_EACH_ALONE}\n{assumed}")
 
     def _tell(
         self, run: Run, figures: RunFigures, estimates: dict[str, Estimate] | None, as_json: bool
@@ -238,7 +235,7 @@ class Command(BaseCommand):
             if "pilot" in run.manifest:
                 document |= {
                     "pilot": run.manifest["pilot"],
-                    "estimates": estimates and _as_json(estimates, price),
+                    "estimates": estimates and asking.estimates_json(estimates, price),
                 }
             self.stdout.write(json.dumps(document))
             return
@@ -257,10 +254,9 @@ class Command(BaseCommand):
                 self.stdout.write("No estimate: the provider did not say how many tokens its replies took.")
             else:
                 self.stdout.write(
-                    f"All {_counted(problems, 'problem', 'problems')} would take, by this pilot "
-                    "(95 % interval; a run of all pays nothing again for these):"
+                    f"All {_counted(problems, 'problem', 'problems')} would take, by this pilot:"
                 )
-                self._tell_estimates(estimates, price)
+                self.stdout.write("\n".join(asking.estimates_table(estimates, price, _BY_PILOT)))
 
 
 def _in_our_order(name: str) -> str:
@@ -273,18 +269,17 @@ def _counted(number: int, one: str, many: str) -> str:
     return f"{number:,} {one if number == 1 else many}"
 
 
-def _as_json(estimates: dict[str, Estimate], price: Price | None) -> dict[str, dict[str, Any]]:
-    return {
-        name: asdict(estimate) | {"cost_usd": price and estimate.cost(price)}
-        for name, estimate in estimates.items()
-    }
-
-
 def _rescaled(run: Run) -> dict[str, Estimate] | None:
     """The estimate that a pilot gives, None for another run or where the tokens are unknown."""
     with suppress(ValueError):
         return rescaled(run) if "pilot" in run.manifest else None
     return None
+
+
+def _all_planned(options: dict[str, Any]) -> list[Plan]:
+    """The runs that the options of a dry run describe: one, or those of the eight methods of the papers."""
+    methods = _OF_THE_PAPERS if options["method"] == _ALL else [options["method"]]
+    return [_planned(options | {"method": method}) for method in methods]
 
 
 def _planned(options: dict[str, Any]) -> Plan:
@@ -303,6 +298,8 @@ def _planned(options: dict[str, Any]) -> Plan:
     missing = [f"--{name}" for name in _REQUIRED if not options[name]]
     if missing:
         raise CommandError(f"Missing: {', '.join(missing)} (or --resume RUN to go on with a run).")
+    if options["method"] == _ALL:
+        raise CommandError("A run has one method; --method all is for --dry-run.")
     method = METHODS[options["method"]]
     profile = PROFILES[options["profile"]] if options["profile"] else None
     dataset = find_dataset(options["dataset"])

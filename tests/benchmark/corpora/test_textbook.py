@@ -8,8 +8,9 @@ import pytest
 from django.core.management import CommandError, call_command
 
 import judge
-from benchmark.corpora import SHIPPED, TEXTBOOK
+from benchmark.corpora import TEXTBOOK
 from benchmark.models import Corpus
+from benchmark.models.corpora import SHIPPED
 
 CHAPTERS = sorted(TEXTBOOK.glob("*.md"))
 EXAMPLE = re.compile(r"```python\n(.*?)```\n\n```input\n(.*?)```\n\n```output\n(.*?)```", re.DOTALL)

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
+from benchmark.methods import METHODS
 from tests.benchmark.runs.bank import fill
 from tests.benchmark.runs.conftest import Workshop
 
@@ -61,6 +62,18 @@ def test_it_is_told_in_words_as_well(workshop: Workshop) -> None:
     assert "reflexion on 4 problems, 1 attempt each. Nobody was called." in told
     low, high = (line.split() for line in told.splitlines() if line.startswith(("low ", "high ")))
     assert (low[1], low[-1], high[1], high[-1]) == ("4", "unknown", "16", "unknown")
+
+
+def test_the_eight_methods_of_the_papers_are_told_at_once(workshop: Workshop) -> None:
+    methods = dry_run(workshop, "all", "--attempts", "2")["methods"]
+    assert [one["method"] for one in methods] == list(METHODS)[:8]
+    assert methods[4] == dry_run(workshop, "reflexion", "--attempts", "2")
+    command = ["run_baseline", "--dataset", "orchard", "--model", "openai:m", "--method", "all"]
+    told, _ = workshop.manage(*command, "--dry-run")
+    assert told.count("on 4 problems, 1 attempt each. Nobody was called.") == 8
+    assert told.count("A token is counted as") == 1
+    _, errors = workshop.manage(*command, status=1)
+    assert "A run has one method; --method all is for --dry-run." in errors
 
 
 def test_a_price_is_refused_where_it_is_none(db: None) -> None:

@@ -10,9 +10,10 @@ from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
-from benchmark.corpora import SHIPPED, TEXTBOOK
+from benchmark.corpora import TEXTBOOK
 from benchmark.corpora.store import import_corpus
 from benchmark.models import Dataset
+from benchmark.models.corpora import SHIPPED
 from tutoring.management.commands.create_demo_accounts import DEMO_ACCOUNTS, DEMO_PASSWORD, refusal
 
 PRACTICE = "practice"
