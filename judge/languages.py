@@ -157,6 +157,8 @@ _JVM = ("{machine}", "-XX:+UseSerialGC", "-XX:ActiveProcessorCount=1", "-XX:-Use
 # No long-running program is compiled: the first of the two just-in-time compilers is the faster choice.
 _JVM_COMPILER = (*_JVM, "-XX:TieredStopAtLevel=1", "-Xmx1g", "-Xss64m")
 _JVM_STACK = 64  # MiB
+_JVM_UNWINDING = 6 * _JVM_STACK
+"""What the machine takes, measured, to unwind such a stack when it overflows in compiled code."""
 
 JAVA = Language(
     name="java",
@@ -182,7 +184,7 @@ JAVA = Language(
     ),
     time_multiplier=2.0,
     out_of_memory=r"Terminating due to java\.lang\.OutOfMemoryError.*",
-    allowance=(64 + _JVM_STACK) * _MEBIBYTE,
+    allowance=(64 + _JVM_STACK + _JVM_UNWINDING) * _MEBIBYTE,
 )
 
 KOTLIN = replace(

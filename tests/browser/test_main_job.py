@@ -35,8 +35,7 @@ def test_tutor_guides_the_student_to_a_solution_and_a_reviewer_exports_how(open_
     tutor.get_by_role("tab", name="Solutions").click()
     expect(tutor.get_by_role("tabpanel", name="Solutions").locator("pre").first).to_be_visible()
     tutor.get_by_role("button", name="Start a session").click()
-    expect(tutor.get_by_role("heading", level=1)).to_have_text("Before your first session")
-    tutor.get_by_role("button", name="I agree").click()
+    consent_if_asked(tutor)
 
     expect(tutor.locator("#budget")).to_contain_text("5 of 5 left")
     expect(tutor.get_by_role("button", name="Execute…")).to_be_disabled()

@@ -58,6 +58,7 @@ def test_the_real_collection_is_imported_whole_and_a_second_time_changes_nothing
     path = shared_data / "usaco" / "usaco_dict.json"
     assert run(path) == {
         "dataset": "usaco", "imported": 484, "unchanged": 0, "updated": 0, "left_out": [], "notes": [],
+        "questions": 0,
     }  # fmt: skip
     stamps = dict(Problem.objects.values_list("external_id", "imported_at"))
     tests = set(TestCase.objects.values_list("pk", flat=True))
