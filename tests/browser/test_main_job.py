@@ -13,6 +13,7 @@ from tests.browser.conftest import OpenPage
 from tests.browser.workspace import (
     ask_for_code,
     close_session,
+    consent_if_asked,
     execute,
     message,
     replies,
