@@ -66,6 +66,7 @@ def test_both_kinds_of_problems_have_their_tests_and_functional_programs_are_jud
     ]
     assert (summing.contest_date, summing.tags, summing.signature) == (date(2023, 5, 6), ["easy"], None)
     functional = Problem.objects.get(external_id="3000")
+    assert functional.signature is not None
     assert functional.signature["method"] == "shift"
     assert blobs.read(functional.tests.all()[0].answer_hash) == b"[4,5]\n"
     verdicts = []

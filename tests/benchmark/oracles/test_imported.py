@@ -82,5 +82,6 @@ def test_imported_programs_become_a_verifier_that_finds_the_smallest_failing_inp
     assert "<pre>&quot;10&quot;\n</pre>" in page
     assert f"{wrong['passed']} of {wrong['total']}" in page
     assert f'href="/runs/verifiers/{verifier.pk}/"' in client.get("/runs/verifiers/").content.decode()
+    assert verifier.suite is not None
     suite = client.get(verifier.suite.get_absolute_url()).content.decode()
     assert "answered by an oracle" in suite

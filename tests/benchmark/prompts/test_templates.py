@@ -30,7 +30,10 @@ def test_templates_of_ones_own_go_before_ours_and_have_hashes_of_their_own(tmp_p
 @pytest.mark.parametrize(
     ("files", "said"),
     [
-        ({}, "holds no template. A template is a text file NAME.txt; names: analysis, attempt, attempt_reflection"),
+        (
+            {},
+            "holds no template. A template is a text file NAME.txt; names: analysis, attempt, attempt_reflection",
+        ),
         ({"instruction.txt": "x"}, "instruction.txt is no template of ours. Did you mean instructions.txt?"),
         ({"problem.txt": "Solve it."}, "problem.txt: {{problem}} is missing."),
         ({"problem.txt": "{{problem}} {{title}}"}, "nothing is filled in for {{title}}. There is problem."),

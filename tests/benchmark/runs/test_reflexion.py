@@ -66,7 +66,9 @@ def test_an_answer_that_passes_the_samples_is_judged_on_the_hidden_tests_and_the
     workshop.imitation.script(WRONG, ONLY_THE_SAMPLE, WRONG, SOLUTION)
     document = workshop.baseline(*FIRST, "--set", "run_all=true", "every_test=true", method="reflexion")
     assert (document["generations"], document["solved"]) == (4, 0)
-    assert workshop.rows("select stop_at_first_failure from benchmark_judgement where suite = 'all'") == [(0,)]
+    assert workshop.rows("select stop_at_first_failure from benchmark_judgement where suite = 'all'") == [
+        (0,)
+    ]
     assert [row[3:] for row in workshop.rows(STEPS)] == [("WA", 0), ("AC", 1), ("WA", 0), ("AC", 0)]
     assert "Sample 1: passed." in prompts(workshop)[2]
     sent = json.dumps([request.body for request in workshop.imitation.requests])
