@@ -84,7 +84,8 @@ def _commit(entries: list[_Entry]) -> list[_Outcome]:
             return _together(entries)
         except Exception:  # noqa: BLE001  (whose it is shows when they are done one by one)
             logger.debug("%s entries are done one by one", len(entries))
-    return [_alone(entry) for entry in entries]
+    deadline = time.monotonic() + PATIENCE
+    return [_alone(entry, deadline) for entry in entries]
 
 
 def _together(entries: list[_Entry]) -> list[_Outcome]:
@@ -99,8 +100,8 @@ def _together(entries: list[_Entry]) -> list[_Outcome]:
     return outcomes
 
 
-def _alone(entry: _Entry) -> _Outcome:
-    deadline = time.monotonic() + PATIENCE
+def _alone(entry: _Entry, deadline: float) -> _Outcome:
+    """The entry's outcome; while the database is away it is tried again, until `deadline` (of the monotonic clock)."""
     while True:
         try:
             return _together([entry])[0]
