@@ -50,7 +50,7 @@ def variants(files: Files) -> Iterator[Check]:
     words = Bm25("words")
     changed = sum(_best(corpus, one, words) != found[one.id] for one in corpus.documents[:COMPARED])
     yield Check.equal(f"other first two with lower-case words, of the first {COMPARED}", 47, changed)
-    # METHODS.md does not say which 60 problems kept their first two: the share is compared over all of them.
+    # It is not known which 60 problems kept their first two: the share is compared over all.
     kept = sum(
         [hit.id for hit in rank(corpus, _statement(one), top=3) if hit.id != one.id][:2] == found[one.id]
         for one in corpus.documents
