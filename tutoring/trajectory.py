@@ -7,6 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+from uuid import UUID
+
+from django.shortcuts import get_object_or_404
 
 import judge
 from benchmark.models import Judgement
@@ -52,6 +55,12 @@ def readable_sessions(person: Person) -> SessionQuerySet:
     if has_role(person, Role.RESEARCHER, Role.ADMIN):
         return Session.objects.all()
     return Session.objects.exclude(tutor=person.pk)
+
+
+def readable_session(person: Person, session_id: UUID) -> Session:
+    """That one of them, with its problem, protocol and judgement. Raises Http404."""
+    related = readable_sessions(person).select_related("problem__dataset", "protocol", "judgement")
+    return get_object_or_404(related, pk=session_id)
 
 
 def read_trajectory(session: Session, findings: Iterable[Finding] = ()) -> Trajectory:

@@ -20,7 +20,7 @@ from tutoring.review.records import readable_reviews
 from tutoring.roles import Role, has_role, requires_role
 from tutoring.rules.findings import latest_check, may_see_findings, shown_findings
 from tutoring.rules.records import recorded_checks
-from tutoring.trajectory import read_trajectory, readable_sessions
+from tutoring.trajectory import read_trajectory, readable_session, readable_sessions
 from tutoring.trajectory_format import RECORDED, to_lines
 from tutoring.views import PAGE, command_id, person_of, text_field
 
@@ -68,10 +68,7 @@ def trajectory_list(request: HttpRequest) -> HttpResponse:
 @readers
 def trajectory(request: HttpRequest, session_id: UUID) -> HttpResponse:
     """One session, whole."""
-    session = get_object_or_404(
-        readable_sessions(person_of(request)).select_related("problem__dataset", "protocol", "judgement"),
-        pk=session_id,
-    )
+    session = readable_session(person_of(request), session_id)
     shown = may_see_findings(person_of(request), session)
     findings = shown_findings(session) if shown else []
     return render(
@@ -94,7 +91,7 @@ def trajectory(request: HttpRequest, session_id: UUID) -> HttpResponse:
 @readers
 def export_one(request: HttpRequest, session_id: UUID) -> StreamingHttpResponse:
     """One session as a line of JSON."""
-    session = get_object_or_404(readable_sessions(person_of(request)), pk=session_id)
+    session = readable_session(person_of(request), session_id)
     return _download(request, [session], f"trajectory-{session.pk}.jsonl")
 
 

@@ -12,7 +12,7 @@ from django.core.exceptions import BadRequest
 from django.core.paginator import Paginator
 from django.db.models import Exists, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from tutoring.models import AuditEntry, Review, Session, Settlement
@@ -33,7 +33,7 @@ from tutoring.review.records import readable_reviews
 from tutoring.review.solve_rates import counted_sessions, settled, solve_rates
 from tutoring.roles import Role, requires_role
 from tutoring.rules import RuleSet, UnknownRuleSet, current_rule_set, rule_set, rule_set_versions
-from tutoring.trajectory import readable_sessions
+from tutoring.trajectory import readable_session
 from tutoring.trajectory_page import standalone_page
 from tutoring.views import PAGE, person_of
 
@@ -254,10 +254,7 @@ def labels(request: HttpRequest) -> HttpResponse:
 @requires_role(Role.REVIEWER, Role.ADJUDICATOR, Role.RESEARCHER, Role.ADMIN)
 def page_of_session(request: HttpRequest, session_id: UUID) -> HttpResponse:
     """One session as one file: conversation, verdicts, and labels that are complete."""
-    session = get_object_or_404(
-        readable_sessions(person_of(request)).select_related("problem__dataset", "protocol", "judgement"),
-        pk=session_id,
-    )
+    session = readable_session(person_of(request), session_id)
     response = HttpResponse(standalone_page(session))
     response["Content-Disposition"] = f'attachment; filename="session-{session.pk}.html"'
     return response

@@ -36,7 +36,7 @@ from tutoring.review.places import reviewable, waiting_for_adjudication, waiting
 from tutoring.review.records import complete_reviews
 from tutoring.roles import Role, has_role, requires_role, roles_of
 from tutoring.rules import current_rule_set, rule_set
-from tutoring.trajectory import readable_sessions
+from tutoring.trajectory import readable_session
 from tutoring.views import PAGE, command_id, person_of, text_field
 
 reviewers = requires_role(Role.REVIEWER, Role.ADJUDICATOR)
@@ -242,10 +242,7 @@ def _send(action: type[SaveDraft | SubmitReview], request: HttpRequest, review_i
 @requires_role(Role.REVIEWER, Role.ADJUDICATOR, Role.RESEARCHER, Role.ADMIN)
 def compare(request: HttpRequest, session_id: UUID) -> HttpResponse:
     """The reviews of a session side by side, once both independent ones are in."""
-    session = get_object_or_404(
-        readable_sessions(person_of(request)).select_related("problem__dataset", "protocol", "judgement"),
-        pk=session_id,
-    )
+    session = readable_session(person_of(request), session_id)
     complete = complete_reviews(session)
     asked = request.GET.get("rule_set", "")
     version = int(asked) if asked.isdecimal() else max(complete, default=0)
