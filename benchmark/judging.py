@@ -15,7 +15,7 @@ import django_rq
 import redis
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import Exists, F, OuterRef, Q
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.dispatch import Signal
 from django.utils import timezone
 
@@ -85,18 +85,21 @@ def _remind(judgement_id: int, queue: str) -> None:
         logger.warning("judgement %s waits for the queue to come back: %s", judgement_id, error)
 
 
-def requeue_lost(queue: str) -> int:
-    """Remind workers of judgements nobody is working on; returns how many there were.
-
-    Those of runs are left to their runs, which judge what nobody else does.
-    """
+def lost_judgements() -> QuerySet[Judgement]:
+    """Those nobody is working on. Those of runs are left to their runs, which judge what nobody else does."""
     now = timezone.now()
-    lost = Judgement.objects.filter(
+    of_run = Q(sample_judgement=OuterRef("pk")) | Q(hidden_judgement=OuterRef("pk"))
+    return Judgement.objects.filter(
         Q(state=Judgement.State.QUEUED, created_at__lt=now - timedelta(seconds=10))
         | Q(state=Judgement.State.RUNNING, lease_until__lt=now),
-        ~Exists(Generation.objects.filter(sample_judgement=OuterRef("pk"))),
+        ~Exists(Generation.objects.filter(of_run)),
         work_items=None,
-    ).values_list("pk", flat=True)
+    )
+
+
+def requeue_lost(queue: str) -> int:
+    """Remind workers of judgements nobody is working on; returns how many there were."""
+    lost = lost_judgements().values_list("pk", flat=True)
     waiting = set(django_rq.get_queue(queue).get_job_ids())
     count = 0
     for pk in lost:

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 import judge
 from benchmark import blobs, judging
-from benchmark.models import Judgement, TestCase
+from benchmark.models import Generation, Judgement, Run, TestCase, WorkItem
 from tests.problems import store_doubling
 
 RIGHT = "print(2 * int(input()))"
@@ -48,6 +48,28 @@ def test_same_program_is_stored_once():
     problem = store_doubling()
     first = judging.store_submission(problem, RIGHT, "python")
     assert judging.store_submission(problem, RIGHT, "python") == first
+
+
+@pytest.mark.parametrize("column", ["sample_judgement", "hidden_judgement"])
+def test_workers_are_not_reminded_of_what_a_run_judges_itself(column: str):
+    judgement = request()
+    Judgement.objects.update(created_at=timezone.now() - timedelta(minutes=1))
+    assert judging.lost_judgements().get() == judgement
+    problem = judgement.submission.problem
+    run = Run.objects.create(
+        dataset=problem.dataset, method="refine", model_spec="practice:student", parameters={}, manifest={}
+    )
+    item = WorkItem.objects.create(run=run, problem=problem, chain=0)
+    Generation.objects.create(
+        work_item=item,
+        step=0,
+        purpose="solve",
+        messages=[],
+        parameters={},
+        latency=0.0,
+        **{column: judgement},
+    )
+    assert not judging.lost_judgements().exists()
 
 
 def test_judgement_of_a_lost_worker_is_taken_over_and_one_in_other_hands_left_alone():
