@@ -29,10 +29,20 @@ HINT = "Which balanced pictures are there in sample 1? Please name the first sin
 
 def test_tutor_guides_the_student_to_a_solution_and_a_reviewer_exports_how(open_page: OpenPage) -> None:
     tutor = open_page("demo-tutor")
+    tutor.get_by_role("radio", name=re.compile("^Gold")).check()
+    expect(tutor.get_by_role("status").filter(has_text=re.compile("^[1-7] of 8 problems"))).to_be_visible()
+    tutor.get_by_role("radio", name="All").check()
+    expect(tutor.get_by_role("status").filter(has_text=re.compile("^8 problems"))).to_be_visible()
     tutor.get_by_role("searchbox").fill("choir")
     expect(tutor.get_by_role("status").filter(has_text="1 of 8 problems")).to_be_visible()
+    searches: list[str] = []
+    tutor.on(
+        "request", lambda request: searches.append(request.url) if request.resource_type == "xhr" else None
+    )
+    tutor.get_by_role("searchbox").blur()
     tutor.get_by_role("link", name="The Choir Photograph").click()
     expect(tutor.get_by_role("heading", level=1)).to_have_text("The Choir Photograph")
+    assert searches == [], "leaving the field would put new links under the mouse that is just pressed"
     tutor.get_by_role("tab", name="Solutions").click()
     expect(tutor.get_by_role("tabpanel", name="Solutions").locator("pre").first).to_be_visible()
     tutor.get_by_role("button", name="Start a session").click()
