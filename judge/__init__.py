@@ -16,8 +16,8 @@ from judge.languages import (
 )
 from judge.limits import Limits, Policy, limits_for
 from judge.precompiled_headers import prepare
+from judge.program_runs import FileNames
 from judge.sandbox import SandboxFault, SandboxStatus, SandboxUnavailable, sandbox_status
-from judge.trials import FileNames
 from judge.validators import CheckerFault
 from judge.verdicts import VERDICT_MEANING, Verdict
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from judge.compilation import Program, compile_program
+from judge.compilation import compile_program
 from judge.judgement import printable
 from judge.languages import get_language
 from judge.limits import Limits, Policy, limits_for
-from judge.sandbox import Container, Run, open_sandbox, run_with_retries
-from judge.trials.results import fault_of
+from judge.program_runs import LimitedProgram
+from judge.sandbox import Container, open_sandbox, run_with_retries
 from judge.verdicts import Verdict
 
 _SHOWN = 2_000
@@ -41,24 +41,20 @@ class Execution:
 class OpenProgram:
     """A compiled program in its container."""
 
-    def __init__(self, container: Container, program: Program, limits: Limits) -> None:
+    def __init__(self, container: Container, program: LimitedProgram) -> None:
         self._container = container
         self._program = program
-        self._limits = limits
 
     def run(self, given: bytes | Path = b"", arguments: Sequence[str] = ()) -> Execution:
         """Run it on an input, from a fresh start. Raises SandboxFault.
 
         An interpreter starts anew for a run with arguments.
         """
-        limits = self._limits
-        warm = None if arguments else self._program.warm
-        run = Run((*self._program.command, *arguments), limits, limits.wall, given, warm=warm)
-        outcome = run_with_retries(self._container, run)
-        fault = fault_of(outcome, limits, self._program.out_of_memory)
-        verdict, message = fault if fault else (None, "")
+        ran = self._program.after(run_with_retries(self._container, self._program.run(given, arguments)))
+        verdict, message = ran.fault or (None, "")
+        outcome = ran.outcome
         errors = printable(outcome.stderr, _SHOWN)
-        return Execution(outcome.stdout, verdict, message, errors, outcome.time, outcome.exit_status)
+        return Execution(ran.output, verdict, message, errors, outcome.time, outcome.exit_status)
 
 
 @contextlib.contextmanager
@@ -86,4 +82,4 @@ def open_program(
         if not warm_start:
             program = program.started_afresh()
         with sandbox.open(program.surroundings) as container:
-            yield OpenProgram(container, program, applied)
+            yield OpenProgram(container, LimitedProgram(program, applied))

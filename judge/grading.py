@@ -10,8 +10,9 @@ from judge.compilation import compile_program
 from judge.judgement import Judgement, Test, TestResult
 from judge.languages import ToolMissing, compiler_version, get_language
 from judge.limits import Limits, Policy, limits_for
+from judge.program_runs import FileNames, LimitedProgram
 from judge.sandbox import SandboxFault, open_sandbox
-from judge.trials import FileNames, Tried, judge_error, open_trial
+from judge.trials import judge_error, open_trial
 from judge.validators import CheckerFault
 from judge.verdicts import Verdict
 
@@ -89,7 +90,8 @@ def grade(
             program = compilation.program
             if not warm_start or len(tests) < _FEW:
                 program = program.started_afresh()
-            trial = stack.enter_context(open_trial(sandbox, Tried(program, applied, checker, files)))
+            limited = LimitedProgram(program, applied, files)
+            trial = stack.enter_context(open_trial(sandbox, checker, limited))
         except (SandboxFault, CheckerFault, ToolMissing, OSError) as error:
             add(judge_error(tests[0], error))
             return judgement(Verdict.JE)

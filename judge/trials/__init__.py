@@ -5,29 +5,31 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from judge.checkers import Checker
+from judge.program_runs import LimitedProgram
 from judge.sandbox import Sandbox
 from judge.trials.interactive import InteractiveTrial
 from judge.trials.results import judge_error
 from judge.trials.standard import StandardTrial
-from judge.trials.trial import FileNames, Trial, Tried
+from judge.trials.trial import Trial
 from judge.trials.validated import ValidatedTrial
 from judge.validators import open_validator
 
-__all__ = ["FileNames", "Trial", "Tried", "judge_error", "open_trial"]
+__all__ = ["Trial", "judge_error", "open_trial"]
 
 
 @contextlib.contextmanager
-def open_trial(sandbox: Sandbox, tried: Tried) -> Iterator[Trial]:
-    """The trial for this checker, which ends with the block and its containers with it.
+def open_trial(sandbox: Sandbox, checker: Checker, program: LimitedProgram) -> Iterator[Trial]:
+    """The trial of the program for this checker, which ends with the block and its containers with it.
 
     Raises CheckerFault where the checker's own program does not compile, SandboxFault, OSError and ToolMissing.
     """
     with contextlib.ExitStack() as stack:
-        container = stack.enter_context(sandbox.open(tried.program.surroundings))
-        if tried.checker.program is None:
-            yield StandardTrial(container, tried)
+        container = stack.enter_context(sandbox.open(program.program.surroundings))
+        if checker.program is None:
+            yield StandardTrial(container, checker, program)
             return
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="checker-")))
-        validator = stack.enter_context(open_validator(sandbox, tried.checker, tried.limits, folder))
-        trial = InteractiveTrial if tried.checker.program.interactive else ValidatedTrial
-        yield trial(container, validator, tried)
+        validator = stack.enter_context(open_validator(sandbox, checker, program.limits, folder))
+        trial = InteractiveTrial if checker.program.interactive else ValidatedTrial
+        yield trial(container, validator, program)

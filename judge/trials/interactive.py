@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from io import FileIO
 
+from judge.program_runs import LimitedProgram, ProgramRun
 from judge.sandbox import Container, Ending, Outcome, Run
-from judge.trials.trial import Tried
 from judge.trials.validated import ValidatedTrial
 from judge.validators import Call, CheckerFault, OutputValidator, Ruling
 
@@ -22,31 +22,31 @@ class InteractiveTrial(ValidatedTrial):
     neither of the program once the validator has accepted, nor of the validator once the program has ended.
     """
 
-    def __init__(self, container: Container, validator: OutputValidator, tried: Tried) -> None:
+    def __init__(self, container: Container, validator: OutputValidator, program: LimitedProgram) -> None:
         self._conversations = _Conversations(container, validator)
-        super().__init__(self._conversations, validator, tried)
+        super().__init__(self._conversations, validator, program)
 
-    def _pass(self, call: Call) -> tuple[Outcome, bytes, Ruling | None]:
+    def _pass(self, call: Call) -> tuple[ProgramRun, Ruling | None]:
         self._conversations.begin(call)
         # Without the warm interpreter: what it fails to start is started again, and then the pipes have gone.
-        outcome = self._measuring.run(replace(self._tried.run(b""), warm=None))
-        return outcome, b"", self._ruling(outcome, self._conversations.validation(outcome))
+        ran = self._program.after(self._measuring.run(replace(self._program.run(b""), warm=None)))
+        return ran, self._ruling(ran, self._conversations.validation(ran.outcome))
 
-    def _ruling(self, outcome: Outcome, validation: Outcome) -> Ruling | None:
+    def _ruling(self, ran: ProgramRun, validation: Outcome) -> Ruling | None:
+        outcome = ran.outcome
         unheard = _spoke_to_nobody(outcome)
         validator_first = unheard or validation.ended < outcome.ended
         if outcome.ending is Ending.WALL and 2 * validation.time > outcome.wall:
             raise CheckerFault(
                 f"the problem's output validator computed for {validation.time:.2f} s while the program waited"
             )
-        faulty = self._fault(outcome) is not None
         if not validator_first:
-            if faulty:
+            if ran.fault:
                 return None
             if _spoke_to_nobody(validation):
                 return Ruling(False, "the program ended before the conversation did")
         ruling = self._validator.ruling(validation)
-        return None if faulty and ruling.accepted and not unheard else ruling
+        return None if ran.fault and ruling.accepted and not unheard else ruling
 
 
 def _spoke_to_nobody(outcome: Outcome) -> bool:

@@ -13,8 +13,8 @@ import pytest
 import judge
 from judge import Checker, Judgement, Limits, Policy, TestResult, Verdict, limits_for
 from judge.measuring import Measuring
+from judge.program_runs import FileNames
 from judge.sandbox import Container, Ending, Outcome, Run, SandboxFault, Surroundings, open_sandbox
-from judge.trials import FileNames
 from tests.judge.conftest import SMALL, MakeTest
 
 pytestmark = pytest.mark.usefixtures("sandbox")
