@@ -1,8 +1,11 @@
-"""CodeContests (AlphaCode's collection) as Parquet or JSON rows, the form in which it is passed on (METHODS.md 10.7).
+"""CodeContests (AlphaCode's collection) as Parquet or JSON rows, the forms in which it is passed on (METHODS.md 10.7).
 
-Its solutions become reference solutions and its incorrect solutions known wrong programs, on which suites are tried.
+The Parquet files are those of `deepmind/code_contests`; the JSON is what the collection's own converter makes of its
+first form, records of a protocol buffer in Riegeli files. Its solutions become reference solutions and its incorrect
+solutions known wrong programs, on which suites are tried.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -38,8 +41,20 @@ def open_codecontests(path: Path, tests: Path | None) -> Iterator[Source]:
     """The problems of a file or of a folder of files. Raises BrokenSource."""
     if tests is not None:
         raise BrokenSource("--tests is for the format usaco; CodeContests' rows hold their tests")
+    _refuse_riegeli(path)
     total, rows = read_rows(path)
     yield Source(total, (_entry(row) for row in rows))
+
+
+def _refuse_riegeli(path: Path) -> None:
+    """Raises BrokenSource for files in the collection's first form."""
+    files = [path] if path.is_file() else path.glob("*")
+    if found := next((file for file in files if ".riegeli" in file.name), None):
+        raise BrokenSource(
+            f"{found} is a Riegeli file, which is not read here. Take the Parquet files of "
+            "deepmind/code_contests on Hugging Face (data/test-*, data/valid-*, data/train-*), which hold the same "
+            "problems, or convert it with convert_riegeli_to_json.py of google-deepmind/code_contests"
+        )
 
 
 class _Unusable(Exception):
@@ -134,7 +149,10 @@ def _programs(row: Row, name: str, most: int) -> list[tuple[str, str]]:
 
 
 def _time_limit(row: Row) -> float:
+    """Seconds, 0 where there is none. The published converter writes the protocol buffer's text, "seconds: 2"."""
     limit = row.get("time_limit")
+    if isinstance(limit, str):
+        limit = dict(re.findall(r"(seconds|nanos): (\d+)", limit))
     if isinstance(limit, Mapping):
         return float(limit.get("seconds") or 0) + float(limit.get("nanos") or 0) / 1e9
     return 0.0

@@ -22,6 +22,7 @@ from benchmark.datasets.records import (
     QuestionRecord,
     TestRecord,
 )
+from benchmark.excerpts import excerpt, excerpt_of
 from benchmark.judging import store_submission
 from benchmark.models import (
     Candidate,
@@ -222,17 +223,15 @@ def _samples_text(tests: Iterable[TestRecord]) -> str:
     lines: list[str] = []
     for number, test in enumerate((test for test in tests if test.sample), 1):
         for what, content in (("Input", test.input), ("Output", test.answer)):
-            lines.append(f"Sample {what} {number}:\n{_beginning(content)}")
+            shown = (
+                excerpt_of(content, _LONGEST_SAMPLE)
+                if isinstance(content, Path)
+                else excerpt(content.decode("utf-8", "replace"), _LONGEST_SAMPLE)
+            )
+            lines.append(f"Sample {what} {number}:\n{shown}")
         if test.explanation:
             lines.append(f"Explanation of sample {number}:\n{test.explanation.strip()}")
     return _clean("\n\n".join(lines))
-
-
-def _beginning(content: bytes | Path) -> str:
-    text = (
-        (content if isinstance(content, bytes) else content.read_bytes()).decode("utf-8", "replace").rstrip()
-    )
-    return text if len(text) <= _LONGEST_SAMPLE else f"{text[:_LONGEST_SAMPLE]}\n[cut]"
 
 
 def _columns(problem: ImportedProblem) -> dict[str, Any]:

@@ -5,11 +5,11 @@ other judgement than one on the samples, and of one on all tests `HiddenCount` h
 """
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal, get_args
 
 import judge
 from benchmark import blobs
+from benchmark.excerpts import excerpt, excerpt_of
 from benchmark.models import Judgement, Problem, TestCase
 from benchmark.prompts.leaks import PromptLeak
 from benchmark.prompts.templates import Templates
@@ -80,7 +80,7 @@ class SampleRun:
         return cls(
             judgement.verdict,
             tuple(_sample_result(samples[result.name], result) for result in judgement.tests),
-            _cut(judgement.compiler_output),
+            excerpt(judgement.compiler_output, SHOWN),
             judgement.compiler_output.rstrip(),
         )
 
@@ -146,20 +146,8 @@ def _told(number: int, result: SampleResult, templates: Templates) -> str:
 def _sample_result(case: TestCase, result: judge.TestResult) -> SampleResult:
     return SampleResult(
         result.verdict,
-        _cut(_beginning(blobs.path(case.input_hash))),
-        _cut(result.output),
-        _cut(_beginning(blobs.path(case.answer_hash))),
-        _cut(f"{result.message}\n{result.errors}"),
+        excerpt_of(blobs.path(case.input_hash), SHOWN),
+        excerpt(result.output, SHOWN),
+        excerpt_of(blobs.path(case.answer_hash), SHOWN),
+        excerpt(f"{result.message}\n{result.errors}", SHOWN),
     )
-
-
-def _beginning(path: Path) -> str:
-    """At least the first SHOWN characters of a file, where it has so many."""
-    with path.open("rb") as file:
-        return file.read(4 * SHOWN).decode("utf-8", "replace").replace("\r\n", "\n").replace("\0", "\ufffd")
-
-
-def _cut(text: str) -> str:
-    """The text without blanks at its end, shortened with a note; the judge keeps SHOWN characters of an output."""
-    text = text.rstrip()
-    return text if len(text) < SHOWN else f"{text[:SHOWN]}\n[cut after {SHOWN} characters]"

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from benchmark.excerpts import excerpt
 from benchmark.prompts.assembly import Form, Prompt, Task, problem_section
 from benchmark.providers import Message
 
@@ -92,9 +93,11 @@ def counterexample_prompt(
     told = [
         form.templates.render(
             "oracle/counterexample",
-            input=_cut(case.input),
-            expected=_cut(case.expected),
-            result=f"printed\n{_cut(case.output)}" if case.fault == "WA" else f"ended with {case.fault}",
+            input=excerpt(case.input, SHOWN),
+            expected=excerpt(case.expected, SHOWN),
+            result=f"printed\n{excerpt(case.output, SHOWN)}"
+            if case.fault == "WA"
+            else f"ended with {case.fault}",
         )
         for case in cases
     ]
@@ -122,8 +125,3 @@ def _one(task: Task, form: Form, functional: str, text: str) -> str:
 
 def _prompt(form: Form, templates: Sequence[str], sections: Sequence[str]) -> Prompt:
     return Prompt((Message("user", "\n\n".join(sections)),), form.templates.hash(*templates))
-
-
-def _cut(text: str) -> str:
-    text = text.rstrip()
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]}\n[cut after {SHOWN} characters]"

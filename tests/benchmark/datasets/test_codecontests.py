@@ -3,13 +3,14 @@
 import gzip
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 
 from benchmark.models import Problem
 
-ROW = {
+ROW: dict[str, Any] = {
     "name": "1575_A. Sums",
     "description": "Print the sum.",
     "public_tests": {"input": ["1 2\n"], "output": ["3\n"]},
@@ -51,3 +52,29 @@ def test_a_problem_comes_with_tests_limits_and_both_kinds_of_programs(
     assert [case.name for case in problem.tests.all()] == ["public-1", "private-2", "generated-1"]
     assert [one.language for one in problem.references.all()] == ["python", "cpp"]
     assert [(one.role, one.language) for one in problem.package_programs.all()] == [("wrong", "cpp")]
+
+
+@pytest.mark.django_db
+def test_the_forms_of_the_published_converter_are_read_and_riegeli_is_refused_with_a_way_out(
+    tmp_path: Path,
+) -> None:
+    pairs = {
+        f"{kind}_tests": [
+            {"input": given, "output": answer}
+            for given, answer in zip(
+                ROW[f"{kind}_tests"]["input"], ROW[f"{kind}_tests"]["output"], strict=True
+            )
+        ]
+        for kind in ("public", "private", "generated")
+    }
+    programs = {"solutions": [{"language": 3, "solution": "print(3)"}], "incorrect_solutions": []}
+    converted = ROW | pairs | programs | {"time_limit": "seconds: 1\nnanos: 500000000\n"}
+    path = tmp_path / "code_contests_train.00000-of-00128.json"
+    path.write_text(json.dumps([converted]))
+    call_command("import_problems", "codecontests", str(tmp_path), "--dataset", "converted")
+    problem = Problem.objects.get(dataset__name="converted")
+    assert (problem.time_limit, problem.tests.count(), problem.references.count()) == (1.5, 3, 1)
+
+    (tmp_path / "code_contests_train.riegeli-00000-of-00128").write_bytes(b"")
+    with pytest.raises(CommandError, match=r"deepmind/code_contests .* convert_riegeli_to_json"):
+        call_command("import_problems", "codecontests", str(tmp_path), "--dataset", "more")

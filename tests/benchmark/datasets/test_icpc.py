@@ -100,8 +100,8 @@ def test_a_model_is_shown_the_samples_and_no_other_test(tmp_path: Path) -> None:
     question = solve_prompt(Task.of(problem), Form("python", state_limits=True)).messages[0].content
     for shown in (question, opening_prompt(problem, "python")):
         assert (
-            f"Sample Input 1:\n{'x' * 10_000}\n[cut]\n\nSample Output 1:\n1\n\nExplanation of sample 1:\nOne cup."
-            in shown
+            f"Sample Input 1:\n{'x' * 10_000}\n[cut after 10000 characters]\n\nSample Output 1:\n1\n\n"
+            "Explanation of sample 1:\nOne cup." in shown
         )
         assert "secret-input" not in shown
 
