@@ -2,6 +2,7 @@
 
 from benchmark.refinement.curves import Curve, PassAt, Refinement, curve_of, pass_beside
 from benchmark.refinement.eval_results import EvalResults, read_eval_results
+from benchmark.refinement.rejudging import Rejudged, rejudge
 from benchmark.refinement.runs import NotRefined, attempts_allowed, beside, refinements_of
 
 __all__ = [
@@ -10,10 +11,12 @@ __all__ = [
     "NotRefined",
     "PassAt",
     "Refinement",
+    "Rejudged",
     "attempts_allowed",
     "beside",
     "curve_of",
     "pass_beside",
     "read_eval_results",
     "refinements_of",
+    "rejudge",
 ]

@@ -1,16 +1,26 @@
 """manage.py refinement: Refine@1 … K of runs, and of ICPC-Eval's result files, scored again from their attempts."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from tqdm import tqdm
 
 from benchmark.datasets import BrokenSource
-from benchmark.management.arguments import find_run
+from benchmark.management.arguments import find_dataset, find_run, positive
 from benchmark.metrics import TooFewAttempts
-from benchmark.refinement import NotRefined, beside, curve_of, read_eval_results, refinements_of
-from benchmark.refinement.runs import attempts_allowed
+from benchmark.refinement import (
+    NotRefined,
+    attempts_allowed,
+    beside,
+    curve_of,
+    read_eval_results,
+    refinements_of,
+    rejudge,
+)
+from benchmark.runner import cores
 from judge.management.tables import aligned
 
 
@@ -18,7 +28,8 @@ class Command(BaseCommand):
     help = (
         "Refine@1 … Refine@K with 95 % intervals, mean attempts per solved problem and tokens, of runs of the method "
         "refine or of result files of ICPC-Eval. With --against, beside pass@K of a run with independent attempts, at "
-        "the same K and with the same tokens."
+        "the same K and with the same tokens. With --judge the programs of a result file are judged here, and our "
+        "verdicts stand beside the file's; what is judged is stored, so the same command goes on."
     )
 
     requires_system_checks = []  # it shows no page, so it need not load them
@@ -28,31 +39,58 @@ class Command(BaseCommand):
             "sources", nargs="+", metavar="RUN|FILE", help="runs, or eval_results_….json files"
         )
         parser.add_argument("--against", metavar="RUN", help="a run with at least K attempts a problem")
+        parser.add_argument(
+            "--judge", metavar="DATASET", help="judge the files' programs on the problems of this dataset"
+        )
+        parser.add_argument(
+            "--jobs",
+            type=positive,
+            default=cores(),
+            metavar="N",
+            help="programs judged at once (default: the cores)",
+        )
         parser.add_argument("--json", action="store_true", help="print one JSON document on standard output")
 
     def handle(self, **options: Any) -> None:
         documents = []
         for source in options["sources"]:
             path = Path(source)
+            if options["judge"] and not path.is_file():
+                raise CommandError(
+                    f"{source}: --judge is for result files; the programs of a run are judged."
+                )
             try:
-                documents.append(_of_file(path) if path.is_file() else _of_run(source, options["against"]))
+                documents.append(
+                    _of_file(path, options) if path.is_file() else _of_run(source, options["against"])
+                )
             except (BrokenSource, NotRefined, TooFewAttempts, ValueError) as error:
                 raise CommandError(f"{source}: {error}") from None
         if options["json"]:
             self.stdout.write(json.dumps({"refinements": documents}, ensure_ascii=False))
         else:
             self.stdout.write("\n\n".join(map(_text, documents)))
+        if faults := [fault for one in documents for fault in one.get("judged", {}).get("faults", ())]:
+            raise CommandError(
+                "The judge failed. The same command tries again; what is judged stays.\n" + "\n".join(faults)
+            )
 
 
-def _of_file(path: Path) -> dict[str, Any]:
+def _of_file(path: Path, options: Mapping[str, Any]) -> dict[str, Any]:
     results = read_eval_results(path)
-    return {
+    document = {
         "source": results.name,
         **curve_of(results.refinements, results.k).to_json(),
         "charged_empty_replies": results.charged,
         "uncharged": curve_of(results.uncharged, results.k).to_json(),
+        "unfinished": list(results.unfinished),
         "inconsistencies": list(results.inconsistencies),
     }
+    if options["judge"]:
+        dataset = find_dataset(options["judge"])
+        with tqdm(unit="program", disable=None) as bar:
+            judged = rejudge(results, dataset, options["jobs"], bar.reset, bar.update)
+        document["judged"] = judged.to_json()
+    return document
 
 
 def _of_run(name: str, against: str | None) -> dict[str, Any]:
@@ -80,7 +118,11 @@ def _text(document: dict[str, Any]) -> str:
             f"{document['charged_empty_replies']} attempts are empty replies; without them Refine@{last['k']} is "
             f"{last['value']:.1%}"
         )
+    if unfinished := document.get("unfinished"):
+        lines.append(f"not evaluated to their end, left out: {', '.join(unfinished)}")
     lines += [f"inconsistent: {said}" for said in document.get("inconsistencies", ())]
+    if judged := document.get("judged"):
+        lines += _judged(judged)
     if other := document.get("against"):
         same = other["pass_same_tokens"]
         capped = f" ({other['capped']} problems had too few attempts)" if other["capped"] else ""
@@ -90,6 +132,34 @@ def _text(document: dict[str, Any]) -> str:
             + (f"{same['value']:.1%}{capped}" if same else "unknown: tokens were not reported")
         )
     return "\n".join(lines)
+
+
+def _judged(judged: Mapping[str, Any]) -> list[str]:
+    """Both judges side by side: verdicts, the attempts that only one accepts, and the curves."""
+    lines = [
+        "",
+        f"judged on {judged['dataset']}: {judged['agree']} of {judged['attempts']} attempts agree "
+        "(accepted or not)",
+    ]
+    if judged["verdicts"]:
+        rows = [("published", "ours", "attempts")]
+        rows += [(one["published"], one["ours"], str(one["attempts"])) for one in judged["verdicts"]]
+        lines += aligned(rows)
+    lines += [
+        f"problem {one['problem']}, attempt {one['attempt']}: published {one['published'] or 'untold'}, "
+        f"ours {one['ours']}"
+        for one in judged["disagreements"]
+    ]
+    if judged["our_curve"]:
+        rows = [("k", "Refine@k published", "ours")]
+        for theirs, ours in zip(
+            judged["published_curve"]["refine"], judged["our_curve"]["refine"], strict=True
+        ):
+            rows.append((str(ours["k"]), f"{theirs['value']:.1%}", f"{ours['value']:.1%}"))
+        lines += [f"over {judged['our_curve']['problems']} problems, empty replies left out:", *aligned(rows)]
+    if missing := judged["missing_problems"]:
+        lines.append(f"not in {judged['dataset']}, not judged: {', '.join(missing)}")
+    return lines
 
 
 def _interval(one: dict[str, float]) -> str:

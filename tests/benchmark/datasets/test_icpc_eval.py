@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from benchmark import blobs
+from benchmark import blobs, judging
 from benchmark.models import Problem
 
 ROW = {
@@ -116,6 +116,7 @@ def test_a_result_file_is_scored_again_from_its_attempts(tmp_path: Path, run: Ca
         },
         {"id": 3, "final_status": "Accepted", "attempts": [attempt(n, "Wrong Answer") for n in range(1, 6)]},
         {"id": 4, "final_status": "Failed", "attempts": []},
+        {"id": 5, "eval_status": "Running", "attempts": [attempt(1, "Wrong Answer")]},
     ]
     path = tmp_path / "eval_results_model.json"
     path.write_text(
@@ -128,6 +129,69 @@ def test_a_result_file_is_scored_again_from_its_attempts(tmp_path: Path, run: Ca
     assert [point["value"] for point in scored["uncharged"]["refine"]] == [0.25, 0.5, 0.5, 0.5, 0.5]
     assert len(scored["inconsistencies"]) == 2
     assert "problem 3" in scored["inconsistencies"][0]
+    assert scored["unfinished"] == ["5"]
+    streamed = problems[0] | {"attempts": [attempt(1, "Accepted", tokens=0)]}
+    path.write_text(json.dumps({"summary": {"total_problems": 118}, "detailed_results": [streamed]}))
+    [scored] = run("refinement", str(path))["refinements"]
+    assert (scored["tokens"], scored["inconsistencies"]) == (None, []), "0 tokens of a reply are unknown"
     path.write_text("{}")
     with pytest.raises(CommandError, match="no list detailed_results"):
         run("refinement", str(path))
+
+
+RIGHT = '#include <cstdio>\nint main() { int n; scanf("%d", &n); printf("%d", n); }'
+ECHO_ONE = RIGHT.replace(", n)", ", 1)")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_programs_of_a_result_file_are_judged_here_once_and_compared(
+    tmp_path: Path, run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "test.jsonl").write_text(json.dumps(ROW))
+    run("import_problems", "icpc-eval", str(tmp_path), "--dataset", "eval")
+    sample = {"sample_tests": {"status": "Wrong Answer"}}
+    attempts = [
+        attempt(1, None, output="") | {"code": ""},
+        attempt(2, None) | {"code": ""} | {"sample_tests": {"status": "Compilation Error"}},
+        attempt(3, "Accepted") | {"code": ECHO_ONE},
+        attempt(4, None) | {"code": RIGHT} | sample,
+    ]
+    path = tmp_path / "eval_results_model.json"
+    entries = [
+        {"id": 7, "final_status": "Accepted", "attempts": attempts},
+        {"id": 70, "final_status": "Accepted", "attempts": [attempt(1, "Accepted") | {"code": RIGHT}]},
+    ]
+    path.write_text(json.dumps({"detailed_results": entries}))
+    arguments = (
+        "refinement",
+        str(path),
+        "--judge",
+        "eval",
+        "--jobs",
+        "1",
+    )  # the database of tests has one writer
+    begun: list[int] = []
+
+    def fails(judgement_id: int) -> None:
+        begun.append(judgement_id)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(judging, "perform", fails)
+        with pytest.raises(KeyboardInterrupt):
+            run(*arguments)
+    [document] = run(*arguments)["refinements"]
+    judged = document["judged"]
+    assert (judged["attempts"], judged["agree"], judged["missing_problems"]) == (3, 1, ["70"])
+    assert judged["disagreements"] == [
+        {"problem": "7", "attempt": 3, "published": "AC", "ours": "WA"},
+        {"problem": "7", "attempt": 4, "published": "WA", "ours": "AC"},
+    ]
+    assert {"published": "CE", "ours": "NO_CODE", "attempts": 1} in judged["verdicts"]
+    assert [point["value"] for point in judged["published_curve"]["refine"]] == [0, 1, 1, 1]
+    assert [point["value"] for point in judged["our_curve"]["refine"]] == [0, 0, 1, 1]
+    monkeypatch.setattr(judging, "perform", fails)
+    begun.clear()
+    assert run(*arguments)["refinements"] == [document]
+    call_command(*arguments)
+    assert begun == [], "what was judged is not judged again"
