@@ -161,5 +161,5 @@ def _look(run: Run, progress: Progress, stop_reason: str) -> bool:
 
 def _waits(run: Run) -> bool:
     """Whether something of the run is in nobody's hands."""
-    leases.free_lost(run)
+    leases.free_lost(run.pk)
     return run.items.filter(state=WorkItem.State.PENDING).exists()

@@ -22,6 +22,7 @@ from benchmark.runner.judges import JudgeFault, Judges, judge_threads
 from benchmark.runner.pace import Limits, Pace, PacedProvider
 from benchmark.runner.presence import HEARTBEAT, beat, leave, present
 from benchmark.runner.replies import Replies
+from benchmark.runner.stopping import Stop, Stopped
 from benchmark.runner.texts import Texts
 from judge import Verdict
 
@@ -32,46 +33,26 @@ T = TypeVar("T")
 _HOPELESS = frozenset({"authentication", "configuration"})
 """Faults that every further call would meet too: the run stops instead of failing item by item."""
 
-_LEFT_TO_WORKERS = {True: [WorkItem.State.PENDING], False: []}
-"""What keeps a run open when a process leaves it; by whether it is distributed."""
+_LOOK = 1.0
+"""Seconds between two looks at what other processes still hold."""
 
 _UNCOUNTED = (
     "the provider does not say how many tokens a reply took: no budget of money or tokens can be kept"
 )
 
 
-class Stopped(Exception):
-    """No new call and no new judging begins: someone asked the run to stop."""
-
-
-class Stop:
-    """A request to stop; `reason` is blank until someone asks, and then the first one's.
-
-    `final` says that all processes of the run are to stop, not this one alone.
-    """
-
-    def __init__(self) -> None:
-        self.reason = ""
-        self.final = True
-
-    def ask(self, reason: str, *, final: bool = True) -> None:
-        """No new call begins from now on; calls in flight, which are paid for, are waited for."""
-        if not self.reason:
-            self.reason, self.final = reason, final
-
-    def check(self) -> None:
-        """Raises Stopped once someone asked."""
-        if self.reason:
-            raise Stopped
-
-
 @dataclass
 class Progress:
-    """How far the run is; `changed` is called after each change. `spent` is of all processes of the run."""
+    """How far the run is; `changed` is called after each change. `spent` is of all processes of the run.
+
+    `batched` is how many questions are with the provider in batches, and `answered` how many of them it has answered.
+    """
 
     done: int = 0
     failed: int = 0
     solved: int = 0
+    batched: int = 0
+    answered: int = 0
     spent: Spent = field(default_factory=Spent)
     changed: Callable[["Progress"], None] = lambda progress: None
 
@@ -99,13 +80,13 @@ async def execute(run: Run, *, judges: int, progress: Progress, stop: Stop) -> N
 def _conclude(run: Run, runner: str, stop: Stop) -> None:
     """Give back what is unfinished and set the run's state: finished only when every item is done."""
     leases.release_all(runner)
-    leave(runner)
+    attended = leave(run, runner)
     left = run.items.exclude(state=WorkItem.State.DONE)
     if not left.exists():
         run.state, run.finished_at, run.stop_reason = Run.State.FINISHED, timezone.now(), ""
     elif stop.reason and stop.final:
         run.state, run.stop_reason = Run.State.STOPPED, stop.reason
-    elif left.filter(state__in=[WorkItem.State.LEASED, *_LEFT_TO_WORKERS[run.distributed]]).exists():
+    elif attended or (run.distributed and left.filter(state=WorkItem.State.PENDING).exists()):
         return  # others go on with it
     else:
         run.state, run.stop_reason = Run.State.STOPPED, stop.reason
@@ -181,7 +162,7 @@ class _Execution:
     async def _take_items(self) -> None:
         """Take items one after the other; each is judged while the next is asked about."""
         judging: asyncio.Task[None] | None = None
-        while not self._stop.reason and (item := await self._commits.do(self._claim, None)):
+        while not self._stop.reason and (item := await self._next()):
             selected = await self._isolated(item, self._solve(item))
             if judging:
                 await judging
@@ -189,6 +170,20 @@ class _Execution:
                 judging = asyncio.create_task(self._isolated(item, self._judge(item, selected)))
         if judging:
             await judging
+
+    async def _next(self) -> WorkItem | None:
+        """The next item, None when nothing is left. What a process holds that may die is waited for.
+
+        Workers wait for nothing: they are reminded of what is left.
+        """
+        while (item := await self._commits.do(self._claim, None)) is None:
+            if self._run.distributed or self._stop.reason or not await self._commits.run(self._others_hold):
+                return None
+            await asyncio.sleep(_LOOK)
+        return item
+
+    def _others_hold(self) -> bool:
+        return leases.others_hold(self._run.pk, self._name)
 
     def _claim(self, wanted: list[None]) -> list[WorkItem | None]:
         items = leases.claim(self._run.pk, self._name, len(wanted))

@@ -20,9 +20,9 @@ LEASE = timedelta(seconds=60)
 _FREE = {"runner": "", "lease_until": None}
 
 
-def free_lost(run: Run) -> int:
-    """Make items of dead or silent runners pending again; returns how many."""
-    leased = run.items.filter(state=WorkItem.State.LEASED)
+def free_lost(run_id: UUID, runner: str = "") -> int:
+    """Make items of dead or silent runners pending again, never those of the `runner` that asks; returns how many."""
+    leased = _held_by_others(run_id, runner)
     gone = [name for name in leased.order_by().values_list("runner", flat=True).distinct() if is_gone(name)]
     lost = leased.filter(Q(runner__in=gone) | Q(lease_until__lt=timezone.now()))
     return lost.update(state=WorkItem.State.PENDING, **_FREE)
@@ -36,7 +36,7 @@ def retry_failed(run: Run) -> int:
 
 
 def claim(run_id: UUID, runner: str, count: int) -> list[WorkItem]:
-    """Up to `count` pending items, first chains first, now leased to `runner`.
+    """Up to `count` items, first chains first, now leased to `runner`: pending ones, then what dead runners left.
 
     To be called in a transaction.
     """
@@ -44,6 +44,8 @@ def claim(run_id: UUID, runner: str, count: int) -> list[WorkItem]:
     if connection.features.has_select_for_update_skip_locked:
         pending = pending.select_for_update(skip_locked=True)
     items = list(pending[:count])
+    if len(items) < count and free_lost(run_id, runner):
+        items = list(pending[:count])
     until = timezone.now() + LEASE
     WorkItem.objects.filter(pk__in=[item.pk for item in items]).update(
         state=WorkItem.State.LEASED, attempt=F("attempt") + 1, runner=runner, lease_until=until
@@ -52,6 +54,11 @@ def claim(run_id: UUID, runner: str, count: int) -> list[WorkItem]:
         item.state, item.runner, item.lease_until = WorkItem.State.LEASED, runner, until
         item.attempt += 1
     return items
+
+
+def others_hold(run_id: UUID, runner: str) -> bool:
+    """Whether items are in the hands of other runners, any of which may die and leave them."""
+    return _held_by_others(run_id, runner).exists()
 
 
 def renew(runner: str) -> None:
@@ -97,6 +104,10 @@ def release_all(runner: str) -> None:
     WorkItem.objects.filter(runner=runner, state=WorkItem.State.LEASED).update(
         state=WorkItem.State.PENDING, **_FREE
     )
+
+
+def _held_by_others(run_id: UUID, runner: str) -> models.QuerySet[WorkItem]:
+    return WorkItem.objects.filter(run_id=run_id, state=WorkItem.State.LEASED).exclude(runner=runner)
 
 
 def _held(item: WorkItem) -> models.QuerySet[WorkItem]:

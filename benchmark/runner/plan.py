@@ -300,7 +300,7 @@ def prepare_resume(run: Run, terms: Terms) -> None:
     _check_judge(run.parameters["language"])
     now = environment(run.parameters["language"])
     with transaction.atomic():
-        leases.free_lost(run)
+        leases.free_lost(run.pk)
         leases.retry_failed(run)
         if now != began.get("continued_in", [began["environment"]])[-1]:
             began["continued_in"] = [*began.get("continued_in", []), now]

@@ -14,6 +14,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from django.conf import settings
+from django.db import models
 from django.utils import timezone
 
 from benchmark.models import Run, Runner
@@ -68,19 +69,25 @@ def _sweep(folder: Path) -> None:
 
 def beat(run: Run, name: str) -> int:
     """Say that the runner lives; returns how many share the limits of its model, itself included."""
-    now = timezone.now()
     Runner.objects.update_or_create(
-        name=name, defaults={"run": run, "model_spec": run.model_spec, "seen_at": now}
+        name=name, defaults={"run": run, "model_spec": run.model_spec, "seen_at": timezone.now()}
     )
-    others = Runner.objects.filter(model_spec=run.model_spec).exclude(name=name)
-    silent = [other.name for other in others if other.seen_at < now - _SILENCE or is_gone(other.name)]
-    Runner.objects.filter(name__in=silent).delete()
-    return 1 + len(others) - len(silent)
+    return 1 + _living(Runner.objects.filter(model_spec=run.model_spec).exclude(name=name))
 
 
-def leave(name: str) -> None:
-    """The runner ends."""
+def leave(run: Run, name: str) -> bool:
+    """The runner ends; returns whether others go on with its run."""
     Runner.objects.filter(name=name).delete()
+    return _living(Runner.objects.filter(run=run)) > 0
+
+
+def _living(runners: models.QuerySet[Runner]) -> int:
+    """How many of them live; the rows of the others are deleted."""
+    rows, earliest = list(runners), timezone.now() - _SILENCE
+    dead = [row.name for row in rows if row.seen_at < earliest or is_gone(row.name)]
+    if dead:
+        Runner.objects.filter(name__in=dead).delete()
+    return len(rows) - len(dead)
 
 
 def _path(name: str) -> Path:

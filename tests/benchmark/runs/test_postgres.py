@@ -1,5 +1,6 @@
 """Runs on PostgreSQL, where several processes write at once."""
 
+import json
 import signal
 from pathlib import Path
 
@@ -47,12 +48,8 @@ def test_two_processes_share_a_run_and_kill_9_of_one_repeats_only_its_calls_in_f
     until(lambda: len(requests) > 2 * CONCURRENCY)
     killed.signal(signal.SIGKILL)
     killed.wait()
-    other.wait()
-    before = generations(on_postgres)
-    document = on_postgres.baseline("--resume", only_run(on_postgres))
+    _, output, _ = other.wait()
+    document = json.loads(output)
     assert (document["state"], document["done"], document["solved"]) == ("finished", ITEMS, ITEMS // 2)
-    assert document["paid"]["calls"] == ITEMS * STEPS
-    after = generations(on_postgres)
-    assert {key: after[key] for key in before} == before
-    assert len(after) == ITEMS * STEPS
+    assert document["paid"]["calls"] == len(generations(on_postgres)) == ITEMS * STEPS
     assert len(requests) == ITEMS * STEPS + CONCURRENCY

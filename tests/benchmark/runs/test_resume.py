@@ -167,6 +167,25 @@ def test_two_processes_on_one_run_share_its_items(workshop: Workshop) -> None:
     assert len(workshop.imitation.requests) == ITEMS * STEPS
 
 
+def test_a_second_process_finishes_what_the_first_left_at_its_kill_9(workshop: Workshop) -> None:
+    workshop.imitation.script(*[HANGING] * CONCURRENCY)
+    first = workshop.start(*EPISODIC)
+    until(lambda: len(workshop.imitation.requests) == CONCURRENCY)
+    own = ITEMS - CONCURRENCY
+    workshop.imitation.script(*[SOLUTION] * ITEMS * STEPS)
+    second = workshop.start("run_baseline", "--json", "--resume", only_run(workshop))
+    done = "select count(*) from benchmark_workitem where state = 'done'"
+    until(lambda: workshop.rows(done) == [(own,)])
+    assert workshop.rows("select state from benchmark_run") == [("open",)], "the first may still finish its items"
+    first.signal(signal.SIGKILL)
+    first.wait()
+    status, output, _ = second.wait()
+    document = json.loads(output)
+    assert (status, document["state"], document["done"]) == (0, "finished", ITEMS)
+    assert document["paid"]["calls"] == ITEMS * STEPS
+    assert len(workshop.imitation.requests) == ITEMS * STEPS + CONCURRENCY
+
+
 def test_a_run_does_not_go_on_with_other_prompts_problems_or_methods(workshop: Workshop) -> None:
     workshop.imitation.script(SOLUTION)
     run = workshop.baseline("--limit", "1")["run"]
@@ -203,7 +222,7 @@ def test_whoever_asks_first_all_learn_that_a_runner_on_this_machine_is_gone(db: 
     try:
         with presence.present() as living:
             assert presence.beat(run, living) == 1
-            assert leases.free_lost(run) == 1
+            assert leases.free_lost(run.pk) == 1
         item.refresh_from_db()
         assert item.state == "pending"
         os.utime(file, (0, 0))
