@@ -8,6 +8,8 @@ from django.http import HttpRequest
 
 from benchmark.models import (
     Article,
+    Batch,
+    BatchedQuestion,
     Candidate,
     Corpus,
     Dataset,
@@ -184,6 +186,20 @@ class RunnerAdmin(RecordedAdmin):
     list_display = ["name", "run", "model_spec", "seen_at"]
     list_select_related = ["run__dataset"]
     search_fields = ["name", "model_spec"]
+
+
+@admin.register(Batch)
+class BatchAdmin(RecordedAdmin):
+    list_display = ["id", "run", "provider_id", "questions", "answered", "created_at", "ended_at"]
+    list_select_related = ["run__dataset"]
+    search_fields = ["id", "provider_id", "run__id"]
+
+
+@admin.register(BatchedQuestion)
+class BatchedQuestionAdmin(RecordedAdmin):
+    list_display = ["id", "batch", "name", "fault"]
+    list_select_related = ["batch"]
+    search_fields = ["name", "batch__provider_id"]
 
 
 @admin.register(QuestionSet)

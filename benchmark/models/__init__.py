@@ -1,5 +1,6 @@
 """The tables of the problem bank, of judgements and of runs."""
 
+from benchmark.models.batches import Batch, BatchedQuestion
 from benchmark.models.corpora import Article, Corpus
 from benchmark.models.judging import Judgement, Submission
 from benchmark.models.oracles import Candidate, Verification, Verifier
@@ -17,6 +18,8 @@ from benchmark.models.suites import PackageProgram, Suite, SuiteTest
 
 __all__ = [
     "Article",
+    "Batch",
+    "BatchedQuestion",
     "Candidate",
     "Corpus",
     "Dataset",

@@ -55,6 +55,11 @@ class Run(models.Model):
     def __str__(self) -> str:
         return f"{self.method} with {self.model_spec} on {self.dataset.name}: {self.state}"
 
+    @property
+    def in_batches(self) -> bool:
+        """Whether its questions are handed to the provider in batches."""
+        return bool(self.manifest.get("batch"))
+
 
 class KeptFigures(models.Model):
     """The figures of a run as they were last measured, so that pages need not count its rows again."""
@@ -222,7 +227,12 @@ class Runner(models.Model):
 
     name = models.CharField(max_length=36, primary_key=True)
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="runners")
-    model_spec = models.CharField(max_length=200, db_index=True)
+    model_spec = models.CharField(
+        max_length=200,
+        db_index=True,
+        blank=True,
+        help_text="Blank: it asks in batches, which have no such limits.",
+    )
     seen_at = models.DateTimeField(help_text="Renewed every few seconds.")
 
     class Meta:

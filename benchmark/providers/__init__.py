@@ -1,6 +1,7 @@
 """Language models behind one interface. Importing this loads no SDK; opening a provider does."""
 
-from benchmark.providers.errors import ProviderError
+from benchmark.providers.batching import BatchingProvider
+from benchmark.providers.errors import REFUSED, ProviderError
 from benchmark.providers.protocol import (
     Completed,
     Message,
@@ -15,7 +16,9 @@ from benchmark.providers.registry import (
     ModelSpec,
     ModelSpecError,
     address_of,
+    batch_price,
     is_scripted,
+    open_batching_provider,
     open_provider,
     parse_model_spec,
     provider_names,
@@ -23,6 +26,8 @@ from benchmark.providers.registry import (
 from benchmark.providers.retries import Reply, Restarted, Retry, complete, stream_with_retries
 
 __all__ = [
+    "REFUSED",
+    "BatchingProvider",
     "Completed",
     "Message",
     "ModelSpec",
@@ -38,8 +43,10 @@ __all__ = [
     "TextDelta",
     "Usage",
     "address_of",
+    "batch_price",
     "complete",
     "is_scripted",
+    "open_batching_provider",
     "open_provider",
     "parse_model_spec",
     "provider_names",

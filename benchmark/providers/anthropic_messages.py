@@ -24,7 +24,7 @@ from benchmark.providers.protocol import (
 _ANTHROPIC_URL = "https://api.anthropic.com"
 # The API wants a limit in every request. This one leaves room to reason and is within every current model's.
 DEFAULT_MAX_OUTPUT_TOKENS = 16_384
-_FINISH_REASONS = {
+FINISH_REASONS = {
     "end_turn": "stop",
     "stop_sequence": "stop",
     "max_tokens": "length",
@@ -53,8 +53,6 @@ class AnthropicProvider:
         self, model: str, messages: Sequence[Message], parameters: Parameters
     ) -> AsyncIterator[StreamEvent]:
         """As `Provider.stream`. A seed is refused: the API has none, and a figure must not claim one."""
-        if parameters.seed is not None:
-            raise ProviderError("bad_request", "Anthropic's API takes no seed: leave it out.")
         completed: Completed | None = None
         failure: ProviderError | None = None
         try:
@@ -71,7 +69,7 @@ class AnthropicProvider:
                         yield ReasoningDelta(event.delta.thinking)
                     elif event.type == "message_delta" and (reason := event.delta.stop_reason):
                         usage = _usage(start, event.usage)
-                        completed = Completed(usage, model, _FINISH_REASONS.get(reason, reason), request_id)
+                        completed = Completed(usage, model, FINISH_REASONS.get(reason, reason), request_id)
         except (anthropic.AnthropicError, *CLIENT_ERRORS) as error:
             failure = self._endpoint.failure(error)
         if completed is None:
@@ -82,6 +80,16 @@ class AnthropicProvider:
     async def _request(
         self, model: str, messages: Sequence[Message], parameters: Parameters
     ) -> anthropic.AsyncStream[RawMessageStreamEvent]:
+        # The SDK's methods do not take the sampling parameters.
+        body = self.body(model, messages, parameters)
+        extra = {name: body.pop(name) for name in ("temperature", "top_p") if name in body}
+        stream = await self._client.messages.create(stream=True, extra_body=extra, **body)
+        return cast("anthropic.AsyncStream[RawMessageStreamEvent]", stream)
+
+    def body(self, model: str, messages: Sequence[Message], parameters: Parameters) -> dict[str, Any]:
+        """The request, without what asks for a stream. Raises ProviderError for a seed, which the API does not take."""
+        if parameters.seed is not None:
+            raise ProviderError("bad_request", "Anthropic's API takes no seed: leave it out.")
         request: dict[str, Any] = {
             "model": model,
             "messages": [
@@ -93,11 +101,8 @@ class AnthropicProvider:
         }
         if system := "\n\n".join(message.content for message in messages if message.role == "system"):
             request["system"] = system
-        # The SDK's methods do not take these two, and only some models do.
         sampling = {"temperature": parameters.temperature, "top_p": parameters.top_p}
-        extra = {name: value for name, value in sampling.items() if value is not None}
-        stream = await self._client.messages.create(stream=True, extra_body=extra, **request)
-        return cast("anthropic.AsyncStream[RawMessageStreamEvent]", stream)
+        return request | {name: value for name, value in sampling.items() if value is not None}
 
     async def aclose(self) -> None:
         """As `Provider.aclose`."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 import ssl
 from base64 import b64encode
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import aiohttp
@@ -97,7 +97,17 @@ class Endpoint:
 
     def broken_off(self, details: object) -> ProviderError:
         """The error that the provider told in mid-stream."""
-        return self._reported(ValueError("no reason given"), {"error": details}, None)
+        return self._reported(ValueError("no reason given"), {"error": details}, None, {})
+
+    def in_batch(self, details: object, status: int | None = None) -> ProviderError:
+        """The error that stands in the results of a batch, or is told of all of it."""
+        return self._reported(ValueError("no reason given"), {"error": details}, status, {}, "in a batch")
+
+    def no_batches(self) -> ProviderError:
+        """The error for a server without addresses for batches."""
+        return ProviderError(
+            "configuration", f"{self.name}: {self._host()} takes no batches. Leave out --batch."
+        )
 
     def failure(self, error: Exception) -> ProviderError:
         """What `error`, raised by the SDK's client or its transport, means."""
@@ -112,7 +122,8 @@ class Endpoint:
         body = getattr(error, "body", None)
         response = getattr(error, "response", None)
         if body is not None or response is not None:
-            return self._reported(error, body, response)
+            status, headers = (response.status_code, response.headers) if response is not None else (None, {})
+            return self._reported(error, body, status, headers)
         if isinstance(error, UnicodeEncodeError):
             return ProviderError(
                 "bad_request", f"{self.name}: the messages hold a character that UTF-8 has not."
@@ -128,11 +139,17 @@ class Endpoint:
             f"Check the network and {self.variables}_BASE_URL.",
         )
 
-    def _reported(self, error: Exception, body: object, response: Any) -> ProviderError:
+    def _reported(
+        self,
+        error: Exception,
+        body: object,
+        status: int | None,
+        headers: Mapping[str, str],
+        where: str = "the reply broke off",
+    ) -> ProviderError:
         """A failure the provider itself reported, by its status or by an error event in mid-stream."""
         details = body.get("error", body) if isinstance(body, dict) else {}
         details = details if isinstance(details, dict) else {}
-        status = response.status_code if response is not None else None
         types = tuple(
             value if isinstance(value, str) else None for value in map(details.get, ("code", "type"))
         )
@@ -142,11 +159,11 @@ class Endpoint:
             message = f"{self.name}: the key in {self.variables}_API_KEY was refused (HTTP 401). Check it."
             return ProviderError(kind, message)
         words = self._plain(str(details.get("message") or getattr(error, "message", "") or error))
-        told = f"HTTP {status}" if status and status >= 400 else "the reply broke off"
+        told = f"HTTP {status}" if status and status >= 400 else where
         return ProviderError(
             kind,
             f"{self.name}: {told}: {words}",
-            retry_after=retry_after_seconds(response.headers) if response is not None else None,
+            retry_after=retry_after_seconds(headers),
         )
 
     def _plain(self, words: str) -> str:

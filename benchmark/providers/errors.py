@@ -45,7 +45,11 @@ _KIND_OF_TYPE: dict[str, ErrorKind] = {
     "request_too_large": "bad_request",
     "server_error": "server",
     "timeout_error": "timeout",
+    "token_limit_exceeded": "rate_limit",
 }
+
+REFUSED: frozenset[ErrorKind] = frozenset({"configuration", "authentication", "rate_limit", "bad_request"})
+"""Kinds of failures after which it is certain that the provider did nothing. After others it may have."""
 
 
 class ProviderError(Exception):

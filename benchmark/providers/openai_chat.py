@@ -23,10 +23,9 @@ from benchmark.providers.protocol import (
 
 _OPENAI_URL = "https://api.openai.com/v1"
 _PATH = "/chat/completions"
-_FINISH_REASONS = {"content_filter": "refusal"}
 
 
-class _ChatCompletions:
+class ChatCompletions:
     """Streams chat completions from one endpoint."""
 
     scripted = False
@@ -60,7 +59,7 @@ class _ChatCompletions:
                         raise self._endpoint.broken_off(error)
                     for choice in chunk.get("choices") or ():
                         delta = choice["delta"]
-                        if reasoning := _reasoning(delta):
+                        if reasoning := reasoning_of(delta):
                             yield ReasoningDelta(reasoning)
                         if text := delta.get("content") or delta.get("refusal"):
                             yield TextDelta(text)
@@ -70,11 +69,9 @@ class _ChatCompletions:
                     if finish_reason:
                         # The usage comes in one more chunk; should that one be lost, the reply is still whole.
                         completed = Completed(
-                            usage=_usage(usage),
+                            usage=usage_of(usage),
                             model=chunk.get("model") or model,
-                            finish_reason="refusal"
-                            if refusal
-                            else _FINISH_REASONS.get(finish_reason, finish_reason),
+                            finish_reason=finish_reason_of(finish_reason, refusal),
                             request_id=request_id or chunk.get("id") or "",
                         )
         except ProviderError as error:
@@ -112,7 +109,7 @@ class _ChatCompletions:
         await self._client.close()
 
 
-class OpenAIProvider(_ChatCompletions):
+class OpenAIProvider(ChatCompletions):
     """OpenAI's own service, or a proxy before it (OPENAI_BASE_URL)."""
 
     def __init__(self) -> None:
@@ -122,7 +119,7 @@ class OpenAIProvider(_ChatCompletions):
         super().__init__(endpoint, "max_completion_tokens" if endpoint.url == _OPENAI_URL else "max_tokens")
 
 
-class CompatibleProvider(_ChatCompletions):
+class CompatibleProvider(ChatCompletions):
     """Any server with OpenAI's wire format (COMPATIBLE_BASE_URL); it may do without a key."""
 
     def __init__(self) -> None:
@@ -140,13 +137,19 @@ async def _chunks(response: httpx2.Response) -> AsyncIterator[dict[str, Any]]:
                 yield json.loads(content)
 
 
-def _reasoning(delta: Mapping[str, Any]) -> str:
+def reasoning_of(delta: Mapping[str, Any]) -> str:
     """Visible reasoning, which is no part of OpenAI's format: vLLM, DeepSeek and Ollama add a field for it."""
     reasoning = delta.get("reasoning_content") or delta.get("reasoning")
     return reasoning if isinstance(reasoning, str) else ""
 
 
-def _usage(usage: Mapping[str, Any] | None) -> Usage:
+def finish_reason_of(told: str, refusal: str) -> str:
+    """The finish reason of a reply, as `Completed` has it."""
+    return "refusal" if refusal or told == "content_filter" else told
+
+
+def usage_of(usage: Mapping[str, Any] | None) -> Usage:
+    """The tokens of a reply, as far as the server says them."""
     if usage is None:
         return Usage(None, None, None, None)
     prompt = usage.get("prompt_tokens_details") or {}

@@ -8,21 +8,39 @@ from typing import cast
 
 from django.conf import settings
 
+from benchmark.providers.batching import BatchingProvider
+from benchmark.providers.errors import ProviderError
 from benchmark.providers.protocol import Provider
 
 
 @dataclass(frozen=True)
 class _Entry:
-    """`path` is "module:class", loaded at first use; the class takes no argument."""
+    """`path` and `batching` are "module:class", loaded at first use; the classes take no argument.
+
+    `batching` is blank for a provider without batches; a call in one costs `batch_price` of the usual price.
+    """
 
     path: str
     scripted: bool = False
+    batching: str = ""
+    batch_price: float = 1.0
 
 
 _PROVIDERS = {
-    "openai": _Entry("benchmark.providers.openai_chat:OpenAIProvider"),
-    "anthropic": _Entry("benchmark.providers.anthropic_messages:AnthropicProvider"),
-    "compatible": _Entry("benchmark.providers.openai_chat:CompatibleProvider"),
+    "openai": _Entry(
+        "benchmark.providers.openai_chat:OpenAIProvider",
+        batching="benchmark.providers.openai_batches:OpenAIBatches",
+        batch_price=0.5,
+    ),
+    "anthropic": _Entry(
+        "benchmark.providers.anthropic_messages:AnthropicProvider",
+        batching="benchmark.providers.anthropic_batches:AnthropicBatches",
+        batch_price=0.5,
+    ),
+    "compatible": _Entry(
+        "benchmark.providers.openai_chat:CompatibleProvider",
+        batching="benchmark.providers.openai_batches:CompatibleBatches",
+    ),
     "practice": _Entry("benchmark.providers.practice:PracticeProvider", scripted=True),
 }
 
@@ -76,5 +94,31 @@ def open_provider(spec: ModelSpec) -> Provider:
 
     Raises ProviderError (kind "configuration") when a key or an address is missing.
     """
-    module, _, name = _PROVIDERS[spec.provider].path.partition(":")
-    return cast(Provider, getattr(import_module(module), name)())
+    return cast(Provider, _open(_PROVIDERS[spec.provider].path))
+
+
+def open_batching_provider(spec: ModelSpec) -> BatchingProvider:
+    """As `open_provider`, for batches. Raises ProviderError (kind "configuration") for a provider without them."""
+    return cast(BatchingProvider, _open(_batching(spec).batching))
+
+
+def batch_price(spec: ModelSpec) -> float:
+    """What a call in a batch costs, as a part of the usual price: 1 where no discount is known.
+
+    Raises ProviderError (kind "configuration") for a provider without batches.
+    """
+    return _batching(spec).batch_price
+
+
+def _batching(spec: ModelSpec) -> _Entry:
+    entry = _PROVIDERS[spec.provider]
+    if not entry.batching:
+        raise ProviderError(
+            "configuration", f"The provider {spec.provider} takes no batches. Leave out --batch."
+        )
+    return entry
+
+
+def _open(path: str) -> object:
+    module, _, name = path.partition(":")
+    return getattr(import_module(module), name)()

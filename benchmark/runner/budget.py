@@ -17,6 +17,10 @@ class Price:
         """US dollars. Tokens from the provider's cache count in full."""
         return (input_tokens * self.input + output_tokens * self.output) / 1e6
 
+    def times(self, part: float) -> "Price":
+        """This part of it."""
+        return Price(self.input * part, self.output * part)
+
     @classmethod
     def of_run(cls, run: Run) -> "Price | None":
         """The price the run was given; None: unknown."""
@@ -30,6 +34,13 @@ class Spent:
     calls: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
+
+    def __add__(self, other: "Spent") -> "Spent":
+        return Spent(
+            self.calls + other.calls,
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+        )
 
     @classmethod
     def of_run(cls, run: Run) -> "Spent":
@@ -65,6 +76,15 @@ class Budget:
             known = "at an unknown price" if cost is None else f"{cost:,.2f} spent"
             return f"the budget of {self.cost:,.2f} US dollars is used up ({known})"
         return ""
+
+    def allows(self, total: Spent, price: Price | None) -> bool:
+        """Whether all of that may be spent."""
+        cost = total.cost(price)
+        return (
+            (self.calls is None or total.calls <= self.calls)
+            and (self.tokens is None or total.input_tokens + total.output_tokens <= self.tokens)
+            and (self.cost is None or (cost is not None and cost <= self.cost))
+        )
 
     @property
     def needs_tokens(self) -> bool:

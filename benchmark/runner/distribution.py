@@ -21,8 +21,9 @@ from benchmark.models import Run, WorkItem
 from benchmark.providers import ProviderError
 from benchmark.runner import leases
 from benchmark.runner.budget import Spent
-from benchmark.runner.execution import Progress, Stop, execute
+from benchmark.runner.execution import Progress, execute
 from benchmark.runner.judges import QUEUE
+from benchmark.runner.stopping import Stop
 from judge import Verdict
 
 logger = logging.getLogger(__name__)

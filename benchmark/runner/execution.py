@@ -5,6 +5,7 @@ import logging
 from collections import defaultdict
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -13,8 +14,18 @@ from django.utils import timezone
 from benchmark.methods import METHODS, Sampling
 from benchmark.models import Generation, Problem, Run, WorkItem
 from benchmark.prompts import Prompt
-from benchmark.providers import Provider, ProviderError, Reply, complete, open_provider, parse_model_spec
+from benchmark.providers import (
+    BatchingProvider,
+    Provider,
+    ProviderError,
+    Reply,
+    complete,
+    open_batching_provider,
+    open_provider,
+    parse_model_spec,
+)
 from benchmark.runner import leases
+from benchmark.runner.batches import Batches
 from benchmark.runner.budget import Budget, Price, Spent
 from benchmark.runner.chain import StoredChain
 from benchmark.runner.commits import Commits
@@ -57,17 +68,24 @@ class Progress:
     changed: Callable[["Progress"], None] = lambda progress: None
 
 
-async def execute(run: Run, *, judges: int, progress: Progress, stop: Stop) -> None:
+async def execute(
+    run: Run, *, judges: int, progress: Progress, stop: Stop, cancel_batches: bool = False
+) -> None:
     """Work on the run's pending items until none is left or a stop is asked for.
 
     Calls keep to the run's limits and budget; at most `judges` programs are judged at once. It may be cancelled,
     and the process killed, at any point: stored replies stay, and the next `execute` goes on after them. Any number
-    of processes may execute one run. Raises ProviderError when the provider cannot be opened.
+    of processes may execute one run. With `cancel_batches` nothing new is asked: what the provider has not answered
+    yet is cancelled, and the rest is stored. Raises ProviderError when the provider cannot be opened.
     """
-    provider = open_provider(parse_model_spec(run.model_spec))
+    spec = parse_model_spec(run.model_spec)
+    batching = open_batching_provider(spec) if run.in_batches else None
+    provider = batching or open_provider(spec)
     try:
         with Commits() as commits, present() as name, judge_threads(judges) as pool:
             execution = _Execution(run, provider, name, commits, pool, progress, stop)
+            if batching:
+                execution.ask_in_batches(batching, cancel=cancel_batches)
             try:
                 await execution.work()
             finally:
@@ -122,6 +140,8 @@ class _Execution:
         self._budget = Budget(**run.budget)
         self._price = Price.of_run(run)
         self._asking = 0
+        self._under_way = 0
+        self._batches: Batches | None = None
         self._judges = Judges(
             self._settings,
             commits,
@@ -135,13 +155,36 @@ class _Execution:
         self._problems: dict[int, Problem] = {}
         self._stored: dict[int, dict[int, Generation]] = defaultdict(dict)
 
+    def ask_in_batches(self, provider: BatchingProvider, *, cancel: bool) -> None:
+        """From now on; with `cancel` only what was handed in before is waited for."""
+
+        def told(batched: int, answered: int) -> None:
+            self._progress.batched, self._progress.answered = batched, answered
+            self._progress.changed(self._progress)
+
+        self._batches = Batches(
+            self._run,
+            provider,
+            self._model,
+            self._commits,
+            self._stop,
+            spent=lambda: self._progress.spent,
+            under_way=lambda: self._under_way - self._replies.held_up,
+            told=told,
+            cancel=cancel,
+        )
+
     async def work(self) -> None:
         """Ask and judge until nothing is left to claim."""
         await self._pace.share_with(await self._commits.run(lambda: beat(self._run, self._name)))
         heart = asyncio.create_task(self._keep_alive())
         try:
-            async with asyncio.TaskGroup() as slots:
-                for _ in range(self._slots):
+            self._under_way = min(self._slots, await self._commits.run(self._run.items.count))
+            async with (
+                self._batches.at_work() if self._batches else nullcontext(),
+                asyncio.TaskGroup() as slots,
+            ):
+                for _ in range(self._under_way):
                     slots.create_task(self._take_items())
         finally:
             heart.cancel()
@@ -168,6 +211,7 @@ class _Execution:
                 await judging
             if selected is not None:
                 judging = asyncio.create_task(self._isolated(item, self._judge(item, selected)))
+        self._under_way -= 1
         if judging:
             await judging
 
@@ -228,12 +272,15 @@ class _Execution:
         return await self._method.solve(chain, self._settings)
 
     async def _call(self, prompt: Prompt, key: str) -> Reply:
+        parameters = prompt.parameters(self._settings.parameters)
+        if self._batches:
+            self._stop.check()
+            return await self._batches.reply(key, prompt.messages, parameters)
         if reason := self._budget.used_up(self._progress.spent, self._price, in_flight=self._asking):
             self._stop.ask(reason)
         self._stop.check()
         self._asking += 1
         try:
-            parameters = prompt.parameters(self._settings.parameters)
             return await complete(self._provider, self._model, prompt.messages, parameters)
         finally:
             self._asking -= 1

@@ -62,14 +62,28 @@ class Terms:
     budget: Budget = field(default_factory=Budget)
     limits: Limits = field(default_factory=Limits)
     distributed: bool = False
+    batch: bool = False
+    """Questions are handed to the provider in batches; a run does so from its start or never, as its manifest says."""
 
     @classmethod
     def of_run(cls, run: Run) -> "Terms":
         """As the run was carried out last."""
-        return cls(Price.of_run(run), Budget(**run.budget), Limits(**run.limits), run.distributed)
+        return cls(
+            Price.of_run(run), Budget(**run.budget), Limits(**run.limits), run.distributed, run.in_batches
+        )
 
     def apply_to(self, run: Run) -> None:
-        """Write them into the row, which is not saved. Raises CannotRun for a money budget without a price."""
+        """Write them into the row, which is not saved. Raises CannotRun for terms that do not go together."""
+        if self.batch and self.distributed:
+            raise CannotRun(
+                "--batch and --distribute exclude each other: a batch is made of the questions of one process, and "
+                "while it waits no worker is needed. Leave one of them out."
+            )
+        if self.batch and (self.limits.requests_per_minute or self.limits.tokens_per_minute):
+            raise CannotRun(
+                "--requests-per-minute and --tokens-per-minute have no use with --batch: batches have limits of their "
+                "own. --concurrency N makes batches of N questions at most."
+            )
         if self.budget.cost is not None and self.price is None:
             raise CannotRun(
                 "--max-cost needs a price: give --price INPUT OUTPUT, in US dollars for a million tokens."
@@ -156,6 +170,7 @@ def start_run(plan: Plan, terms: Terms) -> Run:
     manifest = make_manifest(plan.dataset, plan.spec, plan.method, plan.settings)
     manifest["left_out"] = [{"id": name, "reason": reason} for name, reason in plan.left_out.items()]
     manifest["without_samples"] = plan.without_samples
+    manifest["batch"] = terms.batch
     if plan.profile:
         manifest["profile"] = {"name": plan.profile.name, "assumed": plan.profile.assumed}
     if plan.pilot:

@@ -69,8 +69,9 @@ def _sweep(folder: Path) -> None:
 
 def beat(run: Run, name: str) -> int:
     """Say that the runner lives; returns how many share the limits of its model, itself included."""
+    limited = "" if run.in_batches else run.model_spec
     Runner.objects.update_or_create(
-        name=name, defaults={"run": run, "model_spec": run.model_spec, "seen_at": timezone.now()}
+        name=name, defaults={"run": run, "model_spec": limited, "seen_at": timezone.now()}
     )
     return 1 + _living(Runner.objects.filter(model_spec=run.model_spec).exclude(name=name))
 

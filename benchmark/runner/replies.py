@@ -1,11 +1,14 @@
 """Replies to the questions of a run: from its rows, from a run that paid for the same one before, or from the model."""
 
+import asyncio
 import hashlib
 import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
 from typing import Any
 from uuid import UUID
+from weakref import WeakValueDictionary
 
 from django.db import IntegrityError, transaction
 from django.db.models import F
@@ -69,11 +72,32 @@ class Replies:
         self._commits = commits
         self._call = call
         self._stored = stored
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self.held_up = 0
+        """Chains that wait because another asks their question already."""
 
     async def to(self, question: Question) -> Generation:
         """The stored reply. Raises ProviderError."""
         parameters = question.prompt.parameters(self._settings.parameters).to_json()
         key = self._cache_key(question, parameters)
+        async with self._alone(key):
+            return await self._to(question, parameters, key)
+
+    @asynccontextmanager
+    async def _alone(self, key: str) -> AsyncIterator[None]:
+        """One chain at a time asks a question; two problems may have the same text."""
+        lock = self._locks.setdefault(key, asyncio.Lock())
+        self.held_up += 1
+        try:
+            await lock.acquire()
+        finally:
+            self.held_up -= 1
+        try:
+            yield
+        finally:
+            lock.release()
+
+    async def _to(self, question: Question, parameters: Mapping[str, float | int], key: str) -> Generation:
         known = await self._commits.do(find_paid, key)
         if known is not None:
             row = self._row(question, parameters, key, {name: getattr(known, name) for name in _COPIED})

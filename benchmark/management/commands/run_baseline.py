@@ -2,46 +2,43 @@
 
 import asyncio
 import json
-import signal
-import sys
 from contextlib import suppress
 from dataclasses import asdict, fields, replace
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from tqdm import tqdm
 
 from benchmark.management import asking
 from benchmark.management.arguments import dollars, find_dataset, find_run, positive
+from benchmark.management.following import bar_of, carry_out, progress_of
 from benchmark.methods import METHODS, PROFILES, Reflexion, SettingsError, parse_settings
-from benchmark.models import Run, WorkItem
+from benchmark.models import Run
 from benchmark.models.problems import Tier
 from benchmark.providers import (
     ModelSpec,
     ModelSpecError,
     ProviderError,
+    batch_price,
     is_scripted,
+    open_batching_provider,
     open_provider,
     parse_model_spec,
 )
 from benchmark.reports import RunFigures, kept_figures
 from benchmark.runner import (
     ASSUMED,
+    IN_BATCHES,
     Budget,
     CannotRun,
     Estimate,
     Limits,
     Plan,
     Price,
-    Progress,
     QueueAway,
     Spent,
     Stop,
     Terms,
-    cores,
     estimate,
-    execute,
-    follow,
     hand_out,
     plan_like,
     plan_run,
@@ -49,10 +46,10 @@ from benchmark.runner import (
     rescaled,
     start_run,
 )
-from judge import Verdict
 
 _OF_NEW_RUNS = (
     "dataset", "model", "method", "profile", "set", "attempts", "problems", "tier", "limit", "dry_run", "pilot", "like",
+    "batch",
 )  # fmt: skip
 _SUMMARIES = "; ".join(f"{profile.name}, {profile.summary}" for profile in PROFILES.values())
 _REQUIRED = ("dataset", "model", "method")
@@ -127,7 +124,7 @@ class Command(BaseCommand):
                 help=f"stop, after what is in flight, when the whole run has spent so many {help}",
             )
         for name, help in (
-            ("concurrency", "calls in flight; default: 8"),
+            ("concurrency", f"calls in flight; default: 8, with --batch {IN_BATCHES.concurrency:,}"),
             ("requests-per-minute", "calls a minute"),
             ("tokens-per-minute", "tokens a minute"),
         ):
@@ -144,6 +141,18 @@ class Command(BaseCommand):
             help="the model's context: a prompt that leaves no room for the reply is not sent",
         )
         parser.add_argument(
+            "--batch",
+            action="store_true",
+            default=None,
+            help="ask in the provider's batches, which are answered within a day, at the price for that; --price stays "
+            "the usual one",
+        )
+        parser.add_argument(
+            "--cancel-batches",
+            action="store_true",
+            help="with --resume: store what is answered, and cancel what the provider has not answered yet",
+        )
+        parser.add_argument(
             "--distribute",
             action="store_true",
             default=None,
@@ -154,7 +163,9 @@ class Command(BaseCommand):
     def handle(self, **options: Any) -> None:
         try:
             if options["dry_run"] and not options["resume"]:
-                return self._tell_cost(_all_planned(options), _price_of(options), options["json"])
+                return self._tell_cost(options)
+            if options["cancel_batches"] and not options["resume"]:
+                raise CommandError("--cancel-batches needs --resume RUN.")
             run = _resumed(options) if options["resume"] else self._started(options)
             if run.distributed:
                 hand_out(run)
@@ -162,8 +173,9 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from None
         self.stderr.write(f"Run {run.pk}")
         stop = Stop()
-        with _bar(run) as bar, suppress(asyncio.CancelledError):
-            asyncio.run(_work(run, _progress(run, bar), stop))
+        with bar_of(run) as bar, suppress(asyncio.CancelledError):
+            cancelling = options["cancel_batches"]
+            asyncio.run(carry_out(run, progress_of(run, bar), stop, cancel_batches=cancelling))
         run.refresh_from_db()
         figures = kept_figures(run)
         estimates = _rescaled(run)
@@ -177,8 +189,9 @@ class Command(BaseCommand):
     def _started(self, options: dict[str, Any]) -> Run:
         """A new run as the options describe it. Raises what is wrong with them before anything is stored."""
         plan = _planned(options)
-        terms = _terms(options, Terms(price=_price_of(options)))
-        asyncio.run(_try_to_open(plan.spec))
+        usual = Terms(batch=True, limits=IN_BATCHES) if _asks_in_batches(options) else Terms()
+        terms = _terms(options, usual, plan.spec)
+        asyncio.run(_try_to_open(plan.spec, batch=terms.batch))
         run = start_run(plan, terms)
         for reason in sorted(set(plan.left_out.values())):
             names = [name for name, why in plan.left_out.items() if why == reason]
@@ -189,9 +202,11 @@ class Command(BaseCommand):
             )
         return run
 
-    def _tell_cost(self, plans: list[Plan], price: Price | None, as_json: bool) -> None:
+    def _tell_cost(self, options: dict[str, Any]) -> None:
+        plans, batch = _all_planned(options), _asks_in_batches(options)
+        price = _price_of(options, plans[0].spec, batch=batch)
         estimates = asyncio.run(estimate(plans))
-        if as_json:
+        if options["json"]:
             documents = [
                 {
                     "dry_run": True,
@@ -200,6 +215,7 @@ class Command(BaseCommand):
                     "problems": len(plan.problems),
                     "attempts": plan.attempts,
                     "left_out": list(plan.left_out),
+                    "batch": batch,
                     "estimates": asking.estimates_json(found, price),
                 }
                 for plan, found in zip(plans, estimates, strict=True)
@@ -210,7 +226,8 @@ class Command(BaseCommand):
         for plan, found in zip(plans, estimates, strict=True):
             problems = _counted(len(plan.problems), "problem", "problems")
             attempts = _counted(plan.attempts, "attempt", "attempts")
-            self.stdout.write(f"{plan.method.name} on {problems}, {attempts} each. Nobody was called.")
+            asked = f", in batches, {_discount(plan.spec)}" if batch else ""
+            self.stdout.write(f"{plan.method.name} on {problems}, {attempts} each{asked}. Nobody was called.")
             *table, assumed = asking.estimates_table(found, price, ASSUMED)
             self.stdout.write("\n".join(table))
         self.stdout.write(assumed if len(plans) == 1 else f"{_EACH_ALONE}\n{assumed}")
@@ -223,6 +240,7 @@ class Command(BaseCommand):
             document = {
                 "run": figures.run,
                 "state": figures.state,
+                "batch": run.in_batches,
                 "stop_reason": run.stop_reason,
                 "total": figures.total,
                 "done": figures.done,
@@ -320,14 +338,28 @@ def _planned(options: dict[str, Any]) -> Plan:
     )
 
 
-def _price_of(options: dict[str, Any]) -> Price | None:
-    """The price that was given; scripted replies cost nothing."""
+def _asks_in_batches(options: dict[str, Any]) -> bool:
+    """Whether the new run that the options describe does."""
+    return find_run(options["like"]).in_batches if options["like"] else bool(options["batch"])
+
+
+def _discount(spec: ModelSpec) -> str:
+    part = batch_price(spec)
+    return f"at {part:.0%} of the usual price" if part < 1 else "for which no discount is known"
+
+
+def _price_of(options: dict[str, Any], spec: ModelSpec, *, batch: bool) -> Price | None:
+    """The price that was given, or what of it is paid in batches; scripted replies cost nothing.
+
+    Raises ProviderError for batches of a provider without them.
+    """
+    part = batch_price(spec) if batch else 1
     if options["price"]:
-        return Price(*options["price"])
-    return Price(0, 0) if options["model"] and is_scripted(parse_model_spec(options["model"])) else None
+        return Price(*options["price"]).times(part)
+    return Price(0, 0) if is_scripted(spec) else None
 
 
-def _terms(options: dict[str, Any], former: Terms) -> Terms:
+def _terms(options: dict[str, Any], former: Terms, spec: ModelSpec) -> Terms:
     """The terms that the options ask for; what they do not say stays as it was."""
 
     def given(kind: type, prefix: str) -> dict[str, Any]:
@@ -335,10 +367,11 @@ def _terms(options: dict[str, Any], former: Terms) -> Terms:
         return {name: value for name, value in asked.items() if value is not None}
 
     return Terms(
-        _price_of(options) or former.price,
+        _price_of(options, spec, batch=former.batch) or former.price,
         replace(former.budget, **given(Budget, "max_")),
         replace(former.limits, **given(Limits, "")),
         options["distribute"] or former.distributed,
+        former.batch,
     )
 
 
@@ -348,60 +381,20 @@ def _resumed(options: dict[str, Any]) -> Run:
     if given:
         raise CommandError(f"A run goes on as it began: leave out {', '.join(given)} with --resume.")
     run = find_run(options["resume"])
-    asyncio.run(_try_to_open(parse_model_spec(run.model_spec)))
-    prepare_resume(run, _terms(options, Terms.of_run(run)))
+    if options["cancel_batches"] and not run.in_batches:
+        raise CommandError(f"Run {run.pk} has no batches: leave out --cancel-batches.")
+    spec = parse_model_spec(run.model_spec)
+    asyncio.run(_try_to_open(spec, batch=run.in_batches))
+    prepare_resume(run, _terms(options, Terms.of_run(run), spec))
     return run
 
 
-async def _try_to_open(spec: ModelSpec) -> None:
-    """Raises ProviderError when the provider lacks its key or address."""
-    await open_provider(spec).aclose()
-
-
-def _bar(run: Run) -> "tqdm[Any]":
-    """A bar from where the run stands to its end."""
-    quiet = 0.1 if sys.stderr.isatty() else 10  # seconds between two states of the bar
-    done = run.items.filter(state=WorkItem.State.DONE).count()
-    return tqdm(total=run.items.count(), initial=done, unit="item", desc=run.method, mininterval=quiet)
-
-
-def _progress(run: Run, bar: "tqdm[Any]") -> Progress:
-    """Progress that goes on from what was done before and is shown in the bar."""
-    price = Price.of_run(run)
-
-    def show(progress: Progress) -> None:
-        spent = progress.spent
-        shown = {
-            "solved": progress.solved,
-            "failed": progress.failed,
-            "tokens": spent.input_tokens + spent.output_tokens,
-        }
-        bar.set_postfix(
-            shown if price is None else shown | {"usd": f"{spent.cost(price):.2f}"}, refresh=False
-        )
-        bar.update(progress.done - bar.n)
-
-    solved = run.items.filter(state=WorkItem.State.DONE, judgement__verdict=Verdict.AC).count()
-    return Progress(int(bar.n), 0, solved, Spent.of_run(run), show)
-
-
-async def _work(run: Run, progress: Progress, stop: Stop) -> None:
-    """Execute or follow the run; the first Ctrl-C or SIGTERM asks it to stop, the second cancels it."""
-    working = asyncio.current_task()
-    assert working is not None
-
-    def interrupt() -> None:
-        if stop.reason:
-            working.cancel()
-            return
-        stop.ask("interrupted", final=False)
-        tqdm.write(
-            "Waiting for the calls in flight, which are paid for. Once more drops them.", file=sys.stderr
-        )
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, interrupt)
-    if run.distributed:
-        await follow(run, progress, stop)
-    else:
-        await execute(run, judges=cores(), progress=progress, stop=stop)
+async def _try_to_open(spec: ModelSpec, *, batch: bool) -> None:
+    """Raises ProviderError when the provider lacks its key or address, or its batches."""
+    if not batch:
+        return await open_provider(spec).aclose()
+    provider = open_batching_provider(spec)
+    try:
+        await provider.check_batches()
+    finally:
+        await provider.aclose()

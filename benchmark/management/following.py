@@ -1,0 +1,67 @@
+"""A run at a terminal: its bar, and what Ctrl-C does."""
+
+import asyncio
+import signal
+import sys
+from typing import Any
+
+from tqdm import tqdm
+
+from benchmark.models import Run, WorkItem
+from benchmark.runner import Price, Progress, Spent, Stop, cores, execute, follow
+from judge import Verdict
+
+_WAITING = "Waiting for the calls in flight, which are paid for. Once more drops them."
+_WAITING_FOR_BATCHES = (
+    "No new batch begins. Waiting for those that the provider has, which may take hours. Once more leaves them there: "
+    "--resume gets their replies."
+)
+
+
+def bar_of(run: Run) -> "tqdm[Any]":
+    """A bar from where the run stands to its end."""
+    quiet = 0.1 if sys.stderr.isatty() else 10  # seconds between two states of the bar
+    done = run.items.filter(state=WorkItem.State.DONE).count()
+    return tqdm(total=run.items.count(), initial=done, unit="item", desc=run.method, mininterval=quiet)
+
+
+def progress_of(run: Run, bar: "tqdm[Any]") -> Progress:
+    """Progress that goes on from what was done before and is shown in the bar."""
+    price = Price.of_run(run)
+
+    def show(progress: Progress) -> None:
+        spent = progress.spent
+        shown: dict[str, int | str] = {
+            "solved": progress.solved,
+            "failed": progress.failed,
+            "tokens": spent.input_tokens + spent.output_tokens,
+        }
+        if price is not None:
+            shown["usd"] = f"{spent.cost(price):.2f}"
+        if progress.batched:
+            shown["batch"] = f"{progress.answered}/{progress.batched}"
+        bar.set_postfix(shown, refresh=False)
+        bar.update(progress.done - bar.n)
+
+    solved = run.items.filter(state=WorkItem.State.DONE, judgement__verdict=Verdict.AC).count()
+    return Progress(int(bar.n), 0, solved, spent=Spent.of_run(run), changed=show)
+
+
+async def carry_out(run: Run, progress: Progress, stop: Stop, *, cancel_batches: bool = False) -> None:
+    """Execute or follow the run; the first Ctrl-C or SIGTERM asks it to stop, the second cancels it."""
+    working = asyncio.current_task()
+    assert working is not None
+
+    def interrupt() -> None:
+        if stop.reason:
+            working.cancel()
+            return
+        stop.ask("interrupted", final=False)
+        tqdm.write(_WAITING_FOR_BATCHES if run.in_batches else _WAITING, file=sys.stderr)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, interrupt)
+    if run.distributed:
+        await follow(run, progress, stop)
+    else:
+        await execute(run, judges=cores(), progress=progress, stop=stop, cancel_batches=cancel_batches)

@@ -1,0 +1,193 @@
+"""OpenAI's batches of chat completions: a file of requests, a batch, a file of replies and one of errors."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Collection, Container, Mapping, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any, Literal
+
+import openai
+from openai.types import Batch
+
+from benchmark.providers.batching import BatchLimits, BatchResult, BatchState, unanswered
+from benchmark.providers.endpoint import CLIENT_ERRORS
+from benchmark.providers.errors import ProviderError
+from benchmark.providers.openai_chat import (
+    ChatCompletions,
+    CompatibleProvider,
+    OpenAIProvider,
+    finish_reason_of,
+    reasoning_of,
+    usage_of,
+)
+from benchmark.providers.protocol import (
+    Completed,
+    Message,
+    Parameters,
+    ReasoningDelta,
+    StreamEvent,
+    TextDelta,
+)
+
+_ENDPOINT: Literal["/v1/chat/completions"] = "/v1/chat/completions"
+_MARK = "hintbench"
+_CLOCKS = timedelta(minutes=10)
+"""How far the provider's clock and ours may be apart."""
+
+_UNANSWERED = frozenset({"batch_expired", "batch_cancelled", "request_timeout"})
+"""Codes of requests that were not answered and may be sent again."""
+
+
+class _Batches(ChatCompletions):
+    """`BatchingProvider` for one endpoint."""
+
+    limits = BatchLimits(50_000, 200_000_000)
+
+    async def check_batches(self) -> None:
+        """As `BatchingProvider.check_batches`: one batch is listed."""
+        absent = False
+        async with self._errors():
+            try:
+                await self._client.batches.list(limit=1)
+            except openai.APIStatusError as error:
+                absent = error.status_code in (404, 405, 501)
+                if not absent:
+                    raise
+        if absent:
+            raise self._endpoint.no_batches()
+
+    def request(
+        self, name: str, model: str, messages: Sequence[Message], parameters: Parameters
+    ) -> dict[str, Any]:
+        """As `BatchingProvider.request`."""
+        body = self.body(model, messages, parameters)
+        return {"custom_id": name, "method": "POST", "url": _ENDPOINT, "body": body}
+
+    async def prepare_batch(self, requests: Sequence[dict[str, Any]]) -> str:
+        """The id of the uploaded file; OpenAI deletes it after a month."""
+        content = b"".join(json.dumps(request).encode() + b"\n" for request in requests)
+        async with self._errors():
+            file = await self._client.files.create(file=("requests.jsonl", content), purpose="batch")
+        return file.id
+
+    async def create_batch(self, mark: str, prepared: str) -> str:
+        """As `BatchingProvider.create_batch`; the mark is among the metadata."""
+        async with self._errors():
+            batch = await self._client.batches.create(
+                completion_window="24h",
+                endpoint=_ENDPOINT,
+                input_file_id=prepared,
+                metadata={_MARK: mark},
+            )
+        return batch.id
+
+    async def find_batch(
+        self, mark: str, names: Collection[str], since: datetime, known: Container[str]
+    ) -> str | None:
+        """As `BatchingProvider.find_batch`, by the mark in the list of batches, whose newest come first."""
+        async with self._errors():
+            async for batch in self._client.batches.list(limit=100):
+                if (batch.metadata or {}).get(_MARK) == mark:
+                    return batch.id
+                if batch.created_at < (since - _CLOCKS).timestamp():
+                    break
+        return None
+
+    async def batch_state(self, batch_id: str) -> BatchState:
+        """As `BatchingProvider.batch_state`."""
+        async with self._errors():
+            batch = await self._client.batches.retrieve(batch_id)
+        counts = batch.request_counts
+        ended = batch.failed_at or batch.completed_at or batch.expired_at or batch.cancelled_at
+        return BatchState(
+            ended_at=datetime.fromtimestamp(ended, UTC) if ended else None,
+            answered=counts.completed + counts.failed if counts else 0,
+            failure=self._failure(batch) if batch.status == "failed" else None,
+        )
+
+    def _failure(self, batch: Batch) -> ProviderError:
+        """Why the provider did not begin with the batch."""
+        told = batch.errors.data[0].to_dict() if batch.errors and batch.errors.data else {}
+        return self._endpoint.in_batch(told, 400)
+
+    async def batch_results(self, batch_id: str) -> AsyncIterator[BatchResult]:
+        """As `BatchingProvider.batch_results`."""
+        async with self._errors():
+            batch = await self._client.batches.retrieve(batch_id)
+            for file_id in filter(None, (batch.output_file_id, batch.error_file_id)):
+                async with self._client.files.with_streaming_response.content(file_id) as response:
+                    async for line in _lines(response.iter_bytes()):
+                        yield self._result(json.loads(line))
+
+    def _result(self, line: Mapping[str, Any]) -> BatchResult:
+        try:
+            return BatchResult(line["custom_id"], self._outcome(line))
+        except (LookupError, TypeError, AttributeError) as error:
+            return BatchResult(line["custom_id"], self._endpoint.failure(ValueError(repr(error))))
+
+    def _outcome(self, line: Mapping[str, Any]) -> tuple[StreamEvent, ...] | ProviderError:
+        if error := line.get("error"):
+            if error.get("code") in _UNANSWERED:
+                return unanswered(self._endpoint.name, error["code"])
+            return self._endpoint.in_batch(error)
+        response = line["response"]
+        if response["status_code"] >= 400:
+            return self._endpoint.in_batch(response["body"].get("error"), response["status_code"])
+        return _events(response["body"], response.get("request_id") or "")
+
+    async def cancel_batch(self, batch_id: str) -> None:
+        """As `BatchingProvider.cancel_batch`; one that has ended is a conflict, which is no error here."""
+        async with self._errors():
+            try:
+                await self._client.batches.cancel(batch_id)
+            except (openai.ConflictError, openai.BadRequestError):
+                if (await self.batch_state(batch_id)).ended_at is None:
+                    raise
+
+    @asynccontextmanager
+    async def _errors(self) -> AsyncIterator[None]:
+        """Turns what the SDK raises into ProviderError."""
+        try:
+            yield
+        except (openai.OpenAIError, *CLIENT_ERRORS) as error:
+            raise self._endpoint.failure(error) from None
+
+
+class OpenAIBatches(OpenAIProvider, _Batches):
+    """OpenAI's own batches."""
+
+
+class CompatibleBatches(CompatibleProvider, _Batches):
+    """Batches of any server with OpenAI's wire format that has them."""
+
+
+async def _lines(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Whole lines. Not the SDK's, which also ends one where a text holds a line separator of Unicode."""
+    rest = b""
+    async for piece in pieces:
+        *lines, rest = (rest + piece).split(b"\n")
+        for line in lines:
+            yield line
+    if rest.strip():
+        yield rest
+
+
+def _events(body: Mapping[str, Any], request_id: str) -> tuple[StreamEvent, ...]:
+    """A whole reply as the events of a stream."""
+    choice = body["choices"][0]
+    message = choice["message"]
+    refusal = message.get("refusal") or ""
+    completed = Completed(
+        usage=usage_of(body.get("usage")),
+        model=body["model"],
+        finish_reason=finish_reason_of(choice["finish_reason"], refusal),
+        request_id=request_id or body.get("id") or "",
+    )
+    reasoning, text = reasoning_of(message), message.get("content") or refusal
+    return (
+        *([ReasoningDelta(reasoning)] if reasoning else []),
+        *([TextDelta(text)] if text else []),
+        completed,
+    )
