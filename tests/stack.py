@@ -189,7 +189,7 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
 def imitated_stack(tmp_path_factory: pytest.TempPathFactory, imitation_server: Imitation) -> Iterator[Stack]:
     """A running Hintbench whose model is the imitation, so that a reply can be held in its middle.
 
-    Its tests may kill its parts, and leave it healthy.
+    Its protocol shows replies as they come. Its tests may kill its parts, and leave it healthy.
     """
     running = Stack(
         tmp_path_factory.mktemp("imitated"),
@@ -198,6 +198,9 @@ def imitated_stack(tmp_path_factory: pytest.TempPathFactory, imitation_server: I
         OPENAI_BASE_URL=imitation_server.openai_url,
     )
     try:
-        yield running.wait_until_ready()
+        running.wait_until_ready()
+        as_they_come = ("--title=As they come", "--set=seconds_to_first_word=none")
+        running.manage("freeze_protocol", "usaco-2024", *as_they_come)
+        yield running
     finally:
         running.stop()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import logging
 import time
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,14 +18,15 @@ from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.contrib.auth import get_user
 from django.contrib.sessions.backends.db import SessionStore
+from django.db import DatabaseError
 from django.http import HttpRequest
 
 from tutoring.conversation import (
-    SHOWN_TO_TUTORS,
     active_reply,
     event_view,
     pieces_after,
     session_for_tutor,
+    shown_events,
     tutor_view,
 )
 from tutoring.doorbell import Piece, session_group
@@ -34,6 +36,8 @@ from tutoring.roles import Role, has_role
 from tutoring.text_feed import text_feed
 from tutoring.views import render_status
 
+logger = logging.getLogger(__name__)
+
 POLL = 2.0
 """Seconds between looks at the rows without a doorbell: a lost one delays text by at most this."""
 
@@ -42,6 +46,9 @@ LOGIN_CHECK = 6.0
 
 MAXIMUM_LAG = 40
 """Pieces that may wait for a slow browser; then it gets the whole text so far instead of them."""
+
+TRY_AGAIN_LATER = 1013
+"""Close code of a socket whose news cannot be read now: the page comes back by itself."""
 
 MAXIMUM_MESSAGE = 1_000
 """Characters a browser may send at once; catching up needs far fewer."""
@@ -53,7 +60,7 @@ NOT_LOGGED_IN, FORBIDDEN, NOT_FOUND = 4401, 4403, 4404
 
 @dataclass
 class Cursor:
-    """What the browser has: events up to `event`, and the reply in the making up to piece `seq`."""
+    """What the browser has: so many events, and the reply in the making up to piece `seq`."""
 
     event: int = 0
     reply: int | None = None
@@ -72,6 +79,8 @@ class SessionConsumer(AsyncWebsocketConsumer):
     """When it was last made sure that this person may watch."""
     rung = False
     """The rows hold something new."""
+    waiting = False
+    """What the model says cannot be stored, and the page has not been told."""
 
     async def connect(self) -> None:
         self.session_id = self.scope["url_route"]["kwargs"]["session_id"]
@@ -100,6 +109,8 @@ class SessionConsumer(AsyncWebsocketConsumer):
             message = json.loads(text_data)
             if message["op"] != "sync":
                 raise ValueError(f"unknown op {message['op']!r}")
+            if not 0 <= int(message["after"]) < 2**31:
+                raise ValueError("after must count events")
             reply = message.get("reply") or {"id": None, "attempt": 0, "seq": 0}
             cursor = Cursor(
                 event=int(message["after"]),
@@ -125,18 +136,34 @@ class SessionConsumer(AsyncWebsocketConsumer):
         self.pieces.append(piece)
         self.news.set()
 
+    def text_waits(self) -> None:
+        """The text cannot be stored now: the page says so."""
+        self.waiting = True
+        self.news.set()
+
     def _look(self) -> None:
         """Let the rows be read."""
         self.rung = True
         self.news.set()
 
     async def _follow(self) -> None:
+        """Send what is new, and let the page connect again where it cannot be read."""
+        try:
+            await self._send_news()
+        except DatabaseError as error:
+            logger.error("a page cannot be told what is new: %s", error)
+            await self.close(TRY_AGAIN_LATER)
+
+    async def _send_news(self) -> None:
         """Send what is new whenever the doorbell rings or text comes, and look for it now and then without."""
         while True:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(POLL):
                     await self.news.wait()
             self.news.clear()
+            if self.waiting:
+                self.waiting = False
+                await self.send(text_data=json.dumps({"type": "waiting"}))
             missing = await self._pass_text_on()
             rung, self.rung = self.rung, False
             now = time.monotonic()
@@ -199,17 +226,15 @@ class SessionConsumer(AsyncWebsocketConsumer):
         assert cursor is not None
         messages: list[str] = []
         current = Reply.objects.filter(session_id=self.session_id, state__in=Reply.UNFINISHED).first()
-        events = list(Event.objects.filter(session_id=self.session_id, seq__gt=cursor.event).order_by("seq"))
+        events = shown_events(self.session_id, cursor.event)
         if events:
-            cursor.event = events[-1].seq
-            ended = {event.data["reply"] for event in events if event.kind in ENDS}
+            cursor.event += len(events)
+            ended = {event.data["reply"] for _, event in events if event.kind in ENDS}
             if current is not None and current.pk in ended:
                 current = None  # it ended between the two reads
-            rules = self.rules
-            shown = [event_view(event, rules) for event in events if event.kind in SHOWN_TO_TUTORS]
-            if shown:
-                pushed = [{"seq": view.seq, "kind": view.kind, "html": view.html} for view in shown]
-                messages.append(json.dumps({"type": "events", "events": pushed}))
+            shown = [event_view(number, event, self.rules) for number, event in events]
+            pushed = [{"seq": view.seq, "kind": view.kind, "html": view.html} for view in shown]
+            messages.append(json.dumps({"type": "events", "events": pushed}))
         before = cursor.reply
         messages += self._text(cursor, current)
         if events or before != cursor.reply:
@@ -229,12 +254,12 @@ class SessionConsumer(AsyncWebsocketConsumer):
         if reply is None:
             cursor.reply, cursor.attempt, cursor.seq = None, 0, 0
             return []
-        if (cursor.reply, cursor.attempt) != (reply.pk, reply.attempt):
+        if (cursor.reply, cursor.attempt) != (reply.pk, reply.shown_attempt):
             whole = active_reply(reply)
             cursor.reply, cursor.attempt, cursor.seq = whole.id, whole.attempt, whole.seq
             return [_snapshot(whole.id, whole.attempt, whole.seq, whole.text)]
         pieces = pieces_after(reply, cursor.seq)
-        messages = [_delta(reply.pk, reply.attempt, piece.seq, piece.text) for piece in pieces]
+        messages = [_delta(reply.pk, reply.shown_attempt, piece.seq, piece.text) for piece in pieces]
         cursor.seq += len(messages)
         return messages
 

@@ -39,7 +39,10 @@ SHOWN_TO_TUTORS = (
 
 @dataclass(frozen=True)
 class EventView:
-    """One event as a tutor sees it: `fields` depends on the kind and is a closed set (see `_fields`)."""
+    """One event as a tutor sees it: `fields` depends on the kind and is a closed set (see `_fields`).
+
+    `seq` counts what is shown: gaps would tell of events that are not, such as a call that was repeated.
+    """
 
     seq: int
     kind: str
@@ -124,6 +127,7 @@ def tutor_view(session: Session, conversation: bool = True) -> TutorView:
     assert session.problem is not None
     why_not = _why_not(situation)
     rules = situation.rules
+    shown = [event for event in situation.events if event.kind in SHOWN_TO_TUTORS]
     return TutorView(
         id=session.pk,
         number=session.number or 1,
@@ -132,11 +136,9 @@ def tutor_view(session: Session, conversation: bool = True) -> TutorView:
         rules=rules,
         budget=situation.budget,
         events=[
-            event_view(event, rules)
-            for event in situation.events
-            if conversation and event.kind in SHOWN_TO_TUTORS
+            event_view(number, event, rules) for number, event in enumerate(shown, start=1) if conversation
         ],
-        last_seq=situation.events[-1].seq if situation.events else 0,
+        last_seq=len(shown),
         active_reply=active_reply(unfinished) if (unfinished := situation.unfinished_reply) else None,
         latest_program=_program(situation),
         draft=getattr(getattr(session, "draft", None), "text", ""),
@@ -179,7 +181,7 @@ def active_reply(reply: Reply) -> ActiveReply:
     deltas = list(pieces_after(reply, 0))
     return ActiveReply(
         id=reply.pk,
-        attempt=reply.attempt,
+        attempt=reply.shown_attempt,
         seq=deltas[-1].seq if deltas else 0,
         text="".join(delta.text for delta in deltas),
     )
@@ -192,9 +194,15 @@ def pieces_after(reply: Reply, seq: int) -> QuerySet[ReplyDelta]:
     return reply.deltas.filter(attempt=reply.attempt, seq__gt=seq).order_by("seq")
 
 
-def event_view(event: Event, rules: Rules) -> EventView:
-    """The event in the tutor's cut."""
-    return EventView(seq=event.seq, kind=event.kind, fields=_fields(event, rules))
+def shown_events(session_id: UUID, after: int) -> list[tuple[int, Event]]:
+    """What is shown of the session after its first `after` shown events, each with its number."""
+    shown = Event.objects.filter(session_id=session_id, kind__in=SHOWN_TO_TUTORS).order_by("seq")
+    return list(enumerate(shown[after:], start=after + 1))
+
+
+def event_view(seq: int, event: Event, rules: Rules) -> EventView:
+    """The event in the tutor's cut, the `seq`-th that is shown."""
+    return EventView(seq=seq, kind=event.kind, fields=_fields(event, rules))
 
 
 def _fields(event: Event, rules: Rules) -> dict[str, Any]:

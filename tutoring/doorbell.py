@@ -51,11 +51,16 @@ async def pass_text_on(pieces: Sequence[Piece]) -> None:
     await ring(TEXT, {"pieces": [list(piece) for piece in pieces]})
 
 
+async def say_text_waits(sessions: Sequence[str]) -> None:
+    """Tell who watches these sessions that the text cannot be stored now, and is not lost."""
+    await ring(TEXT, {"waiting": sessions})
+
+
 def ring_session(session_id: UUID) -> None:
     """Tell the session's watchers that there are new events."""
     async_to_sync(ring)(session_group(session_id), {"type": "session.changed"})
 
 
 def ring_streamers() -> None:
-    """Tell the streamers that a reply is waiting."""
+    """Tell the streamers that a reply is waiting, or is to be stopped."""
     async_to_sync(ring)(STREAMERS, {"type": "reply.waiting"})

@@ -57,6 +57,9 @@ class Rules:
     """Whether tutor and model may talk on after the end, out of protocol."""
     characters_per_second: int | None = None
     """Pace at which a reply is handed out, so that its rhythm does not tell the model; None: as it arrives."""
+    seconds_to_first_word: int | None = None
+    """When a reply's first word appears, counted from the message, so that no wait tells the model: the reply is held
+    until it is whole, and appears later only where it was not whole by then. None: as soon as there is a word."""
     consent: str = ""
     """What a tutor agrees to before the first session, as Markdown; nothing is asked where it is empty."""
 
@@ -99,7 +102,10 @@ MAY_NOT = (
 CONSENT = (Path(__file__).parent / "consent.md").read_text(encoding="utf-8")
 
 EVEN_PACE = 240
-"""Characters a second: about 60 tokens, which most models reach."""
+"""Characters a second: about 60 tokens, as fast as one reads along."""
+
+FIRST_WORD = 20
+"""Seconds in which most models that do not think at length have answered whole: about 1 000 tokens."""
 
 PRESETS: dict[str, Rules] = {
     "usaco-2024": Rules(
@@ -116,6 +122,7 @@ PRESETS: dict[str, Rules] = {
         draft_check="advisory",
         debrief=True,
         characters_per_second=EVEN_PACE,
+        seconds_to_first_word=FIRST_WORD,
         consent=CONSENT,
     ),
     "icpc-2025": Rules(
@@ -132,6 +139,7 @@ PRESETS: dict[str, Rules] = {
         draft_check="advisory",
         debrief=True,
         characters_per_second=EVEN_PACE,
+        seconds_to_first_word=FIRST_WORD,
         consent=CONSENT,
     ),
 }

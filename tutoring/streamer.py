@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
+from typing import TypeVar
 
 from asgiref.sync import sync_to_async
 from channels.layers import get_channel_layer
@@ -41,14 +42,18 @@ from tutoring.actions import (
     claim_replies,
     fail_reply,
     finish_reply,
+    keep_answer,
     record_verdict,
     remind_of_near_misses,
     restart_reply,
 )
-from tutoring.doorbell import STREAMERS, Piece, pass_text_on
+from tutoring.answers import Answer
+from tutoring.doorbell import STREAMERS, Piece, pass_text_on, say_text_waits
 from tutoring.models import Session
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 FLUSH = 0.05
 """Seconds between two transactions that store streamed text."""
@@ -58,6 +63,9 @@ LOOK_FOR_STOPS = 0.1
 
 AFTER_A_FAULT = 1.0
 """Seconds until a database that refused is asked again."""
+
+COMPLAINT = 60.0
+"""Seconds between two lines of the log that say so."""
 
 RENEWAL = 2.0
 """Seconds after which a silent reply's lease is renewed; well below tutoring.actions.streaming.LEASE."""
@@ -74,23 +82,39 @@ class Chat:
     """One reply this process is writing."""
 
     claimed: ClaimedReply
+    answer: Answer = field(default_factory=Answer)
     pending: str = ""
-    """Text that has arrived and is not stored."""
+    """Text that has arrived and is not handed out."""
+    kept: bool = False
+    """The answer is whole, and stored."""
     allowance: float = 0.0
     """Characters that an even pace lets through now."""
     seq: int = 0
-    received_at: datetime | None = None
-    """When the model's last word came."""
-    reasoning: list[str] = field(default_factory=list)
     task: asyncio.Task[None] | None = None
     stopping: bool = False
     ending: bool = False
     lost: bool = False
 
-    def take(self, seconds: float) -> Delta | None:
+    @classmethod
+    def of(cls, claimed: ClaimedReply) -> Chat:
+        """A reply to be written, or to be handed out further where its answer is whole already."""
+        if claimed.answer is None:
+            return cls(claimed)
+        pending = claimed.answer.text[claimed.shown :]
+        return cls(claimed, claimed.answer, pending, kept=True, seq=claimed.seq)
+
+    def held(self, now: datetime) -> bool:
+        """Whether the protocol lets no word be seen yet: its time has not come, or the answer is not whole."""
+        return self.claimed.shown_from is not None and (not self.kept or now < self.claimed.shown_from)
+
+    def take(self, seconds: float, now: datetime) -> Delta | None:
         """The next piece of text to store, `seconds` after the last look; None when there is none."""
         pace = self.claimed.characters_per_second
-        if pace is None or self.ending or not self.claimed.live:
+        if self.ending:
+            size = len(self.pending)
+        elif self.held(now):
+            size = 0
+        elif pace is None or not self.claimed.live:
             size = len(self.pending)
         else:
             self.allowance = min(self.allowance + pace * seconds, 2 * pace * FLUSH)
@@ -113,6 +137,7 @@ class Streamer:
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
+        self.complained_at = -COMPLAINT
         self.chats: dict[int, Chat] = {}
         self.providers: dict[str, Provider] = {}
         self.text_waiting = asyncio.Event()
@@ -146,6 +171,7 @@ class Streamer:
                 while True:
                     await layer.receive(channel)
                     self.replies_waiting.set()
+                    self.text_waiting.set()
             except (RedisError, OSError) as error:
                 logger.warning("the doorbell is out of order: %s", error)
                 await asyncio.sleep(1)
@@ -154,50 +180,78 @@ class Streamer:
         while True:
             free = self.limit - len(self.chats)
             if free:
-                for claimed in await self._waiting_replies(free):
-                    chat = Chat(claimed)
+                for claimed in await self._stored(partial(claim_replies, free, tuple(self.chats))):
+                    chat = Chat.of(claimed)
                     self.chats[claimed.pk] = chat
                     chat.task = asyncio.create_task(self._write(chat))
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self.replies_waiting.wait(), LOOK)
             self.replies_waiting.clear()
 
-    async def _waiting_replies(self, free: int) -> list[ClaimedReply]:
-        try:
-            return await sync_to_async(claim_replies)(free)
-        except DatabaseError:
-            logger.exception("no reply can be claimed")
-            await asyncio.sleep(AFTER_A_FAULT)
-            return []
+    async def _stored(self, write: Callable[[], T]) -> T:
+        """What `write` returns, tried until the database takes it: a full disk has room again one day."""
+        while True:
+            try:
+                return await sync_to_async(write)()
+            except DatabaseError as error:
+                await self._wait_for_the_database(error)
+
+    async def _wait_for_the_database(self, error: DatabaseError) -> None:
+        """Say it now and then in the log, which may be on the same full disk, and always to who waits for a reply."""
+        if time.monotonic() - self.complained_at >= COMPLAINT:
+            self.complained_at = time.monotonic()
+            logger.error("the database refuses what is to be stored; it is tried again: %s", error)
+        waiting = [str(chat.claimed.session_id) for chat in self.chats.values()]
+        if waiting:
+            await say_text_waits(waiting)
+        await asyncio.sleep(AFTER_A_FAULT)
 
     async def _write(self, chat: Chat) -> None:
-        """Ask the model for one reply and end it with an event, whatever happens."""
+        """Write one reply and end it with an event, whatever happens."""
         try:
-            completed = await self._stream(chat)
-        except ProviderError as error:
-            await self._end(chat, partial(fail_reply, kind=error.kind, message=error.message))
-        except asyncio.CancelledError:
-            if not chat.stopping:
-                raise
-            if chat.claimed.characters_per_second is not None:
-                chat.pending = ""  # what the tutor has not seen was not said
-            await self._end(chat, partial(finish_reply, reasoning="".join(chat.reasoning), completed=None))
-        except Exception as error:
-            logger.exception("reply %s failed", chat.claimed.pk)
-            message = f"{type(error).__name__} in the streamer"
-            await self._end(chat, partial(fail_reply, kind="unknown", message=message))
-        else:
-            finish = partial(
-                finish_reply,
-                reasoning="".join(chat.reasoning),
-                completed=completed,
-                received_at=chat.received_at,
-            )
-            await self._end(chat, finish)
+            try:
+                end = await self._reply(chat)
+            except asyncio.CancelledError:
+                if not chat.stopping:
+                    raise
+                if chat.claimed.waits:
+                    chat.pending = ""  # what the tutor has not seen was not said
+                end = partial(finish_reply, answer=chat.answer, stopped=True)
+            await self._end(chat, end)
         finally:
             self.chats.pop(chat.claimed.pk, None)
 
-    async def _stream(self, chat: Chat) -> Completed:
+    async def _reply(self, chat: Chat) -> Callable[[ClaimedReply], None]:
+        """Ask the model, let the tutor have the answer when it is due, and return what ends the reply."""
+        end = partial(finish_reply)
+        try:
+            if not chat.kept:
+                await self._stream(chat)
+                if chat.claimed.waits:
+                    await self._stored(partial(keep_answer, chat.claimed, chat.answer))
+                    chat.kept = True
+        except ProviderError as error:
+            end = partial(fail_reply, kind=error.kind, message=error.message)
+        except Exception as error:
+            logger.exception("reply %s failed", chat.claimed.pk)
+            end = partial(fail_reply, kind="unknown", message=f"{type(error).__name__} in the streamer")
+        chat.answer.ended_at = chat.answer.ended_at or timezone.now().isoformat()
+        await self._hand_out(chat)
+        return partial(end, answer=chat.answer)
+
+    async def _hand_out(self, chat: Chat) -> None:
+        """Returns when the tutor has all that is to be seen, of a held reply not before its time."""
+        claimed = chat.claimed
+        if claimed.shown_from is not None:
+            if not chat.kept:
+                chat.pending = ""  # of a failed answer nothing was seen, and nothing will be
+            await asyncio.sleep((claimed.shown_from - timezone.now()).total_seconds())
+        while chat.pending and claimed.waits:
+            self.text_waiting.set()
+            await asyncio.sleep(FLUSH)
+
+    async def _stream(self, chat: Chat) -> None:
+        """Collect the model's answer. Raises ProviderError."""
         spec = parse_model_spec(chat.claimed.model_spec)
         provider = self.providers.get(spec.provider)
         if provider is None:
@@ -206,44 +260,43 @@ class Streamer:
         async for event in stream_with_retries(provider, spec.model, chat.claimed.messages, parameters):
             match event:
                 case TextDelta(text):
+                    chat.answer.first_text_at = chat.answer.first_text_at or timezone.now().isoformat()
+                    chat.answer.text += text
                     chat.pending += text
-                    self.text_waiting.set()
+                    if chat.claimed.shown_from is None:
+                        self.text_waiting.set()
                 case ReasoningDelta(text):
-                    chat.reasoning.append(text)
+                    chat.answer.reasoning += text
                 case Restarted(error):
                     await self._restart(chat, error)
                 case Completed():
-                    chat.received_at = timezone.now()
-                    while chat.pending and chat.claimed.characters_per_second and chat.claimed.live:
-                        self.text_waiting.set()
-                        await asyncio.sleep(FLUSH)
-                    return event
+                    chat.answer.completed = event
+                    chat.answer.ended_at = timezone.now().isoformat()
+                    return
         raise ProviderError("connection", "the stream ended without a finish marker", retryable=False)
 
     async def _restart(self, chat: Chat, error: ProviderError) -> None:
-        await self._flush()
-        claimed = await sync_to_async(restart_reply)(chat.claimed, error.message)
-        if claimed is None:
-            chat.lost = True
-            raise asyncio.CancelledError
-        chat.claimed = claimed
-        chat.pending = ""
-        chat.reasoning.clear()
-        chat.seq = 0
+        async with (
+            self.flushing
+        ):  # a flush between the row's new attempt and ours would take the reply for lost
+            restart = partial(restart_reply, chat.claimed, error.message, chat.answer.text)
+            claimed = await self._stored(restart)
+            if claimed is None:
+                chat.lost = True
+                raise asyncio.CancelledError
+            chat.claimed = claimed
+            chat.answer = Answer()
+            chat.pending = ""
+            chat.seq = 0
 
     async def _end(self, chat: Chat, write: Callable[[ClaimedReply], None]) -> None:
         if chat.lost:
             return
         chat.ending = True
-        while True:
+        await self._flush()
+        while chat.pending:
             await self._flush()
-            try:
-                if not chat.pending:
-                    await sync_to_async(write)(chat.claimed)
-                    return
-            except DatabaseError:
-                logger.exception("reply %s cannot be recorded yet", chat.claimed.pk)
-            await asyncio.sleep(AFTER_A_FAULT)
+        await self._stored(partial(write, chat.claimed))
 
     async def _flush_regularly(self) -> None:
         """Store text at most every FLUSH seconds, at once after a silence, and renew leases meanwhile."""
@@ -265,26 +318,34 @@ class Streamer:
             now = time.monotonic()
             passed, self.flushed_at = now - self.flushed_at, now
             self.text_waiting.clear()
+            clock = timezone.now()
             taken = [
-                (chat, delta) for chat in self.chats.values() if (delta := chat.take(passed)) is not None
+                (chat, delta)
+                for chat in self.chats.values()
+                if (delta := chat.take(passed, clock)) is not None
             ]
             deltas = [delta for _, delta in taken]
             streaming = [(chat.claimed.pk, chat.claimed.attempt) for chat in self.chats.values()]
             renew = now - self.renewed_at > RENEWAL
             try:
                 stopped, lost = await sync_to_async(append_deltas)(deltas, streaming, renew)
-            except DatabaseError:
-                logger.exception("streamed text cannot be stored yet")
+            except DatabaseError as error:
                 for chat, delta in taken:
                     chat.take_back(delta)
-                await asyncio.sleep(AFTER_A_FAULT)
+                await self._wait_for_the_database(error)
                 return
             if renew:
                 self.renewed_at = now
-            if any(chat.pending for chat in self.chats.values()):
+            if any(chat.pending and not chat.held(clock) for chat in self.chats.values()):
                 self.text_waiting.set()
         pieces = [
-            Piece(str(chat.claimed.session_id), delta.reply_id, delta.attempt, delta.seq, delta.text)
+            Piece(
+                str(chat.claimed.session_id),
+                delta.reply_id,
+                chat.claimed.shown_attempt,
+                delta.seq,
+                delta.text,
+            )
             for chat, delta in taken
             if chat.claimed.live and delta.reply_id not in lost
         ]
@@ -302,11 +363,8 @@ class Streamer:
         """Record verdicts whose worker died between judging and telling."""
         while True:
             await asyncio.sleep(SWEEP)
-            try:
-                await sync_to_async(_record_forgotten_verdicts)()
-                await sync_to_async(remind_of_near_misses)()
-            except DatabaseError:
-                logger.exception("no look for forgotten work")
+            await self._stored(_record_forgotten_verdicts)
+            await self._stored(remind_of_near_misses)
 
 
 def _record_forgotten_verdicts() -> None:

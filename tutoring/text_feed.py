@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import defaultdict
-from typing import Protocol
+from typing import Any, Protocol
 
 from channels.layers import get_channel_layer
 from redis import RedisError
@@ -19,6 +19,8 @@ class Watcher(Protocol):
     """Who is told of the text of one session."""
 
     def text_came(self, piece: Piece) -> None: ...
+
+    def text_waits(self) -> None: ...
 
 
 class TextFeed:
@@ -52,11 +54,14 @@ class TextFeed:
                 logger.warning("no streamed text is heard: %s", error)
                 await asyncio.sleep(1)
 
-    def _hand_out(self, message: dict[str, list[tuple[str, int, int, int, str]]]) -> None:
-        for fields in message["pieces"]:
+    def _hand_out(self, message: dict[str, Any]) -> None:
+        for fields in message.get("pieces", ()):
             piece = Piece(*fields)
             for watcher in tuple(self._watchers.get(piece.session, ())):
                 watcher.text_came(piece)
+        for session in message.get("waiting", ()):
+            for watcher in tuple(self._watchers.get(session, ())):
+                watcher.text_waits()
 
 
 text_feed = TextFeed()

@@ -45,6 +45,8 @@ class Trajectory:
     input_tokens: int | None
     output_tokens: int | None
     tests: list[dict[str, Any]]
+    scheduled_replies: int
+    """Replies, failed ones too, that the protocol shows at a fixed time: those that could be late."""
 
 
 def readable_sessions(person: Person) -> SessionQuerySet:
@@ -91,6 +93,7 @@ def read_trajectory(session: Session, findings: Iterable[Finding] = ()) -> Traje
         input_tokens=_total(usages, "input_tokens"),
         output_tokens=_total(usages, "output_tokens"),
         tests=_tests(session.judgement, head),
+        scheduled_replies=sum(event.data.get("late_by") is not None for event in events),
     )
 
 

@@ -323,6 +323,7 @@ def _store_session(record: dict[str, Any], problem: Problem | None) -> Session:
         invalidated=bool(record.get("invalidated")),
         code_generations=record.get("code_generations") or 0,
         executions=record.get("executions") or 0,
+        late_replies=sum(bool(event["data"].get("late_by")) for event in record["events"]),
     )
     Event.objects.bulk_create(
         Event(

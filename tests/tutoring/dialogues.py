@@ -22,6 +22,7 @@ from tutoring.actions import (
     finish_reply,
 )
 from tutoring.actions.messages import Mode
+from tutoring.answers import Answer
 from tutoring.models import Event, Protocol, Session
 from tutoring.protocols import consent_hash, rules_of
 
@@ -69,7 +70,7 @@ class SessionUnderTest:
             finish_reason="stop",
             request_id="request-1",
         )
-        finish_reply(claimed, reasoning="", completed=completed)
+        finish_reply(claimed, Answer(completed=completed))
 
     def ask_and_get(self, text: str) -> None:
         """One round: ask for code, get this reply."""

@@ -13,6 +13,7 @@ from benchmark.models import Judgement, Problem
 from tests.tutoring.dialogues import RIGHT, TALK, WRONG, SessionUnderTest, start
 from tutoring.actions import AskAgain, Refused, fail_reply, finish_reply, record_verdict
 from tutoring.actions.session_action import Situation
+from tutoring.answers import Answer
 from tutoring.models import Event, Protocol, Session
 from tutoring.roles import Role
 
@@ -38,10 +39,10 @@ def move(session: SessionUnderTest, name: str) -> None:
             session.reply("I cannot.")
         case "stop":
             session.say()
-            finish_reply(session.claim(), reasoning="", completed=None)
+            finish_reply(session.claim(), Answer(), stopped=True)
         case "fail":
             session.say()
-            fail_reply(session.claim(), kind="server", message="broken")
+            fail_reply(session.claim(), kind="server", message="broken", answer=Answer())
             AskAgain(session_id=session.pk, person=session.tutor, command=uuid4()).execute()
             session.reply(TALK)
         case "execute" | "fault":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import urllib.request
 from collections.abc import Iterator
 from itertools import pairwise
@@ -16,12 +17,19 @@ from tests.tutoring.visitor import Socket, Visitor
 
 PASSWORD = "hintbench-demo"
 
+SCHEDULE = 2
+"""Seconds after which a blind reply appears."""
+
 MAKE_TUTORS = """
+from dataclasses import replace
 from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import Group, User
 password = make_password("{password}")  # once: it takes long
 tutors = User.objects.bulk_create(User(username=name, password=password) for name in {names})
 Group.objects.get(name="tutor").user_set.add(*tutors)
+from tutoring.protocols import PRESETS, freeze
+blind = replace(PRESETS["usaco-2024"], title="Blind", seconds_to_first_word={schedule}, characters_per_second=2000)
+freeze("blind", blind)
 """
 
 WORDS = " ".join(f"word{number}" for number in range(30))
@@ -35,7 +43,9 @@ BEGINNING = "".join(REPLY[:HELD])
 def tutors(imitated_stack: Stack) -> Iterator[str]:
     """Names of tutors nobody has used yet: sessions a problem are limited."""
     names = [f"tutor-{number}" for number in range(20)]
-    imitated_stack.manage("shell", "-v", "0", "-c", MAKE_TUTORS.format(names=names, password=PASSWORD))
+    imitated_stack.manage(
+        "shell", "-v", "0", "-c", MAKE_TUTORS.format(names=names, password=PASSWORD, schedule=SCHEDULE)
+    )
     return iter(names)
 
 
@@ -118,6 +128,62 @@ def test_stop_ends_a_reply_that_says_nothing_more_and_leaves_what_was_said(
     assert "stopped" in html.lower()
     assert BEGINNING.split()[-1] in html
     assert not hold.released.is_set()
+
+
+def test_blind_tutors_socket_is_the_same_with_a_fast_and_a_slow_model(
+    imitated_stack: Stack, tutors: Iterator[str], imitation: Imitation
+):
+    late = Hold(HELD)
+    scripts = {
+        "fast": Script(REPLY),
+        "slow": Script(REPLY, delay=0.02),
+        "late": Script(REPLY, hold=late),
+        "stopped": Script(REPLY),
+    }
+    sockets, paths, asked = {}, {}, {}
+    for name, script in scripts.items():
+        tutor = Visitor(imitated_stack, next(tutors), PASSWORD)
+        paths[name] = tutor.start_session("last-rolls", "Blind")
+        sockets[name] = tutor.socket(paths[name])
+        sockets[name].listen_until(lambda s: bool(s.status))
+        imitation.script(script)
+        asked[name] = time.monotonic()
+        assert tutor.command(paths[name] + "send/", mode="code", text="")[0] == 200
+        imitated_stack.wait_for(lambda: len(imitation.requests) == len(sockets))
+    sockets["stopped"].listen_until(lambda s: s.reply is not None)
+    reply = sockets["stopped"].reply
+    assert reply is not None
+    assert tutor.command(paths["stopped"] + "stop/", reply=str(reply["id"]))[0] == 200
+    sockets["stopped"].listen_until(lambda s: "reply" in s.kinds())
+    assert "I begin" not in tutor.get(paths["stopped"])[1], "what was not seen was not said"
+    for name in ("fast", "slow"):
+        sockets[name].listen_until(lambda s: "reply" in s.kinds() and s.status["active_reply"] is None)
+        assert_whole(sockets[name])
+        first = next(at for at, message in sockets[name].messages if message["type"] == "delta")
+        assert first - asked[name] >= SCHEDULE
+    assert shape_of(sockets["fast"]) == shape_of(sockets["slow"])
+    late.release()
+    sockets["late"].listen_until(lambda s: "reply" in s.kinds() and s.status["active_reply"] is None)
+    assert shape_of(sockets["late"]) == shape_of(sockets["fast"])
+    researcher = Visitor(imitated_stack, "demo-researcher", PASSWORD)
+    records = {
+        name: researcher.get(f"/trajectories{path[len('/sessions') :]}")[1] for name, path in paths.items()
+    }
+    assert {name: "Late replies</dt><dd>1 of 1" in page for name, page in records.items()} == {
+        "fast": False, "slow": False, "late": True, "stopped": False,
+    }  # fmt: skip
+
+
+def shape_of(socket: Socket) -> list[tuple[object, ...]]:
+    """What a tutor could see on the socket that might tell of the model: kinds, keys, numbers; deltas as one."""
+    shape: list[tuple[object, ...]] = []
+    for _, message in socket.messages:
+        events = [(event["seq"], event["kind"]) for event in message.get("events", ())]
+        numbers = [message.get(key) for key in ("attempt", "state", "may")]
+        entry = (message["type"], sorted(message), events, numbers)
+        if message["type"] != "delta" or entry != shape[-1]:
+            shape.append(entry)
+    return shape
 
 
 def test_execution_survives_the_death_of_its_worker(imitated_stack: Stack, tutor: Visitor, hold: Hold):

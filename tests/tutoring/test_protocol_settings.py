@@ -15,6 +15,7 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test import Client
+from django.utils import timezone
 
 from benchmark.models import Problem
 from tests.tutoring.dialogues import RIGHT, TALK, WRONG, SessionUnderTest, start
@@ -181,18 +182,20 @@ def test_consent_is_asked_for_once_a_text(alice: User, doubling: Problem, protoc
     assert StartSession(alice, doubling, silent, "openai:m").execute()
 
 
-def test_blind_reply_is_handed_out_at_an_even_pace(session: SessionUnderTest):
+def test_blind_reply_is_handed_out_at_an_even_pace(under: Under):
+    session = under(seconds_to_first_word=None)
     session.say()
     claimed = session.claim()
     assert claimed.characters_per_second == 240
     chat = Chat(claimed)
     chat.pending = "x" * 100  # however fast or slow it came
-    sizes = [len(delta.text) for delta in iter(lambda: chat.take(FLUSH), None)]
+    now = timezone.now()
+    sizes = [len(delta.text) for delta in iter(lambda: chat.take(FLUSH, now), None)]
     assert sizes == [12] * 8 + [4]
     chat.pending = "y" * 100
-    assert len((chat.take(60.0) or Delta(0, 0, 0, "")).text) == 24, "a silence is no licence to hurry"
+    assert len((chat.take(60.0, now) or Delta(0, 0, 0, "")).text) == 24, "a silence is no licence to hurry"
     chat.ending = True
-    assert chat.take(0.0) == Delta(claimed.pk, 1, 11, "y" * 76)
+    assert chat.take(0.0, now) == Delta(claimed.pk, 1, 11, "y" * 76)
 
 
 def test_scripted_student_is_no_secret_and_is_not_slowed_down(

@@ -45,11 +45,14 @@ class Visitor:
         status, body = self._open(request)
         return status, json.loads(body)
 
-    def start_session(self, problem_id: str) -> str:
-        """Open this practice problem, start a session there (agreeing to its terms), and return the session's path."""
+    def start_session(self, problem_id: str, protocol_title: str = "") -> str:
+        """Open this practice problem, start a session there (agreeing to its terms), and return the session's path.
+
+        The protocol is the first whose title begins so.
+        """
         _, problem = self.get(f"/problems/practice/{problem_id}/")
         form = re.search(r'name="problem"[^>]*value="(\d+)"', problem)
-        protocol = re.search(r'name="protocol".*?value="(\d+)"', problem, re.DOTALL)
+        protocol = re.search(rf'name="protocol" value="(\d+)"[^>]*> {protocol_title}', problem)
         assert form is not None, "no form to start a session"
         assert protocol is not None, "no protocol to choose"
         fields = {"problem": form[1], "protocol": protocol[1]}
@@ -94,6 +97,8 @@ class Socket:
         """Every state of the growing text with its attempt, oldest first."""
         self.events: list[dict[str, Any]] = []
         self.status: dict[str, Any] = {}
+        self.messages: list[tuple[float, dict[str, Any]]] = []
+        """All that came, with the time of `time.monotonic`."""
         self.close_code: int | None = None
         self.reconnections = -1
 
@@ -134,6 +139,7 @@ class Socket:
         self._connection.send(json.dumps({"op": "sync", "after": self.after, "reply": self.reply}))
 
     def _fold(self, message: dict[str, Any]) -> None:
+        self.messages.append((time.monotonic(), message))
         match message["type"]:
             case "events":
                 for event in message["events"]:

@@ -26,6 +26,7 @@ from tutoring.actions.streaming import (
     claim_replies,
     fail_reply,
     finish_reply,
+    keep_answer,
     restart_reply,
 )
 
@@ -51,6 +52,7 @@ __all__ = [
     "consent_of",
     "fail_reply",
     "finish_reply",
+    "keep_answer",
     "practice_student_knows",
     "record_verdict",
     "remind_of_near_misses",

@@ -24,6 +24,7 @@ from tutoring.actions.session_action import (
 )
 from tutoring.budgets import Budget
 from tutoring.dialogue import opening_prompt, sent_text
+from tutoring.doorbell import ring_streamers
 from tutoring.models import DEBRIEF, Consent, Draft, Event, Protocol, Session
 from tutoring.protocols import consent_hash, rules_of
 from tutoring.roles import Role, has_role
@@ -220,6 +221,7 @@ class StopReply(SessionAction):
             reply.save(update_fields=["stop_requested"])
             data = {"reply": reply.pk, **phase_of(message)}
             append_event(session, Event.Kind.STOP, data, actor=self.person, command=self.command)
+            transaction.on_commit(ring_streamers)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -69,9 +69,12 @@ def phase_of(message: Event) -> dict[str, str]:
 def queue_reply(session: Session, message: Event) -> None:
     """Let a streamer write the model's reply to the message."""
     assert session.protocol is not None
+    rules = rules_of(session.protocol)
     invited = message.data["mode"] == "code" or message.out_of_protocol
-    live = invited or rules_of(session.protocol).uninvited_code == "count"
-    Reply.objects.create(session=session, message=message, live=live)
+    live = invited or rules.uninvited_code == "count"
+    held = rules.seconds_to_first_word if not session.scripted else None
+    shown_from = None if held is None else timezone.now() + timedelta(seconds=held)
+    Reply.objects.create(session=session, message=message, live=live, shown_from=shown_from)
     transaction.on_commit(ring_streamers)
 
 

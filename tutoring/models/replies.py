@@ -33,6 +33,14 @@ class Reply(models.Model):
     )
     started_at = models.DateTimeField(null=True, blank=True)
     first_text_at = models.DateTimeField(null=True, blank=True)
+    shown_from = models.DateTimeField(
+        null=True, blank=True, help_text="When its first word may appear; empty: as soon as there is one."
+    )
+    answer = models.JSONField(
+        null=True,
+        blank=True,
+        help_text="The model's whole answer while it is handed out, so that it is not asked for again.",
+    )
 
     class Meta:
         constraints = [
@@ -45,6 +53,11 @@ class Reply(models.Model):
 
     def __str__(self) -> str:
         return f"reply {self.pk} of {self.session_id}: {self.state}"
+
+    @property
+    def shown_attempt(self) -> int:
+        """The attempt as the tutor's page knows it. Of a held reply nothing is seen that could be taken back."""
+        return self.attempt if self.shown_from is None else 1
 
 
 class ReplyDelta(models.Model):

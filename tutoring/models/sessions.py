@@ -84,6 +84,9 @@ class Session(models.Model):
     )
     code_generations = models.PositiveIntegerField(default=0)
     executions = models.PositiveIntegerField(default=0)
+    late_replies = models.PositiveIntegerField(
+        default=0, help_text="Replies that were not whole when their protocol wanted to show them."
+    )
     judgement = models.ForeignKey(
         Judgement, null=True, blank=True, on_delete=models.PROTECT, related_name="sessions"
     )
@@ -179,6 +182,9 @@ class Draft(models.Model):
 
     session = models.OneToOneField(Session, on_delete=models.CASCADE, related_name="draft")
     text = models.TextField(blank=True)
+    revision = models.PositiveIntegerField(
+        default=0, help_text="Counts the texts: a page saves over the one it has read, not over another."
+    )
     checks = models.JSONField(
         default=list, blank=True, help_text="Texts the draft check warned of; the sent message records them."
     )

@@ -206,6 +206,8 @@ def _behind_rate(request: HttpRequest, version: int) -> SessionQuerySet:
             found = found.filter(Exists(settled(version).exclude(verdict=COMPLIANT)))
         case "unreviewed":
             found = found.exclude(Exists(settled(version)))
+        case "late":
+            found = found.filter(late_replies__gt=0)
     return found.filter(outcome=Session.Outcome.SOLVED) if "solved" in asked else found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
-from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 
 from benchmark.metrics import Interval, wilson
 from tutoring.models import Session, Settlement
@@ -44,6 +44,8 @@ class SolveRates:
     compliant: Rate = field(default_factory=Rate)
     breached: Rate = field(default_factory=Rate)
     unreviewed: int = 0
+    late: int = 0
+    """Sessions in which a blind tutor could have noticed the model's pace, because a reply came late."""
 
     @property
     def attempt_name(self) -> str:
@@ -80,16 +82,18 @@ def solve_rates(version: int) -> list[SolveRates]:
             "protocol__version",
             "number",
             "outcome",
+            Q(late_replies__gt=0),
             Subquery(settled(version).values("verdict")),
         )
         .annotate(count=Count("pk"))
     )
     rows: dict[tuple[str, str, str], SolveRates] = {}
-    for model, protocol, name, protocol_version, number, outcome, found, count in counts:
+    for model, protocol, name, protocol_version, number, outcome, late, found, count in counts:
         attempt = "unknown" if number is None else "first" if number == 1 else "later"
         protocol_name = f"{name} v{protocol_version}" if name else ""
         key = (model, protocol_name, attempt)
         row = rows.setdefault(key, SolveRates(model, protocol, protocol_name, attempt))
+        row.late += count if late else 0
         rates = [row.everything]
         if found is None:
             row.unreviewed += count

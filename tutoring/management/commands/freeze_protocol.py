@@ -14,7 +14,7 @@ from tutoring.protocols import PRESETS, Rules, freeze
 
 SETTINGS = (
     "language", "code_generations", "sessions", "stops", "tutor_sees", "tutor_may_say", "uninvited_code",
-    "draft_check", "debrief", "characters_per_second",
+    "draft_check", "debrief", "characters_per_second", "seconds_to_first_word",
 )  # fmt: skip
 
 
