@@ -55,6 +55,25 @@ class Script:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class BatchScript:
+    """What becomes of one batch; each of its requests has a `Script` of its own, as if it were sent alone.
+
+    It ends after so many `looks` at its state, and not before `hold` is released. Creating it is `refused` with an
+    error, or done and then answered when `answer` is released, or never (`lost`). The last `expired` requests are
+    not answered. `invalid` is the code with which OpenAI refuses all requests. `results` holds them back in the middle.
+    """
+
+    looks: int = 0
+    hold: Hold | None = None
+    refused: Script | None = None
+    answer: Hold | None = None
+    lost: bool = False
+    expired: int = 0
+    invalid: str = ""
+    results: Hold | None = None
+
+
 _ERRORS = {
     400: "invalid_request_error",
     401: "authentication_error",

@@ -11,7 +11,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from tests.imitation.scripts import NOW, Script, failure, script_for
+from tests.imitation.batches import Batches, Call
+from tests.imitation.scripts import NOW, BatchScript, Script, failure, script_for
 from tests.imitation.wire import Anthropic, OpenAI
 
 _FORMATS: dict[str, type[OpenAI] | type[Anthropic]] = {
@@ -22,7 +23,7 @@ _FORMATS: dict[str, type[OpenAI] | type[Anthropic]] = {
 
 @dataclass
 class Request:
-    """One call as it arrived. `client_left` turns true when the client closed before the answer's end."""
+    """One call as it arrived, alone or in a batch. `client_left` turns true when the client closed before its end."""
 
     path: str
     headers: dict[str, str]
@@ -35,6 +36,7 @@ class Imitation:
 
     def __init__(self) -> None:
         self.requests: list[Request] = []
+        self.batches = Batches(self._next_script, self._count)
         self.port = 0
         self._queue: deque[Script] = deque()
         self._seen: set[str] = set()
@@ -54,9 +56,17 @@ class Imitation:
         """Queues answers: one for each of the next calls, whatever their model."""
         self._queue.extend(scripts)
 
+    def batch(self, *scripts: BatchScript) -> None:
+        """Queues what becomes of the next batches; any further one ends at once."""
+        self.batches.scripts.extend(scripts)
+
+    def _count(self, path: str, body: dict[str, Any]) -> None:
+        self.requests.append(Request(path, {}, body))
+
     def reset(self) -> None:
-        """Forgets calls and scripts, and drops every open connection."""
+        """Forgets calls, batches and scripts, and drops every open connection."""
         self.requests.clear()
+        self.batches.reset()
         self._queue.clear()
         self._seen.clear()
         self._loop.call_soon_threadsafe(self._drop_connections)
@@ -100,10 +110,14 @@ class Imitation:
         headers = {
             name.lower(): value for name, _, value in (line.partition(": ") for line in head[1:]) if name
         }
-        path = head[0].split(" ")[1]
-        body = json.loads(await reader.readexactly(int(headers.get("content-length", 0))) or "{}")
+        method, path, _ = head[0].split(" ")
+        content = await reader.readexactly(int(headers.get("content-length", 0)))
+        if self.batches.knows(path):
+            call = Call(method, path, content, f"http://{headers['host']}")
+            return await self.batches.answer(call, reader, writer)
         if path not in _FORMATS:
             return await _send(writer, 404, {"error": {"message": f"No such path: {path}"}}, {})
+        body = json.loads(content or "{}")
         request = Request(path, headers, body)
         self.requests.append(request)
         wire = _FORMATS[path](body, f"{body['model'][:60]}@imitation")

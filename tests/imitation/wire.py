@@ -72,13 +72,16 @@ class OpenAI:
         return _event(self.error(kind, "Something went wrong in mid-stream."))
 
     def whole(self, script: Script) -> dict[str, Any]:
-        message = {"role": "assistant", "content": "".join(script.pieces)}
+        message = {"role": "assistant", "content": "".join(script.pieces), "refusal": None}
+        if script.reasoning:
+            message["reasoning_content"] = "".join(script.reasoning)
+        finish = "content_filter" if script.finish == "refusal" else script.finish
         return {
             "id": "chatcmpl-1",
             "object": "chat.completion",
             "created": 1,
             "model": self.model,
-            "choices": [{"index": 0, "message": message, "finish_reason": script.finish}],
+            "choices": [{"index": 0, "message": message, "finish_reason": finish}],
             "usage": self._usage(script.tokens) if script.tokens else None,
         }
 
@@ -144,6 +147,8 @@ class Anthropic:
     def whole(self, script: Script) -> dict[str, Any]:
         usage = self._input_usage(script.tokens) | self._output_usage(script.tokens) if script.tokens else {}
         content = [{"type": "text", "text": "".join(script.pieces)}]
+        if script.reasoning:
+            content.insert(0, {"type": "thinking", "thinking": "".join(script.reasoning), "signature": ""})
         return self._message | {
             "stop_reason": _ANTHROPIC_FINISH[script.finish],
             "content": content,

@@ -1,0 +1,347 @@
+"""The batches of both providers: OpenAI's files and batches, Anthropic's message batches."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from tests.imitation.scripts import BatchScript, Hold, Script
+from tests.imitation.wire import Anthropic, OpenAI
+
+_PATHS = ("/v1/files", "/v1/batches", "/v1/messages/batches")
+_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+
+
+@dataclass
+class Call:
+    """One HTTP request; `address` is what the client calls the server."""
+
+    method: str
+    path: str
+    content: bytes
+    address: str
+
+
+@dataclass
+class _Batch:
+    id: str
+    script: BatchScript
+    requests: list[tuple[str, dict[str, Any], Script]]
+    details: dict[str, Any]
+    created: float = field(default_factory=time.time)
+    looked: int = 0
+    cancelled: bool = False
+
+    @property
+    def ended(self) -> bool:
+        held = self.script.hold and not self.script.hold.released.is_set()
+        return self.cancelled or (self.looked > self.script.looks and not held)
+
+    @property
+    def answered(self) -> int:
+        """How many requests are answered; one that is cancelled has got half way."""
+        if self.script.invalid:
+            return 0
+        return len(self.requests) // 2 if self.cancelled else len(self.requests) - self.script.expired
+
+
+class Batches:
+    """All batches of a server. Their results come in another order than the requests."""
+
+    def __init__(
+        self, next_script: Callable[[dict[str, Any]], Script], count: Callable[[str, dict[str, Any]], None]
+    ) -> None:
+        self.scripts: deque[BatchScript] = deque()
+        self.made: list[_Batch] = []
+        self.offered = True
+        self._files: dict[str, bytes] = {}
+        self._next_script = next_script
+        self._count = count
+
+    def reset(self) -> None:
+        self.scripts.clear()
+        self.made.clear()
+        self._files.clear()
+        self.offered = True
+
+    def knows(self, path: str) -> bool:
+        return self.offered and path.split("?")[0].startswith(_PATHS)
+
+    async def answer(self, call: Call, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        """Answers one request; false when the connection is over."""
+        url = urlsplit(call.path)
+        query = {name: values[0] for name, values in parse_qs(url.query).items()}
+        parts = url.path.removeprefix("/v1/").removeprefix("messages/").split("/")
+        openai = not url.path.startswith("/v1/messages")
+        wire = _OpenAIBatches(self, call) if openai else _AnthropicBatches(self, call)
+        hold: Hold | None = None
+        status, body = 200, b""
+        match call.method, parts:
+            case "POST", ["files"]:
+                body = _json(self._upload(call.content))
+            case "GET", ["files", name, "content"]:
+                body, hold = self._files[name], self.made[-1].script.results
+            case "POST", ["batches"]:
+                script = self.scripts.popleft() if self.scripts else BatchScript()
+                if script.refused:
+                    status, body = script.refused.status, _json(wire.error(script.refused.error, "No luck."))
+                elif complaint := wire.create(script):
+                    status, body = 400, _json(wire.error("invalid_request_error", complaint))
+                else:
+                    body = _json(wire.shown(self.made[-1]))
+                if script.answer:
+                    await _wait(script.answer, reader)
+                if script.lost:
+                    return False
+            case "GET", ["batches"]:
+                body = _json(wire.page([wire.shown(batch) for batch in reversed(self.made)], query))
+            case "GET", ["batches", name]:
+                batch = self._batch(name)
+                batch.looked += 1
+                body = _json(wire.shown(batch))
+            case "GET", ["batches", name, "results"]:
+                batch = self._batch(name)
+                body, hold = wire.results(batch), batch.script.results
+            case "POST", ["batches", name, "cancel"]:
+                batch = self._batch(name)
+                if batch.ended:
+                    status, body = 409, _json(wire.error("invalid_request_error", "It has ended."))
+                else:
+                    batch.cancelled = True
+                    body = _json(wire.shown(batch))
+            case _:
+                status, body = 404, _json(wire.error("not_found_error", f"No such path: {call.path}"))
+        return await _send(reader, writer, status, body, hold)
+
+    def _batch(self, name: str) -> _Batch:
+        return next(batch for batch in self.made if batch.id == name)
+
+    def _upload(self, content: bytes) -> dict[str, Any]:
+        """A form with a file in it."""
+        boundary = content.split(b"\r\n", 1)[0]
+        fields = {
+            re.search(rb'name="(\w+)"', head)[1].decode(): value.removesuffix(b"\r\n")  # type: ignore[index]
+            for head, _, value in (part.partition(b"\r\n\r\n") for part in content.split(boundary)[1:-1])
+        }
+        assert fields["purpose"] == b"batch"
+        name = f"file-{len(self._files)}"
+        self._files[name] = fields["file"]
+        return {
+            "id": name,
+            "object": "file",
+            "bytes": len(fields["file"]),
+            "created_at": int(time.time()),
+        } | {
+            "filename": "requests.jsonl",
+            "purpose": "batch",
+            "status": "processed",
+        }
+
+    def make(
+        self, script: BatchScript, path: str, requests: list[tuple[str, dict[str, Any]]], **details: Any
+    ) -> None:
+        """From here on the requests are paid for."""
+        scripted = []
+        for name, body in requests:
+            if not script.invalid:
+                self._count(path, body)
+            scripted.append((name, body, self._next_script(body)))
+        prefix = "batch_" if path.endswith("completions") else "msgbatch_"
+        self.made.append(_Batch(f"{prefix}{len(self.made)}", script, scripted, details))
+
+    def file(self, name: str, lines: list[dict[str, Any]]) -> str | None:
+        self._files[name] = _lines(lines)
+        return name if lines else None
+
+    def uploaded(self, name: str) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self._files[name].splitlines()]
+
+
+class _OpenAIBatches:
+    """/v1/batches"""
+
+    path = "/v1/chat/completions"
+
+    def __init__(self, batches: Batches, call: Call) -> None:
+        self.batches, self.call = batches, call
+
+    def create(self, script: BatchScript) -> str:
+        """Makes the batch; returns why not, or blank. The file is looked at later."""
+        asked = json.loads(self.call.content)
+        if (asked["endpoint"], asked["completion_window"]) != (self.path, "24h"):
+            return "Unknown endpoint or window."
+        lines = self.batches.uploaded(asked["input_file_id"])
+        assert all((line["method"], line["url"]) == ("POST", self.path) for line in lines)
+        names = [line["custom_id"] for line in lines]
+        models = {line["body"]["model"] for line in lines}
+        assert len(set(names)) == len(names)
+        assert len(models) == 1
+        requests = [(line["custom_id"], line["body"]) for line in lines]
+        self.batches.make(script, self.path, requests, **asked)
+        return ""
+
+    def shown(self, batch: _Batch) -> dict[str, Any]:
+        status, moment = "in_progress", "in_progress_at"
+        files: dict[str, Any] = {"output_file_id": None, "error_file_id": None}
+        if batch.ended and batch.script.invalid:
+            status, moment = "failed", "failed_at"
+            error = {"code": batch.script.invalid, "message": "Not taken.", "line": None, "param": None}
+            files["errors"] = {"object": "list", "data": [error]}
+        elif batch.ended:
+            status = "cancelled" if batch.cancelled else "expired" if batch.script.expired else "completed"
+            moment = f"{status}_at"
+            lines = [self._line(batch, place) for place in range(len(batch.requests))]
+            failed = [line for line in lines if line["error"] or line["response"]["status_code"] >= 400]
+            succeeded = [line for line in lines if line not in failed]
+            files["output_file_id"] = self.batches.file(f"{batch.id}-output", succeeded[::-1])
+            files["error_file_id"] = self.batches.file(f"{batch.id}-error", failed[::-1])
+        done = batch.answered if batch.ended else min(batch.looked, len(batch.requests))
+        counts = {"total": len(batch.requests), "completed": done, "failed": 0}
+        return {"id": batch.id, "object": "batch", "status": status, "request_counts": counts} | (
+            {"created_at": int(batch.created), moment: int(time.time())} | batch.details | files
+        )
+
+    def _line(self, batch: _Batch, place: int) -> dict[str, Any]:
+        name, body, script = batch.requests[place]
+        line: dict[str, Any] = {
+            "id": f"batch_req_{place}",
+            "custom_id": name,
+            "response": None,
+            "error": None,
+        }
+        if place >= batch.answered:
+            code = "batch_cancelled" if batch.cancelled else "batch_expired"
+            return line | {"error": {"code": code, "message": "This request was not executed."}}
+        wire = OpenAI(body, f"{body['model'][:60]}@imitation")
+        status, answer = _alone(wire, script)
+        return line | {
+            "response": {"status_code": status, "request_id": f"{batch.id}_{place}", "body": answer}
+        }
+
+    def page(self, shown: list[dict[str, Any]], query: dict[str, str]) -> dict[str, Any]:
+        return {"object": "list"} | _page(shown, query.get("after"), int(query.get("limit", 20)))
+
+    def results(self, batch: _Batch) -> bytes:
+        raise NotImplementedError
+
+    def error(self, kind: str, message: str) -> dict[str, Any]:
+        return OpenAI({}, "").error(kind, message)
+
+
+class _AnthropicBatches:
+    """/v1/messages/batches"""
+
+    def __init__(self, batches: Batches, call: Call) -> None:
+        self.batches, self.call = batches, call
+
+    def create(self, script: BatchScript) -> str:
+        """Makes the batch; returns why not, or blank."""
+        asked = json.loads(self.call.content)["requests"]
+        names = [request["custom_id"] for request in asked]
+        if not all(map(_NAME.fullmatch, names)):
+            return "custom_id: String should match pattern '^[a-zA-Z0-9_-]{1,64}$'"
+        if len(set(names)) < len(names):
+            return "custom_id: they must be unique"
+        requests = [(request["custom_id"], request["params"]) for request in asked]
+        self.batches.make(script, "/v1/messages", requests)
+        return ""
+
+    def shown(self, batch: _Batch) -> dict[str, Any]:
+        counts = dict.fromkeys(("processing", "succeeded", "errored", "canceled", "expired"), 0)
+        kinds = [self._result(batch, place)["type"] for place in range(len(batch.requests))]
+        for kind in kinds:
+            counts[kind if batch.ended else "processing"] += 1
+        results = f"{self.call.address}/v1/messages/batches/{batch.id}/results"
+        created = datetime.fromtimestamp(batch.created, UTC)
+        return {
+            "id": batch.id,
+            "type": "message_batch",
+            "processing_status": "ended" if batch.ended else "in_progress",
+            "request_counts": counts,
+            "created_at": created.isoformat(),
+            "expires_at": created.isoformat(),
+            "ended_at": datetime.now(UTC).isoformat() if batch.ended else None,
+            "cancel_initiated_at": None,
+            "archived_at": None,
+            "results_url": results if batch.ended else None,
+        }
+
+    def _result(self, batch: _Batch, place: int) -> dict[str, Any]:
+        _, body, script = batch.requests[place]
+        if place >= batch.answered:
+            return {"type": "canceled" if batch.cancelled else "expired"}
+        status, answer = _alone(Anthropic(body, f"{body['model'][:60]}@imitation"), script)
+        if status >= 400:
+            return {"type": "errored", "error": answer}
+        return {"type": "succeeded", "message": answer | {"id": f"msg_{batch.id}_{place}"}}
+
+    def results(self, batch: _Batch) -> bytes:
+        return _lines(
+            [
+                {"custom_id": batch.requests[place][0], "result": self._result(batch, place)}
+                for place in reversed(range(len(batch.requests)))
+            ]
+        )
+
+    def page(self, shown: list[dict[str, Any]], query: dict[str, str]) -> dict[str, Any]:
+        return _page(shown, query.get("after_id"), int(query.get("limit", 20)))
+
+    def error(self, kind: str, message: str) -> dict[str, Any]:
+        return Anthropic({}, "").error(kind, message)
+
+
+def _alone(wire: OpenAI | Anthropic, script: Script) -> tuple[int, dict[str, Any]]:
+    """Status and body of the answer to one request."""
+    if script.status >= 400:
+        return script.status, wire.error(script.error, "No luck this time.")
+    if complaint := wire.complaint():
+        return 400, wire.error("invalid_request_error", complaint)
+    return 200, wire.whole(script)
+
+
+def _page(shown: list[dict[str, Any]], after: str | None, limit: int) -> dict[str, Any]:
+    ids = [batch["id"] for batch in shown]
+    rest = shown[ids.index(after) + 1 :] if after else shown
+    page = rest[:limit]
+    ends = {"first_id": page[0]["id"], "last_id": page[-1]["id"]} if page else {}
+    return {"data": page, "has_more": len(rest) > limit, "first_id": None, "last_id": None} | ends
+
+
+def _json(document: dict[str, Any]) -> bytes:
+    return json.dumps(document).encode()
+
+
+def _lines(documents: list[dict[str, Any]]) -> bytes:
+    return b"".join(_json(document) + b"\n" for document in documents)
+
+
+async def _wait(hold: Hold, reader: asyncio.StreamReader) -> None:
+    while not hold.released.is_set():
+        if reader.at_eof():
+            raise ConnectionResetError
+        await asyncio.sleep(0.01)
+
+
+async def _send(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, status: int, body: bytes, hold: Hold | None
+) -> bool:
+    head = (
+        f"HTTP/1.1 {status} Imitated\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
+    )
+    lines = body.splitlines(keepends=True)
+    first = lines[: hold.after] if hold else lines
+    writer.write(head.encode() + b"".join(first))
+    await writer.drain()
+    if hold:
+        await _wait(hold, reader)
+        writer.write(b"".join(lines[hold.after :]))
+        await writer.drain()
+    return True
