@@ -3,6 +3,7 @@
 import math
 from argparse import ArgumentTypeError
 from collections.abc import Sequence
+from datetime import date
 from difflib import get_close_matches
 from uuid import UUID
 
@@ -27,6 +28,14 @@ def dollars(text: str) -> float:
     if not 0 <= amount < math.inf:
         raise ArgumentTypeError(f"{text!r} is not a number of dollars")
     return amount
+
+
+def day(text: str) -> date:
+    """A day, as the `type` of an argparse option."""
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise ArgumentTypeError(f"{text!r} is not a day: write YYYY-MM-DD") from None
 
 
 def find_dataset(name: str) -> Dataset:

@@ -14,8 +14,8 @@ from benchmark.methods.oracle_assisted import ORACLE_ASSISTED
 from benchmark.methods.profiles import PROFILES, Profile
 from benchmark.methods.random_examples import RANDOM
 from benchmark.methods.refine import REFINE, Refine
-from benchmark.methods.reflexion import REFLEXION, Reflexion
-from benchmark.methods.retry import RETRY
+from benchmark.methods.reflexion import REFLEXION, Reflexion, Selection, select
+from benchmark.methods.retry import RETRY, Retry
 from benchmark.methods.semantic import SEMANTIC, Semantic
 from benchmark.methods.settings import Sampling, SettingsError, parse_settings
 from benchmark.methods.zero_shot import ZERO_SHOT
@@ -48,9 +48,12 @@ __all__ = [
     "Profile",
     "Refine",
     "Reflexion",
+    "Retry",
     "Sampling",
     "Score",
+    "Selection",
     "Semantic",
     "SettingsError",
     "parse_settings",
+    "select",
 ]

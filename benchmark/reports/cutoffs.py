@@ -7,12 +7,15 @@ from pathlib import Path
 
 
 def cutoff_of(model: str) -> date | None:
-    """The last day of the model's training texts by its name; None where nobody has written it down."""
-    known = _known()
+    """The last day of the model's training texts by its name; None where no source that states it was found."""
+    known = known_cutoffs()
     names = [name for name in known if model.startswith(name)]
     return known[max(names, key=len)] if names else None
 
 
 @cache
-def _known() -> dict[str, date]:
-    return dict(tomllib.loads(Path(__file__).with_name("cutoffs.toml").read_text(encoding="utf-8")))
+def known_cutoffs() -> dict[str, date]:
+    """Every cutoff in the file. Raises KeyError for one whose source is not there."""
+    document = tomllib.loads(Path(__file__).with_name("cutoffs.toml").read_text(encoding="utf-8"))
+    sources = document["sources"]
+    return {name: stated["until"] for name, stated in document["models"].items() if sources[stated["source"]]}

@@ -1,4 +1,4 @@
-"""The figures of one run, from four queries whatever its size.
+"""The figures of one run, from as many queries whatever its size.
 
 An attempt is a finished work item: its program was judged, or its reply held none (NO_CODE, not solved).
 Items that failed by a fault of the provider or the judge are no attempts; they are listed apart.
@@ -12,10 +12,11 @@ from typing import Any
 
 from benchmark.methods import METHODS
 from benchmark.metrics import TooFewAttempts
-from benchmark.models import Problem, Run, WorkItem
+from benchmark.models import Generation, Problem, Run, WorkItem
 from benchmark.reports.cutoffs import cutoff_of
 from benchmark.reports.groups import Facts, Group, Outcome, group_figures
 from benchmark.reports.published_tables import Beside, beside
+from benchmark.reports.steps import AfterReflections, after_reflections
 from benchmark.reports.usage import Tokens, measure_usage
 from benchmark.runner import Price
 from judge import Verdict
@@ -27,6 +28,8 @@ class RunFigures:
 
     `seconds` is the time of all calls together, `wall_seconds` from the start of the run to its end (None before);
     `cost` is in US dollars, None where the price or the tokens are unknown, and `cost_at_least` where some are.
+    `models_returned` are the names that the provider gave the model in its replies, `after` the scores after fewer
+    reflections.
     """
 
     run: str
@@ -52,12 +55,23 @@ class RunFigures:
     cost_at_least: bool
     faults: dict[str, int]
     published: tuple[Beside, ...]
+    models_returned: tuple[str, ...]
+    after: tuple[AfterReflections, ...]
     manifest: dict[str, Any]
 
     @property
     def complete(self) -> bool:
         """Whether every item is done, so that the figures are final."""
         return self.done == self.total
+
+    @property
+    def depends_on(self) -> dict[str, Any]:
+        """What the result depends on: the parameters, the model as it was returned, and the manifest."""
+        return {
+            "parameters": self.parameters,
+            "models_returned": list(self.models_returned),
+            **self.manifest,
+        }
 
     @property
     def caveats(self) -> list[str]:
@@ -82,6 +96,8 @@ class RunFigures:
             )
         if self.manifest.get("scripted_model"):
             said.append("The model's replies are scripted: these figures say nothing about any model.")
+        if len(self.models_returned) > 1:
+            said.append(f"The provider answered with several models: {', '.join(self.models_returned)}.")
         if self.manifest.get("continued_in"):
             said.append(
                 "The run was continued with another version of the program or the machine; see its manifest."
@@ -129,7 +145,8 @@ def measure(
         share = 1.0 if accepted else (passed or 0) / tests if tests else 0.0
         outcomes[problem].append(Outcome(accepted, share, accepted or not verdict or not stopped))
         samples_only += facts[problem].samples_only
-    cutoff = cutoff or cutoff_of(run.model_spec.partition(":")[2])
+    models = _models_returned(run)
+    cutoff = cutoff or _known_cutoff(run, models)
     return RunFigures(
         run=str(run.pk),
         dataset=run.dataset.name,
@@ -154,8 +171,27 @@ def measure(
         **vars(measure_usage(run, price)),
         faults=dict(faults.most_common()),
         published=tuple(beside(run)),
+        models_returned=models,
+        after=after_reflections(run),
         manifest=run.manifest,
     )
+
+
+def _known_cutoff(run: Run, models_returned: Sequence[str]) -> date | None:
+    """The cutoff stored with the run, else the latest of the models that answered, else that of the name asked for.
+
+    None where that of one of them is unknown.
+    """
+    if stored := run.manifest.get("cutoff"):
+        return date.fromisoformat(stored)
+    asked_for = cutoff_of(run.model_spec.partition(":")[2])
+    known = [cutoff_of(name) or asked_for for name in models_returned] or [asked_for]
+    return None if None in known else max(day for day in known if day)
+
+
+def _models_returned(run: Run) -> tuple[str, ...]:
+    rows = Generation.objects.filter(work_item__run=run).exclude(model_returned="").order_by("model_returned")
+    return tuple(rows.values_list("model_returned", flat=True).distinct())
 
 
 def _facts(run: Run) -> dict[int, Facts]:

@@ -48,9 +48,8 @@ def _run(figures: RunFigures) -> dict[str, object]:
             ("time of the calls", duration(figures.seconds)),
             ("from start to end", duration(figures.wall_seconds)),
         ],
-        "manifest": json.dumps(
-            {"parameters": figures.parameters, **figures.manifest}, indent=2, ensure_ascii=False
-        ),
+        "after": [(one.i, percent(one.value), interval(one), one.unjudged) for one in figures.after],
+        "manifest": json.dumps(figures.depends_on, indent=2, ensure_ascii=False),
     }
 
 

@@ -12,10 +12,11 @@ from benchmark.models import KeptFigures, Run, WorkItem
 from benchmark.reports.figures import RunFigures, measure
 from benchmark.reports.groups import Group, PassAtK, TestsAtK
 from benchmark.reports.published_tables import beside
+from benchmark.reports.steps import AfterReflections
 from benchmark.reports.usage import Tokens
 from benchmark.runner import Price
 
-FORM = 1
+FORM = 2
 """Raised when what is kept changes its form, so that it is measured again."""
 
 _NOT_KEPT = ("run", "dataset", "model", "method", "parameters", "manifest", "published")
@@ -82,6 +83,8 @@ def _read(run: Run, document: dict[str, Any]) -> RunFigures:
             "published": tuple(beside(run)),
             "cutoff": date.fromisoformat(document["cutoff"]) if document["cutoff"] else None,
             "groups": tuple(_group(group) for group in document["groups"]),
+            "models_returned": tuple(document["models_returned"]),
+            "after": tuple(AfterReflections(**one) for one in document["after"]),
             "tokens": tuple(Tokens(**tokens) for tokens in document["tokens"]),
             "price": Price(**document["price"]) if document["price"] else None,
         }

@@ -52,6 +52,14 @@ def _run(figures: RunFigures) -> str:
             ],
         ),
     ]
+    if figures.after:
+        lines += [
+            "",
+            *_table(
+                ["reflections allowed", "pass@1", "pass@1", "not judged"],
+                [[str(one.i), percent(one.value), interval(one), str(one.unjudged)] for one in figures.after],
+            ),
+        ]
     if figures.faults:
         lines += [
             "",
@@ -65,8 +73,8 @@ def _run(figures: RunFigures) -> str:
             *_published(figures),
         ]
     lines += ["", "  parameters and manifest"]
-    document = {"parameters": figures.parameters, **figures.manifest}
-    lines += [f"    {line}" for line in json.dumps(document, indent=2, ensure_ascii=False).splitlines()[1:-1]]
+    document = json.dumps(figures.depends_on, indent=2, ensure_ascii=False)
+    lines += [f"    {line}" for line in document.splitlines()[1:-1]]
     return "\n".join(lines)
 
 

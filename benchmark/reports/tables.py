@@ -48,6 +48,15 @@ def _rows(figures: RunFigures) -> Iterator[tuple[object, ...]]:
             name = f"tests@{share.k}" + " (at least)" * share.at_least
             yield name, *of, share.value, None, None, share.problems
     every = ("all", "all")
+    for after in figures.after:
+        yield (
+            f"pass@1 after {after.i} reflections",
+            *every,
+            after.value,
+            after.low,
+            after.high,
+            after.problems,
+        )
     for verdict, count in figures.verdicts.items():
         yield f"verdict {verdict}", *every, count / figures.done, None, None, figures.done
     for tokens in figures.tokens:

@@ -2,6 +2,7 @@
 
 from benchmark.reports.figures import RunFigures
 from benchmark.reports.groups import Group, PassAtK, TestsAtK
+from benchmark.reports.steps import AfterReflections
 from benchmark.reports.usage import Tokens, Usage
 
 _INTERVALS = {
@@ -24,7 +25,7 @@ def percent(value: float | None) -> str:
     return "n/a" if value is None else f"{100 * value:.2f} %"
 
 
-def interval(figure: PassAtK) -> str:
+def interval(figure: PassAtK | AfterReflections) -> str:
     """The interval of a figure in percent, or "n/a"."""
     if figure.low is None or figure.high is None:
         return "n/a"

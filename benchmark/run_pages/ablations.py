@@ -1,4 +1,7 @@
-"""Curves over one setting: runs that are the same but for p (problems retrieved) or i (reflections)."""
+"""Curves over one setting: runs that are the same but for p (problems retrieved) or i (reflections).
+
+A run with reflections holds every smaller i itself.
+"""
 
 import json
 from collections import defaultdict
@@ -56,7 +59,7 @@ def ablations(request: HttpRequest) -> HttpResponse:
 def _ablations(runs: Sequence[Run]) -> Iterator[Ablation]:
     measured = list(zip(runs, kept_list(runs), strict=True))
     for axis, title in AXES.items():
-        own = list(_curves(axis, measured))
+        own = [*_curves(axis, measured), *(_within_runs(measured) if axis == "i" else ())]
         if own:
             curves = [*own, *_published(axis, {run.dataset.format for run in runs})]
             # Everything in it is escaped where it is made.
@@ -85,6 +88,21 @@ def _points(family: dict[int, tuple[Run, RunFigures]]) -> Iterator[Point]:
         found = figures.groups[0].pass_at[0]
         if found.value is not None and found.low is not None and found.high is not None:
             yield Point(x, 100 * found.value, 100 * found.low, 100 * found.high, str(run.pk))
+
+
+def _within_runs(measured: Sequence[tuple[Run, RunFigures]]) -> Iterator[Curve]:
+    """The latest run of each kind by itself: the scores after 0 … i reflections, as far as their answers are judged."""
+    seen = set()
+    for run, figures in measured:
+        points = tuple(
+            Point(one.i, 100 * one.value, 100 * one.low, 100 * one.high, str(run.pk))
+            for one in figures.after
+            if one.value is not None and one.low is not None and one.high is not None
+        )
+        kind = json.dumps((run.method, run.model_spec, run.attempts, run.parameters), sort_keys=True)
+        if len(points) > 1 and kind not in seen:
+            seen.add(kind)
+            yield Curve(f"{run.method}, {run.model_spec}, within one run", points)
 
 
 def _published(axis: str, formats: set[str]) -> Iterator[Curve]:

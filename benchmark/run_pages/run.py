@@ -40,19 +40,10 @@ def run(request: HttpRequest, run_id: UUID) -> HttpResponse:
                 (HEADINGS[by], [(group, group_name(group, figures)) for group in groups])
                 for by, groups in groupby(figures.groups, key=lambda group: group.by)
             ],
-            "manifest": json.dumps(
-                {"parameters": figures.parameters, **figures.manifest}, indent=2, ensure_ascii=False
-            ),
-            "returned": _models_returned(found),
+            "manifest": json.dumps(figures.depends_on, indent=2, ensure_ascii=False),
             "live": _live(found, time.time(), None),
         },
     )
-
-
-def _models_returned(found: Run) -> str:
-    """The model as the provider named it in the first reply that says so; blank before."""
-    named = found.items.exclude(selected=None).order_by().values_list("selected__model_returned", flat=True)
-    return named.first() or ""
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from benchmark.models import Generation, TestCase, WorkItem
+from benchmark.models import Generation, Judgement, TestCase, WorkItem
 from benchmark.prompts import HiddenCount, HiddenRun, Prompt, SampleRun, Task
 from benchmark.retrieval import Corpus
 from benchmark.runner.bench import StoredBench
@@ -69,14 +69,14 @@ class StoredChain:
             return SampleRun(Verdict.NO_CODE)
         if not await self._commits.run(problem.tests.filter(origin=TestCase.Origin.SAMPLE).exists):
             return SampleRun(Verdict.AC)
-        judgement = await self._judges.on_samples(answer, problem)
+        judgement = await self._judges.judge(answer, problem, Judgement.Suite.SAMPLES)
         return await self._commits.run(lambda: SampleRun.of(problem, judgement))
 
     async def run_hidden(self, answer: Generation) -> HiddenRun:
         """See `benchmark.methods.Chain`. Raises JudgeFault."""
         if not answer.code:
             return HiddenRun(Verdict.NO_CODE)
-        return HiddenRun.of(await self._judges.on_hidden(answer, self._item.problem))
+        return HiddenRun.of(await self._judges.judge(answer, self._item.problem, Judgement.Suite.ALL))
 
     async def count_hidden(self, answer: Generation) -> HiddenCount:
         """See `benchmark.methods.Chain`. Raises JudgeFault."""
@@ -85,7 +85,7 @@ class StoredChain:
             return HiddenCount(
                 0, await self._commits.run(problem.tests.filter(origin=TestCase.Origin.HIDDEN).count)
             )
-        judgement = await self._judges.on_hidden(answer, problem, every_test=True)
+        judgement = await self._judges.judge(answer, problem, Judgement.Suite.ALL, every_test=True)
         return await self._commits.run(lambda: HiddenCount.of(problem, judgement))
 
     async def problems(self) -> Corpus:

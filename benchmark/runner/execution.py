@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from django.utils import timezone
 
 from benchmark.methods import METHODS, Sampling
-from benchmark.models import Generation, Problem, Run, WorkItem
+from benchmark.models import Generation, Judgement, Problem, Run, WorkItem
 from benchmark.prompts import Prompt
 from benchmark.providers import (
     BatchingProvider,
@@ -295,7 +295,7 @@ class _Execution:
         """The hidden tests, for the selected answer only; a verifier's program is no attempt."""
         solved = False
         if selected.code and selected.purpose != Generation.Purpose.VERIFIER:
-            judgement = await self._judges.on_all_tests(item, selected)
+            judgement = await self._judges.judge(selected, item.problem, Judgement.Suite.ALL)
             solved = judgement.verdict == Verdict.AC
         await self._commits.do(leases.finish, (item, selected))
         self._progress.done += 1

@@ -14,7 +14,7 @@ from django.db import connection
 
 from benchmark import judging
 from benchmark.methods import Sampling
-from benchmark.models import Generation, Judgement, Problem, Suite, WorkItem
+from benchmark.models import Generation, Judgement, Problem
 from benchmark.runner.commits import Commits
 from judge import Policy
 
@@ -54,45 +54,24 @@ class Judges:
         self._suites = suites
         self._shared = shared
 
-    async def on_samples(self, answer: Generation, problem: Problem) -> Judgement:
-        """What the answer's program does on every sample of the statement. Raises JudgeFault.
+    async def judge(
+        self, answer: Generation, problem: Problem, suite: Judgement.Suite, *, every_test: bool = False
+    ) -> Judgement:
+        """What the answer's program does on the samples of the statement, or on all tests. Raises JudgeFault.
 
         It is judged once: the row of the answer keeps the judgement, so that a chain that goes on later asks
-        the same questions.
+        the same questions. With `every_test` it is run on the tests after a failure too.
         """
 
         def request() -> Judgement:
-            judgement = self._request(answer.sample_judgement, problem, answer.code, Judgement.Suite.SAMPLES)
-            answer.sample_judgement = judgement
-            Generation.objects.filter(pk=answer.pk).update(sample_judgement=judgement)
-            return judgement
-
-        return await self._judged(request)
-
-    async def on_hidden(self, answer: Generation, problem: Problem, *, every_test: bool = False) -> Judgement:
-        """The answer's program on all tests, for a method that goes by the verdict. Raises JudgeFault.
-
-        It is judged once, as on the samples; with `every_test` it is run on those after a failure too.
-        """
-
-        def request() -> Judgement:
-            judgement = self._request(
-                answer.hidden_judgement, problem, answer.code, Judgement.Suite.ALL, every_test=every_test
+            # The item's lease is ours, so whoever was judging for it is gone.
+            if before := judgement_of(answer, suite):
+                judging.release(before)
+            judgement, made = ensure_judgement(
+                answer, problem, suite, self._settings, self._suites, every_test=every_test
             )
-            answer.hidden_judgement = judgement
-            Generation.objects.filter(pk=answer.pk).update(hidden_judgement=judgement)
-            return judgement
-
-        return await self._judged(request)
-
-    async def on_all_tests(self, item: WorkItem, selected: Generation) -> Judgement:
-        """The judgement of the attempt, hidden tests included. Raises JudgeFault."""
-
-        def request() -> Judgement:
-            before = item.judgement or selected.hidden_judgement
-            judgement = self._request(before, item.problem, selected.code, Judgement.Suite.ALL)
-            item.judgement = judgement
-            WorkItem.objects.filter(pk=item.pk, attempt=item.attempt).update(judgement=judgement)
+            if made and self._shared:
+                judging.enqueue(judgement, QUEUE)
             return judgement
 
         return await self._judged(request)
@@ -126,37 +105,46 @@ class Judges:
         if judgement.state == Judgement.State.QUEUED:
             self._check()
 
-    def _request(
-        self,
-        before: Judgement | None,
-        problem: Problem,
-        code: str,
-        suite: Judgement.Suite,
-        *,
-        every_test: bool = False,
-    ) -> Judgement:
-        """The judgement asked for before the run was cut off, unless it failed; else a new one."""
-        if before and before.state != Judgement.State.FAILED:
-            # The item's lease is ours, so whoever was judging for it is gone.
-            judging.release(before)
-            before.refresh_from_db()
-            return before
-        judgement = judging.request_judgement(
-            judging.store_submission(problem, code, self._settings.language),
-            suite=suite,
-            test_suite=self._suite_of(problem) if suite is Judgement.Suite.ALL else None,
-            policy=Policy(self._settings.policy),
-            stop_at_first_failure=not (
-                every_test or self._settings.every_test or suite == Judgement.Suite.SAMPLES
-            ),
-        )
-        if self._shared:
-            judging.enqueue(judgement, QUEUE)
-        return judgement
 
-    def _suite_of(self, problem: Problem) -> Suite | None:
-        version = self._suites.get(problem.external_id)
-        return None if version is None else problem.suites.get(version=version)
+_COLUMNS = {Judgement.Suite.SAMPLES: "sample_judgement", Judgement.Suite.ALL: "hidden_judgement"}
+"""Where the row of an answer keeps its judgement."""
+
+
+def judgement_of(answer: Generation, suite: Judgement.Suite) -> Judgement | None:
+    """The answer's judgement on the samples or on all tests, whatever its state."""
+    judgement: Judgement | None = getattr(answer, _COLUMNS[suite])
+    return judgement
+
+
+def ensure_judgement(
+    answer: Generation,
+    problem: Problem,
+    suite: Judgement.Suite,
+    settings: Sampling,
+    suites: Mapping[str, int],
+    *,
+    every_test: bool = False,
+) -> tuple[Judgement, bool]:
+    """The judgement that was asked for before, unless it failed, else a new one; and whether it is new.
+
+    To be called in a transaction.
+    """
+    before = judgement_of(answer, suite)
+    if before is not None:
+        before.refresh_from_db()
+        if before.state != Judgement.State.FAILED:
+            return before, False
+    version = suites.get(problem.external_id) if suite is Judgement.Suite.ALL else None
+    judgement = judging.request_judgement(
+        judging.store_submission(problem, answer.code, settings.language),
+        suite=suite,
+        test_suite=None if version is None else problem.suites.get(version=version),
+        policy=Policy(settings.policy),
+        stop_at_first_failure=not (every_test or settings.every_test or suite is Judgement.Suite.SAMPLES),
+    )
+    setattr(answer, _COLUMNS[suite], judgement)
+    Generation.objects.filter(pk=answer.pk).update(**{_COLUMNS[suite]: judgement})
+    return judgement, True
 
 
 def judgement_now(judgement: Judgement) -> Callable[[], Judgement]:

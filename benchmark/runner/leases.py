@@ -69,13 +69,16 @@ def renew(runner: str) -> None:
 
 
 def finish(finished: list[tuple[WorkItem, Generation]]) -> list[None]:
-    """Attempts are complete: judged programs, or replies without one. To be called in a transaction."""
+    """Attempts are complete: judged programs, or replies without one. To be called in a transaction.
+
+    The item's judgement is that of its attempt on all tests.
+    """
     still = WorkItem.objects.filter(pk__in=[item.pk for item, _ in finished], state=WorkItem.State.LEASED)
     if connection.features.has_select_for_update:
         still = still.order_by("pk").select_for_update()
     held = dict(still.values_list("pk", "attempt"))
     rows = [
-        (WorkItem.State.DONE.value, selected.pk, item.pk)
+        (WorkItem.State.DONE.value, selected.pk, selected.hidden_judgement_id, item.pk)
         for item, selected in finished
         if held.get(item.pk) == item.attempt
     ]
@@ -83,7 +86,8 @@ def finish(finished: list[tuple[WorkItem, Generation]]) -> list[None]:
         connection.cursor() as cursor
     ):  # each row gets another value, which the ORM does at ten times the cost
         cursor.executemany(
-            "UPDATE benchmark_workitem SET state = %s, selected_id = %s, runner = '', lease_until = NULL WHERE id = %s",
+            "UPDATE benchmark_workitem SET state = %s, selected_id = %s, judgement_id = %s, runner = '', "
+            "lease_until = NULL WHERE id = %s",
             rows,
         )
     return [None] * len(finished)

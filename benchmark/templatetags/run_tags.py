@@ -7,6 +7,7 @@ from benchmark.metrics import Interval
 from benchmark.reports import RunFigures
 from benchmark.reports.comparison_text import point_interval, points
 from benchmark.reports.groups import Group, PassAtK, TestsAtK
+from benchmark.reports.steps import AfterReflections
 from benchmark.reports.usage import Tokens, Usage
 from benchmark.reports.wording import (
     contest_interval,
@@ -34,8 +35,8 @@ def share_of(part: int, whole: int) -> str:
 
 
 @register.filter
-def bounds(figure: PassAtK) -> str:
-    """The interval of pass@k over problems."""
+def bounds(figure: PassAtK | AfterReflections) -> str:
+    """The interval of a score over problems."""
     return interval(figure)
 
 

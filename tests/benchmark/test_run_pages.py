@@ -230,6 +230,12 @@ def test_curves_join_runs_that_differ_in_one_setting(
     assert "p = 2: <a" in page
     assert str(runs[2].pk) not in page
     assert "p = 4: 12.38" in page  # the paper's table stands beside
+    reflecting = {"i": 2, "selection": "first-passing", "run_all": False}
+    run = make_run(solved, method="reflexion", parameters=reflecting, on=runs[0], **FINISHED)
+    page = visit(f"/runs/ablations/?dataset={runs[0].dataset.name}")
+    assert "reflexion, openai:m, within one run" in page
+    assert f'i = 2: <a href="/runs/{run.pk}/">50.00</a>' in page
+    assert "With fewer reflections" in visit(f"/runs/{run.pk}/")
     assert "style=" not in page.split("<main")[1]
 
 

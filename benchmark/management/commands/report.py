@@ -1,11 +1,10 @@
 """manage.py report: the figures of runs."""
 
-from datetime import date
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from benchmark.management.arguments import dollars, find_run, positive
+from benchmark.management.arguments import day, dollars, find_run, positive
 from benchmark.metrics import TooFewAttempts
 from benchmark.reports import FORMATS, measure
 from benchmark.runner import Price
@@ -25,9 +24,9 @@ class Command(BaseCommand):
 
         parser.add_argument(
             "--cutoff",
-            type=date.fromisoformat,
+            type=day,
             metavar="YYYY-MM-DD",
-            help="last day of the model's training texts; default: what is known of the model",
+            help="last day of the model's training texts; default: the run's own, else what is known of the model",
         )
         parser.add_argument(
             "--price",

@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from benchmark.management import asking
-from benchmark.management.arguments import dollars, find_dataset, find_run, positive
+from benchmark.management.arguments import day, dollars, find_dataset, find_run, positive
 from benchmark.management.following import bar_of, carry_out, progress_of
 from benchmark.methods import METHODS, PROFILES, Reflexion, SettingsError, parse_settings
 from benchmark.models import Run
@@ -112,6 +112,12 @@ class Command(BaseCommand):
             metavar=("INPUT", "OUTPUT"),
             help="US dollars for a million tokens; without it the cost is unknown",
         )
+        parser.add_argument(
+            "--cutoff",
+            type=day,
+            metavar="YYYY-MM-DD",
+            help="last day of the model's training texts, for the figures; default: what is known of the model",
+        )
         for name, kind, help in (
             ("cost", dollars, "US dollars; needs --price"),
             ("tokens", positive, "tokens, input and output together"),
@@ -167,6 +173,9 @@ class Command(BaseCommand):
             if options["cancel_batches"] and not options["resume"]:
                 raise CommandError("--cancel-batches needs --resume RUN.")
             run = _resumed(options) if options["resume"] else self._started(options)
+            if options["cutoff"]:
+                run.manifest["cutoff"] = options["cutoff"].isoformat()
+                run.save(update_fields=["manifest"])
             if run.distributed:
                 hand_out(run)
         except (CannotRun, ModelSpecError, ProviderError, QueueAway, SettingsError) as error:

@@ -8,8 +8,9 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from benchmark.metrics import cluster_bootstrap
-from benchmark.models import Judgement, Run
+from benchmark.models import Generation, Judgement, Run
 from benchmark.reports import measure
+from benchmark.reports.cutoffs import cutoff_of, known_cutoffs
 from benchmark.reports.kept import kept_figures
 from benchmark.reports.published_tables import published_tables
 from tests.benchmark.reports.conftest import MakeRun
@@ -66,10 +67,30 @@ def test_problems_are_grouped_by_tag_year_and_the_models_cutoff(
         "after": 3,
         "no date": 1,
     }
+    run.manifest["cutoff"] = "2022-01-01"  # as `run_baseline --cutoff` stores it
+    assert measure(run).cutoff == date(2022, 1, 1)
+    del run.manifest["cutoff"]
     call_command("report", str(run.pk))
     text = capsys.readouterr().out
     assert "until 2023-04-30" in text
     assert "(by year of the contest)" in text
+
+
+def test_every_known_cutoff_has_a_source_and_no_other_model_one() -> None:
+    assert cutoff_of("gpt-4-1106-preview") == date(2023, 4, 30)
+    assert cutoff_of("o3-mini-2025-01-31") == date(2023, 10, 31)
+    assert cutoff_of("gpt-4o") is None, "the name alone may mean any version"
+    assert len(known_cutoffs()) > 20
+
+
+def test_the_model_that_answered_decides_on_the_cutoff(make_run: MakeRun) -> None:
+    run = make_run([("bronze", ["AC"]), ("bronze", ["AC"])], model="openai:gpt-4o")
+    assert (measure(run).cutoff, measure(run).models_returned) == (None, ("m-2026",))
+    Generation.objects.update(model_returned="gpt-4o-2024-08-06")
+    assert measure(run).cutoff == date(2023, 10, 31)
+    Generation.objects.filter(pk=run.items.all()[0].selected_id).update(model_returned="m-2027")
+    assert measure(run).cutoff is None
+    assert "several models: gpt-4o-2024-08-06, m-2027" in " ".join(measure(run).caveats)
 
 
 def test_contests_are_drawn_whole_where_every_problem_has_one(make_run: MakeRun) -> None:

@@ -167,3 +167,25 @@ def test_a_profile_is_stored_with_what_it_assumes_and_sends_what_it_says(worksho
     assert figures["manifest"]["profile"]["name"] == "usaco-code"
     assert "Retrieval with Reflexion cannot be run" in figures["manifest"]["profile"]["assumed"]
     assert "Time limit" not in prompts(workshop)[0]
+
+
+def test_every_smaller_i_is_scored_from_one_run_once_all_answers_that_would_count_are_judged(
+    workshop: Workshop,
+) -> None:
+    workshop.imitation.script(TALK, ONLY_THE_SAMPLE, WRONG, SOLUTION)
+    settings = ("--set", "run_all=true", "selection=last")
+    run = workshop.baseline(*FIRST, *settings, method="reflexion")["run"]
+    values = [(one["i"], one["value"], one["unjudged"]) for one in workshop.report(run)["after"]]
+    assert values == [(0, 0, 0), (1, None, 1), (2, 0, 0), (3, 1, 0)]
+    output, _ = workshop.manage("judge_answers", run, "--json")
+    assert json.loads(output) == {"runs": [{"run": run, "judged": 2, "left": 0}]}
+    after = [(one["i"], one["value"], one["unjudged"]) for one in workshop.report(run)["after"]]
+    assert after == [(0, 0, 0), (1, 0, 0), (2, 0, 0), (3, 1, 0)]
+    judged = "select g.step, j.suite, j.verdict from benchmark_generation g left join benchmark_judgement j on j.id = "
+    assert workshop.rows(judged + "g.hidden_judgement_id order by g.step") == [
+        (0, None, None), (1, "all", "WA"), (2, "all", "WA"), (3, "all", "AC")
+    ]  # fmt: skip
+    output, _ = workshop.manage("judge_answers", run)
+    assert "0 answers judged, 0 left" in output
+    assert len(workshop.imitation.requests) == 4
+    assert workshop.rows("select count(*) from benchmark_judgement where suite = 'all'") == [(3,)]

@@ -1,0 +1,59 @@
+"""manage.py judge_answers: judge every answer of runs on all tests, not their attempts alone."""
+
+import json
+import sys
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from tqdm import tqdm
+
+from benchmark.management.arguments import find_run, positive
+from benchmark.models import Run
+from benchmark.runner import cores, judge_answers, unjudged_answers
+from judge import ToolMissing, compiler_version, sandbox_status
+
+
+class Command(BaseCommand):
+    help = (
+        "Judge every answer of finished chains on all tests, as the run judges its attempts, so that curves over "
+        "reflections and the pages of chains have all verdicts. No score of the run and no prompt changes. It asks "
+        "no model, and the same command goes on where it was cut off."
+    )
+
+    requires_system_checks = []  # it shows no page, so it need not load them
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("runs", nargs="+", metavar="RUN")
+        parser.add_argument(
+            "--jobs", type=positive, default=cores(), metavar="N", help="programs at once; default: the cores"
+        )
+        parser.add_argument("--json", action="store_true", help="print one JSON document on standard output")
+
+    def handle(self, **options: Any) -> None:
+        runs = [find_run(name) for name in options["runs"]]
+        status = sandbox_status()
+        if not status.available:
+            raise CommandError(f"Programs cannot be judged here: {status.problem}. {status.remedy}")
+        found = [self._judged(run, options["jobs"]) for run in runs]
+        if options["json"]:
+            self.stdout.write(json.dumps({"runs": found}))
+        else:
+            for one in found:
+                self.stdout.write("{run}: {judged} answers judged, {left} left.".format(**one))
+        if any(one["left"] for one in found):
+            raise CommandError("The judge failed on some. The same command tries them again.")
+
+    def _judged(self, run: Run, jobs: int) -> dict[str, Any]:
+        try:
+            compiler_version(str(run.parameters["language"]))
+        except ToolMissing as error:
+            raise CommandError(str(error)) from None
+        answers = unjudged_answers(run)
+        quiet = 0.1 if sys.stderr.isatty() else 10  # seconds between two states of the bar
+        with tqdm(total=len(answers), unit="answer", desc=run.method, mininterval=quiet) as bar:
+            try:
+                judge_answers(run, answers, jobs=jobs, judged=bar.update)
+            except KeyboardInterrupt:
+                raise CommandError("Interrupted. The same command goes on.") from None
+        left = len(unjudged_answers(run))
+        return {"run": str(run.pk), "judged": len(answers) - left, "left": left}
