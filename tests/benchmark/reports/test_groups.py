@@ -88,7 +88,7 @@ def test_the_model_that_answered_decides_on_the_cutoff(make_run: MakeRun) -> Non
     assert (measure(run).cutoff, measure(run).models_returned) == (None, ("m-2026",))
     Generation.objects.update(model_returned="gpt-4o-2024-08-06")
     assert measure(run).cutoff == date(2023, 10, 31)
-    Generation.objects.filter(pk=run.items.all()[0].selected_id).update(model_returned="m-2027")
+    Generation.objects.filter(work_item=run.items.all()[0]).update(model_returned="m-2027")
     assert measure(run).cutoff is None
     assert "several models: gpt-4o-2024-08-06, m-2027" in " ".join(measure(run).caveats)
 
