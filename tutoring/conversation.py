@@ -20,7 +20,7 @@ from benchmark.models import Problem
 from benchmark.rendering import highlight, program_diff, render_markdown
 from tutoring.actions.session_action import Situation
 from tutoring.budgets import Budget
-from tutoring.models import Event, Reply, ReplyDelta, Session
+from tutoring.models import Draft, Event, Reply, ReplyDelta, Session
 from tutoring.programs import unchanged
 from tutoring.protocols import Rules, TutorSees, rules_of
 
@@ -109,6 +109,7 @@ class TutorView:
     active_reply: ActiveReply | None
     latest_program: Program | None
     draft: str
+    draft_revision: int
     scripted: bool
     may: dict[str, bool]
     why_not: dict[str, str]
@@ -127,6 +128,7 @@ def tutor_view(session: Session, conversation: bool = True) -> TutorView:
     assert session.problem is not None
     why_not = _why_not(situation)
     rules = situation.rules
+    draft = getattr(session, "draft", None) or Draft()
     shown = [event for event in situation.events if event.kind in SHOWN_TO_TUTORS]
     return TutorView(
         id=session.pk,
@@ -141,7 +143,8 @@ def tutor_view(session: Session, conversation: bool = True) -> TutorView:
         last_seq=len(shown),
         active_reply=active_reply(unfinished) if (unfinished := situation.unfinished_reply) else None,
         latest_program=_program(situation),
-        draft=getattr(getattr(session, "draft", None), "text", ""),
+        draft=draft.text,
+        draft_revision=draft.revision,
         scripted=session.scripted,
         may={action: not reason for action, reason in why_not.items()},
         why_not=why_not,

@@ -31,6 +31,7 @@ from tutoring.actions import (
     AskAgain,
     CloseSession,
     ConsentMissing,
+    DraftChanged,
     Execute,
     Refused,
     SaveDraft,
@@ -159,16 +160,22 @@ def command_id(request: HttpRequest) -> UUID:
         raise BadRequest("The field 'command' must hold a UUID made by the page.") from None
 
 
+def number_field(request: HttpRequest, name: str, default: str = "") -> int:
+    """A whole number that the page has put into the form. Raises BadRequest for anything else."""
+    try:
+        return int(request.POST.get(name, default))
+    except ValueError:
+        raise BadRequest(f"The field '{name}' must hold a whole number.") from None
+
+
 @require_POST
 @requires_role(Role.TUTOR)
 def start_session(request: HttpRequest) -> HttpResponse:
     """Fields: problem, protocol (primary keys), and once consent, the version of the text that is agreed to."""
-    try:
-        problem_pk, protocol_pk = int(request.POST["problem"]), int(request.POST["protocol"])
-    except (KeyError, ValueError):
-        raise BadRequest("The fields 'problem' and 'protocol' must hold numbers.") from None
-    problem = get_object_or_404(Problem.objects.select_related("dataset"), pk=problem_pk)
-    protocol = get_object_or_404(Protocol, pk=protocol_pk)
+    problem = get_object_or_404(
+        Problem.objects.select_related("dataset"), pk=number_field(request, "problem")
+    )
+    protocol = get_object_or_404(Protocol, pk=number_field(request, "protocol"))
     try:
         if text_hash := request.POST.get("consent"):
             AcceptConsent(person_of(request), protocol, text_hash).execute()
@@ -195,7 +202,7 @@ def _ask_for_consent(request: HttpRequest, problem: Problem, protocol: Protocol)
 
 @command
 def send_message(request: HttpRequest, session_id: UUID) -> None:
-    """Fields: command, mode (talk, code or debrief), text."""
+    """Fields: command, mode (talk, code or debrief), text, draft (the revision that the page had read)."""
     mode = request.POST.get("mode")
     if mode not in get_args(Mode):
         raise BadRequest(f"The field 'mode' must be one of: {', '.join(get_args(Mode))}.")
@@ -205,6 +212,7 @@ def send_message(request: HttpRequest, session_id: UUID) -> None:
         command=command_id(request),
         mode=cast(Mode, mode),
         text=text_field(request, "text"),
+        draft=number_field(request, "draft", default="0"),
     ).execute()
 
 
@@ -217,12 +225,11 @@ def ask_again(request: HttpRequest, session_id: UUID) -> None:
 @command
 def stop_reply(request: HttpRequest, session_id: UUID) -> None:
     """Fields: command, reply (its number)."""
-    try:
-        reply = int(request.POST["reply"])
-    except (KeyError, ValueError):
-        raise BadRequest("The field 'reply' must hold the reply's number.") from None
     StopReply(
-        session_id=session_id, person=person_of(request), command=command_id(request), reply_id=reply
+        session_id=session_id,
+        person=person_of(request),
+        command=command_id(request),
+        reply_id=number_field(request, "reply"),
     ).execute()
 
 
@@ -248,6 +255,12 @@ def close_session(request: HttpRequest, session_id: UUID) -> None:
 
 
 @command
-def save_draft(request: HttpRequest, session_id: UUID) -> None:
-    """Field: text."""
-    SaveDraft(session_id, person_of(request), text_field(request, "text")).execute()
+def save_draft(request: HttpRequest, session_id: UUID) -> HttpResponse:
+    """Fields: text, revision (of the draft that the page had read). Answers with the new one or the other text."""
+    text, revision = text_field(request, "text"), number_field(request, "revision", default="0")
+    try:
+        saved = SaveDraft(session_id, person_of(request), text, revision).execute()
+    except DraftChanged as changed:
+        other = {"text": changed.draft.text, "revision": changed.draft.revision}
+        return JsonResponse({"accepted": False, "message": str(changed), "draft": other}, status=409)
+    return JsonResponse({"accepted": True, "revision": saved})

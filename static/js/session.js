@@ -42,6 +42,7 @@ function sync() {
 
 const handlers = {
   events(received) {
+    say("stored", "");
     end.grow(() => {
       for (const { seq, kind, html } of received.events) {
         lastSeq = Math.max(lastSeq, seq);
@@ -61,7 +62,11 @@ const handlers = {
     });
   },
 
+  /* The server cannot store what the model says. It goes on by itself, and the next news takes this line away. */
+  waiting: () => say("stored", "The server cannot store anything now. The reply waits and is not lost: it goes on by itself."),
+
   delta({ reply, attempt, seq, text }) {
+    say("stored", "");
     const here = active.dataset;
     const same = !active.hidden && Number(here.reply) === reply && Number(here.attempt) === attempt;
     if (same && seq <= Number(here.seq)) return;
@@ -128,11 +133,18 @@ function replacePart(part) {
 /* ---- What the tutor does ---- */
 
 const token = stopForm.elements.csrfmiddlewaretoken.value;
-const draft = keepDraft(message, page.dataset.session, async (text) => {
-  const fields = { csrfmiddlewaretoken: token, text };
-  const answer = await send(message.dataset.draftUrl, fields);
-  say("unsaved", answer.accepted ? "" : `What you type is kept in this browser only. ${answer.message}`);
-  return answer.accepted;
+const revision = message.form.elements.draft;
+const draft = keepDraft({
+  field: message,
+  revision,
+  other: byId("other-draft"),
+  session: page.dataset.session,
+  async save(text, revision) {
+    const answer = await send(message.dataset.draftUrl, { csrfmiddlewaretoken: token, text, revision });
+    const known = answer.accepted || answer.draft;
+    say("unsaved", known ? "" : `What you type is kept in this browser only. ${answer.message}`);
+    return answer;
+  },
 });
 
 const waiting = new Set(); // forms whose answer is not here yet
@@ -159,6 +171,7 @@ async function sendMessage(form, fields) {
   const text = message.value;
   end.toEnd(); // now, not with the answer: by then the reader may have gone up to read something
   await draft.settle();
+  fields.set("draft", revision.value);
   const answer = await send(form.action, fields);
   uncertain = answer.certain ? null : { content, command: fields.get("command") };
   if (answer.accepted) draft.sent(text);

@@ -9,6 +9,7 @@ import time
 import pytest
 from playwright.sync_api import Response, expect
 
+from tests.browser.accessibility import assert_accessible
 from tests.browser.conftest import OpenPage
 from tests.browser.workspace import (
     ask_for_code,
@@ -185,6 +186,27 @@ def test_nothing_typed_is_lost_by_reload_or_on_another_machine(open_page: OpenPa
     elsewhere = open_page("demo-tutor")
     elsewhere.goto(page.url)
     expect(message(elsewhere)).to_have_value("Half a thought")
+
+    with elsewhere.expect_response("**/draft/"):
+        message(elsewhere).fill("Another thought")
+    message(page).press_sequentially("s")
+    other = page.locator("#other-draft")
+    expect(other).to_contain_text("Another thought")
+    expect(message(page)).to_have_value("Half a thoughts")
+    assert_accessible(page)
+    page.reload()
+    expect(other).to_contain_text("Another thought")
+    expect(message(page)).to_have_value("Half a thoughts")
+    other.get_by_role("button", name="Swap").click()
+    expect(message(page)).to_have_value("Another thought")
+    expect(other).to_contain_text("Half a thoughts")
+    with page.expect_response("**/draft/"):
+        message(page).press_sequentially("s")
+    with page.expect_response("**/draft/"):
+        other.get_by_role("button", name="Swap").click()
+    message(page).fill("Half a thought")
+    other.get_by_role("button", name="Keep only").click()
+    expect(other).to_be_hidden()
 
     page.route("**/send/", lambda route: route.abort())
     page.get_by_role("button", name="Send", exact=True).click()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import fields
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -17,6 +18,8 @@ from tutoring.conversation import EventView, Program, Standing, TutorView, tutor
 from tutoring.models import Consent, Draft, Event, Protocol, Session
 from tutoring.protocols import consent_hash, rules_of
 from tutoring.roles import Role
+
+AS_PAGE = {"Accept": "application/json"}
 
 HIDDEN_FROM_TUTORS = ("hidden-model-name", "openai", "request-1", "987654", "input_tokens", "latency")
 
@@ -90,10 +93,10 @@ def test_only_admins_may_invalidate(people: dict[str, User | None], session: Ses
 def test_command_answers_json_to_the_page_and_redirects_a_plain_form(alice: User, session: SessionUnderTest):
     client = client_of(alice)
     form = {"command": str(uuid4()), "mode": "talk", "text": "Hello"}
-    answer = client.post(f"/sessions/{session.pk}/send/", form, headers={"Accept": "application/json"})
+    answer = client.post(f"/sessions/{session.pk}/send/", form, headers=AS_PAGE)
     assert (answer.status_code, answer.json()) == (200, {"accepted": True})
     form["command"] = str(uuid4())
-    answer = client.post(f"/sessions/{session.pk}/send/", form, headers={"Accept": "application/json"})
+    answer = client.post(f"/sessions/{session.pk}/send/", form, headers=AS_PAGE)
     assert answer.status_code == 409
     assert "still replying" in answer.json()["message"]
     form["command"] = str(uuid4())
@@ -117,7 +120,7 @@ def test_malformed_commands_are_refused(
 ):
     client = client_of(alice)
     assert client.post(f"/sessions/{session.pk}/{action}/", form).status_code == 400
-    answer = client.post(f"/sessions/{session.pk}/{action}/", form, headers={"Accept": "application/json"})
+    answer = client.post(f"/sessions/{session.pk}/{action}/", form, headers=AS_PAGE)
     assert (answer.status_code, answer.json()["accepted"]) == (400, False)
     assert "field" in answer.json()["message"]
     assert [event.kind for event in session.events()] == [Event.Kind.OPENED]
@@ -147,10 +150,35 @@ def test_start_session_opens_one_and_refuses_a_second(alice: User, doubling: Pro
 
 def test_draft_is_kept_until_it_is_sent(alice: User, session: SessionUnderTest):
     client = client_of(alice)
-    client.post(f"/sessions/{session.pk}/draft/", {"text": "Half a sentence"})
+    client.post(f"/sessions/{session.pk}/draft/", {"text": "Half a sentence", "revision": 0})
     assert "Half a sentence" in client.get(f"/sessions/{session.pk}/").content.decode()
-    session.say("Half a sentence, finished.")
-    assert not Draft.objects.exists()
+    form = {"command": str(uuid4()), "mode": "talk", "text": "Half a sentence, finished.", "draft": 1}
+    client.post(f"/sessions/{session.pk}/send/", form)
+    assert Draft.objects.get().text == ""
+
+
+def test_draft_is_not_written_over_another_that_the_page_has_not_read(alice: User, session: SessionUnderTest):
+    """Two machines of one tutor, both with the page as it was at first."""
+    client = client_of(alice)
+
+    def save(text: str, revision: int) -> dict[str, Any]:
+        fields = {"text": text, "revision": revision}
+        answer: dict[str, Any] = client.post(f"/sessions/{session.pk}/draft/", fields, headers=AS_PAGE).json()
+        return answer
+
+    assert save("Written at home", 0) == {"accepted": True, "revision": 1}
+    refused = save("Written at work", 0)
+    assert (refused["accepted"], refused["draft"]) == (False, {"text": "Written at home", "revision": 1})
+    assert Draft.objects.get().text == "Written at home"
+    assert save("Written at home", 0)["accepted"], "the same words again, whose answer was lost"
+    # Who sends words of the second machine has not sent those of the first.
+    form = {"command": str(uuid4()), "mode": "talk", "text": "Written at work", "draft": 0}
+    assert client.post(f"/sessions/{session.pk}/send/", form, headers=AS_PAGE).json() == {"accepted": True}
+    page = client.get(f"/sessions/{session.pk}/").content.decode()
+    assert "Written at home</textarea>" in page
+    assert 'name="draft" value="2"' in page
+    assert save("", 2)["accepted"]
+    assert save("Over an empty field nothing is lost", 0)["accepted"]
 
 
 def test_blind_tutors_page_and_view_hold_nothing_hidden(alice: User, session: SessionUnderTest):
@@ -203,6 +231,7 @@ def test_tutors_serialiser_has_a_closed_set_of_keys(session: SessionUnderTest):
         "active_reply",
         "latest_program",
         "draft",
+        "draft_revision",
         "scripted",
         "may",
         "why_not",

@@ -9,6 +9,7 @@ from uuid import UUID
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
+from django.db.models import F, Q
 from django.utils import timezone
 
 from benchmark.models import Problem
@@ -159,10 +160,14 @@ def _refuse_if_generations_used(budget: Budget) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class SendMessage(SessionAction):
-    """Say something to the model; `mode` says whether a program is wanted. The streamer writes the reply."""
+    """Say something to the model; `mode` says whether a program is wanted. The streamer writes the reply.
+
+    `draft` is the revision of the draft that the page had: another one, written elsewhere meanwhile, stays.
+    """
 
     mode: Mode
     text: str
+    draft: int = 0
 
     def perform(self, session: Session) -> None:
         situation = Situation.of(session)
@@ -183,7 +188,8 @@ class SendMessage(SessionAction):
         if (check := check_message(situation, self.text)) is not None:
             data["check"] = check
         message = append_event(session, Event.Kind.MESSAGE, data, actor=self.person, command=self.command)
-        Draft.objects.filter(session=session).delete()
+        Draft.objects.filter(session=session).update(checks=[])
+        Draft.objects.filter(session=session, revision=self.draft).update(text="")
         queue_reply(session, message)
 
 
@@ -224,17 +230,39 @@ class StopReply(SessionAction):
             transaction.on_commit(ring_streamers)
 
 
+class DraftChanged(Refused):
+    """Another text was kept since the page read the draft: on another machine of the same tutor."""
+
+    def __init__(self, draft: Draft) -> None:
+        super().__init__("You have written another text elsewhere.")
+        self.draft = draft
+
+
 @dataclass(frozen=True)
 class SaveDraft:
-    """Keep what the tutor has typed. Drafts are the tutor's own: no event, no budget."""
+    """Keep what the tutor has typed in place of the text of `revision`. It is the tutor's own: no event, no budget."""
 
     session_id: UUID
     person: User
     text: str
+    revision: int
 
-    def execute(self) -> None:
-        """Raises Session.DoesNotExist when it is not the tutor's session, Refused when it is too long."""
+    def execute(self) -> int:
+        """The new revision.
+
+        Raises Session.DoesNotExist when it is not the tutor's session, Refused when it is too long, and DraftChanged
+        when it would take the place of words that the page has not read.
+        """
         session = Session.objects.get(pk=self.session_id, tutor=self.person)
         if len(self.text) > 2 * MAXIMUM_MESSAGE:
             raise Refused("The draft is too long to be kept.")
-        Draft.objects.update_or_create(session=session, defaults={"text": self.text})
+        with transaction.atomic():
+            draft, _ = Draft.objects.get_or_create(session=session)
+            known = Q(revision=self.revision) | Q(text__in=("", self.text))
+            kept = Draft.objects.filter(known, pk=draft.pk).update(
+                text=self.text, revision=F("revision") + 1, saved_at=timezone.now()
+            )
+            draft.refresh_from_db()
+        if not kept:
+            raise DraftChanged(draft)
+        return draft.revision

@@ -3,41 +3,93 @@
 const PAUSE = 1000; // milliseconds without a key before the draft goes to the server
 
 /**
- * Keeps the text of `field`. `save(text)` sends it to the server and promises whether it arrived.
+ * Keeps the text of `field`. `revision` is the input that says which of the server's texts this page has read.
+ *
+ * `save(text, revision)` sends the text and promises the answer: `accepted` with the new `revision`, or with the
+ * `draft` that was written elsewhere meanwhile. That one is shown in `other`, beside the field, and nothing is saved
+ * over it until the tutor has decided.
  *
  * A copy in this browser exists only while the server does not have the text; it wins when the page opens.
  */
-export function keepDraft(field, session, save) {
+export function keepDraft({ field, revision, other, session, save }) {
   const key = `hintbench.draft.${session}`;
+  const otherText = other.querySelector("pre");
   let timer;
   let saving = Promise.resolve();
+  let undecided = null; // the revision of the other text, until the tutor has chosen
 
-  const unsaved = stored(() => localStorage.getItem(key));
-  if (unsaved !== null && unsaved !== field.value) {
-    field.value = unsaved;
-    later();
+  const copy = JSON.parse(stored(() => localStorage.getItem(key)) ?? "null");
+  const unanswered = copy?.unanswered ?? []; // what may have arrived although no answer came: it is no other's text
+  if (copy?.text === field.value) forget();
+  else if (copy !== null) {
+    const here = field.value;
+    field.value = copy.text;
+    if (here === "" || copy.revision === revision.value || unanswered.includes(here)) later();
+    else differ(here, revision.value);
   }
 
   field.addEventListener("input", () => {
-    stored(() => localStorage.setItem(key, field.value));
+    keep();
     later();
   });
   addEventListener("pagehide", () => {
     if (timer) now();
   });
+  other.querySelector("[data-swap]").addEventListener("click", () => {
+    [field.value, otherText.textContent] = [otherText.textContent, field.value];
+    other.hidden = otherText.textContent === "";
+    decide();
+  });
+  other.querySelector("[data-drop]").addEventListener("click", () => {
+    other.hidden = true;
+    decide();
+  });
+
+  function keep() {
+    const kept = { text: field.value, revision: revision.value, unanswered };
+    stored(() => localStorage.setItem(key, JSON.stringify(kept)));
+  }
+
+  function forget() {
+    stored(() => localStorage.removeItem(key));
+  }
 
   function later() {
     clearTimeout(timer);
-    timer = setTimeout(now, PAUSE);
+    timer = undecided === null ? setTimeout(now, PAUSE) : undefined;
   }
 
+  /* One after the other: a text is saved over the one that was saved before it. */
   function now() {
     clearTimeout(timer);
     timer = undefined;
-    const text = field.value;
-    saving = save(text).then((arrived) => {
-      if (arrived && field.value === text) stored(() => localStorage.removeItem(key));
+    saving = saving.then(async () => {
+      const text = field.value;
+      unanswered.push(text);
+      keep();
+      const answer = await save(text, revision.value);
+      if (!answer.certain) return;
+      const own = unanswered.includes(answer.draft?.text);
+      unanswered.length = 0;
+      if (answer.accepted || own) revision.value = answer.revision ?? answer.draft.revision;
+      else if (answer.draft) differ(answer.draft.text, answer.draft.revision);
+      if (answer.accepted && field.value === text) forget();
+      else keep();
+      if (own) later();
     });
+  }
+
+  function differ(text, itsRevision) {
+    otherText.textContent = text;
+    other.hidden = false;
+    undecided = itsRevision;
+  }
+
+  function decide() {
+    if (undecided !== null) revision.value = undecided;
+    undecided = null;
+    field.dispatchEvent(new Event("input"));
+    field.focus();
   }
 
   return {
@@ -66,7 +118,7 @@ export function keepDraft(field, session, save) {
         return;
       }
       field.value = "";
-      stored(() => localStorage.removeItem(key));
+      forget();
     },
   };
 }
