@@ -89,7 +89,8 @@ class WorkItem(models.Model):
         DONE = "done"
         FAILED = "failed", "failed (provider or judge fault)"
 
-    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="items")
+    # Its index is the constraint's.
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="items", db_index=False)
     problem = models.ForeignKey(Problem, on_delete=models.PROTECT, related_name="work_items")
     chain = models.PositiveIntegerField(help_text="0 for the first attempt at the problem, 1 …")
     state = models.CharField(max_length=10, choices=State.choices, default=State.PENDING)
@@ -133,7 +134,10 @@ class Generation(models.Model):
         CRITIQUE = "critique", "critique (what went wrong, in words; never an attempt)"
         REPAIR = "repair", "repair (an attempt after the verdict on the one before)"
 
-    work_item = models.ForeignKey(WorkItem, on_delete=models.CASCADE, related_name="generations")
+    # Its index is the constraint's.
+    work_item = models.ForeignKey(
+        WorkItem, on_delete=models.CASCADE, related_name="generations", db_index=False
+    )
     step = models.PositiveIntegerField(help_text="The place of this question in its chain, from 0.")
     purpose = models.CharField(max_length=10, choices=Purpose.choices)
     messages = models.JSONField(help_text="Exactly what was sent.")
@@ -193,6 +197,7 @@ class Generation(models.Model):
         blank=True,
         on_delete=models.PROTECT,
         related_name="reuses",
+        db_index=False,
         help_text="The reply that was paid for, where this one repeats it at no cost. Null: paid for here.",
     )
     created_at = models.DateTimeField(auto_now_add=True)
@@ -203,6 +208,10 @@ class Generation(models.Model):
         indexes = [
             models.Index(
                 fields=["cache_key"], condition=models.Q(reused=None), name="paid_generation_by_cache_key"
+            ),
+            # Without the rows that were paid for, or SQLite takes it for a quicker way to those of a cache key.
+            models.Index(
+                fields=["reused"], condition=models.Q(reused__isnull=False), name="generation_by_reused"
             ),
             # Sums over a run are read from this alone: the rows hold whole prompts.
             models.Index(

@@ -97,7 +97,7 @@ async def execute(
 
 def _conclude(run: Run, runner: str, stop: Stop) -> None:
     """Give back what is unfinished and set the run's state: finished only when every item is done."""
-    leases.release_all(runner)
+    leases.release_all(run.pk, runner)
     attended = leave(run, runner)
     left = run.items.exclude(state=WorkItem.State.DONE)
     if not left.exists():
@@ -199,7 +199,7 @@ class _Execution:
                 self._stop.ask("the run was stopped", final=False)
 
     def _heartbeat(self) -> tuple[int, str]:
-        leases.renew(self._name)
+        leases.renew(self._run.pk, self._name)
         return beat(self._run, self._name), Run.objects.values_list("state", flat=True).get(pk=self._run.pk)
 
     async def _take_items(self) -> None:

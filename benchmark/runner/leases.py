@@ -61,11 +61,9 @@ def others_hold(run_id: UUID, runner: str) -> bool:
     return _held_by_others(run_id, runner).exists()
 
 
-def renew(runner: str) -> None:
+def renew(run_id: UUID, runner: str) -> None:
     """Prolong every lease of this runner."""
-    WorkItem.objects.filter(runner=runner, state=WorkItem.State.LEASED).update(
-        lease_until=timezone.now() + LEASE
-    )
+    _held_by(run_id, runner).update(lease_until=timezone.now() + LEASE)
 
 
 def finish(finished: list[tuple[WorkItem, Generation]]) -> list[None]:
@@ -74,6 +72,7 @@ def finish(finished: list[tuple[WorkItem, Generation]]) -> list[None]:
     The item's judgement is that of its attempt on all tests.
     """
     still = WorkItem.objects.filter(pk__in=[item.pk for item, _ in finished], state=WorkItem.State.LEASED)
+    still = still.order_by()
     if connection.features.has_select_for_update:
         still = still.order_by("pk").select_for_update()
     held = dict(still.values_list("pk", "attempt"))
@@ -103,11 +102,13 @@ def release(item: WorkItem) -> None:
     _held(item).update(state=WorkItem.State.PENDING, **_FREE)
 
 
-def release_all(runner: str) -> None:
+def release_all(run_id: UUID, runner: str) -> None:
     """Give back everything this runner still holds, because it ends."""
-    WorkItem.objects.filter(runner=runner, state=WorkItem.State.LEASED).update(
-        state=WorkItem.State.PENDING, **_FREE
-    )
+    _held_by(run_id, runner).update(state=WorkItem.State.PENDING, **_FREE)
+
+
+def _held_by(run_id: UUID, runner: str) -> models.QuerySet[WorkItem]:
+    return WorkItem.objects.filter(run_id=run_id, state=WorkItem.State.LEASED, runner=runner)
 
 
 def _held_by_others(run_id: UUID, runner: str) -> models.QuerySet[WorkItem]:

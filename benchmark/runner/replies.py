@@ -158,7 +158,8 @@ class Replies:
 
 def find_paid(keys: list[str]) -> list[Generation | None]:
     """For each key the reply that was paid for, or None."""
-    found = {row.cache_key: row for row in Generation.objects.filter(cache_key__in=keys, reused=None)}
+    rows = Generation.objects.filter(cache_key__in=keys, reused=None).order_by()
+    found = {row.cache_key: row for row in rows}
     return [found.get(key) for key in keys]
 
 
