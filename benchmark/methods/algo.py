@@ -10,6 +10,7 @@ from benchmark.methods.retrieval import Found
 from benchmark.methods.settings import Sampling, takes
 from benchmark.methods.zero_shot import ask_once
 from benchmark.models import Generation
+from benchmark.oracles.inputs import Recipe
 from benchmark.oracles.programs import VerifierPrograms
 from benchmark.oracles.tags import TAGS
 from benchmark.prompts import (
@@ -52,6 +53,22 @@ class Building(Algo):
         default=False,
         metadata=takes("ask for another oracle; tests on which the two differ are disputed and removed"),
     )
+    oracle_seconds: int = field(
+        default=Recipe.oracle_seconds,
+        metadata=takes("CPU seconds of an oracle for one input", minimum=1, maximum=60),
+    )
+    budget: float | None = field(
+        default=Recipe.budget,
+        metadata=takes(
+            "CPU seconds for making all inputs, and for an oracle to answer them, the shortest first; none: no bound",
+            minimum=0.1,
+        ),
+    )
+
+    @property
+    def recipe(self) -> Recipe:
+        """The part that makes the tests."""
+        return Recipe(oracle_seconds=self.oracle_seconds, budget=self.budget)
 
 
 async def build(chain: Chain, settings: Building, found: Found) -> Generation:
@@ -62,7 +79,7 @@ async def build(chain: Chain, settings: Building, found: Found) -> Generation:
     task, form, bench = chain.task, settings.form, chain.bench
     oracle, passes = await _first(chain, oracle_prompt(task, form), settings.resamples, bench.oracle_passes)
     if not passes:
-        await bench.build(VerifierPrograms())
+        await bench.build(VerifierPrograms(), settings.recipe)
         return oracle
     programs = VerifierPrograms(oracle=oracle.code)
 
@@ -96,7 +113,7 @@ async def build(chain: Chain, settings: Building, found: Found) -> Generation:
             oracle_prompt(task, form),
             lambda tried: bench.oracle_passes(tried.second_oracle),
         )
-    await bench.build(programs)
+    await bench.build(programs, settings.recipe)
     return oracle
 
 

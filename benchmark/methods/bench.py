@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from benchmark.models import Generation
+from benchmark.oracles.inputs import Recipe
 from benchmark.oracles.programs import VerifierPrograms
 from benchmark.prompts import OracleCase
 
@@ -37,7 +38,7 @@ class Bench(Protocol):
         """Whether the generator, the batch or the tricky function (`kind`) makes an input that is valid."""
         ...
 
-    async def build(self, programs: VerifierPrograms) -> None:
+    async def build(self, programs: VerifierPrograms, recipe: Recipe) -> None:
         """Store the verifier: inputs, the oracle's answers, and the suite of them."""
         ...
 
@@ -64,7 +65,7 @@ class AssumedBench:
         """As assumed."""
         return self._passes
 
-    async def build(self, programs: VerifierPrograms) -> None:
+    async def build(self, programs: VerifierPrograms, recipe: Recipe) -> None:
         """Nothing."""
 
     async def score(self, answer: Generation) -> Score:

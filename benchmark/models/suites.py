@@ -75,8 +75,8 @@ class Suite(models.Model):
         return f"{self.problem} suite {self.version}"
 
     def save(self, *arguments: Any, **options: Any) -> None:
-        """Store it. Raises TypeError for one that was released."""
-        if Suite.objects.filter(pk=self.pk, released_at__isnull=False).exists():
+        """Store it. Raises TypeError for one that was released and measured."""
+        if Suite.objects.filter(pk=self.pk, released_at__isnull=False, right_total__isnull=False).exists():
             raise TypeError("A released suite is never changed; build another version.")
         super().save(*arguments, **options)
 
@@ -88,6 +88,11 @@ class Suite(models.Model):
         if self.released_at is not None:
             raise TypeError("A released suite is never deleted; judgements name it.")
         return super().delete(*arguments, **options)
+
+    @property
+    def measured(self) -> bool:
+        """Whether known programs were judged on it; an oracle's suite is released before."""
+        return self.right_total is not None
 
     @property
     def true_positive_rate(self) -> Rate | None:

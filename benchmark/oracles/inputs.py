@@ -7,7 +7,7 @@ from typing import Any
 
 import judge
 from benchmark.functional import Signature, library
-from benchmark.oracles.running import driver, json_lines
+from benchmark.oracles.running import Allowance, driver, json_lines
 
 _LIMITS = judge.Limits(time=60, memory=512 * 2**20)
 _TRIED = 20
@@ -18,8 +18,9 @@ _TRIED = 20
 class Recipe:
     """How inputs are made. `caps` bound every size; the first of them gets all batches, each other two.
 
-    `longest_tricky` bounds the characters of a tricky input, `seconds` each call, `stress` is the number of inputs
-    without a cap, which show only whether a candidate is too slow.
+    `longest_tricky` bounds the characters of a tricky input, `stress` is the number of inputs without a cap, which
+    show only whether a candidate is too slow. In seconds of CPU, `seconds` bounds each call that makes an input,
+    `oracle_seconds` an oracle's on each input, and `budget` the sum of either; None bounds no sum.
     """
 
     caps: tuple[int, ...] = (10, 3, 5)
@@ -28,9 +29,16 @@ class Recipe:
     validated: bool = True
     seconds: float = 2.0
     stress: int = 3
+    oracle_seconds: int = 1
+    budget: float | None = 1.5
+
+    @property
+    def allowance(self) -> Allowance:
+        """Of an oracle."""
+        return Allowance(self.oracle_seconds, self.budget)
 
 
-PUBLISHED = Recipe(caps=(10,), validated=False, seconds=1.0, stress=0)
+PUBLISHED = Recipe(caps=(10,), validated=False, seconds=1.0, stress=0, budget=None)
 """What the ALGO paper's LeetCode figures follow from (METHODS.md 3.4)."""
 
 
@@ -73,15 +81,15 @@ class MadeInputs:
 
 def accepts_all(parts: Parts, inputs: Sequence[str]) -> bool:
     """Whether the validator takes every one of the inputs, which are known to be valid. Raises SandboxFault."""
-    lines = _call(parts, [{"input": text} for text in inputs], Recipe.seconds)
+    lines = _call(parts, [{"input": text} for text in inputs], Recipe())
     return len(lines) == len(inputs) and all(line.get("made") is True for line in lines)
 
 
 def makes_valid_inputs(parts: Parts, function: str, cap: int, *, several: bool) -> bool:
     """Whether the function makes a valid input, in at most twenty calls. Raises SandboxFault."""
     calls = [_making(function, seed, cap, several=several) for seed in range(1 if several else _TRIED)]
-    made = [text for line in _call(parts, calls, Recipe.seconds) for text in _texts(line)]
-    return bool(_valid(parts, made)) if parts.validator else bool(made)
+    made = [text for line in _call(parts, calls, Recipe()) for text in _texts(line)]
+    return bool(_valid(parts, made, Recipe())) if parts.validator else bool(made)
 
 
 def make_inputs(parts: Parts, recipe: Recipe) -> MadeInputs:
@@ -96,7 +104,7 @@ def make_inputs(parts: Parts, recipe: Recipe) -> MadeInputs:
             calls += [_making("batch_gen_inputs", seed, cap, several=True) for seed in batches[:1]]
     calls.append(_making("special_tricky_test_inputs", 0, 0, several=True))
     calls += [_making("gen_input", 1000 + seed, 0, several=False) for seed in range(recipe.stress)]
-    lines = _call(parts, calls, recipe.seconds)
+    lines = _call(parts, calls, recipe)
     made: list[MadeInput] = []
     too_long = 0
     for call, line in zip(calls, lines, strict=False):
@@ -109,7 +117,7 @@ def make_inputs(parts: Parts, recipe: Recipe) -> MadeInputs:
     distinct = list({one.text: one for one in reversed(made)}.values())[::-1]
     valid = distinct
     if recipe.validated and parts.validator:
-        accepted = _valid(parts, [one.text for one in distinct])
+        accepted = _valid(parts, [one.text for one in distinct], recipe)
         valid = [one for one in distinct if one.text in accepted]
     return MadeInputs(
         kept=tuple(one for one in valid if one.kind != "stress"),
@@ -125,12 +133,12 @@ def valid_only(parts: Parts, inputs: Sequence[str]) -> list[str]:
     """Those of the inputs that the validator takes; all where there is none. Raises SandboxFault."""
     if not parts.validator:
         return list(inputs)
-    accepted = _valid(parts, inputs)
+    accepted = _valid(parts, inputs, Recipe())
     return [text for text in inputs if text in accepted]
 
 
-def _valid(parts: Parts, inputs: Sequence[str]) -> set[str]:
-    lines = _call(parts, [{"input": text} for text in inputs], Recipe.seconds)
+def _valid(parts: Parts, inputs: Sequence[str], recipe: Recipe) -> set[str]:
+    lines = _call(parts, [{"input": text} for text in inputs], recipe)
     return {text for text, line in zip(inputs, lines, strict=False) if line.get("made") is True}
 
 
@@ -143,14 +151,15 @@ def _texts(line: dict[str, Any]) -> list[str]:
     return [text for text in made if isinstance(text, str)] if isinstance(made, list) else []
 
 
-def _call(parts: Parts, calls: Sequence[dict[str, Any]], seconds: float) -> list[dict[str, Any]]:
+def _call(parts: Parts, calls: Sequence[dict[str, Any]], recipe: Recipe) -> list[dict[str, Any]]:
     """The line of each call, in their order, as far as the run got. Raises SandboxFault."""
     if not calls:
         return []
     request = {
         "texts": parts.texts,
         "types": list(parts.signature.parameters) if parts.signature else None,
-        "seconds": seconds,
+        "each": recipe.seconds,
+        "total": recipe.budget,
         "calls": list(calls),
     }
     files = {"main.py": driver("workbench"), **library()}

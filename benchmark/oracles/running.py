@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,9 @@ import judge
 from benchmark.functional import Signature, called
 
 _DRIVERS = Path(__file__).parent / "drivers"
+_LEAST = 0.001
+"""Seconds that are not worth beginning with another input."""
+
 _MEMORY = 512 * 2**20
 """Bytes for an oracle or a candidate (METHODS.md 15)."""
 
@@ -33,13 +37,25 @@ class Standalone:
 
 Program = Function | Standalone
 
+NO_TIME_LEFT = "no time left"
+"""The fault of an input that was not tried, because the time for all inputs was used up."""
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """CPU seconds of a program: for one input, and for all of them together (None: no bound but that of each)."""
+
+    each: int
+    total: float | None = None
+
 
 @dataclass(frozen=True)
 class Answer:
-    """What a program made of one input: its output, or None and the fault (a verdict such as TLE)."""
+    """What a program made of one input: its output, or None and the fault (a verdict such as TLE), and CPU seconds."""
 
     output: str | None
     fault: str = ""
+    seconds: float = 0.0
 
 
 def driver(name: str) -> str:
@@ -47,47 +63,63 @@ def driver(name: str) -> str:
     return (_DRIVERS / f"{name}.py").read_text(encoding="utf-8")
 
 
-def run_on(program: Program, inputs: Sequence[str], seconds: int) -> list[Answer]:
-    """The answer to each input, within so many seconds of CPU each. A program that does not compile answers none.
+def run_on(program: Program, inputs: Sequence[str], allowance: Allowance) -> list[Answer]:
+    """The answer to each input, tried in this order until the time is used up. One that does not compile answers none.
 
     A function is called on all inputs in one run, each in a process of its own; a complete program is started for
-    each. Raises SandboxFault and SandboxUnavailable.
+    each, and the last one may exceed the total. Raises SandboxFault and SandboxUnavailable.
     """
     if not inputs:
         return []
     try:
         if isinstance(program, Function):
-            return _called(program, inputs, seconds)
-        return _started(program, inputs, seconds)
+            return _called(program, inputs, allowance)
+        return _started(program, inputs, allowance)
     except judge.CannotCompile:
         return [Answer(None, "CE")] * len(inputs)
 
 
-def _called(program: Function, inputs: Sequence[str], seconds: int) -> list[Answer]:
+def _called(program: Function, inputs: Sequence[str], allowance: Allowance) -> list[Answer]:
     files = {"main.py": driver("batch"), **called(program.source, program.signature)}
-    limits = judge.Limits(time=(seconds + 1) * len(inputs) + 5, memory=_MEMORY)
+    limits = judge.Limits(time=(allowance.each + 1) * len(inputs) + 5, memory=_MEMORY)
     answers: list[Answer] = []
     with judge.open_program(files, "python", limits, warm_start=False) as opened:
-        while len(answers) < len(inputs):
-            request = {"inputs": inputs[len(answers) :], "seconds": seconds}
+        while len(answers) < len(inputs) and (left := _left(allowance, answers)) > _LEAST:
+            request = {
+                "inputs": inputs[len(answers) :],
+                "each": allowance.each,
+                "total": min(left, limits.time),
+            }
             execution = opened.run(json.dumps(request).encode())
-            answers += [
-                Answer(line.get("output"), line.get("fault", "")) for line in json_lines(execution.output)
-            ]
-            if len(answers) < len(inputs):  # this input ended the whole run, as memory does
-                answers.append(Answer(None, execution.fault or "RTE"))
-    return answers
+            lines = json_lines(execution.output)
+            found = [Answer(one.get("output"), one.get("fault", ""), one["seconds"]) for one in lines]
+            answers += found
+            if len(answers) < len(inputs) and _left(allowance, answers) > _LEAST:
+                # The next input ended the whole run, as memory does.
+                used = execution.time - sum(one.seconds for one in found)
+                answers.append(Answer(None, execution.fault or "RTE", max(0.0, used)))
+    return _with_the_untried(answers, inputs)
 
 
-def _started(program: Standalone, inputs: Sequence[str], seconds: int) -> list[Answer]:
-    limits = judge.Limits(time=seconds, memory=_MEMORY)
-    answers = []
+def _started(program: Standalone, inputs: Sequence[str], allowance: Allowance) -> list[Answer]:
+    limits = judge.Limits(time=allowance.each, memory=_MEMORY)
+    answers: list[Answer] = []
     with judge.open_program(program.source, program.language, limits) as opened:
         for given in inputs:
+            if _left(allowance, answers) <= _LEAST:
+                break
             execution = opened.run(given.encode())
             output = None if execution.fault else execution.output.decode("utf-8", "replace")
-            answers.append(Answer(output, execution.fault or ""))
-    return answers
+            answers.append(Answer(output, execution.fault or "", execution.time))
+    return _with_the_untried(answers, inputs)
+
+
+def _left(allowance: Allowance, answers: Sequence[Answer]) -> float:
+    return math.inf if allowance.total is None else allowance.total - sum(one.seconds for one in answers)
+
+
+def _with_the_untried(answers: list[Answer], inputs: Sequence[str]) -> list[Answer]:
+    return answers + [Answer(None, NO_TIME_LEFT)] * (len(inputs) - len(answers))
 
 
 def json_lines(output: bytes) -> list[dict[str, Any]]:

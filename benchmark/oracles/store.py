@@ -1,8 +1,9 @@
-"""Verifiers in the database: building one from programs, and what one says of a program, found once."""
+"""Verifiers in the database: building one from programs that a model wrote or that were imported."""
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from typing import Any
 
@@ -13,22 +14,15 @@ from django.utils import timezone
 import judge
 from benchmark import blobs
 from benchmark.functional import Signature
-from benchmark.models import Problem, Run, Submission, Suite, SuiteTest, TestCase, Verification, Verifier
-from benchmark.oracles.inputs import MadeInputs, Parts, Recipe, make_inputs, valid_only
+from benchmark.models import Problem, Run, Suite, SuiteTest, TestCase, Verifier
+from benchmark.oracles.inputs import MadeInputs, Parts, Recipe, make_inputs
 from benchmark.oracles.programs import VerifierPrograms
-from benchmark.oracles.quality import coverage, reached_lines
-from benchmark.oracles.running import Function, Program, Standalone, run_on
-from benchmark.oracles.shrinking import shrink
-from benchmark.oracles.verifying import ORACLE_SECONDS, Case, Failure, Labelled, label, rule, verify
-
-KEPT_FAILURES = 10
-"""Failed tests of a program that are remembered with their texts."""
-
-_KEPT_CHARACTERS = 10_000
+from benchmark.oracles.running import Function
+from benchmark.oracles.verifying import ON_SAMPLES, Case, Labelled, label, verify
 
 
-class NoVerifier(Exception):
-    """The problem has no verifier that was built; the message says how to build one."""
+class BuiltOtherwise(Exception):
+    """The verifier was built with other settings; the message says with which."""
 
 
 def signature_of(problem: Problem) -> Signature | None:
@@ -38,7 +32,7 @@ def signature_of(problem: Problem) -> Signature | None:
 
 def samples_of(problem: Problem) -> list[Case]:
     """The samples of the statement with its outputs."""
-    return _cases(problem.tests.filter(origin=TestCase.Origin.SAMPLE), sample=True)
+    return cases_of(problem.tests.filter(origin=TestCase.Origin.SAMPLE), sample=True)
 
 
 def oracle_program(problem: Problem, source: str) -> Function:
@@ -46,18 +40,10 @@ def oracle_program(problem: Problem, source: str) -> Function:
     return Function(source, signature_of(problem))
 
 
-def candidate_program(problem: Problem, submission: Submission) -> Program:
-    """A candidate as it is run."""
-    signature = signature_of(problem)
-    if signature is None:
-        return Standalone(submission.source, submission.language)
-    return Function(submission.source, signature)
-
-
 def oracle_passes(problem: Problem, source: str) -> bool:
     """Whether it answers every sample of the statement rightly; also where there is none. Raises SandboxFault."""
     checker = judge.Checker.from_json(problem.checker)
-    return verify(oracle_program(problem, source), samples_of(problem), checker).accepted
+    return verify(oracle_program(problem, source), samples_of(problem), checker, ON_SAMPLES).accepted
 
 
 def parts_of(problem: Problem, programs: VerifierPrograms) -> Parts:
@@ -67,26 +53,35 @@ def parts_of(problem: Problem, programs: VerifierPrograms) -> Parts:
     )
 
 
-def build(
+def build(problem: Problem, programs: VerifierPrograms, recipe: Recipe, run: Run) -> Verifier:
+    """The verifier that a run's programs make, with its suite; the one that is there if the run built it before.
+
+    Raises SandboxFault and SandboxUnavailable, and then nothing was stored.
+    """
+    stored = Verifier.objects.filter(problem=problem, run=run).first()
+    return stored or _store(problem, programs, recipe, *_make(problem, programs, recipe), run=run)
+
+
+def _make(problem: Problem, programs: VerifierPrograms, recipe: Recipe) -> tuple[MadeInputs, Labelled]:
+    """The inputs and the oracle's answers. It asks the database nothing, so that threads may do it."""
+    if not programs.oracle:
+        return MadeInputs(()), Labelled(())
+    made = make_inputs(parts_of(problem, programs), recipe)
+    second = oracle_program(problem, programs.second_oracle) if programs.second_oracle else None
+    oracle = oracle_program(problem, programs.oracle)
+    return made, label(oracle, [one.text for one in made.kept], recipe.allowance, second)
+
+
+def _store(
     problem: Problem,
     programs: VerifierPrograms,
     recipe: Recipe,
+    made: MadeInputs,
+    labelled: Labelled,
     *,
     run: Run | None = None,
     imported: Verifier | None = None,
 ) -> Verifier:
-    """The verifier of these programs with its suite; that of the run, or built from the imported one, if there is one.
-
-    Raises SandboxFault and SandboxUnavailable, and then nothing was stored.
-    """
-    stored = Verifier.objects.filter(problem=problem, run=run, built_from=imported).first()
-    if stored is not None and (run or imported):
-        return stored
-    made, labelled = MadeInputs(()), Labelled(())
-    if programs.oracle:
-        made = make_inputs(parts_of(problem, programs), recipe)
-        second = oracle_program(problem, programs.second_oracle) if programs.second_oracle else None
-        labelled = label(oracle_program(problem, programs.oracle), [one.text for one in made.kept], second)
     state = (
         Verifier.State.READY
         if labelled.cases
@@ -113,7 +108,7 @@ def build(
 def _record(recipe: Recipe, made: MadeInputs, labelled: Labelled) -> dict[str, Any]:
     return {
         "recipe": asdict(recipe),
-        "oracle_seconds": ORACLE_SECONDS,
+        "answered_in": round(labelled.seconds, 3),
         "judge_version": judge.JUDGE_VERSION,
         "inputs": len(made.kept),
         "invalid": made.invalid,
@@ -189,119 +184,8 @@ def _provenance(programs: VerifierPrograms, record: dict[str, Any]) -> dict[str,
     }
 
 
-def latest_verifier(problem: Problem, *, before: Any = None) -> Verifier:
-    """The problem's newest verifier that was built, of those made before a time if one is given. Raises NoVerifier."""
-    built: QuerySet[Verifier] = problem.verifiers.exclude(state=Verifier.State.PROGRAMS)
-    if before is not None:
-        built = built.filter(created_at__lte=before)
-    found = built.select_related("suite", "problem").first()
-    if found is None:
-        raise NoVerifier(
-            f"{problem} has no verifier{' from before the run began' if before else ''}. "
-            f"Build it: manage.py build_verifier --dataset {problem.dataset.name} --problems {problem.external_id}"
-        )
-    return found
-
-
-def verification_of(verifier: Verifier, submission: Submission, *, shrunk: bool = False) -> Verification:
-    """What the verifier says of the program. With `shrunk` also its smallest failing input that was found.
-
-    The samples count with the statement's answers, the other tests with the oracle's (METHODS.md 15). Raises
-    SandboxFault and SandboxUnavailable.
-    """
-    stored = Verification.objects.filter(verifier=verifier, submission=submission).first()
-    if stored is None:
-        stored = _verify(verifier, submission)
-    if shrunk and stored.minimal is None and stored.failures:
-        stored.minimal = _minimal(verifier, submission, stored)
-        stored.save(update_fields=["minimal"])
-    return stored
-
-
-def _verify(verifier: Verifier, submission: Submission) -> Verification:
-    problem = verifier.problem
-    checker = judge.Checker.from_json(problem.checker)
-    cases = all_cases(verifier)
-    program = candidate_program(problem, submission)
-    said = verify(program, cases, checker)
-    stress = [_read(one) for one in verifier.record.get("stress", [])]
-    slow = [answer for answer in run_on(program, stress, _whole(problem.time_limit)) if answer.fault == "TLE"]
-    stored, _ = Verification.objects.get_or_create(
-        verifier=verifier,
-        submission=submission,
-        defaults={
-            "samples_passed": said.samples_passed,
-            "accepted": said.accepted,
-            "passed": said.passed,
-            "total": said.total,
-            "slow": len(slow),
-            "output_hash": said.signature,
-            "failures": [_failure(one) for one in said.failures[:KEPT_FAILURES]],
-        },
-    )
-    return stored
-
-
-def all_cases(verifier: Verifier) -> list[Case]:
-    """Everything a candidate is tried on: the samples, then the tests of the suite."""
-    tests = verifier.suite.tests.all() if verifier.suite else SuiteTest.objects.none()
-    return [*samples_of(verifier.problem), *_cases(tests, sample=False)]
-
-
-def measure_coverage(verifier: Verifier, submission: Submission) -> dict[str, float]:
-    """The shares of the program's statements that the samples reach, and that all tests reach.
-
-    Raises ValueError for a program that is not in Python, SyntaxError and SandboxFault.
-    """
-    cases = all_cases(verifier)
-    program = candidate_program(verifier.problem, submission)
-    reached = reached_lines(program, [case.input for case in cases])
-    by_samples = [lines for case, lines in zip(cases, reached, strict=True) if case.sample]
-    return {
-        "samples": coverage(submission.source, set().union(*by_samples)),
-        "all": coverage(submission.source, set().union(*reached)),
-    }
-
-
-def _minimal(verifier: Verifier, submission: Submission, stored: Verification) -> dict[str, str] | None:
-    """The smallest input found on which program and oracle differ, from the shortest failing test that is no sample."""
-    failing = [one for one in stored.failures if not one["sample"] and not one["cut"]]
-    if not failing:
-        return None
-    problem = verifier.problem
-    checker = judge.Checker.from_json(problem.checker)
-    program = candidate_program(problem, submission)
-    oracle = oracle_program(problem, verifier.oracle)
-    parts = parts_of(problem, _programs(verifier))
-    found = {one["input"]: one for one in failing}
-
-    def fails(inputs: list[str]) -> list[bool]:
-        valid = valid_only(parts, inputs)
-        cases = label(oracle, valid, seconds=1).cases
-        answers = run_on(program, [case.input for case in cases], 1)
-        for case, answer, right in zip(cases, answers, rule(cases, answers, checker), strict=True):
-            if not right:
-                found[case.input] = _failure(Failure(case, answer.output or "", answer.fault or "WA"))
-        return [text in found for text in inputs]
-
-    shortest = min(found, key=len)
-    smallest: dict[str, str] = found[shrink(shortest, fails, values=problem.signature is not None)]
-    return smallest
-
-
-def _failure(failure: Failure) -> dict[str, Any]:
-    texts = {"input": failure.case.input, "expected": failure.case.answer, "output": failure.output}
-    shown = {name: text[:_KEPT_CHARACTERS].replace("\0", "\ufffd") for name, text in texts.items()}
-    return {
-        "name": failure.case.name,
-        "sample": failure.case.sample,
-        "fault": failure.fault,
-        "cut": any(len(text) > _KEPT_CHARACTERS for text in texts.values()),
-        **shown,
-    }
-
-
-def _programs(verifier: Verifier) -> VerifierPrograms:
+def programs_of(verifier: Verifier) -> VerifierPrograms:
+    """Its sources."""
     return VerifierPrograms(
         verifier.oracle,
         verifier.second_oracle,
@@ -312,23 +196,56 @@ def _programs(verifier: Verifier) -> VerifierPrograms:
     )
 
 
-def build_imported(imported: Verifier, recipe: Recipe) -> Verifier:
-    """The verifier of imported programs. Raises SandboxFault and SandboxUnavailable."""
-    return build(imported.problem, _programs(imported), recipe, imported=imported)
+def build_imported(
+    imported: Sequence[Verifier], recipe: Recipe, jobs: int
+) -> Iterator[Verifier | BuiltOtherwise | judge.SandboxFault]:
+    """The verifier of each of the imported programs, or what went wrong, in their order; what was built stays.
+
+    Raises SandboxUnavailable.
+    """
+    built = {one.built_from_id: one for one in Verifier.objects.filter(built_from__in=imported)}
+    with ThreadPoolExecutor(jobs) as pool:
+        futures = [
+            None if one.pk in built else pool.submit(_make, one.problem, programs_of(one), recipe)
+            for one in imported
+        ]
+        try:
+            for one, future in zip(imported, futures, strict=True):
+                if future is not None:
+                    try:
+                        made = future.result()
+                    except judge.SandboxFault as fault:
+                        yield fault
+                        continue
+                    yield _store(one.problem, programs_of(one), recipe, *made, imported=one)
+                elif (before := built[one.pk].record["recipe"]) != json.loads(json.dumps(asdict(recipe))):
+                    yield BuiltOtherwise(
+                        f"{one.problem}: built with other settings ({_bounds(before)}), and what is built never changes"
+                    )
+                else:
+                    yield built[one.pk]
+        finally:  # after an error or an interruption nothing new is begun
+            for future in futures:
+                if future is not None:
+                    future.cancel()
 
 
-def _cases(tests: "QuerySet[TestCase] | QuerySet[SuiteTest]", *, sample: bool) -> list[Case]:
+def _bounds(recipe: dict[str, Any]) -> str:
+    return f"oracle_seconds={recipe.get('oracle_seconds')} budget={recipe.get('budget')}".replace(
+        "None", "none"
+    )
+
+
+def cases_of(tests: "QuerySet[TestCase] | QuerySet[SuiteTest]", *, sample: bool = False) -> list[Case]:
+    """Stored tests with their texts."""
     rows: Sequence[TestCase | SuiteTest] = list(tests)
-    return [Case(one.name, _read(one.input_hash), _read(one.answer_hash), sample) for one in rows]
-
-
-def _whole(seconds: float) -> int:
-    return max(1, round(seconds))
+    return [Case(one.name, read(one.input_hash), read(one.answer_hash), sample) for one in rows]
 
 
 def _put(text: str) -> str:
     return blobs.put(text.encode("utf-8", "surrogatepass"))
 
 
-def _read(content_hash: str) -> str:
+def read(content_hash: str) -> str:
+    """A stored text."""
     return blobs.read(content_hash).decode("utf-8", "replace")

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import judge
-from benchmark.oracles.running import Answer, Program, run_on
+from benchmark.oracles.running import Allowance, Answer, Program, run_on
 
-ORACLE_SECONDS = 10
-"""CPU seconds of an oracle for one input; the paper says none (METHODS.md 15)."""
+ON_SAMPLES = Allowance(each=10, total=20)
+"""Of an oracle that is tried on samples, which may be larger than made inputs (METHODS.md 15: 10 s)."""
 
 
 @dataclass(frozen=True)
@@ -36,11 +36,12 @@ class Failure:
 @dataclass(frozen=True)
 class Labelled:
     """Inputs with an oracle's answers. `dropped` counts those without one, by fault; `disputed` are those on which
-    a second oracle, whose answer is the third part, differs."""
+    a second oracle, whose answer is the third part, differs; `seconds` of CPU the oracle took."""
 
     cases: tuple[Case, ...]
     dropped: Counter[str] = field(default_factory=Counter)
     disputed: tuple[tuple[str, str, str], ...] = ()
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -66,22 +67,24 @@ class Verification:
 
 
 def label(
-    oracle: Program, inputs: Sequence[str], second: Program | None = None, seconds: int = ORACLE_SECONDS
+    oracle: Program, inputs: Sequence[str], allowance: Allowance, second: Program | None = None
 ) -> Labelled:
     """The inputs with the oracle's answers. An input without an answer is dropped, one that is disputed removed.
 
-    Raises SandboxFault and SandboxUnavailable.
+    The shortest are answered first, so that a slow oracle spends its time where it has a chance. Raises SandboxFault
+    and SandboxUnavailable.
     """
     dropped: Counter[str] = Counter()
+    answers = _shortest_first(oracle, inputs, allowance)
     answered = []
-    for text, answer in zip(inputs, run_on(oracle, inputs, seconds), strict=True):
+    for text, answer in zip(inputs, answers, strict=True):
         if answer.output is None:
             dropped[answer.fault] += 1
         else:
             answered.append((text, answer.output))
     disputed = []
     if second is not None:
-        others = run_on(second, [text for text, _ in answered], seconds)
+        others = _shortest_first(second, [text for text, _ in answered], allowance)
         disputed = [
             (text, output, other.output)
             for (text, output), other in zip(answered, others, strict=True)
@@ -93,17 +96,30 @@ def label(
         tuple(Case(f"oracle-{number}", text, output) for number, (text, output) in enumerate(kept, 1)),
         dropped,
         tuple(disputed),
+        sum(answer.seconds for answer in answers),
     )
 
 
-def verify(
-    program: Program, cases: Sequence[Case], checker: judge.Checker, seconds: int = ORACLE_SECONDS
-) -> Verification:
-    """Try the program on the cases: samples with the statement's answers, others with the oracle's.
+def _shortest_first(
+    program: Program, inputs: Sequence[str], allowance: Allowance, in_front: int = 0
+) -> list[Answer]:
+    """The answers in the order of the inputs; so many at the beginning are tried before the shortest of the others."""
+    others = sorted(range(in_front, len(inputs)), key=lambda place: len(inputs[place]))
+    places = [*range(in_front), *others]
+    answers = run_on(program, [inputs[place] for place in places], allowance)
+    return [answer for _, answer in sorted(zip(places, answers, strict=True), key=lambda pair: pair[0])]
 
-    Raises ValueError for an interactive checker, SandboxFault and SandboxUnavailable.
+
+def verify(
+    program: Program, cases: Sequence[Case], checker: judge.Checker, allowance: Allowance
+) -> Verification:
+    """Try the program on the cases: samples with the statement's answers, then others with the oracle's.
+
+    The shortest of the others are tried first; a case that no time is left for is failed. Raises ValueError for an
+    interactive checker, SandboxFault and SandboxUnavailable.
     """
-    answers = run_on(program, [case.input for case in cases], seconds)
+    samples = sum(case.sample for case in cases)  # they come first
+    answers = _shortest_first(program, [case.input for case in cases], allowance, samples)
     rulings = rule(cases, answers, checker)
     failures = tuple(
         Failure(case, answer.output or "", answer.fault or "WA")
@@ -127,7 +143,7 @@ def rule(cases: Sequence[Case], answers: Sequence[Answer], checker: judge.Checke
             and judge.check(checker, answer.output.encode(), case.answer.encode()).accepted
             for case, answer in zip(cases, answers, strict=True)
         ]
-    limits = judge.Limits(time=ORACLE_SECONDS, memory=512 * 2**20)
+    limits = judge.Limits(time=10.0, memory=512 * 2**20)
     rulings = []
     with tempfile.TemporaryDirectory(prefix="cases-") as folder, judge.open_checker(checker, limits) as ask:
         for number, (case, answer) in enumerate(zip(cases, answers, strict=True)):

@@ -22,9 +22,6 @@ from benchmark.oracles.running import Function
 from benchmark.oracles.verifying import Case, label, verify
 from benchmark.reproduction.registry import Check, Files, reproduces
 
-_SECONDS = 1
-"""CPU seconds of one call, with which the published figures come out."""
-
 
 @dataclass(frozen=True)
 class Measured:
@@ -88,12 +85,12 @@ def measure(stored: Stored) -> Measured:
     parts = Parts(signature, oracle.validator, oracle.generator, oracle.batch, oracle.tricky)
     made = make_inputs(parts, PUBLISHED)
     brute, program = Function(oracle.oracle, signature), Function(candidate.source, signature)
-    labelled = label(brute, [one.text for one in made.kept], seconds=_SECONDS)
+    labelled = label(brute, [one.text for one in made.kept], PUBLISHED.allowance)
     cases = (*samples, *labelled.cases)
-    verification = verify(program, cases, checker, _SECONDS)
+    verification = verify(program, cases, checker, PUBLISHED.allowance)
     reached = reached_lines(program, [case.input for case in cases])
     return Measured(
-        oracle_on_samples=verify(brute, samples, checker, _SECONDS).accepted,
+        oracle_on_samples=verify(brute, samples, checker, PUBLISHED.allowance).accepted,
         candidate_on_samples=verification.samples_passed,
         candidate_on_all=verification.accepted,
         accepted=candidate.official_verdict == "AC",

@@ -6,7 +6,7 @@ from typing import TypeVar
 from benchmark import judging
 from benchmark.methods import Score
 from benchmark.models import Generation, WorkItem
-from benchmark.oracles import store
+from benchmark.oracles import store, verifications
 from benchmark.oracles.inputs import Recipe, accepts_all, makes_valid_inputs
 from benchmark.oracles.programs import VerifierPrograms
 from benchmark.prompts import OracleCase
@@ -48,17 +48,17 @@ class StoredBench:
         parts = store.parts_of(self._problem, programs)
         return await self._tried(lambda: makes_valid_inputs(parts, function, cap, several=several))
 
-    async def build(self, programs: VerifierPrograms) -> None:
+    async def build(self, programs: VerifierPrograms, recipe: Recipe) -> None:
         """See `benchmark.methods.Bench`."""
-        await self._tried(lambda: store.build(self._problem, programs, Recipe(), run=self._item.run))
+        await self._tried(lambda: store.build(self._problem, programs, recipe, self._item.run))
 
     async def score(self, answer: Generation) -> Score:
         """See `benchmark.methods.Bench`. Raises NoVerifier."""
 
         def score() -> Score:
-            verifier = store.latest_verifier(self._problem, before=self._item.run.started_at)
+            verifier = verifications.latest_verifier(self._problem, before=self._item.run.started_at)
             submission = judging.store_submission(self._problem, answer.code, self._language)
-            said = store.verification_of(verifier, submission)
+            said = verifications.verification_of(verifier, submission)
             cases = tuple(
                 OracleCase(one["input"], one["expected"], one["output"], one["fault"])
                 for one in said.failures

@@ -7,6 +7,7 @@ from importlib import metadata
 from typing import Any
 
 from django.conf import settings as django_settings
+from django.db.models import Q
 from django.utils import timezone
 
 import judge
@@ -66,11 +67,17 @@ def representations(dataset: Dataset, spec: ModelSpec, settings: Sampling) -> di
 
 
 def suites(dataset: Dataset, settings: Sampling) -> dict[str, int] | None:
-    """The version of the newest released suite of each problem that has one, where attempts are judged by suites."""
+    """The version of the newest released suite of each problem that has one, where attempts are judged by suites.
+
+    A suite that known programs measured goes before an oracle's that none did.
+    """
     if settings.tests == "imported":
         return None
     released = Suite.objects.filter(problem__dataset=dataset, released_at__isnull=False)
-    return dict(released.order_by("version").values_list("problem__external_id", "version"))
+    best_last = released.alias(by_known_programs=Q(right_total__isnull=False)).order_by(
+        "by_known_programs", "version"
+    )
+    return dict(best_last.values_list("problem__external_id", "version"))
 
 
 def template_hashes(method: Method, settings: Sampling) -> dict[str, str]:

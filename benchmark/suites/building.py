@@ -1,7 +1,7 @@
 """Building a suite: tests are made and stored, known programs judged on them, and a sound suite is released."""
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,6 +45,12 @@ class SuiteReport:
             said.append("there is no known right program")
         if not self.matrix.wrong:
             said.append("there is no known wrong program, so nothing shows that the tests find mistakes")
+        return said + self.faults
+
+    @property
+    def faults(self) -> list[str]:
+        """What known programs and the checker show to be wrong with the suite."""
+        said = []
         if refused := self.matrix.refused:
             said.append(f"right programs fail: {_named(refused)}")
         if survivors := self.matrix.survivors:
@@ -87,16 +93,20 @@ def build_suite(problem: Problem, recipe: Recipe, jobs: int, progress: Progress)
     matrix = validate(problem, suite, jobs, progress)
     report = _report(problem, suite, matrix)
     if suite.released_at is None:
-        _conclude(suite, report)
+        _conclude(suite, report, report.complaints)
     return report
 
 
 def suite_report(problem: Problem, suite: Suite | None, jobs: int, progress: Progress) -> SuiteReport:
     """The quality of a suite, or of the imported tests; programs not judged on it yet are judged.
 
-    Raises ValidationFault and SandboxUnavailable.
+    A suite that an oracle answered was released before anybody measured it; now it is withdrawn if known programs speak
+    against it. Raises ValidationFault and SandboxUnavailable.
     """
-    return _report(problem, suite, validate(problem, suite, jobs, progress))
+    report = _report(problem, suite, validate(problem, suite, jobs, progress))
+    if suite is not None and not suite.measured and report.matrix.programs:
+        _conclude(suite, report, report.faults)
+    return report
 
 
 def stored_report(problem: Problem, suite: Suite) -> SuiteReport | None:
@@ -183,7 +193,7 @@ def _report(problem: Problem, suite: Suite | None, matrix: KillMatrix) -> SuiteR
     return SuiteReport(problem, suite, matrix, tuple(probes), tuple(known_programs(problem)[1]))
 
 
-def _conclude(suite: Suite, report: SuiteReport) -> None:
+def _conclude(suite: Suite, report: SuiteReport, against: Sequence[str]) -> None:
     """Write the figures of the validation, and release the suite when nothing speaks against it."""
     matrix = report.matrix
     suite.right_total, suite.wrong_total = len(matrix.right), len(matrix.wrong)
@@ -191,5 +201,5 @@ def _conclude(suite: Suite, report: SuiteReport) -> None:
     suite.wrong_rejected = len(matrix.wrong) - len(matrix.survivors)
     suite.provenance |= {"checker_probes": [probe.to_json() for probe in report.probes]}
     suite.note = "; ".join([*report.complaints, *report.notes])
-    suite.released_at = None if report.complaints else timezone.now()
+    suite.released_at = None if against else suite.released_at or timezone.now()
     suite.save()

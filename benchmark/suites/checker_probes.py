@@ -37,7 +37,8 @@ def probe_checker(
 ) -> list[CheckerProbe]:
     """What the checker makes of each kind of output on the tests; nothing for an interactive one.
 
-    An answer without words is neither empty nor truncated. Raises CheckerFault and SandboxFault.
+    An answer without words is neither empty nor truncated, one of a single character not truncated. Raises
+    CheckerFault and SandboxFault.
     """
     if checker.program is not None and checker.program.interactive:
         return []
@@ -58,4 +59,6 @@ def _outputs(answer: bytes) -> dict[str, bytes]:
         outputs["empty"] = b""
     if len(words) > 1:
         outputs["truncated"] = b" ".join(words[: len(words) // 2]) + b"\n"
+    elif words and len(words[0]) > 1:
+        outputs["truncated"] = words[0][: len(words[0]) // 2] + b"\n"
     return outputs

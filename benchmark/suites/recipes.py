@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 
 from benchmark.datasets.records import TestKind
 from benchmark.judging import program_files
-from benchmark.models import PackageProgram, Problem
+from benchmark.models import PackageProgram, Problem, ReferenceSolution
 
 COUNTS: Mapping[TestKind, int] = {"random": 20, "corner": 10, "stress": 5}
 """Tests of each kind that are asked for; fewer remain when some are equal, invalid or unanswered."""
@@ -83,12 +83,17 @@ def recipe_of(
 
 def reference_of(problem: Problem) -> SuiteProgram:
     """The reference solution in the fastest language. Raises NoRecipe when there is none."""
-    references = [one for one in problem.references.all() if one.language in _FASTEST]
-    if not references:
+    chosen = fastest_reference(problem)
+    if chosen is None:
         raise NoRecipe(f"{problem} has no reference solution that could answer the inputs")
-    chosen = min(references, key=lambda one: (_FASTEST.index(one.language), one.order))
     source = program_files(problem, chosen.source, chosen.language)
     return SuiteProgram(chosen.name, chosen.language, {"": source} if isinstance(source, str) else source)
+
+
+def fastest_reference(problem: Problem) -> ReferenceSolution | None:
+    """The reference solution in the fastest language, the first of equals."""
+    references = [one for one in problem.references.all() if one.language in _FASTEST]
+    return min(references, key=lambda one: (_FASTEST.index(one.language), one.order), default=None)
 
 
 def _suite_program(one: PackageProgram) -> SuiteProgram:

@@ -35,15 +35,21 @@ class KnownProgram:
 
 
 def known_programs(problem: Problem) -> tuple[list[KnownProgram], list[str]]:
-    """The problem's reference solutions and known wrong programs, and why some cannot be judged on this machine.
+    """The problem's reference solutions, known wrong programs, and candidates with an official verdict.
 
-    Equal programs count once: they would weigh double.
+    Beside them, why some cannot be judged on this machine. Equal programs count once: they would weigh double.
     """
     found = [KnownProgram(one.name, one.language, one.source, True) for one in problem.references.all()]
     found += [
         KnownProgram(one.name, one.language, next(iter(one.files.values())), False, tuple(one.expected))
         for one in problem.package_programs.filter(role=PackageProgram.Role.WRONG)
     ]
+    for candidate in problem.candidates.exclude(official_verdict="").select_related("submission"):
+        official, tried = candidate.official_verdict, candidate.submission
+        right = official == Verdict.AC
+        found.append(
+            KnownProgram(candidate.name, tried.language, tried.source, right, () if right else (official,))
+        )
     kept: dict[tuple[str, str], KnownProgram] = {}
     notes = []
     for program in found:

@@ -8,12 +8,15 @@ from tqdm import tqdm
 
 from benchmark.management.arguments import find_dataset
 from benchmark.management.commands import run_baseline
+from benchmark.methods import PROFILES, SettingsError, parse_settings
+from benchmark.methods.algo import Building
 from benchmark.models import Problem, Run, Verifier
 from benchmark.oracles.inputs import Recipe
 from benchmark.oracles.store import build_imported
 from benchmark.reports import RunFigures
 from benchmark.runner import Estimate
-from judge import SandboxFault, SandboxUnavailable
+from benchmark.runner.judges import cores
+from judge import SandboxUnavailable
 from judge.management.tables import aligned
 
 
@@ -58,15 +61,16 @@ class Command(run_baseline.Command):
         latest = [one for problem in problems if (one := _imported(problem))][: options["limit"]]
         if not latest:
             raise CommandError(f"No problem of {options['dataset']} was imported with an oracle.")
-        built, faults = [], []
-        for imported in tqdm(latest, unit="verifier", disable=None):
-            try:
-                built.append(build_imported(imported, Recipe()))
-            except (SandboxFault, SandboxUnavailable) as error:
-                faults.append(f"{imported.problem}: {error}")
+        building = build_imported(latest, _recipe(options), cores())
+        try:
+            outcomes = list(tqdm(building, total=len(latest), unit="verifier", disable=None))
+        except SandboxUnavailable as error:
+            raise CommandError(str(error)) from None
+        built = [one for one in outcomes if isinstance(one, Verifier)]
+        faults = [str(one) for one in outcomes if not isinstance(one, Verifier)]
         self._print(built, options["json"], run=None, state="finished", failed=len(faults))
         if faults:
-            raise CommandError("The judge failed. Do it again: what is built stays.\n" + "\n".join(faults))
+            raise CommandError("Not all is built; what is built stays.\n" + "\n".join(faults))
 
     def _print(self, built: list[Verifier], as_json: bool, **facts: Any) -> None:
         if as_json:
@@ -89,6 +93,16 @@ class Command(run_baseline.Command):
         self.stdout.write(f"{ready} of {len(built)} problems have a verifier. {facts['failed']} failed.")
 
 
+def _recipe(options: dict[str, Any]) -> Recipe:
+    """How inputs are made and answered, by the settings of the method."""
+    profile = PROFILES[options["profile"]].settings_for("") if options["profile"] else []
+    try:
+        chosen = parse_settings(Building, options["set"] or [], profile)
+    except SettingsError as error:
+        raise CommandError(str(error)) from None
+    return chosen.recipe
+
+
 def _imported(problem: Problem) -> Verifier | None:
     return (
         problem.verifiers.filter(state=Verifier.State.PROGRAMS, problem_hash=problem.content_hash)
@@ -109,4 +123,5 @@ def _document(verifier: Verifier) -> dict[str, Any]:
         "disputed": len(record["disputed"]),
         "invalid": record["invalid"],
         "repeated": record["repeated"],
+        "answered_in": record["answered_in"],
     }

@@ -1,8 +1,9 @@
 """manage.py verify_candidates: what the verifiers of problems say of candidates, and how good they are at it."""
 
 import json
+from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from tqdm import tqdm
@@ -16,17 +17,26 @@ from benchmark.oracles.candidates import (
     figures,
     imported_candidates,
 )
-from benchmark.oracles.store import NoVerifier, latest_verifier, measure_coverage, verification_of
+from benchmark.oracles.correctness import Correctness, correctness_of
+from benchmark.oracles.verifications import NoVerifier, latest_verifier, measure_coverage, verification_of
 from judge import SandboxFault, SandboxUnavailable
 from judge.management.tables import aligned
+
+
+class JudgedOracle(NamedTuple):
+    """An oracle, the verdict of the judge of its source (blank: unknown), and what was measured here."""
+
+    problem: str
+    official: str
+    correctness: Correctness
 
 
 class Command(BaseCommand):
     help = (
         "Try candidates on the samples and on the oracle's tests of their problems' newest verifiers: the imported "
         "candidates of a dataset, or all answers of a run. Prints what failed, the smallest failing input found, "
-        "Agreement with the official verdicts, and n@k by the verifier, by majority and at random. A result is stored "
-        "and not found twice."
+        "Agreement with the official verdicts, n@k by the verifier, by majority and at random, and how often oracles "
+        "are right. A result is stored and not found twice."
     )
 
     requires_system_checks = []  # it shows no page, so it need not load them
@@ -48,23 +58,28 @@ class Command(BaseCommand):
         if not chosen:
             raise CommandError("There is no candidate to verify.")
         verified, left_out = [], []
-        for candidate in tqdm(chosen, unit="candidate", disable=None):
-            try:
-                verified.append(_verified(candidate, coverage=options["coverage"]))
-            except NoVerifier as error:
-                left_out.append({"problem": candidate.problem.external_id, "reason": str(error)})
-            except (SandboxFault, SandboxUnavailable) as error:
-                raise CommandError(f"The judge failed. Do it again: results so far stay. {error}") from None
+        oracles: list[JudgedOracle] = []
+        try:
+            for candidate in tqdm(chosen, unit="candidate", disable=None):
+                try:
+                    verified.append(_verified(candidate, coverage=options["coverage"]))
+                except NoVerifier as error:
+                    left_out.append({"problem": candidate.problem.external_id, "reason": str(error)})
+            oracles = _oracles(verified)
+        except (SandboxFault, SandboxUnavailable) as error:
+            raise CommandError(f"The judge failed. Do it again: results so far stay. {error}") from None
         found = figures(verified, options["n"])
         if options["json"]:
             document = {
                 "candidates": [one.to_json() for one in verified],
                 "left_out": left_out,
                 **found.to_json(),
+                "oracles": [one._asdict() | {"correctness": one.correctness.to_json()} for one in oracles],
             }
             self.stdout.write(json.dumps(document, ensure_ascii=False))
         else:
             self._print(verified, found, left_out)
+            self._print_oracles(oracles)
         if not verified:
             raise CommandError(left_out[0]["reason"])
 
@@ -102,6 +117,20 @@ class Command(BaseCommand):
         for problem in left_out:
             self.stdout.write(f"Left out: {problem['reason']}")
 
+    def _print_oracles(self, oracles: Sequence[JudgedOracle]) -> None:
+        if not oracles:
+            return
+        passing = sum(
+            not (one.correctness.samples.wrong or one.correctness.samples.unanswered) for one in oracles
+        )
+        verdicts = Counter(one.correctness.verdict for one in oracles)
+        counts = ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in ("right", "wrong", "unknown"))
+        self.stdout.write(f"Oracles that pass the samples: {passing} of {len(oracles)}")
+        self.stdout.write(f"Oracles by samples, hidden tests and reference solutions: {counts}")
+        if official := Counter(one.official for one in oracles if one.official):
+            told = ", ".join(f"{number} {verdict}" for verdict, number in sorted(official.items()))
+            self.stdout.write(f"Oracles by the judge of their source: {told}")
+
 
 def _share(value: float | None) -> str:
     return "n/a" if value is None else f"{value:.2%}"
@@ -111,6 +140,17 @@ def _candidates(options: dict[str, Any]) -> list[NamedCandidate]:
     if options["run"]:
         return list(candidates_of_run(find_run(options["run"]), judged=True))
     return list(imported_candidates(find_dataset(options["dataset"]).problems.all()))
+
+
+def _oracles(verified: Sequence[Verified]) -> list[JudgedOracle]:
+    """How often the oracle of each verifier that was asked is right."""
+    verifiers = {one.verification.verifier_id: one.verification.verifier for one in verified}
+    judged = [(verifier, correctness_of(verifier)) for verifier in verifiers.values()]
+    return [
+        JudgedOracle(verifier.problem.external_id, verifier.official_verdict, correctness)
+        for verifier, correctness in judged
+        if correctness
+    ]
 
 
 def _verified(candidate: NamedCandidate, *, coverage: bool) -> Verified:

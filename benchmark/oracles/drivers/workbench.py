@@ -1,18 +1,20 @@
 """Makes and checks inputs with functions that a model wrote: validator, generators, batches, tricky inputs.
 
 Runs in the sandbox as main.py. Standard input holds one JSON object: the model's texts in the order in which they
-are executed in one namespace, the parameter types of the problem (null: an input is one text), seconds for each call,
-and the calls. Each call prints one line of JSON at once, so that a call that never ends loses only those after it.
-Python 3.8 or newer.
+are executed in one namespace, the parameter types of the problem (null: an input is one text), seconds of CPU for each
+call and for all of them (null: no bound), and the calls. Each call prints one line of JSON at once, so that a call that
+never ends loses only those after it. Python 3.8 or newer.
 """
 
 from __future__ import annotations
 
 import inspect
 import json
+import math
 import random
 import signal
 import sys
+import time
 from typing import Any
 
 from hintbench_names import find_function, usual_names
@@ -27,13 +29,14 @@ class TooSlow(BaseException):
 
 
 def stop(number: int, frame: object) -> None:
-    raise TooSlow
+    raise TooSlow("the time for one input was used up")
 
 
 class Workbench:
-    def __init__(self, texts: list[str], types: list[str] | None, seconds: float) -> None:
+    def __init__(self, texts: list[str], types: list[str] | None, each: float, total: float | None) -> None:
         self.types = types
-        self.seconds = seconds
+        self.each = each
+        self.end = math.inf if total is None else time.process_time() + total
         self.names = usual_names()
         for text in texts:
             try:
@@ -71,11 +74,14 @@ class Workbench:
         return text
 
     def within_time(self, function: Any) -> Any:
-        signal.setitimer(signal.ITIMER_REAL, self.seconds)
+        left = self.end - time.process_time()
+        if left <= 0:
+            raise TooSlow("the time for all inputs was used up")
+        signal.setitimer(signal.ITIMER_PROF, min(self.each, left))
         try:
             return function()
         finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.setitimer(signal.ITIMER_PROF, 0)
 
 
 def sizes(function: Any) -> int:
@@ -91,8 +97,8 @@ def sizes(function: Any) -> int:
 def main() -> None:
     request = json.loads(sys.stdin.read())
     printed, sys.stdout = sys.stdout, sys.stderr
-    signal.signal(signal.SIGALRM, stop)
-    bench = Workbench(request["texts"], request["types"], request["seconds"])
+    signal.signal(signal.SIGPROF, stop)
+    bench = Workbench(request["texts"], request["types"], request["each"], request["total"])
     for call in request["calls"]:
         try:
             made = bench.valid(call["input"]) if "input" in call else bench.inputs(call)

@@ -52,6 +52,10 @@ def test_imported_programs_become_a_verifier_that_finds_the_smallest_failing_inp
     assert built[0]["tests"] >= 10
     assert manage("build_verifier", "--dataset", "algo", "--imported")["verifiers"] == built
     assert Verifier.objects.count() == 4
+    with pytest.raises(CommandError, match=r"built with other settings \(oracle_seconds=1 budget=1.5\)"):
+        manage("build_verifier", "--dataset", "algo", "--imported", "--profile", "algo")
+    with pytest.raises(CommandError, match="budget=some: not a number"):
+        manage("build_verifier", "--dataset", "algo", "--imported", "--set", "budget=some")
 
     found = manage("verify_candidates", "--dataset", "algo", "--coverage")
     wrong, hopeless = found["candidates"]
@@ -63,6 +67,14 @@ def test_imported_programs_become_a_verifier_that_finds_the_smallest_failing_inp
     assert found["n_at_k"]["1"] == {"verifier": 0.0, "majority": 0.0, "random": 0.0}
     assert found["n_at_k"]["3"] == {"verifier": None, "majority": None, "random": None}
     assert hopeless["minimal"] is None
+    right, looping = found["oracles"]
+    assert right["correctness"] == {
+        "verdict": "unknown",
+        "samples": {"right": 3, "wrong": 0, "unanswered": 0},
+        "hidden": None,
+        "reference": None,
+    }
+    assert looping["correctness"]["samples"]["right"] < 2
 
     verifier = Verifier.objects.get(state="ready")
     candidate = Candidate.objects.get(problem=verifier.problem)
@@ -83,5 +95,11 @@ def test_imported_programs_become_a_verifier_that_finds_the_smallest_failing_inp
     assert f"{wrong['passed']} of {wrong['total']}" in page
     assert f'href="/runs/verifiers/{verifier.pk}/"' in client.get("/runs/verifiers/").content.decode()
     assert verifier.suite is not None
+    [quality] = manage("suite_quality", "algo/2609")["suites"]
+    assert [(one["name"], one["right"], one["verdict"]) for one in quality["programs"]] == [
+        ("code_baseline", False, "WA")
+    ]
+    assert quality["released"]
+    assert "1 of 1 wrong" in client.get("/runs/suites/").content.decode()
     suite = client.get(verifier.suite.get_absolute_url()).content.decode()
     assert "answered by an oracle" in suite

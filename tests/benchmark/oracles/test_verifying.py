@@ -8,13 +8,14 @@ from benchmark.datasets.algo import read_stored
 from benchmark.functional import NotFunctional, Signature
 from benchmark.oracles.inputs import Parts, Recipe, accepts_all, make_inputs
 from benchmark.oracles.quality import coverage, reached_lines
-from benchmark.oracles.running import Function, Standalone, run_on
-from benchmark.oracles.verifying import label
+from benchmark.oracles.running import Allowance, Function, Standalone, run_on
+from benchmark.oracles.verifying import Case, label, verify
 from benchmark.reproduction.oracles import measure
-from judge import sandbox_status
+from judge import Checker, sandbox_status
 
 pytestmark = pytest.mark.skipif(not sandbox_status().available, reason="programs cannot be judged here")
 
+SECOND = Allowance(each=1)
 TREE = Signature.of("class Solution:\n    def mirror(self, root: Optional[TreeNode]) -> Optional[TreeNode]:")
 
 
@@ -31,20 +32,49 @@ def solution(stdin):
     if n == 8:
         import os; os._exit(0)
     if n == 9: return "x" * 2_000_000
+    if n == 6:
+        import os; os.write(1, b'{"output": "forged", "seconds": 0}\\n')
     return f"{n} {len(seen)}"
 """
-    answers = run_on(Function(source, None), ["3", "0", "7", "8", "9", "5"], seconds=1)
+    answers = run_on(Function(source, None), ["3", "0", "7", "8", "9", "6", "5"], SECOND)
     assert [(one.output, one.fault) for one in answers] == [
         ("3 1", ""),
         (None, "RTE"),
         (None, "TLE"),
         ("", ""),
         (None, "OLE"),
+        ("6 1", ""),
         ("5 1", ""),
     ]
-    complete = run_on(Standalone("print(int(input()) + 1)", "python"), ["3", "x"], seconds=1)
+    assert answers[2].seconds == pytest.approx(1, abs=0.2)
+    complete = run_on(Standalone("print(int(input()) + 1)", "python"), ["3", "x"], SECOND)
     assert [(one.output, one.fault) for one in complete] == [("4\n", ""), (None, "RTE")]
-    assert [one.fault for one in run_on(Function("def f(:", None), ["1"], 1)] == ["CE"]
+    assert [one.fault for one in run_on(Function("def f(:", None), ["1"], SECOND)] == ["CE"]
+    ended = run_on(
+        Function("import os\ndef solution(text):\n    os.kill(os.getppid(), 9)", None), ["1", "2"], SECOND
+    )
+    assert [one.fault for one in ended] == ["RTE", "RTE"]
+
+
+def test_a_slow_oracle_answers_the_shortest_inputs_and_a_slow_candidate_the_samples_first() -> None:
+    source = """
+import time
+def solution(text):
+    while len(text) > 2 and time.process_time() < 99: pass
+    return text
+"""
+    oracle, little = Function(source, None), Allowance(each=1, total=0.3)
+    labelled = label(oracle, ["1", "12345", "123", "12", "2"], little)
+    assert [case.input for case in labelled.cases] == ["1", "12", "2"]
+    assert dict(labelled.dropped) == {"TLE": 1, "no time left": 1}
+    assert 0.3 <= labelled.seconds < 0.5
+    cases = [Case("sample", "123", "123", sample=True), *labelled.cases]
+    said = verify(oracle, cases, Checker(), little)
+    assert (said.samples_passed, said.passed, said.total) == (False, 0, 4)
+    assert [failure.fault for failure in said.failures] == ["TLE", *["no time left"] * 3]
+    busy = "import time\nwhile time.process_time() < 0.15: pass\nprint(1)"
+    started = run_on(Standalone(busy, "python"), ["1", "2"], Allowance(1, 0.1))
+    assert [one.fault for one in started] == ["", "no time left"]
 
 
 def test_trees_recursion_and_changed_arguments() -> None:
@@ -52,16 +82,16 @@ def test_trees_recursion_and_changed_arguments() -> None:
         "class Solution:\n    def mirror(self, root):\n        def depth(n): return n and 1 + depth(n - 1)\n"
     )
     deep += "        depth(50_000)\n        return root and TreeNode(root.val, root.right, root.left)\n"
-    answers = run_on(Function(deep, TREE), ["[1,2,3,null,4]\n", "[]\n"], seconds=2)
+    answers = run_on(Function(deep, TREE), ["[1,2,3,null,4]\n", "[]\n"], Allowance(2))
     assert [one.output for one in answers] == ["[1,3,2,null,null,null,4]", "[]"]
     lists = Signature.of("class Solution:\n    def go(self, head: ListNode, nums: List[int]) -> ListNode:")
     first = (
         "class Solution:\n    def go(self, head, nums):\n        head.val = sum(nums)\n        return head\n"
     )
-    assert run_on(Function(first, lists), ["[1,2]\n[3,4]\n"], 1)[0].output == "[7,2]"
+    assert run_on(Function(first, lists), ["[1,2]\n[3,4]\n"], SECOND)[0].output == "[7,2]"
     change = Signature.of("class Solution:\n    def sort(self, nums: List[float]) -> None:")
     source = "class BruteforceSolution:\n    def sort(self, nums):\n        nums.sort()\n"
-    assert run_on(Function(source, change), ["[2.5,1]\n"], 1)[0].output == "[ 1 , 2.5 ]"
+    assert run_on(Function(source, change), ["[2.5,1]\n"], SECOND)[0].output == "[ 1 , 2.5 ]"
     with pytest.raises(NotFunctional):
         Signature.of("def plain(n): ...")
 
@@ -89,12 +119,17 @@ def test_inputs_are_capped_valid_and_distinct_and_faults_are_counted() -> None:
     broken = make_inputs(Parts(signature, batch="def random_test(:"), Recipe(stress=0))
     assert broken.kept == ()
     assert "there is no method or function random_test" in broken.errors[0]
+    endless = "def random_test():\n    while True: pass"
+    stopped = make_inputs(Parts(signature, batch=endless), Recipe(seconds=0.2, budget=0.3, stress=0))
+    assert stopped.kept == ()
+    assert stopped.errors[0] == "TooSlow: the time for one input was used up"
+    assert "TooSlow: the time for all inputs was used up" in stopped.errors
 
 
 def test_an_oracle_without_an_answer_drops_the_input_and_a_second_one_disputes_it() -> None:
     first = Function("def solution(text):\n    return str(1 // (int(text) - 3) * 0 + int(text) % 5)", None)
     second = Function("def solution(text):\n    return str(int(text) % 10)", None)
-    labelled = label(first, ["2", "3", "4", "7"], second, seconds=1)
+    labelled = label(first, ["2", "3", "4", "7"], SECOND, second)
     assert [(case.input, case.answer) for case in labelled.cases] == [("2", "2"), ("4", "4")]
     assert dict(labelled.dropped) == {"RTE": 1}
     assert labelled.disputed == (("7", "2", "7"),)

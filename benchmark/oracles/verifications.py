@@ -1,0 +1,170 @@
+"""What verifiers in the database say of programs, found once, and the smallest inputs on which those fail."""
+
+from typing import Any
+
+from django.db.models import QuerySet
+
+import judge
+from benchmark.models import Problem, Submission, SuiteTest, Verification, Verifier
+from benchmark.oracles.inputs import Recipe, valid_only
+from benchmark.oracles.quality import coverage, reached_lines
+from benchmark.oracles.running import Allowance, Function, Program, Standalone, run_on
+from benchmark.oracles.shrinking import shrink
+from benchmark.oracles.store import (
+    cases_of,
+    oracle_program,
+    parts_of,
+    programs_of,
+    read,
+    samples_of,
+    signature_of,
+)
+from benchmark.oracles.verifying import Case, Failure, label, rule, verify
+
+KEPT_FAILURES = 10
+"""Failed tests of a program that are remembered with their texts."""
+
+_KEPT_CHARACTERS = 10_000
+
+_SHRINKING_SECONDS = 1.0
+"""CPU seconds of oracle and program together for making one input smaller."""
+
+
+class NoVerifier(Exception):
+    """The problem has no verifier that was built; the message says how to build one."""
+
+
+def candidate_program(problem: Problem, submission: Submission) -> Program:
+    """A candidate as it is run."""
+    signature = signature_of(problem)
+    if signature is None:
+        return Standalone(submission.source, submission.language)
+    return Function(submission.source, signature)
+
+
+def latest_verifier(problem: Problem, *, before: Any = None) -> Verifier:
+    """The problem's newest verifier that was built, of those made before a time if one is given. Raises NoVerifier."""
+    built: QuerySet[Verifier] = problem.verifiers.exclude(state=Verifier.State.PROGRAMS)
+    if before is not None:
+        built = built.filter(created_at__lte=before)
+    found = built.select_related("suite", "problem").first()
+    if found is None:
+        raise NoVerifier(
+            f"{problem} has no verifier{' from before the run began' if before else ''}. "
+            f"Build it: manage.py build_verifier --dataset {problem.dataset.name} --problems {problem.external_id}"
+        )
+    return found
+
+
+def verification_of(verifier: Verifier, submission: Submission, *, shrunk: bool = False) -> Verification:
+    """What the verifier says of the program. With `shrunk` also its smallest failing input that was found.
+
+    The samples count with the statement's answers, the other tests with the oracle's (METHODS.md 15). Raises
+    SandboxFault and SandboxUnavailable.
+    """
+    stored = Verification.objects.filter(verifier=verifier, submission=submission).first()
+    if stored is None:
+        stored = _verify(verifier, submission)
+    if shrunk and stored.minimal is None and stored.failures:
+        stored.minimal = _minimal(verifier, submission, stored)
+        stored.save(update_fields=["minimal"])
+    return stored
+
+
+def _verify(verifier: Verifier, submission: Submission) -> Verification:
+    problem = verifier.problem
+    checker = judge.Checker.from_json(problem.checker)
+    cases = all_cases(verifier)
+    program = candidate_program(problem, submission)
+    said = verify(program, cases, checker, _allowance_of(program, verifier, len(cases)))
+    stored, _ = Verification.objects.get_or_create(
+        verifier=verifier,
+        submission=submission,
+        defaults={
+            "samples_passed": said.samples_passed,
+            "accepted": said.accepted,
+            "passed": said.passed,
+            "total": said.total,
+            "slow": too_slow(program, verifier) if said.accepted else 0,
+            "output_hash": said.signature,
+            "failures": [_failure(one) for one in said.failures[:KEPT_FAILURES]],
+        },
+    )
+    return stored
+
+
+def too_slow(program: Program, verifier: Verifier) -> int:
+    """On how many stress inputs the program passes the problem's time limit; no more are tried than take so long."""
+    limit = max(1, round(verifier.problem.time_limit))
+    stress = [read(one) for one in verifier.record.get("stress", [])]
+    answers = run_on(program, stress, Allowance(limit, limit))
+    return sum(answer.fault == "TLE" and answer.seconds >= limit for answer in answers)
+
+
+def _allowance_of(program: Program, verifier: Verifier, cases: int) -> Allowance:
+    """A candidate's: two inputs without end, or 5/4 of the oracle's time; half a second for each start."""
+    each = verifier.record.get("recipe", {}).get("oracle_seconds", Recipe.oracle_seconds)
+    starting = cases / 2 if isinstance(program, Standalone) else 0
+    return Allowance(each, max(2 * each, 1.25 * verifier.record.get("answered_in", 0)) + starting)
+
+
+def all_cases(verifier: Verifier) -> list[Case]:
+    """Everything a candidate is tried on: the samples, then the tests of the suite."""
+    tests = verifier.suite.tests.all() if verifier.suite else SuiteTest.objects.none()
+    return [*samples_of(verifier.problem), *cases_of(tests)]
+
+
+def measure_coverage(verifier: Verifier, submission: Submission) -> dict[str, float]:
+    """The shares of the program's statements that the samples reach, and that all tests reach.
+
+    Raises ValueError for a program that is not in Python, SyntaxError and SandboxFault.
+    """
+    cases = all_cases(verifier)
+    program = candidate_program(verifier.problem, submission)
+    reached = reached_lines(program, [case.input for case in cases])
+    by_samples = [lines for case, lines in zip(cases, reached, strict=True) if case.sample]
+    return {
+        "samples": coverage(submission.source, set().union(*by_samples)),
+        "all": coverage(submission.source, set().union(*reached)),
+    }
+
+
+def _minimal(verifier: Verifier, submission: Submission, stored: Verification) -> dict[str, str] | None:
+    """The smallest input found on which program and oracle differ, from the shortest failing test that is no sample."""
+    failing = [one for one in stored.failures if not one["sample"] and not one["cut"]]
+    if not failing:
+        return None
+    problem = verifier.problem
+    checker = judge.Checker.from_json(problem.checker)
+    program = candidate_program(problem, submission)
+    oracle = oracle_program(problem, verifier.oracle)
+    parts = parts_of(problem, programs_of(verifier))
+    found = {one["input"]: one for one in failing}
+    left = _SHRINKING_SECONDS
+
+    def fails(inputs: list[str]) -> list[bool]:
+        nonlocal left
+        labelled = label(oracle, valid_only(parts, inputs), Allowance(1, left))
+        cases = labelled.cases
+        answers = run_on(program, [case.input for case in cases], Allowance(1, left))
+        left -= labelled.seconds + sum(answer.seconds for answer in answers)
+        for case, answer, right in zip(cases, answers, rule(cases, answers, checker), strict=True):
+            if not right:
+                found[case.input] = _failure(Failure(case, answer.output or "", answer.fault or "WA"))
+        return [text in found for text in inputs]
+
+    shortest = min(found, key=len)
+    smallest: dict[str, str] = found[shrink(shortest, fails, values=problem.signature is not None)]
+    return smallest
+
+
+def _failure(failure: Failure) -> dict[str, Any]:
+    texts = {"input": failure.case.input, "expected": failure.case.answer, "output": failure.output}
+    shown = {name: text[:_KEPT_CHARACTERS].replace("\0", "\ufffd") for name, text in texts.items()}
+    return {
+        "name": failure.case.name,
+        "sample": failure.case.sample,
+        "fault": failure.fault,
+        "cut": any(len(text) > _KEPT_CHARACTERS for text in texts.values()),
+        **shown,
+    }

@@ -1,0 +1,131 @@
+"""What building and asking a verifier takes beside the model: the 35 LeetCode problems that ALGO released.
+
+    python -m benchmarks.verifiers FOLDER [PROBLEM …]
+
+FOLDER holds leetcode_data and leetcode_results. For each problem, one after the other: inputs are made, the stored
+oracle answers them, the stored candidate is tried and its smallest failing input looked for, all with the default
+settings and everything stored. Whether an accepted candidate is too slow for inputs without a cap is tried apart
+(the column limit), for it takes up to the problem's own time limit. The floor is what the same programs, oracle and
+candidate, used of the processor themselves. Target: 5 s a problem (docs/architecture.md); the status is 1 when a
+problem misses it. Seconds are of CPU, of this process and of the sandbox, so that other work on the machine does not
+count; wall time stands beside them.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from benchmark.models import Verifier
+
+TARGET = 5.0
+
+
+def main(folder: str, *names: str) -> int:
+    with tempfile.TemporaryDirectory(prefix="hintbench-verifiers-") as var:
+        os.environ["HINTBENCH_VAR"] = var
+        os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+        (Path(var) / "static").mkdir()
+        import django
+
+        django.setup()
+        return measure(folder, names)
+
+
+def measure(folder: str, names: Sequence[str]) -> int:
+    """Import, build and verify each problem, print the table; 1 when one misses the target."""
+    from django.core.management import call_command
+
+    from benchmark.models import Verifier
+
+    call_command("migrate", verbosity=0)
+    call_command("import_problems", "algo", folder, dataset="algo", verbosity=0)
+    imported = Verifier.objects.select_related("problem__dataset").order_by("problem__external_id")
+    if names:
+        imported = imported.filter(problem__external_id__in=names)
+    floor = Floor()
+    print("problem   making  verifying  shrinking    all    wall   floor  limit  tests  without an answer")
+    rows = [row(one, floor) for one in imported]
+    for name, of in (("median", statistics.median), ("largest", max)):
+        columns = zip(zip(*rows, strict=True), WIDTHS, strict=True)
+        print(f"{name:<8}" + "".join(f"{of(column):{width}.2f}" for column, width in columns))
+    return int(max(used for _, _, _, used, *_ in rows) > TARGET)
+
+
+WIDTHS = (8, 11, 11, 7, 8, 8, 7)
+
+
+def row(imported: Verifier, floor: Floor) -> tuple[float, ...]:
+    """Seconds of CPU of the three steps and of all, wall time, the floor, and what inputs without a cap took."""
+    from benchmark.models import Candidate
+    from benchmark.oracles.inputs import Recipe
+    from benchmark.oracles.store import build_imported
+    from benchmark.oracles.verifications import verification_of
+
+    candidate = Candidate.objects.filter(problem=imported.problem).order_by("name")[0]
+    floor.seconds = floor.limit = floor.wall = 0.0
+    begun = time.monotonic()
+    marks = [cpu()]
+    [built] = build_imported([imported], Recipe(), jobs=1)
+    if isinstance(built, Exception):
+        raise built
+    marks.append(cpu())
+    verification_of(built, candidate.submission)
+    marks.append(cpu() - floor.limit)
+    verification_of(built, candidate.submission, shrunk=True)
+    marks.append(cpu() - floor.limit)
+    steps = [after - before for before, after in pairwise(marks)]
+    found = (*steps, marks[-1] - marks[0], time.monotonic() - begun - floor.wall, floor.seconds, floor.limit)
+    columns = "".join(f"{value:{width}.2f}" for value, width in zip(found, WIDTHS, strict=True))
+    dropped = " ".join(f"{number} {fault}" for fault, number in built.record["dropped"].items())
+    tests = built.suite.tests.count() if built.suite else 0
+    print(f"{imported.problem.external_id:<8}{columns}{tests:7}  {dropped}", flush=True)
+    return found
+
+
+class Floor:
+    """Sums what programs use of the processor themselves, as their driver in the sandbox tells it.
+
+    `limit` and `wall` are the seconds of inputs without a cap, which it leaves out.
+    """
+
+    def __init__(self) -> None:
+        from benchmark.oracles import running, verifications, verifying
+
+        self.seconds = self.limit = self.wall = 0.0
+        run_on, too_slow = running.run_on, verifications.too_slow
+
+        def counted(*arguments: Any) -> list[running.Answer]:
+            answers = run_on(*arguments)
+            self.seconds += sum(answer.seconds for answer in answers)
+            return answers
+
+        def left_out(*arguments: Any) -> int:
+            before, begun, used = self.seconds, time.monotonic(), cpu()
+            found = too_slow(*arguments)
+            self.seconds = before
+            self.wall, self.limit = time.monotonic() - begun, cpu() - used
+            return found
+
+        for module in (verifications, verifying):
+            vars(module)["run_on"] = counted
+        vars(verifications)["too_slow"] = left_out
+
+
+def cpu() -> float:
+    """Seconds of CPU so far, of this process and of those it waited for."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
