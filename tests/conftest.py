@@ -1,11 +1,17 @@
 """Set-up shared by all tests."""
 
 import os
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import hypothesis
 import pytest
+from django.db import connection
+from pytest_django import DjangoDbBlocker
+
+from tests.made_once import migrated_database
 
 pytest_plugins = ["tests.imitation.fixtures", "tests.postgres", "tests.stack"]
 
@@ -37,6 +43,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
 
 def rank(group: str) -> int:
     return STACKS.index(group) if group in STACKS else len(STACKS)
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_test_environment: None, django_db_blocker: DjangoDbBlocker) -> None:
+    """This process's database: a copy of the migrated one, in memory."""
+    with django_db_blocker.unblock(), closing(sqlite3.connect(migrated_database())) as migrated:
+        connection.ensure_connection()
+        migrated.backup(connection.connection)
 
 
 @pytest.fixture(scope="session")

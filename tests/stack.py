@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.imitation import Imitation
+from tests.made_once import with_tables
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
@@ -178,7 +179,7 @@ def free_port() -> int:
 @pytest.fixture(scope="session")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     """One running Hintbench for all tests that do not harm it."""
-    running = Stack(tmp_path_factory.mktemp("stack"))
+    running = Stack(with_tables(tmp_path_factory.mktemp("stack")))
     try:
         yield running.wait_until_ready()
     finally:
@@ -192,7 +193,7 @@ def imitated_stack(tmp_path_factory: pytest.TempPathFactory, imitation_server: I
     Its protocol shows replies as they come. Its tests may kill its parts, and leave it healthy.
     """
     running = Stack(
-        tmp_path_factory.mktemp("imitated"),
+        with_tables(tmp_path_factory.mktemp("imitated")),
         TUTORING_MODEL="openai:gpt-4o",
         OPENAI_API_KEY="sk-imitation-000000",
         OPENAI_BASE_URL=imitation_server.openai_url,

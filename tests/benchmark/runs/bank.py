@@ -5,10 +5,14 @@ not the products. A second dataset holds a problem without any test.
 """
 
 import hashlib
+from pathlib import Path
+
+from django.core.management import call_command
 
 from benchmark import blobs
 from benchmark.models import Article, Corpus, Dataset, Problem, ReferenceSolution, TestCase
 from judge import Checker
+from tests.benchmark.runs.processes import use_var
 
 PROGRAM = "a, b = map(int, input().split())\nprint(a + b)\nprint(input())"
 REPLY = f"Add the two numbers and repeat the line.\n\n```python\n{PROGRAM}\n```\n"
@@ -74,3 +78,10 @@ def fill() -> None:
             )
     write_textbook()
     add_problem(Dataset.objects.create(name="untested", format="usaco"), "elder_sum", "bronze")
+
+
+def make_bank(var: Path, database: str = "") -> None:
+    """Tables and problems in a new `var`, in a process of its own."""
+    use_var(var, database)
+    call_command("migrate", verbosity=0)
+    fill()

@@ -11,9 +11,10 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.benchmark.runs.loaded import make_bank
-from tests.benchmark.runs.processes import FORKS, CommandProcess
+from tests.benchmark.runs.bank import make_bank
+from tests.benchmark.runs.processes import CommandProcess, run_apart
 from tests.imitation import Imitation
+from tests.made_once import made_once, with_tables
 from tests.stack import HANG
 
 
@@ -72,15 +73,9 @@ class Workshop:
 
 
 @pytest.fixture(scope="session")
-def filled_var(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A HINTBENCH_VAR with tables and problems, made once."""
-    var = tmp_path_factory.mktemp("runs") / "var"
-    var.mkdir()
-    making = FORKS.Process(target=make_bank, args=(var,))
-    making.start()
-    making.join()
-    assert making.exitcode == 0
-    return var
+def filled_var() -> Path:
+    """A HINTBENCH_VAR with tables and problems."""
+    return made_once("orchard", lambda var: run_apart(make_bank, with_tables(var)))
 
 
 @pytest.fixture

@@ -8,8 +8,14 @@ import multiprocessing
 import os
 import sys
 import time
+from collections.abc import Callable
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
+
+import dj_database_url
+from django.conf import settings
+from django.core.management import execute_from_command_line
+from django.db import connections
 
 from tests.stack import HANG
 
@@ -17,17 +23,37 @@ FORKS = multiprocessing.get_context("forkserver")
 FORKS.set_forkserver_preload(["tests.benchmark.runs.loaded"])
 
 
+def use_var(var: Path, database: str = "") -> None:
+    """Make `var` this process's HINTBENCH_VAR, its database included unless the URL of another one is given."""
+    settings.VAR = var
+    settings.BLOBS = var / "blobs"
+    default = connections.settings["default"]
+    if database:
+        default |= dj_database_url.parse(database) | {"OPTIONS": {}}
+        connections["default"] = connections.create_connection("default")
+    else:
+        default["NAME"] = str(var / "hintbench.sqlite3")
+
+
+def run_apart(target: Callable[..., None], *arguments: object) -> None:
+    """Call a function of a test module in a process of its own, which must end well."""
+    process = FORKS.Process(target=target, args=arguments)
+    process.start()
+    process.join()
+    assert process.exitcode == 0
+
+
 class CommandProcess:
     """A running manage.py command."""
 
     def __init__(
-        self, arguments: tuple[str, ...], var: Path, settings: dict[str, str], database: str = ""
+        self, arguments: tuple[str, ...], var: Path, values: dict[str, str], database: str = ""
     ) -> None:
         stem = f"{time.monotonic_ns()}"
         self._output = var / f"{stem}.out"
         self._errors = var / f"{stem}.err"
         self._process: ForkServerProcess = FORKS.Process(
-            target=_run, args=(arguments, var, settings, self._output, self._errors, database)
+            target=_run, args=(arguments, var, values, self._output, self._errors, database)
         )
         self._process.start()
 
@@ -49,11 +75,6 @@ class CommandProcess:
 def _run(
     arguments: tuple[str, ...], var: Path, values: dict[str, str], output: Path, errors: Path, database: str
 ) -> None:
-    from django.conf import settings
-    from django.core.management import execute_from_command_line
-
-    from tests.benchmark.runs.loaded import use_var
-
     for path, stream in ((output, sys.stdout), (errors, sys.stderr)):
         descriptor = os.open(path, os.O_CREAT | os.O_WRONLY)
         os.dup2(descriptor, stream.fileno())

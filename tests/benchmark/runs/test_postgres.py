@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.benchmark.runs.bank import make_bank
 from tests.benchmark.runs.conftest import Workshop
-from tests.benchmark.runs.loaded import make_bank
-from tests.benchmark.runs.processes import FORKS
+from tests.benchmark.runs.processes import run_apart
 from tests.benchmark.runs.test_resume import (
     CONCURRENCY,
     EPISODIC,
@@ -27,10 +27,7 @@ from tests.postgres import Postgres
 @pytest.fixture
 def on_postgres(postgres: Postgres, tmp_path: Path, imitation: Imitation) -> Workshop:
     database = postgres.new_database()
-    making = FORKS.Process(target=make_bank, args=(tmp_path, database))
-    making.start()
-    making.join()
-    assert making.exitcode == 0
+    run_apart(make_bank, tmp_path, database)
     return Workshop(tmp_path, imitation, database)
 
 

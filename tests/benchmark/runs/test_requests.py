@@ -15,7 +15,7 @@ import pytest
 from benchmark.methods import METHODS
 from tests.benchmark.runs.bank import PROBLEMS, REPLY, canaries
 from tests.benchmark.runs.conftest import Workshop
-from tests.benchmark.runs.processes import FORKS
+from tests.benchmark.runs.processes import run_apart, use_var
 from tests.imitation import Imitation, Request, Script, pieces_of
 
 GOLDENS = Path(__file__).parent / "requests"
@@ -41,10 +41,7 @@ def sent(
     var = tmp_path_factory.mktemp("requests") / "var"
     shutil.copytree(filled_var, var)
     runs = [_arguments(name) for name in RUNS]
-    process = FORKS.Process(target=_run_all, args=(var, Workshop(var, imitation_server).settings, runs))
-    process.start()
-    process.join()
-    assert process.exitcode == 0
+    run_apart(_run_all, var, Workshop(var, imitation_server).settings, runs)
     requests = iter(imitation_server.requests)
     counts = Workshop(var, imitation_server).rows(
         "select count(*) from benchmark_generation g join benchmark_workitem i on i.id = g.work_item_id "
@@ -71,7 +68,6 @@ def _run_all(var: Path, values: dict[str, str], runs: list[list[str]]) -> None:
     from django.core.management import call_command
 
     from benchmark.models import Generation
-    from tests.benchmark.runs.loaded import use_var
 
     use_var(var)
     for name, value in values.items():

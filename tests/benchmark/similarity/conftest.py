@@ -6,21 +6,16 @@ from pathlib import Path
 import pytest
 
 from tests.benchmark.runs.conftest import Workshop
-from tests.benchmark.runs.processes import FORKS
+from tests.benchmark.runs.processes import run_apart
 from tests.benchmark.similarity.tagged import make_tagged
 from tests.imitation import Imitation
+from tests.made_once import made_once, with_tables
 
 
 @pytest.fixture(scope="session")
-def tagged_var(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A HINTBENCH_VAR with them, made once."""
-    var = tmp_path_factory.mktemp("tagged") / "var"
-    var.mkdir()
-    making = FORKS.Process(target=make_tagged, args=(var,))
-    making.start()
-    making.join()
-    assert making.exitcode == 0
-    return var
+def tagged_var() -> Path:
+    """A HINTBENCH_VAR with them."""
+    return made_once("tagged", lambda var: run_apart(make_tagged, with_tables(var)))
 
 
 @pytest.fixture
