@@ -28,6 +28,7 @@ from benchmark.providers import (
     Parameters,
     ProviderError,
     Reply,
+    Retry,
     StreamEvent,
     complete,
 )
@@ -68,6 +69,12 @@ _LONGEST_REPLY = 16_384
 
 _CHARACTERS_PER_TOKEN = 3.0
 """Of prompts, for the most that a question may cost."""
+
+_AGAIN = Retry(base=0)
+"""A question without a reply goes into the next batch; there is nothing to wait for before."""
+
+_USUAL = Retry()
+"""How often the provider is asked to make a batch."""
 
 _FAULTS_OF_THIS_SIDE = frozenset({"authentication", "configuration"})
 """Faults of this side: the batch is not touched by them, and a later process gets its replies."""
@@ -133,6 +140,8 @@ class Batches:
         self._budget = Budget(**run.budget)
         self._price = Price.of_run(run)
         self._context: int | None = run.limits.get("context_tokens")
+        self._largest = provider.limits.requests
+        self._in_turn = False
         self._gathered: list[_Call] = []
         self._asked = asyncio.Event()
         self._handed_in: dict[UUID, dict[str, _Call]] = defaultdict(dict)
@@ -157,7 +166,7 @@ class Batches:
         Raises ProviderError and Stopped.
         """
         asked = _Asked(self, name)
-        reply = await complete(asked, self._model, messages, parameters)
+        reply = await complete(asked, self._model, messages, parameters, retry=_AGAIN)
         return replace(reply, latency=asked.seconds, first_token=None)
 
     async def answer(self, name: str, messages: Sequence[Message], parameters: Parameters) -> _Answer:
@@ -189,7 +198,7 @@ class Batches:
             await work
         except Exception as error:  # noqa: BLE001  (raised where the replies are waited for)
             for call in self._handed_in.pop(batch_id, {}).values():
-                call.fail(error)
+                call.fail(_final(error))
         finally:
             del self._followed[batch_id]
             self._with_provider.pop(batch_id, None)
@@ -213,7 +222,7 @@ class Batches:
         waiting = len(self._gathered) + sum(map(len, self._handed_in.values()))
         return (
             waiting >= self._under_way()
-            or len(self._gathered) >= self._provider.limits.requests
+            or len(self._gathered) >= self._largest
             or now - self._gathered[-1].asked > _QUIET
             or now - self._gathered[0].asked > _LONGEST_GATHERING
         )
@@ -222,10 +231,12 @@ class Batches:
         """Begin one batch of the first questions, as many as the provider takes and the budget allows, if any."""
         requests: dict[str, dict[str, Any]] = {}
         calls: dict[str, _Call] = {}
+        if self._in_turn and any(self._handed_in.values()):
+            return False
         in_flight = [call for batch in self._handed_in.values() for call in batch.values()]
         total = sum((call.most for call in in_flight), self._spent())
         size = taken = 0
-        for call in self._gathered[: self._provider.limits.requests]:
+        for call in self._gathered[: self._largest]:
             total += call.most
             if self._cancel or not self._budget.allows(total, self._price):
                 break
@@ -259,6 +270,23 @@ class Batches:
         )
 
     async def _begin(self, batch_id: UUID, requests: Mapping[str, dict[str, Any]]) -> None:
+        failures = 0
+        while True:
+            try:
+                batch = await self._create(batch_id, requests)
+                break
+            except ProviderError as error:
+                failures += 1
+                if _USUAL.again(failures, error):
+                    await _USUAL.pause(failures, error)
+                elif error.kind == "rate_limit":
+                    return self._ask_for_less(batch_id, error)
+                else:
+                    raise
+        await self._look_after(batch)
+
+    async def _create(self, batch_id: UUID, requests: Mapping[str, dict[str, Any]]) -> Batch:
+        """The row of a new batch. Raises ProviderError when it is certain that the provider made none."""
         prepared = await self._provider.prepare_batch(list(requests.values()))
         batch = await self._commits.run(lambda: batch_rows.begin(self._run, batch_id, requests))
         try:
@@ -270,7 +298,20 @@ class Batches:
             logger.warning("whether a batch was made is not certain, it is looked for: %s", error)
         else:
             await self._commits.do(batch_rows.all_made, (batch, provider_id))
-        await self._look_after(batch)
+        return batch
+
+    def _ask_for_less(self, batch_id: UUID, error: ProviderError) -> None:
+        """The provider holds no more at once: from now on one batch after the other, and smaller ones if need be."""
+        calls = self._handed_in.pop(batch_id)
+        if not any(self._handed_in.values()):
+            if len(calls) == 1:
+                for call in calls.values():
+                    call.fail(_final(error))
+                return
+            self._largest = len(calls) // 2
+        self._in_turn = True
+        for call in calls.values():
+            self._await_batch(call)
 
     async def _look_after(self, batch: Batch) -> None:
         """From wherever the batch is to its results."""
@@ -291,6 +332,8 @@ class Batches:
             if error.kind not in _FAULTS_OF_THIS_SIDE:
                 why = error.message
                 await self._commits.run(lambda: batch_rows.add_faults(batch, why))
+            if error.kind == "rate_limit":
+                return self._ask_for_less(batch.pk, error)
             raise
 
     async def _find(self, batch: Batch) -> bool:
@@ -364,6 +407,13 @@ class Batches:
     def _tell(self) -> None:
         questions = sum(number for number, _ in self._with_provider.values())
         self._told(questions, sum(answered for _, answered in self._with_provider.values()))
+
+
+def _final(error: Exception) -> Exception:
+    """The same, after all that could be tried was."""
+    if isinstance(error, ProviderError):
+        return ProviderError(error.kind, error.message, retryable=False)
+    return error
 
 
 class _Asked:
