@@ -11,7 +11,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from benchmark.models import Run
+from benchmark.models import Batch, Run
 from benchmark.reports import FORMATS
 from benchmark.reports.kept import kept_figures
 from benchmark.reports.usage import Usage, measure_usage, price_of
@@ -62,6 +62,8 @@ class Live:
     since: float
     done_then: int
     seconds_left: float | None
+    batches: list[Batch]
+    """Those that the provider works on."""
 
     @property
     def share(self) -> int:
@@ -101,6 +103,7 @@ def _live(found: Run, since: float, done_then: int | None) -> Live:
         since,
         done_then,
         left * passed / new if new > 0 and passed > 0 else None,
+        list(found.batches.filter(ended_at=None)) if found.in_batches else [],
     )
 
 
