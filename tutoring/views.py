@@ -48,8 +48,8 @@ from tutoring.roles import Role, has_role, requires_role
 logger = logging.getLogger(__name__)
 
 NOT_STORED = (
-    "The server cannot store anything now ({fault}). What you typed is kept in this browser: leave it open, tell the "
-    "operator, and try again."
+    "The server cannot store anything now ({fault}). Nothing that you typed is lost. Tell the operator, and try again "
+    "in a moment."
 )
 
 PAGE = 50
@@ -128,7 +128,7 @@ def command(view: Callable[..., HttpResponse | None]) -> Callable[..., HttpRespo
         except OperationalError as fault:
             if not as_json:
                 raise
-            logger.exception("a command could not be stored")
+            logger.error("a command could not be stored: %s", fault)  # on a full disk a line is enough
             return JsonResponse({"accepted": False, "message": NOT_STORED.format(fault=fault)}, status=503)
         except Refused as refused:
             if as_json:

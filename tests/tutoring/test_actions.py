@@ -209,6 +209,7 @@ def test_lost_streamers_text_is_kept_and_the_reply_begun_anew(session: SessionUn
     append_deltas([Delta(lost.pk, lost.attempt, 1, "Half a th")], [(lost.pk, lost.attempt)])
     assert claim_replies(10) == []
     Reply.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+    assert claim_replies(10, written=[lost.pk]) == [], "who writes it has not gone silent, the disk was full"
     taken_over = session.claim()
     assert taken_over.attempt == 2
     assert session.events(Event.Kind.REPLY_RESTARTED)[0].data["partial_text"] == "Half a th"

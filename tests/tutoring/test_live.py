@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import sqlite3
 import time
 import urllib.request
 from collections.abc import Iterator
+from contextlib import closing
 from itertools import pairwise
 
 import pytest
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from tests.imitation import Hold, Imitation, Script, pieces_of
+from tests.imitation import Hold, Imitation, Script, failure, pieces_of
 from tests.stack import HANG, Stack
 from tests.tutoring.visitor import Socket, Visitor
 
@@ -137,6 +139,7 @@ def test_blind_tutors_socket_is_the_same_with_a_fast_and_a_slow_model(
     scripts = {
         "fast": Script(REPLY),
         "slow": Script(REPLY, delay=0.02),
+        "failing": failure(401),
         "late": Script(REPLY, hold=late),
         "stopped": Script(REPLY),
     }
@@ -162,6 +165,8 @@ def test_blind_tutors_socket_is_the_same_with_a_fast_and_a_slow_model(
         first = next(at for at, message in sockets[name].messages if message["type"] == "delta")
         assert first - asked[name] >= SCHEDULE
     assert shape_of(sockets["fast"]) == shape_of(sockets["slow"])
+    sockets["failing"].listen_until(lambda s: "reply_failed" in s.kinds())
+    assert sockets["failing"].messages[-1][0] - asked["failing"] >= SCHEDULE, "not when the provider refused"
     late.release()
     sockets["late"].listen_until(lambda s: "reply" in s.kinds() and s.status["active_reply"] is None)
     assert shape_of(sockets["late"]) == shape_of(sockets["fast"])
@@ -170,7 +175,7 @@ def test_blind_tutors_socket_is_the_same_with_a_fast_and_a_slow_model(
         name: researcher.get(f"/trajectories{path[len('/sessions') :]}")[1] for name, path in paths.items()
     }
     assert {name: "Late replies</dt><dd>1 of 1" in page for name, page in records.items()} == {
-        "fast": False, "slow": False, "late": True, "stopped": False,
+        "fast": False, "slow": False, "failing": False, "late": True, "stopped": False,
     }  # fmt: skip
 
 
@@ -184,6 +189,27 @@ def shape_of(socket: Socket) -> list[tuple[object, ...]]:
         if message["type"] != "delta" or entry != shape[-1]:
             shape.append(entry)
     return shape
+
+
+def test_database_that_refuses_keeps_a_reply_waiting_and_loses_nothing(
+    imitated_stack: Stack, tutor: Visitor, imitation: Imitation, hold: Hold
+):
+    path = tutor.start_session("last-rolls")
+    socket = ask(tutor, path)
+    with closing(sqlite3.connect(imitated_stack.var / "hintbench.sqlite3", timeout=HANG)) as database:
+        database.execute(
+            "CREATE TRIGGER full BEFORE INSERT ON tutoring_replydelta "
+            "BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END"
+        )
+        hold.release()
+        socket.listen_until(lambda s: s.messages[-1][1]["type"] == "waiting")
+        assert tutor.get(path)[0] == 200, "what is stored can be read"
+        assert socket.text == BEGINNING
+        database.execute("DROP TRIGGER full")
+    socket.listen_until(lambda s: "reply" in s.kinds())
+    assert_whole(socket)
+    assert {attempt for attempt, _ in socket.texts} == {1}
+    assert len(imitation.requests) == 1
 
 
 def test_execution_survives_the_death_of_its_worker(imitated_stack: Stack, tutor: Visitor, hold: Hold):

@@ -1,6 +1,7 @@
 /* What is typed and not sent: kept in this browser at once, on the server a second later. */
 
 const PAUSE = 1000; // milliseconds without a key before the draft goes to the server
+const AGAIN = 5000; // milliseconds until a server that could not take it is asked again
 
 /**
  * Keeps the text of `field`. `revision` is the input that says which of the server's texts this page has read.
@@ -68,6 +69,7 @@ export function keepDraft({ field, revision, other, session, save }) {
       unanswered.push(text);
       keep();
       const answer = await save(text, revision.value);
+      if (!answer.accepted && !answer.draft) timer ??= setTimeout(now, AGAIN);
       if (!answer.certain) return;
       const own = unanswered.includes(answer.draft?.text);
       unanswered.length = 0;
