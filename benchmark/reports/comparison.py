@@ -4,7 +4,7 @@ Only problems that both runs tried are compared; what is left out is counted. Ve
 matrix are of the first attempts (chain 0), the difference is of all attempts.
 """
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -72,10 +72,15 @@ class Pair:
     @property
     def divergence_counts(self) -> dict[str, int]:
         """How many chains part where: "same", "prompt at step 0", …"""
-        counts = Counter(
-            one.kind if one.step is None else f"{one.kind} at step {one.step}" for one in self.divergences
-        )
-        return dict(sorted(counts.items()))
+        return {where: len(problems) for where, problems in self.parted.items()}
+
+    @property
+    def parted(self) -> dict[str, list[str]]:
+        """The problems of the chains that part at each place, a problem once for each of its chains."""
+        found: dict[str, list[str]] = defaultdict(list)
+        for one in self.divergences:
+            found[one.kind if one.step is None else f"{one.kind} at step {one.step}"].append(one.problem)
+        return dict(sorted(found.items()))
 
     @property
     def power_note(self) -> str:

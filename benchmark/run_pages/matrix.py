@@ -27,8 +27,9 @@ class Cell:
 @require_safe
 @for_researchers
 def matrix(request: HttpRequest) -> HttpResponse:
-    """Filters: run (several), differing (only problems on which the runs differ), first and second (only problems
-    with these verdicts of the first attempts in the first two runs)."""
+    """Filters: run (several), differing (only problems on which the runs differ), both (only problems that all of
+    them tried), first and second (only problems with these verdicts of the first attempts in the first two runs), only
+    (first or second: whose first attempt alone is accepted)."""
     runs = asked_runs(request)
     accepted = Q(judgement__verdict=Verdict.AC)
     rows = (
@@ -52,6 +53,10 @@ def matrix(request: HttpRequest) -> HttpResponse:
     for name, run in zip(("first", "second"), runs, strict=False):
         if request.GET.get(name):
             chosen &= _with_verdict(run, request.GET[name])
+    if "both" in request.GET:
+        chosen = {problem for problem in chosen if len(cells[problem]) == len(runs)}
+    if (only := request.GET.get("only", "")) and len(runs) > 1:
+        chosen &= _accepted_only(*(runs[:2] if only == "first" else runs[1::-1]))
     problems = (
         Problem.objects.filter(pk__in=chosen).only("external_id", "title", "tier").order_by("external_id")
     )
@@ -72,6 +77,12 @@ def matrix(request: HttpRequest) -> HttpResponse:
             "total": len(cells),
         },
     )
+
+
+def _accepted_only(run: Run, other: Run) -> set[int]:
+    """The problems whose first attempt is accepted in the run and was made in the other without being accepted."""
+    tried = other.items.filter(chain=0, state=WorkItem.State.DONE).exclude(judgement__verdict=Verdict.AC)
+    return _with_verdict(run, Verdict.AC) & set(tried.order_by().values_list("problem_id", flat=True))
 
 
 def _with_verdict(run: Run, verdict: str) -> set[int]:

@@ -193,6 +193,16 @@ def test_the_matrix_shows_who_solved_what_and_where_runs_differ(
     assert cells == ["AC", "AC", "WA", "AC", "WA", "not tried"]
     assert re.findall(r">(AC|WA)<", visit(f"/runs/matrix/?{both}&differing=1")) == ["WA", "AC"]
     assert re.findall(r">(AC|WA)<", visit(f"/runs/matrix/?{both}&first=WA&second=AC")) == ["WA", "AC"]
+    assert re.findall(r">(AC|WA)<", visit(f"/runs/matrix/?{both}&both=1")) == ["AC", "AC", "WA", "AC"]
+    thrice = make_run([("bronze", ["WA", "WA"]), ("bronze", ["AC", "WA"])], on=first, **FINISHED)
+    page = visit(f"/runs/compare/?run={thrice.pk}&run={second.pk}")
+    found = {
+        unescape(address): int(number)
+        for address, number in re.findall(r'href="(/runs/matrix/[^"]*)"[^>]*>(\d+)</a>', page)
+    }
+    assert [number for address, number in found.items() if "only=" in address] == [0, 1]
+    for address, number in found.items():
+        assert f"{number} of 2 problems" in visit(address), address
     assert researcher.get("/runs/matrix/?run=nonsense").status_code == 400
     assert researcher.get("/runs/matrix/?run=00000000-0000-0000-0000-000000000000").status_code == 404
 
@@ -207,8 +217,9 @@ def test_runs_are_compared_on_a_page_and_as_files(
     assert "Choose the runs" in visit(f"/runs/compare/?run={first.pk}")
     both = f"/runs/compare/?run={first.pk}&run={second.pk}"
     page = visit(both)
-    for said in ("+50.00", "inside the noise", "with a power of 80 %", "1 × reply at step 0", "0 / 1"):
+    for said in ("+50.00", "inside the noise", "with a power of 80 %", "1 × reply at step 0"):
         assert said in page
+    assert f'href="/runs/{second.pk}/items/?problem=1"' in page
     assert json.loads(visit(f"{both}&form=json"))["pairs"][0]["only_this"] == ["1"]
     assert visit(f"{both}&form=csv").splitlines()[1].startswith(f"{first.pk},{second.pk},2,0.5,1.0,0.5")
 
