@@ -6,7 +6,7 @@ import sys
 from argparse import ArgumentTypeError
 from collections.abc import Coroutine, Mapping
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, fields, replace
 from typing import Any, TypeVar
 
 from django.core.management.base import CommandError, CommandParser
@@ -14,8 +14,8 @@ from tqdm import tqdm
 
 from benchmark.management.arguments import dollars, positive
 from benchmark.providers import ModelSpec, Parameters, is_scripted
-from benchmark.runner import Budget, Estimate, Price, Stop
-from benchmark.similarity.calls import Spending
+from benchmark.runner import Budget, Estimate, Limits, Price, Stop, Terms
+from benchmark.runner.asking import Ledger
 from judge.management.tables import aligned
 
 T = TypeVar("T")
@@ -32,9 +32,7 @@ def add_asking(parser: CommandParser) -> None:
     parser.add_argument(
         "--max-output-tokens", type=positive, metavar="N", help="longest reply; default: the provider's"
     )
-    parser.add_argument(
-        "--concurrency", type=positive, default=8, metavar="N", help="calls in flight; default: 8"
-    )
+    add_limits(parser)
     parser.add_argument(
         "--dry-run",
         action="store_true",
@@ -56,9 +54,50 @@ def add_asking(parser: CommandParser) -> None:
             f"--max-{name}",
             type=kind,
             metavar="N",
-            help=f"stop, after what is in flight, when this command has spent so many {help}",
+            help=f"stop, after what is in flight, when the run, or this command, has spent so many {help}",
         )
     parser.add_argument("--json", action="store_true", help="print one JSON document on standard output")
+
+
+def add_limits(parser: CommandParser, concurrency: str = "calls in flight; default: 8") -> None:
+    """What all processes of a model may do together, and how long a prompt may be."""
+    for name, help in (
+        ("concurrency", concurrency),
+        ("requests-per-minute", "calls a minute"),
+        ("tokens-per-minute", "tokens a minute"),
+    ):
+        parser.add_argument(
+            f"--{name}", type=positive, metavar="N", help=f"{help}; of all processes of the model together"
+        )
+    parser.add_argument(
+        "--context-tokens",
+        type=positive,
+        metavar="N",
+        help="the model's context: a prompt that leaves no room for the reply is not sent",
+    )
+
+
+def price_of(options: Mapping[str, Any], spec: ModelSpec | None) -> Price | None:
+    """The price that was given; scripted replies cost nothing."""
+    if options["price"]:
+        return Price(*options["price"])
+    return Price(0, 0) if spec is not None and is_scripted(spec) else None
+
+
+def terms(options: Mapping[str, Any], price: Price | None, former: Terms) -> Terms:
+    """The terms that the options ask for; what they do not say stays as it was."""
+
+    def given(kind: type, prefix: str) -> dict[str, Any]:
+        asked = {field.name: options.get(prefix + field.name) for field in fields(kind)}
+        return {name: value for name, value in asked.items() if value is not None}
+
+    return replace(
+        former,
+        price=price or former.price,
+        budget=replace(former.budget, **given(Budget, "max_")),
+        limits=replace(former.limits, **given(Limits, "")),
+        distributed=options.get("distribute") or former.distributed,
+    )
 
 
 def _temperature(text: str) -> float:
@@ -73,14 +112,12 @@ def sampling(options: Mapping[str, Any]) -> Parameters:
     return Parameters(temperature=options["temperature"], max_output_tokens=options["max_output_tokens"])
 
 
-def spending(options: Mapping[str, Any], spec: ModelSpec | None) -> Spending:
-    """What may be spent. Raises CommandError for a limit without a price."""
-    price = Price(*options["price"]) if options["price"] else None
-    if spec is not None and is_scripted(spec):
-        price = Price(0, 0)
-    if options["max_cost"] is not None and price is None:
+def ledger(options: Mapping[str, Any], spec: ModelSpec | None) -> Ledger:
+    """What this command may spend, where there is no run to keep it. Raises CommandError for a cost without a price."""
+    asked = terms(options, price_of(options, spec), Terms())
+    if asked.budget.cost is not None and asked.price is None:
         raise CommandError("--max-cost needs --price INPUT OUTPUT: without a price no cost is known.")
-    return Spending(price, Budget(options["max_cost"], options["max_tokens"], options["max_calls"]))
+    return Ledger(asked.price, asked.budget, asked.limits)
 
 
 def estimates_table(

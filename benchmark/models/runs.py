@@ -7,10 +7,11 @@ import uuid
 from django.db import models
 
 from benchmark.models.judging import Judgement
+from benchmark.models.paying import PaidRun
 from benchmark.models.problems import Dataset, Problem
 
 
-class Run(models.Model):
+class Run(PaidRun):
     """One method with one model over problems of one dataset; figures of a report belong to a run."""
 
     class State(models.TextChoices):
@@ -28,24 +29,7 @@ class Run(models.Model):
     attempts = models.PositiveIntegerField(default=1, help_text="Chains a problem.")
     state = models.CharField(max_length=10, choices=State.choices, default=State.OPEN, db_index=True)
     manifest = models.JSONField(help_text="What the result depends on, as it was when the run started.")
-    price = models.JSONField(
-        null=True, blank=True, help_text="US dollars for a million input and output tokens; null: unknown."
-    )
-    budget = models.JSONField(
-        default=dict, blank=True, help_text="What may be spent: cost (US dollars), tokens, calls."
-    )
-    limits = models.JSONField(
-        default=dict,
-        blank=True,
-        help_text="Concurrency, requests and tokens a minute, and the model's context in tokens.",
-    )
     distributed = models.BooleanField(default=False, help_text="Whether workers carry it out.")
-    stop_reason = models.TextField(blank=True, help_text="Why it stopped before its end.")
-    paid_calls = models.PositiveBigIntegerField(
-        default=0, help_text="Replies of this run that were paid for, as their rows say; cache hits are not."
-    )
-    paid_input_tokens = models.PositiveBigIntegerField(default=0)
-    paid_output_tokens = models.PositiveBigIntegerField(default=0)
     started_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True, blank=True)
 
@@ -232,10 +216,10 @@ class Generation(models.Model):
 
 
 class Runner(models.Model):
-    """A process that makes calls for a run. Those of one model share its limits equally."""
+    """A process that calls a model, for a run or to write and answer questions. Those of one model share its limits."""
 
     name = models.CharField(max_length=36, primary_key=True)
-    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="runners")
+    run = models.ForeignKey(Run, null=True, blank=True, on_delete=models.CASCADE, related_name="runners")
     model_spec = models.CharField(
         max_length=200,
         db_index=True,

@@ -7,6 +7,7 @@ import uuid
 from django.db import models
 from django.urls import reverse
 
+from benchmark.models.paying import PaidRun
 from benchmark.models.problems import Dataset, Problem
 
 
@@ -114,7 +115,7 @@ class Representation(StoredReply):
         return f"{self.kind} of {self.problem} by {self.model_spec}"
 
 
-class SimilarityRun(models.Model):
+class SimilarityRun(PaidRun):
     """One way to answer every question of a set."""
 
     class Task(models.TextChoices):
@@ -134,6 +135,11 @@ class SimilarityRun(models.Model):
     parameters = models.JSONField(help_text="Everything asked for, defaults filled in.")
     state = models.CharField(max_length=10, choices=State.choices, default=State.OPEN)
     manifest = models.JSONField(help_text="What the result depends on, as it was when the run started.")
+    faults = models.JSONField(
+        default=list,
+        blank=True,
+        help_text="What the provider failed at when the run was last carried out; never the model's mistake.",
+    )
     figures = models.JSONField(null=True, blank=True, help_text="As they were when the run last ended.")
     started_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True, blank=True)
@@ -160,6 +166,20 @@ class QuestionAnswer(StoredReply):
     correct = models.BooleanField()
     scores = models.JSONField(null=True, blank=True, help_text="Of each option, by place in the question.")
     rank = models.PositiveIntegerField(null=True, blank=True, help_text="Of the right option, from 1.")
+    cache_key = models.CharField(
+        max_length=64,
+        blank=True,
+        db_index=True,
+        help_text="sha256 of the model, its address, the messages and the parameters.",
+    )
+    reused = models.ForeignKey(
+        "self",
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="reuses",
+        help_text="The answer of another run that was paid for, where this one repeats its reply at no cost.",
+    )
 
     class Meta:
         ordering = ["run", "question__number"]

@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from benchmark.models import Run
+from benchmark.models.paying import PaidRun
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Price:
         return Price(self.input * part, self.output * part)
 
     @classmethod
-    def of_run(cls, run: Run) -> "Price | None":
+    def of_run(cls, run: PaidRun) -> "Price | None":
         """The price the run was given; None: unknown."""
         return cls(**run.price) if run.price else None
 
@@ -43,7 +43,7 @@ class Spent:
         )
 
     @classmethod
-    def of_run(cls, run: Run) -> "Spent":
+    def of_run(cls, run: PaidRun) -> "Spent":
         """What all processes of the run have spent, as of the row that was read."""
         return cls(run.paid_calls, run.paid_input_tokens, run.paid_output_tokens)
 

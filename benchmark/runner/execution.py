@@ -33,7 +33,7 @@ from benchmark.runner.judges import JudgeFault, Judges, judge_threads
 from benchmark.runner.pace import Limits, Pace, PacedProvider
 from benchmark.runner.presence import HEARTBEAT, beat, leave, present
 from benchmark.runner.replies import Replies
-from benchmark.runner.stopping import Stop, Stopped
+from benchmark.runner.stopping import HOPELESS, UNCOUNTED, Stop, Stopped
 from benchmark.runner.texts import Texts
 from judge import Verdict
 
@@ -41,15 +41,8 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-_HOPELESS = frozenset({"authentication", "configuration"})
-"""Faults that every further call would meet too: the run stops instead of failing item by item."""
-
 _LOOK = 1.0
 """Seconds between two looks at what other processes still hold."""
-
-_UNCOUNTED = (
-    "the provider does not say how many tokens a reply took: no budget of money or tokens can be kept"
-)
 
 
 @dataclass
@@ -252,7 +245,7 @@ class _Execution:
             return None
         except ProviderError as error:
             fault = f"provider fault ({error.kind}): {error.message}"
-            if error.kind in _HOPELESS:
+            if error.kind in HOPELESS:
                 self._stop.ask(fault)
         except JudgeFault as error:
             fault = f"judge fault: {error}"
@@ -287,7 +280,7 @@ class _Execution:
 
     def _counted(self, reply: Generation, spent: Spent) -> None:
         if None in (reply.input_tokens, reply.output_tokens) and self._budget.needs_tokens:
-            self._stop.ask(_UNCOUNTED)
+            self._stop.ask(UNCOUNTED)
         self._progress.spent = spent
         self._progress.changed(self._progress)
 

@@ -8,6 +8,7 @@ from django.db import transaction
 
 from benchmark.methods import METHODS, PROFILES, Method, Profile, Sampling
 from benchmark.models import Corpus, Dataset, Problem, Run, TestCase, WorkItem
+from benchmark.models.paying import PaidRun
 from benchmark.prompts import TemplateError
 from benchmark.providers import ModelSpec, parse_model_spec
 from benchmark.retrieval import training_part
@@ -66,13 +67,12 @@ class Terms:
     """Questions are handed to the provider in batches; a run does so from its start or never, as its manifest says."""
 
     @classmethod
-    def of_run(cls, run: Run) -> "Terms":
+    def of_run(cls, run: PaidRun) -> "Terms":
         """As the run was carried out last."""
-        return cls(
-            Price.of_run(run), Budget(**run.budget), Limits(**run.limits), run.distributed, run.in_batches
-        )
+        means = Price.of_run(run), Budget(**run.budget), Limits(**run.limits)
+        return cls(*means, run.distributed, run.in_batches) if isinstance(run, Run) else cls(*means)
 
-    def apply_to(self, run: Run) -> None:
+    def apply_to(self, run: PaidRun) -> None:
         """Write them into the row, which is not saved. Raises CannotRun for terms that do not go together."""
         if self.batch and self.distributed:
             raise CannotRun(
@@ -91,7 +91,8 @@ class Terms:
         run.price = asdict(self.price) if self.price else None
         run.budget = {name: bound for name, bound in asdict(self.budget).items() if bound is not None}
         run.limits = self.limits.to_json()
-        run.distributed = self.distributed
+        if isinstance(run, Run):
+            run.distributed = self.distributed
 
 
 def plan_run(

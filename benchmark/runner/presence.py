@@ -76,10 +76,16 @@ def beat(run: Run, name: str) -> int:
     return 1 + _living(Runner.objects.filter(model_spec=run.model_spec).exclude(name=name))
 
 
-def leave(run: Run, name: str) -> bool:
+def beat_for(model_spec: str, name: str) -> int:
+    """The same of a process that asks this model outside of runs."""
+    Runner.objects.update_or_create(name=name, defaults={"model_spec": model_spec, "seen_at": timezone.now()})
+    return 1 + _living(Runner.objects.filter(model_spec=model_spec).exclude(name=name))
+
+
+def leave(run: Run | None, name: str) -> bool:
     """The runner ends; returns whether others go on with its run."""
     Runner.objects.filter(name=name).delete()
-    return _living(Runner.objects.filter(run=run)) > 0
+    return run is not None and _living(Runner.objects.filter(run=run)) > 0
 
 
 def _living(runners: models.QuerySet[Runner]) -> int:

@@ -68,7 +68,7 @@ class Replies:
     ) -> None:
         self._run = run.pk
         self._settings = settings
-        self._model = f"{spec} {address_of(spec)}"
+        self._spec = spec
         self._commits = commits
         self._call = call
         self._stored = stored
@@ -79,7 +79,8 @@ class Replies:
     async def to(self, question: Question) -> Generation:
         """The stored reply. Raises ProviderError."""
         parameters = question.prompt.parameters(self._settings.parameters).to_json()
-        key = self._cache_key(question, parameters)
+        draw = f"{question.item.chain}.{question.asked}"
+        key = cache_key(self._spec, parameters, question.prompt_hash, draw)
         async with self._alone(key):
             return await self._to(question, parameters, key)
 
@@ -123,16 +124,6 @@ class Replies:
         self._stored(row, spent)
         return row
 
-    def _cache_key(self, question: Question, parameters: Mapping[str, float | int]) -> str:
-        """sha256 of model, address, parameters, messages and attempt."""
-        parts = [
-            self._model,
-            json.dumps(parameters, sort_keys=True),
-            question.prompt_hash,
-            f"{question.item.chain}.{question.asked}",
-        ]
-        return hashlib.sha256("\n".join(parts).encode()).hexdigest()
-
     def _row(
         self, question: Question, parameters: Mapping[str, float | int], key: str, reply: Mapping[str, Any]
     ) -> Generation:
@@ -154,6 +145,12 @@ class Replies:
             cache_key=key,
             **reply,
         )
+
+
+def cache_key(spec: ModelSpec, parameters: Mapping[str, Any], prompt_hash: str, draw: str) -> str:
+    """sha256 of all a reply depends on: model, address, parameters, messages and which draw it is."""
+    parts = [f"{spec} {address_of(spec)}", json.dumps(parameters, sort_keys=True), prompt_hash, draw]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
 def find_paid(keys: list[str]) -> list[Generation | None]:

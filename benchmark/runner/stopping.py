@@ -1,4 +1,10 @@
-"""Asking a run to stop."""
+"""Asking a run to stop, and what makes it stop."""
+
+HOPELESS = frozenset({"authentication", "configuration"})
+"""Faults that every further call would meet too: the run stops instead of failing item by item."""
+
+UNCOUNTED = "the provider does not say how many tokens a reply took: no budget of money or tokens can be kept"
+"""Why a run with such a budget stops."""
 
 
 class Stopped(Exception):

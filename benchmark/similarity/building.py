@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 
 from benchmark.datasets.records import QuestionRecord
 from benchmark.models import Dataset, QuestionSet
+from benchmark.similarity.encoders import DEFAULT, Encoder, Encoding
 from benchmark.similarity.labels import label, label_similarity, subcategories
 from benchmark.similarity.question_sets import OPTIONS, write_question_set
 from benchmark.similarity.scorers import Scorer
@@ -43,14 +44,22 @@ class Builder:
             if not 0 <= value <= 1:
                 raise ValueError(f"{name} is {value:g}, but must be from 0 to 1")
 
-    def build(self, dataset: Dataset, name: str, progress: Progress | None = None) -> QuestionSet:
+    def build(
+        self,
+        dataset: Dataset,
+        name: str,
+        progress: Progress | None = None,
+        encoding: Encoding = DEFAULT,
+    ) -> QuestionSet:
         """Store the questions under the name. Problems without one are listed in it with the reason.
 
         Raises QuestionsInUse and NoEncoder.
         """
         rows = dataset.problems.order_by("external_id").values_list("external_id", "statement", "tags")
         statements = {external_id: statement for external_id, statement, _ in rows}
-        made, left_out = self.questions(statements, {name: list(tags) for name, _, tags in rows}, progress)
+        made, left_out = self.questions(
+            statements, {name: list(tags) for name, _, tags in rows}, progress, encoding
+        )
         return write_question_set(
             name,
             dataset,
@@ -62,14 +71,20 @@ class Builder:
         )
 
     def questions(
-        self, statements: Mapping[str, str], tags: Mapping[str, list[str]], progress: Progress | None = None
+        self,
+        statements: Mapping[str, str],
+        tags: Mapping[str, list[str]],
+        progress: Progress | None = None,
+        encoding: Encoding = DEFAULT,
     ) -> tuple[list[QuestionRecord], dict[str, str]]:
         """The questions in the order of their references' ids, and why other problems have none.
 
         Problems are gone through in an order by lot, so that the cap of questions a label favours none. Raises
         NoEncoder.
         """
-        compare = Scorer(self.similarity, self.tokenizer).over(statements)
+        scorer = Scorer(self.similarity, self.tokenizer)
+        encoder = Encoder(scorer.encoder, encoding) if scorer.encoder else None
+        compare = scorer.over(statements, encoder)
         order = list(statements)
         random.Random(self.seed).shuffle(order)  # noqa: S311 (an order that can be had again)
         asked: Counter[str] = Counter()

@@ -10,6 +10,7 @@ from django.db.models import QuerySet
 
 from benchmark.metrics import Interval, cluster_bootstrap, wilson
 from benchmark.models import Option, QuestionAnswer, Representation, SimilarityRun
+from benchmark.runner.budget import Price, Spent
 from benchmark.similarity.labels import label
 from benchmark.similarity.question_sets import LETTERS, OPTIONS
 
@@ -71,7 +72,10 @@ class TokenCost:
 
 @dataclass(frozen=True)
 class SimilarityFigures:
-    """An unreadable answer counts as wrong, and is counted apart. Questions without an answer count nowhere."""
+    """An unreadable answer counts as wrong, and is counted apart. Questions without an answer count nowhere.
+
+    `spent` is what the run itself has paid, representations included; what others had paid before is not in it.
+    """
 
     run: str
     question_set: str
@@ -80,6 +84,9 @@ class SimilarityFigures:
     model: str
     parameters: dict[str, Any]
     state: str
+    stop_reason: str
+    faults: list[dict[str, str]]
+    spent: dict[str, Any]
     scripted_model: bool
     questions: int
     answered: int
@@ -124,6 +131,9 @@ def measure(run: SimilarityRun) -> SimilarityFigures:
         model=run.model_spec,
         parameters=run.parameters,
         state=run.state,
+        stop_reason=run.stop_reason,
+        faults=run.faults,
+        spent=Spent.of_run(run).to_json(Price.of_run(run)),
         scripted_model=run.manifest["scripted_model"],
         questions=min(limit, questions) if limit else questions,
         answered=len(answers),

@@ -1,5 +1,8 @@
 """The figures of a run over questions as text."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from benchmark.reports.wording import percent
 from benchmark.similarity.figures import RANDOM_ACCURACY, RANDOM_MRR, LabelShare, SimilarityFigures
 from judge.management.tables import aligned
@@ -13,6 +16,9 @@ def text_of(figures: SimilarityFigures) -> str:
     lines.append(f"{figures.answered} of {figures.questions} questions answered, {figures.correct} right")
     if figures.task == "choose":
         lines.append(f"{figures.unreadable} answers without a readable letter, counted as wrong")
+    if figures.stop_reason:
+        lines.append(f"Stopped: {figures.stop_reason}")
+    lines += faults_told({one["about"]: one["fault"] for one in figures.faults})
     if figures.fallbacks:
         lines.append(
             f"{figures.fallbacks} representations are whole replies, because their section was missing"
@@ -43,6 +49,7 @@ def text_of(figures: SimilarityFigures) -> str:
             "",
             f"Completion tokens a question: {_tokens(tokens.total)} ({_tokens(tokens.representations)} for "
             f"representations, {_tokens(tokens.answer)} for the answer){ratio}",
+            f"Paid by this run: {_paid(figures.spent)}",
         ]
     return "\n".join(lines)
 
@@ -70,6 +77,23 @@ def _labels(heading: str, shares: tuple[LabelShare, ...]) -> list[str]:
         for one in shares
     ]
     return ["", heading, *aligned(rows)]
+
+
+def faults_told(faults: Mapping[str, str]) -> list[str]:
+    """A line a kind of fault of the provider, with what it struck."""
+    kinds: dict[str, list[str]] = {}
+    for about, fault in faults.items():
+        kinds.setdefault(fault, []).append(about)
+    return [
+        f"{len(struck)} failed: {fault} ({', '.join(struck[:3])}{' …' if len(struck) > 3 else ''})"
+        for fault, struck in kinds.items()
+    ]
+
+
+def _paid(spent: Mapping[str, Any]) -> str:
+    cost = "at an unknown price" if spent["cost_usd"] is None else f"{spent['cost_usd']:,.2f} US dollars"
+    tokens = spent["input_tokens"] + spent["output_tokens"]
+    return f"{spent['calls']:,} calls, {tokens:,} tokens, {cost}"
 
 
 def _tokens(number: float | None) -> str:

@@ -112,6 +112,24 @@ def keep(kind: Kind, author: Author, problem: Problem, prompt: Prompt, reply: Re
     return row
 
 
+REPLY_COLUMNS = (
+    "messages",
+    "prompt_hash",
+    "template_hash",
+    "model_returned",
+    "reply",
+    "reasoning",
+    "input_tokens",
+    "output_tokens",
+    "cached_input_tokens",
+    "reasoning_tokens",
+    "latency",
+    "finish_reason",
+    "request_id",
+)
+"""What a StoredReply consists of."""
+
+
 def stored_columns(prompt: Prompt, reply: Reply) -> dict[str, object]:
     """The columns of a StoredReply."""
     return {

@@ -1,6 +1,5 @@
 """Runs over a set of questions: what one is made of, and how it is carried out and carried on."""
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -19,15 +18,18 @@ from benchmark.models import (
     SimilarityRun,
 )
 from benchmark.prompts import Prompt, our_templates
-from benchmark.providers import ModelSpec, Parameters, Reply, is_scripted, parse_model_spec
-from benchmark.runner import CannotRun, Stop
+from benchmark.providers import ModelSpec, Parameters, is_scripted, parse_model_spec
+from benchmark.runner import CannotRun, Stop, Terms
+from benchmark.runner.asking import Call, Ledger, ask_all
 from benchmark.runner.manifest import dataset_hash, environment
-from benchmark.similarity.calls import Call, Outcome, Spending, ask_all
+from benchmark.runner.replies import cache_key
 from benchmark.similarity.choice import TEMPLATES, choice_prompt, read_letter, shown_order
+from benchmark.similarity.encoders import Encoder
 from benchmark.similarity.figures import measure
 from benchmark.similarity.question_sets import LETTERS
 from benchmark.similarity.representations import (
     KINDS,
+    REPLY_COLUMNS,
     Author,
     Kind,
     find,
@@ -106,9 +108,9 @@ class Plan:
         return list(rows[: self.limit])
 
 
-def start_run(plan: Plan) -> SimilarityRun:
-    """Store a new run."""
-    return SimilarityRun.objects.create(
+def start_run(plan: Plan, terms: Terms) -> SimilarityRun:
+    """Store a new run. Raises CannotRun."""
+    run = SimilarityRun(
         question_set=plan.question_set,
         task=plan.task,
         representation=plan.kind.name,
@@ -120,6 +122,9 @@ def start_run(plan: Plan) -> SimilarityRun:
             "environment": environment("python"),
         },
     )
+    terms.apply_to(run)
+    run.save()
+    return run
 
 
 def _inputs(plan: Plan) -> dict[str, object]:
@@ -137,8 +142,8 @@ def _inputs(plan: Plan) -> dict[str, object]:
     }
 
 
-def resume_run(run: SimilarityRun) -> Plan:
-    """Open the run again. Raises CannotRun when it would not go on with what it began with."""
+def resume_run(run: SimilarityRun, terms: Terms) -> Plan:
+    """Open the run again, on these terms. Raises CannotRun when it would not go on with what it began with."""
     plan = Plan.of(run)
     for name, now in _inputs(plan).items():
         if run.manifest[name] != now:
@@ -146,8 +151,9 @@ def resume_run(run: SimilarityRun) -> Plan:
                 f"The {name} changed since run {run.pk} began, so its answers would not belong together. "
                 "Go back to the former version, or start a new run."
             )
-    run.state, run.finished_at = SimilarityRun.State.OPEN, None
-    run.save(update_fields=["state", "finished_at"])
+    terms.apply_to(run)
+    run.state, run.finished_at, run.stop_reason, run.faults = SimilarityRun.State.OPEN, None, "", []
+    run.save(update_fields=["state", "finished_at", "stop_reason", "faults", "price", "budget", "limits"])
     return plan
 
 
@@ -199,82 +205,129 @@ def _problems(question: Question) -> list[Problem]:
 async def execute(
     run: SimilarityRun,
     *,
-    concurrency: int,
+    ledger: Ledger,
     stop: Stop,
-    spending: Spending,
+    encoder: Encoder | None = None,
     begin: Callable[[int], object] = lambda total: None,
     advance: Callable[[], object] = lambda: None,
-) -> Outcome:
+) -> None:
     """Write the representations that are missing, then answer the questions that are not answered.
 
-    Everything is stored as it comes, so the process may end at any point. `begin` is told the number of steps.
-    Raises ProviderError, CannotRun and NoEncoder.
+    Everything is stored as it comes, so the process may end at any point. `begin` is told the number of steps. What
+    the provider fails at is told in the run's row, and tried again when the run goes on. Raises ProviderError,
+    CannotRun and NoEncoder.
     """
     work = Work(Plan.of(run), run)
     await sync_to_async(work.load)()
     plan, author = work.plan, work.plan.author
-    asking = partial(ask_all, concurrency=concurrency, stop=stop, spending=spending, advance=advance)
-    faults: Counter[str] = Counter()
+    faults: dict[str, str] = {}
+
+    async def ask(calls: list[Call]) -> None:
+        assert author is not None
+        outcome = await ask_all(
+            calls, parse_model_spec(author.spec), author.parameters, ledger=ledger, stop=stop, advance=advance
+        )
+        faults.update(outcome.faults)
+
     missing = work.missing()
     begin(len(missing) + len(work.questions))
     if missing:
         assert author is not None
-        calls = write_calls(plan.kind, author, missing)
-        faults += (await asking(calls, author)).faults
+        await ask(write_calls(plan.kind, author, missing))
         await sync_to_async(work.load)()
     if plan.task == Task.RANK and not work.missing():
-        await sync_to_async(_rank)(work, advance)
+        await sync_to_async(_rank)(work, encoder, advance)
     elif plan.task == Task.CHOOSE and not stop.reason:
-        assert author is not None
         ready = [q for q in work.questions if all(p.external_id in work.texts for p in _problems(q))]
-        faults += (await asking([_choice(work, question) for question in ready], author)).faults
-    await sync_to_async(_conclude)(run)
-    return Outcome(faults=faults)
+        await ask(await sync_to_async(_choices)(work, ready, advance))
+    await sync_to_async(_conclude)(run, stop, faults)
 
 
 def write_calls(kind: Kind, author: Author, problems: Sequence[Problem]) -> list[Call]:
     """The calls that write the representations of these problems."""
     prompts = ((problem, representation_prompt(kind, problem.statement)) for problem in problems)
-    return [Call(prompt, partial(keep, kind, author, problem, prompt)) for problem, prompt in prompts]
+    return [
+        Call(f"{kind.name} of {problem.external_id}", prompt, partial(keep, kind, author, problem, prompt))
+        for problem, prompt in prompts
+    ]
 
 
-def _choice(work: Work, question: Question) -> Call:
-    options = list(question.options.all())
-    right = next(option.place for option in options if option.similar)
-    order = shown_order(question.number, right, work.plan.shuffle, work.plan.correct_at)
-    shown = [work.texts[options[place].problem.external_id] for place in order]
-    prompt = choice_prompt(work.plan.kind, work.texts[question.reference.external_id], shown)
+def _choices(work: Work, questions: Sequence[Question], advance: Callable[[], object]) -> list[Call]:
+    """The calls for these questions; one that another run has paid for is answered with that reply at once."""
+    choices = [_Choice.of(work, question) for question in questions]
+    paid = QuestionAnswer.objects.filter(reused=None, cache_key__in=[one.key for one in choices])
+    known = {answer.cache_key: answer for answer in paid}
+    calls = []
+    for choice in choices:
+        if answer := known.get(choice.key):
+            columns = {name: getattr(answer, name) for name in REPLY_COLUMNS}
+            choice.store(answer.reply, {**columns, "reused": answer})
+            advance()
+        else:
+            calls.append(choice.call())
+    return calls
 
-    def keep_answer(reply: Reply) -> None:
-        letter = read_letter(reply.text)
-        chosen = None if letter is None else order[LETTERS.index(letter)]
-        QuestionAnswer.objects.get_or_create(
-            run=work.run,
-            question=question,
-            defaults={
-                "order": order,
-                "chosen": chosen,
-                "correct": chosen == right,
-                "representations": _used(work, question),
-                **stored_columns(prompt, reply),
-            },
+
+@dataclass(frozen=True)
+class _Choice:
+    """A question as it is put to the model of a run."""
+
+    work: Work
+    question: Question
+    right: int
+    order: list[int]
+    prompt: Prompt
+    key: str
+
+    @classmethod
+    def of(cls, work: Work, question: Question) -> "_Choice":
+        assert work.plan.spec is not None
+        options = list(question.options.all())
+        right = next(option.place for option in options if option.similar)
+        order = shown_order(question.number, right, work.plan.shuffle, work.plan.correct_at)
+        shown = [work.texts[options[place].problem.external_id] for place in order]
+        prompt = choice_prompt(work.plan.kind, work.texts[question.reference.external_id], shown)
+        key = cache_key(work.plan.spec, work.plan.sampling.to_json(), prompt.hash, "0.0")
+        return cls(work, question, right, order, prompt, key)
+
+    def call(self) -> Call:
+        """What asks the model, and keeps its answer."""
+        return Call(
+            f"question {self.question.number}",
+            self.prompt,
+            lambda reply: self.store(reply.text, stored_columns(self.prompt, reply)),
         )
 
-    return Call(prompt, keep_answer)
+    def store(self, reply: str, columns: dict[str, object]) -> None:
+        """The answer's row; should another process have answered meanwhile, its row stands."""
+        letter = read_letter(reply)
+        chosen = None if letter is None else self.order[LETTERS.index(letter)]
+        QuestionAnswer.objects.get_or_create(
+            run=self.work.run,
+            question=self.question,
+            defaults={
+                "order": self.order,
+                "chosen": chosen,
+                "correct": chosen == self.right,
+                "representations": _used(self.work, self.question),
+                "cache_key": self.key,
+                **columns,
+            },
+        )
 
 
 def _used(work: Work, question: Question) -> list[int]:
     return [work.rows[problem.external_id].pk for problem in _problems(question)] if work.rows else []
 
 
-def _rank(work: Work, advance: Callable[[], object]) -> None:
+def _rank(work: Work, encoder: Encoder | None, advance: Callable[[], object]) -> None:
     """Rank the options of every question left; equal scores stand in the order of the letters."""
     plan, run = work.plan, work.run
     assert plan.scorer is not None
     assert run is not None
     author = plan.author if plan.kind.made else None
     corpus = dict(texts_of(plan.kind, author, plan.question_set.dataset))
-    compare = plan.scorer.over(corpus)
+    compare = plan.scorer.over(corpus, encoder)
     answers = []
     for question in work.questions:
         options = list(question.options.all())
@@ -302,11 +355,12 @@ def _rank(work: Work, advance: Callable[[], object]) -> None:
     run.save(update_fields=["manifest"])
 
 
-def _conclude(run: SimilarityRun) -> None:
-    plan = Plan.of(run)
-    if run.answers.count() == len(plan.questions()):
+def _conclude(run: SimilarityRun, stop: Stop, faults: dict[str, str]) -> None:
+    run.refresh_from_db()
+    if run.answers.count() == len(Plan.of(run).questions()):
         run.state, run.finished_at = SimilarityRun.State.FINISHED, timezone.now()
     else:
-        run.state = SimilarityRun.State.STOPPED
+        run.state, run.stop_reason = SimilarityRun.State.STOPPED, stop.reason
+    run.faults = [{"about": about, "fault": fault} for about, fault in faults.items()]
     run.figures = measure(run).to_json()
-    run.save(update_fields=["state", "finished_at", "figures"])
+    run.save(update_fields=["state", "finished_at", "stop_reason", "faults", "figures"])

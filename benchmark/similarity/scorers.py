@@ -6,7 +6,7 @@ from typing import Literal, get_args
 
 from benchmark.retrieval import TOKENIZERS, NothingToRank
 from benchmark.retrieval.index import Bm25Index
-from benchmark.similarity.encoders import encode
+from benchmark.similarity.encoders import Encoder
 
 Statistics = Literal["corpus", "options"]
 STATISTICS: tuple[str, ...] = get_args(Statistics)
@@ -38,15 +38,23 @@ class Scorer:
         if self.name not in _FORMULAS and not self.name.startswith(ENCODER):
             raise ValueError(f"there is no scorer {self.name!r}; there are: bm25, tfidf, {ENCODER}NAME")
 
-    def over(self, texts: Mapping[str, str]) -> Compare:
-        """The comparison of texts of this corpus. Raises NoEncoder."""
-        if self.name.startswith(ENCODER):
-            return self._dense(texts)
+    @property
+    def encoder(self) -> str:
+        """Its name; blank where words are counted."""
+        return self.name.removeprefix(ENCODER) if self.name.startswith(ENCODER) else ""
+
+    def over(self, texts: Mapping[str, str], encoder: Encoder | None = None) -> Compare:
+        """The comparison of texts of this corpus, by an encoder that is open already where one is given.
+
+        Raises NoEncoder.
+        """
+        if self.encoder:
+            return self._dense(texts, encoder or Encoder(self.encoder))
         return self._among_options(texts) if self.statistics == "options" else self._sparse(texts)
 
-    def _dense(self, texts: Mapping[str, str]) -> Compare:
+    def _dense(self, texts: Mapping[str, str], encoder: Encoder) -> Compare:
         places = {name: place for place, name in enumerate(texts)}
-        vectors = encode(self.name.removeprefix(ENCODER), list(texts.values()))
+        vectors = encoder.vectors(list(texts.values()))
         return lambda asked, others: [
             float(vectors[places[asked]] @ vectors[places[name]]) for name in others
         ]

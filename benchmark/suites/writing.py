@@ -11,7 +11,7 @@ from benchmark.extraction import extract_program
 from benchmark.models import PackageProgram, Problem
 from benchmark.prompts import Form, Prompt, Task, problem_section
 from benchmark.providers import Message, Reply
-from benchmark.similarity.calls import Call
+from benchmark.runner.asking import Call
 from benchmark.similarity.representations import Author
 from benchmark.suites.recipes import COUNTS
 
@@ -87,7 +87,7 @@ def _call(problem: Problem, author: Author, part: str, writing: int) -> Call:
             },
         )
 
-    return Call(prompt, keep)
+    return Call(f"{_name(part, writing)} of {problem.external_id}", prompt, keep)
 
 
 def _name(part: str, writing: int) -> str:

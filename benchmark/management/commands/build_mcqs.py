@@ -12,6 +12,7 @@ from django.core.validators import validate_slug
 from tqdm import tqdm
 
 from benchmark.management.arguments import find_dataset, positive
+from benchmark.management.encoding import add_encoding, encoding
 from benchmark.retrieval import TOKENIZERS
 from benchmark.similarity.building import Builder
 from benchmark.similarity.encoders import NoEncoder
@@ -54,6 +55,7 @@ class Command(BaseCommand):
             help=f"questions a label at most; default: {Builder.per_label}",
         )
         parser.add_argument("--seed", type=_seed, default=Builder.seed, help="of both lots; default: 0")
+        add_encoding(parser)
         parser.add_argument("--json", action="store_true")
 
     def handle(self, **options: Any) -> None:
@@ -75,7 +77,9 @@ class Command(BaseCommand):
         try:
             builder = Builder(**{name: options[name] for name in fields})
             with tqdm(unit="problem", mininterval=quiet, total=dataset.problems.count()) as bar:
-                made = builder.build(dataset, options["name"], lambda done, total: bar.update(done - bar.n))
+                made = builder.build(
+                    dataset, options["name"], lambda done, total: bar.update(done - bar.n), encoding(options)
+                )
         except (ValueError, NoEncoder, QuestionsInUse) as error:
             raise CommandError(f"{error}.") from None
         count = made.questions.count()

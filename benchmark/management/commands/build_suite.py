@@ -15,15 +15,16 @@ from benchmark.management.asking import (
     carry_out,
     estimates_json,
     estimates_table,
+    ledger,
     sampling,
-    spending,
 )
 from benchmark.management.suite_output import each_problem, stage_bars, suites_text
 from benchmark.models import PackageProgram, Problem
 from benchmark.providers import ModelSpecError, ProviderError, parse_model_spec
 from benchmark.runner import Stop
-from benchmark.similarity.calls import Outcome, ask_all
+from benchmark.runner.asking import Outcome, ask_all
 from benchmark.similarity.estimates import estimate_writing
+from benchmark.similarity.report import faults_told
 from benchmark.similarity.representations import Author
 from benchmark.suites import (
     COUNTS,
@@ -112,7 +113,7 @@ class Command(BaseCommand):
     ) -> None:
         if author is None:
             raise CommandError("--dry-run is for --model: without a model nothing is paid for.")
-        price = spending(options, parse_model_spec(author.spec)).price
+        price = ledger(options, parse_model_spec(author.spec)).price
         calls = [call for problem in problems for call in missing_calls(problem, author, options["writing"])]
         estimates = estimate_writing([call.prompt for call in calls], author.parameters)
         if options["json"]:
@@ -135,7 +136,8 @@ def _author(options: dict[str, Any]) -> Author | None:
 def _write(problems: Sequence[Problem], author: Author, options: dict[str, Any]) -> None:
     """Let the model write what is missing. Raises CommandError when something remains; the next time goes on."""
     calls = [call for problem in problems for call in missing_calls(problem, author, options["writing"])]
-    spent = spending(options, parse_model_spec(author.spec))
+    spec = parse_model_spec(author.spec)
+    spent = ledger(options, spec)
     stop, outcome = Stop(), Outcome()
     quiet = 0.1 if sys.stderr.isatty() else 10  # seconds between two states of the bar
     with tqdm(total=len(calls), unit="program", mininterval=quiet) as bar:
@@ -144,14 +146,12 @@ def _write(problems: Sequence[Problem], author: Author, options: dict[str, Any])
             bar.set_postfix(dollars=spent.shown, refresh=False)
             bar.update()
 
-        work = ask_all(
-            calls, author, concurrency=options["concurrency"], stop=stop, spending=spent, advance=advance
-        )
+        work = ask_all(calls, spec, author.parameters, ledger=spent, stop=stop, advance=advance)
         try:
             outcome = carry_out(work, stop) or outcome
         except ProviderError as error:
             raise CommandError(str(error)) from None
     if outcome.done < len(calls):
         reasons = [f"Stopped: {stop.reason}"] if stop.reason else []
-        reasons += [f"{count} failed: {fault}" for fault, count in outcome.faults.items()]
+        reasons += faults_told(outcome.faults)
         raise CommandError("\n".join([*reasons, "Not all is written. The same command goes on."]))

@@ -13,13 +13,14 @@ from benchmark.management.asking import (
     carry_out,
     estimates_json,
     estimates_table,
+    ledger,
     sampling,
-    spending,
 )
 from benchmark.providers import ModelSpecError, ProviderError, parse_model_spec
 from benchmark.runner import Stop
-from benchmark.similarity.calls import Outcome, ask_all
+from benchmark.runner.asking import Outcome, ask_all
 from benchmark.similarity.estimates import estimate_writing
+from benchmark.similarity.report import faults_told
 from benchmark.similarity.representations import KINDS, Author, find, representation_prompt
 from benchmark.similarity.runs import write_calls
 
@@ -49,7 +50,7 @@ class Command(BaseCommand):
         except ModelSpecError as error:
             raise CommandError(str(error)) from None
         author = Author(str(spec), sampling(options))
-        spent = spending(options, spec)
+        spent = ledger(options, spec)
         problems = list(dataset.problems.only("external_id", "statement", "dataset"))
         there = find(kind, author, problems)
         missing = [problem for problem in problems if problem.external_id not in there]
@@ -74,14 +75,7 @@ class Command(BaseCommand):
                 bar.update()
 
             calls = write_calls(kind, author, missing)
-            work = ask_all(
-                calls,
-                author,
-                concurrency=options["concurrency"],
-                stop=stop,
-                spending=spent,
-                advance=advance,
-            )
+            work = ask_all(calls, spec, author.parameters, ledger=spent, stop=stop, advance=advance)
             try:
                 outcome = carry_out(work, stop) or outcome
             except ProviderError as error:
@@ -89,7 +83,7 @@ class Command(BaseCommand):
         self._tell(len(problems), find(kind, author, problems), options)
         if len(missing) > outcome.done:
             reasons = [f"Stopped: {stop.reason}"] if stop.reason else []
-            reasons += [f"{count} failed: {fault}" for fault, count in outcome.faults.items()]
+            reasons += faults_told(outcome.faults)
             raise CommandError("\n".join([*reasons, "Not finished. The same command goes on."]))
 
     def _tell(self, problems: int, rows: dict[str, Any], options: dict[str, Any]) -> None:

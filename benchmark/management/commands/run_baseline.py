@@ -3,7 +3,7 @@
 import asyncio
 import json
 from contextlib import suppress
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -19,7 +19,6 @@ from benchmark.providers import (
     ModelSpecError,
     ProviderError,
     batch_price,
-    is_scripted,
     open_batching_provider,
     open_provider,
     parse_model_spec,
@@ -28,10 +27,8 @@ from benchmark.reports import RunFigures, kept_figures
 from benchmark.runner import (
     ASSUMED,
     IN_BATCHES,
-    Budget,
     CannotRun,
     Estimate,
-    Limits,
     Plan,
     Price,
     QueueAway,
@@ -129,23 +126,7 @@ class Command(BaseCommand):
                 metavar="N",
                 help=f"stop, after what is in flight, when the whole run has spent so many {help}",
             )
-        for name, help in (
-            ("concurrency", f"calls in flight; default: 8, with --batch {IN_BATCHES.concurrency:,}"),
-            ("requests-per-minute", "calls a minute"),
-            ("tokens-per-minute", "tokens a minute"),
-        ):
-            parser.add_argument(
-                f"--{name}",
-                type=positive,
-                metavar="N",
-                help=f"{help}; of all processes of the model together",
-            )
-        parser.add_argument(
-            "--context-tokens",
-            type=positive,
-            metavar="N",
-            help="the model's context: a prompt that leaves no room for the reply is not sent",
-        )
+        asking.add_limits(parser, f"calls in flight; default: 8, with --batch {IN_BATCHES.concurrency:,}")
         parser.add_argument(
             "--batch",
             action="store_true",
@@ -363,25 +344,13 @@ def _price_of(options: dict[str, Any], spec: ModelSpec, *, batch: bool) -> Price
     Raises ProviderError for batches of a provider without them.
     """
     part = batch_price(spec) if batch else 1
-    if options["price"]:
-        return Price(*options["price"]).times(part)
-    return Price(0, 0) if is_scripted(spec) else None
+    price = asking.price_of(options, spec)
+    return price.times(part) if price else None
 
 
 def _terms(options: dict[str, Any], former: Terms, spec: ModelSpec) -> Terms:
     """The terms that the options ask for; what they do not say stays as it was."""
-
-    def given(kind: type, prefix: str) -> dict[str, Any]:
-        asked = {field.name: options.get(prefix + field.name) for field in fields(kind)}
-        return {name: value for name, value in asked.items() if value is not None}
-
-    return Terms(
-        _price_of(options, spec, batch=former.batch) or former.price,
-        replace(former.budget, **given(Budget, "max_")),
-        replace(former.limits, **given(Limits, "")),
-        options["distribute"] or former.distributed,
-        former.batch,
-    )
+    return asking.terms(options, _price_of(options, spec, batch=former.batch), former)
 
 
 def _resumed(options: dict[str, Any]) -> Run:

@@ -14,19 +14,21 @@ from benchmark.management.asking import (
     carry_out,
     estimates_json,
     estimates_table,
+    price_of,
     sampling,
-    spending,
+    terms,
 )
+from benchmark.management.encoding import add_encoding, encoding
 from benchmark.models import SimilarityRun
 from benchmark.providers import ModelSpecError, ProviderError, parse_model_spec
 from benchmark.retrieval import TOKENIZERS
-from benchmark.runner import CannotRun, Stop
-from benchmark.similarity.calls import Outcome
-from benchmark.similarity.encoders import NoEncoder
+from benchmark.runner import CannotRun, Stop, Terms
+from benchmark.runner.asking import Ledger
+from benchmark.similarity.encoders import Encoder, NoEncoder
 from benchmark.similarity.estimates import estimate_run
 from benchmark.similarity.figures import measure
 from benchmark.similarity.question_sets import LETTERS
-from benchmark.similarity.report import text_of
+from benchmark.similarity.report import faults_told, text_of
 from benchmark.similarity.representations import KINDS
 from benchmark.similarity.runs import Plan, Work, execute, resume_run, start_run
 from benchmark.similarity.scorers import STATISTICS, Scorer
@@ -79,40 +81,38 @@ class Command(BaseCommand):
         )
         parser.add_argument("--limit", type=positive, metavar="N", help="only the first N questions")
         parser.add_argument("--resume", metavar="RUN", help="go on with this run")
+        add_encoding(parser)
         add_asking(parser)
 
     def handle(self, **options: Any) -> None:
         try:
-            plan, run = self._resumed(options) if options["resume"] else (self._planned(options), None)
-            spent = spending(options, plan.spec)
+            stored = find_similarity_run(options["resume"]) if options["resume"] else None
+            plan = self._resumed(options, stored) if stored else self._planned(options)
+            former = Terms.of_run(stored) if stored else Terms()
+            asked = terms(options, price_of(options, plan.spec), former)
             if options["dry_run"]:
-                work = Work(plan, run)
+                work = Work(plan, stored)
                 work.load()
-                self._tell_cost(work, spent.price, options["json"])
-                return
-            run = run or start_run(plan)
+                return self._tell_cost(work, asked.price, options["json"])
+            name = plan.scorer.encoder if plan.scorer else ""
+            encoder = Encoder(name, encoding(options)) if name else None  # before a run is stored for it
+            if stored:
+                resume_run(stored, asked)
+            run = stored or start_run(plan, asked)
+            ledger, stop = Ledger.of_run(run), Stop()
             self.stderr.write(f"Run {run.pk}")
-            stop = Stop()
             quiet = 0.1 if sys.stderr.isatty() else 10  # seconds between two states of the bar
             with tqdm(unit="step", desc=run.task, mininterval=quiet) as bar:
 
-                def begin(total: int) -> None:
-                    bar.reset(total)
-
                 def advance() -> None:
                     if plan.spec:
-                        bar.set_postfix(dollars=spent.shown, refresh=False)
+                        bar.set_postfix(dollars=ledger.shown, refresh=False)
                     bar.update()
 
-                work_to_do = execute(
-                    run,
-                    concurrency=options["concurrency"],
-                    stop=stop,
-                    spending=spent,
-                    begin=begin,
-                    advance=advance,
+                carry_out(
+                    execute(run, ledger=ledger, stop=stop, encoder=encoder, begin=bar.reset, advance=advance),
+                    stop,
                 )
-                outcome = carry_out(work_to_do, stop) or Outcome()
         except (CannotRun, ModelSpecError, NoEncoder, ProviderError, ValueError) as error:
             raise CommandError(str(error)) from None
         run.refresh_from_db()
@@ -122,7 +122,7 @@ class Command(BaseCommand):
         )
         if run.state != SimilarityRun.State.FINISHED:
             reasons = [f"Stopped: {stop.reason}"] if stop.reason else []
-            reasons += [f"{count} failed: {fault}" for fault, count in outcome.faults.items()]
+            reasons += faults_told({one["about"]: one["fault"] for one in run.faults})
             reasons.append(f"Not finished. Go on with: manage.py run_mcqs --resume {run.pk}")
             raise CommandError("\n".join(reasons))
 
@@ -148,12 +148,11 @@ class Command(BaseCommand):
             options["limit"],
         )
 
-    def _resumed(self, options: dict[str, Any]) -> tuple[Plan, SimilarityRun]:
+    def _resumed(self, options: dict[str, Any], run: SimilarityRun) -> Plan:
         given = [f"--{name.replace('_', '-')}" for name in _OF_NEW_RUNS if options[name] is not None]
         if given:
             raise CommandError(f"A run goes on as it began: leave out {', '.join(given)} with --resume.")
-        run = find_similarity_run(options["resume"])
-        return resume_run(run), run
+        return Plan.of(run)
 
     def _tell_cost(self, work: Work, price: Any, as_json: bool) -> None:
         estimates = estimate_run(work)

@@ -1,6 +1,7 @@
 """Questions built from tags keep the rules of the procedure, and our tagged problems are what they claim."""
 
 import contextlib
+import importlib
 import io
 import json
 import sys
@@ -11,10 +12,12 @@ import yaml
 from django.core.management import CommandError, call_command
 from hypothesis import given
 from hypothesis import strategies as st
+from pytest_django import Settings
 
 from benchmark.models import Dataset, Problem, QuestionSet
 from benchmark.similarity.building import Builder
 from benchmark.similarity.choice import shown_order
+from benchmark.similarity.encoders import Encoder, Encoding, NoEncoder
 from benchmark.similarity.labels import label_similarity, subcategories
 from benchmark.similarity.scorers import Scorer
 from tests.benchmark.similarity.tagged import TAGGED
@@ -118,24 +121,46 @@ def test_shuffled_letters_are_uniform() -> None:
     assert sum((count - 500) ** 2 / 500 for count in counts) < 16.3
 
 
-def test_an_encoder_is_asked_for_unit_vectors_and_ranks_by_their_cosine(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+def test_an_encoder_is_asked_for_unit_vectors_once_a_text_and_ranks_by_their_cosine(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, settings: Settings
 ) -> None:
     """sentence-transformers is too large to be installed for tests; this stands for it."""
+    settings.VAR = tmp_path / "var"
     (tmp_path / "sentence_transformers.py").write_text(
+        "asked = []\n"
         "class SentenceTransformer:\n"
-        "    def __init__(self, name):\n"
-        "        if name != 'tiny': raise OSError('no such encoder')\n"
-        "    def encode(self, texts, normalize_embeddings, show_progress_bar):\n"
-        "        assert normalize_embeddings\n"
-        "        return [[len(text) / 10, (1 - (len(text) / 10) ** 2) ** 0.5] for text in texts]\n"
+        "    def __init__(self, name, device, trust_remote_code):\n"
+        "        if name == 'huge': raise OSError('no such encoder')\n"
+        "        if not trust_remote_code and name == 'odd': raise ValueError('set trust_remote_code=True')\n"
+        "        self.name, self.device = name, device\n"
+        "    def encode(self, texts, batch_size, normalize_embeddings, show_progress_bar):\n"
+        "        assert normalize_embeddings and len(texts) <= batch_size\n"
+        "        if 'aaaaaa' in texts: raise RuntimeError('out of memory')\n"
+        "        asked.extend(texts)\n"
+        "        unit = lambda x: [x, (1 - x * x) ** 0.5]\n"
+        "        return [unit(len(text) % 10 / (20 if self.name == 'odd' else 10)) for text in texts]\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
-    compare = Scorer("encoder:tiny").over({"p": "aaaa", "q": "aaaaa", "r": "aaaaaaaaa"})
-    near, far = compare("p", ["q", "r"])
-    assert far < near < 1
-    with pytest.raises(Exception, match="the encoder 'huge' cannot be loaded: no such encoder"):
-        Scorer("encoder:huge").over({"p": "a"})
+    texts = {"p": "aaaa", "q": "aaaaa", "r": "aaaaaaaaa", "s": "aaaa"}
+    told: list[tuple[int, int]] = []
+    encoding = Encoding("cpu", 2, progress=lambda done, total: told.append((done, total)))
+    near, far, same = Scorer("encoder:tiny").over(texts, Encoder("tiny", encoding))("p", ["q", "r", "s"])
+    assert far < near < same == pytest.approx(1)
+    assert told == [(0, 3), (2, 3), (3, 3)]
+    library = importlib.import_module("sentence_transformers")
+    assert library.asked[1:] == ["aaaa", "aaaaa", "aaaaaaaaa"]
+    assert Scorer("encoder:tiny").over(texts)("p", ["q"]) == [near]
+    assert len(library.asked) == 5, "the probe, by which the encoder is known, and no text again"
+    for name, asked, message in (
+        ("huge", Encoding(), "the encoder 'huge' cannot be loaded: no such encoder"),
+        ("odd", Encoding(), "add --trust-encoder"),
+    ):
+        with pytest.raises(NoEncoder, match=message):
+            Encoder(name, asked)
+    odd = Encoder("odd", Encoding(trusted=True))
+    assert Scorer("encoder:odd").over(texts, odd)("p", ["q"]) != [near], "vectors are of one encoder"
+    with pytest.raises(NoEncoder, match="smaller --batch-size"):
+        odd.vectors(["aaaaaa"])
     monkeypatch.delitem(sys.modules, "sentence_transformers")
 
 

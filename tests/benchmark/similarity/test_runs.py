@@ -1,9 +1,11 @@
 """Runs over questions: ranked without a model, chosen by one through the real SDK, resumed, bounded, estimated."""
 
 import json
+import signal
 from typing import Any
 
 from tests.benchmark.runs.conftest import Workshop
+from tests.benchmark.runs.test_resume import until
 from tests.imitation import Script, pieces_of
 from tests.imitation.scripts import Tokens, failure
 
@@ -139,21 +141,46 @@ def test_the_section_is_read_and_without_one_the_reply_stands_for_it(workshop: W
     assert len(workshop.imitation.requests) == before + 1
 
 
-def test_a_run_goes_on_where_it_stopped_and_only_with_what_it_began_with(workshop: Workshop) -> None:
-    arguments = (*CHOOSE, "--representation", "statement", "--model", SAYS_A, "--limit", "5")
-    money = ("--price", "0", "1000000", "--max-cost", "14")
-    stopped = run(workshop, *arguments, *money, "--concurrency", "1", status=1)
+def test_a_run_keeps_its_budget_through_kills_and_faults_and_goes_on_with_what_it_began_with(
+    workshop: Workshop,
+) -> None:
+    """14 dollars pay for two replies of 7 tokens; a third would be the first beyond."""
+    choosing = (*CHOOSE, "--representation", "statement", "--model", "openai:gpt-4o", "--limit", "5")
+    money = ("--price", "0", "1000000", "--max-cost", "14", "--concurrency", "1")
+    workshop.imitation.script(answered("Answer: A"), Script(pieces_of("Answer"), ending="hang"))
+    killed = workshop.start("run_mcqs", *choosing, *money)
+    until(lambda: len(workshop.imitation.requests) == 2)
+    killed.signal(signal.SIGKILL)
+    killed.wait()
+    [(run_id, state, calls)] = workshop.rows("select id, state, paid_calls from benchmark_similarityrun")
+    assert (state, calls) == ("open", 1)
+
+    workshop.imitation.script(failure(400), answered("Answer: B"))
+    stopped = run(workshop, "--resume", run_id, status=1)
     assert (stopped["state"], stopped["answered"]) == ("stopped", 2)
+    assert stopped["stop_reason"] == "the budget of 14.00 US dollars is used up (14.00 spent)"
+    assert [one["about"] for one in stopped["faults"]] == ["question 2"]
+    assert "provider fault (bad_request)" in stopped["faults"][0]["fault"]
+    assert stopped["spent"] == {"calls": 2, "input_tokens": 22, "output_tokens": 14, "cost_usd": 14}
+    text, _ = workshop.manage("report_mcqs", stopped["run"])
+    assert "1 failed: provider fault (bad_request)" in text
+
     workshop.rows("update benchmark_questionset set content_hash = 'other'")
-    _, errors = workshop.manage("run_mcqs", "--resume", stopped["run"], status=1)
+    _, errors = workshop.manage("run_mcqs", "--resume", run_id, status=1)
     assert "The questions changed since run" in errors
-    kept = stopped["run"].replace("-", "")
-    [(manifest,)] = workshop.rows("select manifest from benchmark_similarityrun where id = ?", [kept])
-    before = json.loads(manifest)["questions"]
-    workshop.rows("update benchmark_questionset set content_hash = ?", [before])
-    finished = run(workshop, "--resume", stopped["run"])
-    assert (finished["state"], finished["answered"]) == ("finished", 5)
-    assert len(workshop.imitation.requests) == 5
+    [(manifest,)] = workshop.rows("select manifest from benchmark_similarityrun")
+    workshop.rows("update benchmark_questionset set content_hash = ?", [json.loads(manifest)["questions"]])
+    workshop.imitation.script(*[answered("Answer: C")] * 3)
+    finished = run(workshop, "--resume", run_id, "--max-cost", "1000", "--requests-per-minute", "100000")
+    assert (finished["state"], finished["answered"], finished["faults"]) == ("finished", 5, [])
+    assert finished["spent"]["calls"] == 5
+    before = len(workshop.imitation.requests)
+    assert before == 7, "five answers, one cut off by the kill, one fault"
+
+    again = run(workshop, *choosing, "--price", "0", "1000000")
+    assert (again["answered"], again["correct"], again["spent"]["calls"]) == (5, finished["correct"], 0)
+    assert len(workshop.imitation.requests) == before, "what one run has paid for, another repeats"
+    assert again["tokens"] == finished["tokens"]
 
 
 def test_what_does_not_go_together_is_said(workshop: Workshop) -> None:
@@ -164,11 +191,15 @@ def test_what_does_not_go_together_is_said(workshop: Workshop) -> None:
         ((*ranked, "solution", "--model", SAYS_A), "--model has no use"),
         ((*ranked, "solution", "--scorer", "bm52"), "there is no scorer 'bm52'"),
         ((*ranked, "solution", "--scorer", "encoder:x"), "pip install sentence-transformers"),
+        ((*chosen, "solution", "--model", SAYS_A, "--context-tokens", "9"), "more than the context of 9"),
         ((*chosen, "solution", "--model", SAYS_A, "--scorer", "bm25"), "the model compares"),
-        ((*chosen, "solution", "--model", SAYS_A, "--max-cost", "1"), "needs --price"),
+        ((*chosen, "solution", "--model", SAYS_A, "--max-cost", "1"), "needs a price"),
         (("--questions", "like", "--task", "rank", "--representation", "solution"), "There are: alike."),
         (("--task", "rank"), "Missing: --questions, --representation"),
         (("--resume", "7"), "There is no run '7'"),
     ):
         _, errors = workshop.manage("run_mcqs", *arguments, status=1)
         assert message in errors
+    assert workshop.rows("select count(*) from benchmark_similarityrun") == [(1,)], (
+        "what cannot begin leaves no run"
+    )

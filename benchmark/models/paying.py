@@ -1,0 +1,30 @@
+"""What every run that asks a model records of its means: what it may spend, how fast, and what it has paid."""
+
+from __future__ import annotations
+
+from django.db import models
+
+
+class PaidRun(models.Model):
+    """A run that asks a model. What it paid is counted in the transaction that stores the replies."""
+
+    price = models.JSONField(
+        null=True, blank=True, help_text="US dollars for a million input and output tokens; null: unknown."
+    )
+    budget = models.JSONField(
+        default=dict, blank=True, help_text="What may be spent: cost (US dollars), tokens, calls."
+    )
+    limits = models.JSONField(
+        default=dict,
+        blank=True,
+        help_text="Concurrency, requests and tokens a minute, and the model's context in tokens.",
+    )
+    stop_reason = models.TextField(blank=True, help_text="Why it stopped before its end.")
+    paid_calls = models.PositiveBigIntegerField(
+        default=0, help_text="Replies of this run that were paid for, as their rows say; cache hits are not."
+    )
+    paid_input_tokens = models.PositiveBigIntegerField(default=0)
+    paid_output_tokens = models.PositiveBigIntegerField(default=0)
+
+    class Meta:
+        abstract = True
