@@ -8,12 +8,11 @@ question is paid for twice.
 import asyncio
 import json
 import logging
-import math
 import time
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, TypeVar, cast
 from uuid import UUID, uuid4
@@ -34,6 +33,7 @@ from benchmark.providers import (
 )
 from benchmark.providers.batching import BatchState, unanswered
 from benchmark.runner import batch_rows
+from benchmark.runner.batch_calls import Answer, Call
 from benchmark.runner.budget import Budget, Price, Spent
 from benchmark.runner.commits import Commits
 from benchmark.runner.pace import Limits, check_length
@@ -64,12 +64,6 @@ _SHORTEST_LOOK, _LONGEST_LOOK = 0.2, 60.0
 _PATIENCE = 24 * 3600.0
 """Seconds for which a provider that is away is asked again about a batch that it made."""
 
-_LONGEST_REPLY = 16_384
-"""Tokens that a reply is taken to have at most, for budgets, where no limit is set."""
-
-_CHARACTERS_PER_TOKEN = 3.0
-"""Of prompts, for the most that a question may cost."""
-
 _AGAIN = Retry(base=0)
 """A question without a reply goes into the next batch; there is nothing to wait for before."""
 
@@ -78,35 +72,6 @@ _USUAL = Retry()
 
 _FAULTS_OF_THIS_SIDE = frozenset({"authentication", "configuration"})
 """Faults of this side: the batch is not touched by them, and a later process gets its replies."""
-
-
-_Answer = tuple[tuple[StreamEvent, ...], float]
-
-
-@dataclass(eq=False)
-class _Call:
-    """A chain that waits for the reply to one question."""
-
-    name: str
-    messages: Sequence[Message]
-    parameters: Parameters
-    answer: "asyncio.Future[_Answer]"
-    asked: float = field(default_factory=time.monotonic)
-    most: Spent = field(init=False)
-    """The most that it may cost."""
-
-    def __post_init__(self) -> None:
-        characters = sum(len(message.content) for message in self.messages)
-        reply = self.parameters.max_output_tokens or _LONGEST_REPLY
-        self.most = Spent(1, math.ceil(characters / _CHARACTERS_PER_TOKEN), reply)
-
-    def succeed(self, answer: _Answer) -> None:
-        if not self.answer.done():  # it is when whoever asked was cancelled
-            self.answer.set_result(answer)
-
-    def fail(self, error: Exception) -> None:
-        if not self.answer.done():
-            self.answer.set_exception(error)
 
 
 class Batches:
@@ -142,9 +107,9 @@ class Batches:
         self._context: int | None = run.limits.get("context_tokens")
         self._largest = provider.limits.requests
         self._in_turn = False
-        self._gathered: list[_Call] = []
+        self._gathered: list[Call] = []
         self._asked = asyncio.Event()
-        self._handed_in: dict[UUID, dict[str, _Call]] = defaultdict(dict)
+        self._handed_in: dict[UUID, dict[str, Call]] = defaultdict(dict)
         self._followed: dict[UUID, asyncio.Task[None]] = {}
         self._with_provider: dict[UUID, tuple[int, int]] = {}
         self._tasks: asyncio.TaskGroup | None = None
@@ -169,10 +134,10 @@ class Batches:
         reply = await complete(asked, self._model, messages, parameters, retry=_AGAIN)
         return replace(reply, latency=asked.seconds, first_token=None)
 
-    async def answer(self, name: str, messages: Sequence[Message], parameters: Parameters) -> _Answer:
+    async def answer(self, name: str, messages: Sequence[Message], parameters: Parameters) -> Answer:
         """One try: the events of the reply, and the seconds that its batch took. Raises ProviderError and Stopped."""
         check_length(messages, parameters, self._context)
-        call = _Call(name, messages, parameters, asyncio.get_running_loop().create_future())
+        call = Call(name, messages, parameters, asyncio.get_running_loop().create_future())
         batch = await self._commits.do(batch_rows.holding, (self._run.pk, name))
         if batch is None:
             self._await_batch(call)
@@ -181,7 +146,7 @@ class Batches:
             self._follow(batch.pk, self._look_after(batch))
         return await call.answer
 
-    def _await_batch(self, call: _Call) -> None:
+    def _await_batch(self, call: Call) -> None:
         self._gathered.append(call)
         self._asked.set()
 
@@ -230,7 +195,7 @@ class Batches:
     def _hand_in(self) -> bool:
         """Begin one batch of the first questions, as many as the provider takes and the budget allows, if any."""
         requests: dict[str, dict[str, Any]] = {}
-        calls: dict[str, _Call] = {}
+        calls: dict[str, Call] = {}
         if self._in_turn and any(self._handed_in.values()):
             return False
         in_flight = [call for batch in self._handed_in.values() for call in batch.values()]
@@ -261,7 +226,7 @@ class Batches:
             self._follow(batch_id, self._begin(batch_id, requests))
         return taken > 0
 
-    def _why_no_more(self, call: _Call) -> str:
+    def _why_no_more(self, call: Call) -> str:
         if self._cancel:
             return "its batches were cancelled"
         tokens = call.most.input_tokens + call.most.output_tokens
