@@ -102,11 +102,25 @@ def test_a_verifier_is_built_once_and_ranks_what_three_coders_write(verified: Wo
     assert found["agreement"]["samples"] == {"agreeing": 3, "total": 4}
     assert found["n_at_k"]["1"] == {"verifier": 1.0, "majority": 0.5, "random": 0.5}
     assert found["n_at_k"]["4"] == {"verifier": 1.0, "majority": 1.0, "random": 1.0}
+    [oracle] = found["oracles"]
+    assert oracle["correctness"]["verdict"] == "right"
+    assert oracle["correctness"]["samples"] == {"right": 1, "wrong": 0, "unanswered": 0}
+    assert oracle["correctness"]["hidden"]["right"] >= 1
+    assert oracle["correctness"]["reference"] == {"right": tests, "wrong": 0, "unanswered": 0}
+
+    # The program that only errs on negative numbers passes the imported tests and fails the oracle's.
+    by_suite = ("--set", "tests=suite", "temperature=0.3")
+    verified.imitation.script(NOT_NEGATIVE)
+    assert verified.baseline(*APPLE, *by_suite, method="zero-shot")["solved"] == 0
+    output, _ = verified.manage("suite_quality", "orchard/apple_sum", "--json")
+    [quality] = json.loads(output)["suites"]
+    assert (quality["released"], quality["tpr"]["count"], len(quality["tests"])) == (True, 1, tests + 1)
+    assert verified.rows("select right_total, released_at is not null from benchmark_suite") == [(1, 1)]
 
     verified.imitation.script(WRONG, NOT_NEGATIVE, ONLY_THE_SAMPLE)
     document = verified.baseline(*APPLE, "--set", "tags=2", "n=2", method="algo-tags")
     assert (document["generations"], document["solved"]) == (3, 1)
-    asked = [request.body["messages"][0]["content"] for request in verified.imitation.requests[11:]]
+    asked = [request.body["messages"][0]["content"] for request in verified.imitation.requests[12:]]
     assert [prompt.splitlines()[-1] for prompt in asked] == [
         "Remember: use the method Array.",
         "Remember: use the method Array.",
@@ -116,7 +130,7 @@ def test_a_verifier_is_built_once_and_ranks_what_three_coders_write(verified: Wo
     # Another temperature, so that no earlier reply to the same question is taken.
     document = verified.baseline(*APPLE, "--set", "temperature=0.5", method="algo-iterative")
     assert (document["generations"], document["solved"]) == (2, 1)
-    [_, again] = [request.body["messages"][0]["content"] for request in verified.imitation.requests[14:]]
+    [_, again] = [request.body["messages"][0]["content"] for request in verified.imitation.requests[15:]]
     assert "Right output:\n-" in again
     assert "Your program: printed\n" in again
     assert not [word for word in canaries("apple_sum") if word in again]
