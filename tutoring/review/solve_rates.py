@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
-from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Count, F, OuterRef, QuerySet, Subquery
+from django.db.models.lookups import GreaterThan
 
 from benchmark.metrics import Interval, wilson
 from tutoring.models import Session, Settlement
@@ -82,7 +83,7 @@ def solve_rates(version: int) -> list[SolveRates]:
             "protocol__version",
             "number",
             "outcome",
-            Q(late_replies__gt=0),
+            GreaterThan(F("late_replies"), 0),
             Subquery(settled(version).values("verdict")),
         )
         .annotate(count=Count("pk"))
