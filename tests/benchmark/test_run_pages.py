@@ -247,6 +247,9 @@ def test_curves_join_runs_that_differ_in_one_setting(
     assert "reflexion, openai:m, within one run" in page
     assert f'i = 2: <a href="/runs/{run.pk}/">50.00</a>' in page
     assert "With fewer reflections" in visit(f"/runs/{run.pk}/")
+    item = run.items.select_related("judgement").order_by("pk")[0]
+    Generation.objects.filter(work_item=item).update(hidden_judgement=item.judgement)
+    assert "no attempt is told" in visit(f"/runs/chains/{item.pk}/")
     assert "style=" not in page.split("<main")[1]
 
 
