@@ -82,10 +82,10 @@ class AnthropicBatches(AnthropicProvider):
 
     async def _holds(self, batch: MessageBatch, names: Collection[str]) -> bool:
         """Whether the first result of the batch, which is waited for, is one of these requests'."""
-        while batch.processing_status != "ended":
+        batches = self._client.messages.batches
+        while (await batches.retrieve(batch.id)).processing_status != "ended":
             await asyncio.sleep(_LOOK)
-            batch = await self._client.messages.batches.retrieve(batch.id)
-        results = await self._client.messages.batches.results(batch.id)
+        results = await batches.results(batch.id)
         try:
             async for line in results:
                 return line.custom_id in names
