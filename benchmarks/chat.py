@@ -7,6 +7,9 @@ the floor, the same tokens read straight from the provider by as many clients. T
 second with a 95th percentile of at most 100 ms on two cores, everything (load included) on the same machine. What the
 processes of Hintbench used of the processor hangs less on what else runs there: it is given for each message that a
 browser got. The protocol hands text out as it arrives; a blind one would be measured by its own clock.
+
+Then all chats stream once more, and the tutors of some stop theirs: measured is the time from the press to the page
+that says so, and to the end of the connection, which the provider notices with its next token. Target: 200 ms.
 """
 
 from __future__ import annotations
@@ -18,7 +21,10 @@ import re
 import sys
 import tempfile
 import time
+import urllib.parse
+import urllib.request
 from pathlib import Path
+from uuid import uuid4
 
 from websockets.asyncio.client import connect
 
@@ -26,6 +32,9 @@ from tests.imitation import Imitation
 from tests.stack import Stack
 
 TARGET = 0.1
+STOP_TARGET = 0.2
+STOPS = 10
+CSRF = "c" * 32
 CARRIERS = ("web", "streamer", "valkey")
 STAMP = re.compile(r"\d{10}\.\d{4} ")
 
@@ -39,7 +48,8 @@ from benchmark.models import Problem
 from tutoring.actions import StartSession
 from tutoring.protocols import PRESETS, freeze
 problem = Problem.objects.filter(dataset__name="practice").first()
-protocol = freeze("as-it-arrives", replace(PRESETS["usaco-2024"], characters_per_second=None, consent=""))
+as_it_arrives = dict(characters_per_second=None, seconds_to_first_word=None, consent="")
+protocol = freeze("as-it-arrives", replace(PRESETS["usaco-2024"], **as_it_arrives))
 chats = []
 for number in range({chats}):
     tutor = User.objects.create(username=f"load-{{number}}")
@@ -60,7 +70,7 @@ from tutoring.actions import SendMessage
 from tutoring.models import Session
 for session in Session.objects.filter(tutor__username__startswith="load-"):
     command = dict(session_id=session.pk, person=session.tutor, command=uuid4())
-    SendMessage(**command, mode="talk", text="Go on.").execute()
+    SendMessage(**command, mode="talk", text=f"Go on, {session.pk}.").execute()
 """
 
 
@@ -68,14 +78,17 @@ class Reader:
     """One tab: keeps what the page would show and how late every token was."""
 
     def __init__(self, url: str, cookie: str, session: str) -> None:
+        self.url, self.session = url, session
         self.address = f"{url.replace('http://', 'ws://')}/ws/sessions/{session}/"
-        self.headers = {"Cookie": f"sessionid={cookie}", "Origin": url}
+        self.headers = {"Cookie": f"sessionid={cookie}; csrftoken={CSRF}", "Origin": url}
+        self.reply = 0
+        self.ended_at = 0.0
         self.delays: list[float] = []
         self.seen = 0
         self.messages = 0
 
-    async def read(self, ready: asyncio.Semaphore) -> None:
-        """Until the reply's event comes."""
+    async def read(self, ready: asyncio.Semaphore, replies: int = 1) -> None:
+        """Until the events of so many replies have come."""
         async with connect(self.address, additional_headers=self.headers) as socket:
             await socket.send(json.dumps({"op": "sync", "after": 0, "reply": None}))
             text = ""
@@ -89,9 +102,27 @@ class Reader:
                         text += news["text"]
                     case "snapshot":
                         text = news["text"]
-                    case "events" if any(event["kind"] == "reply" for event in news["events"]):
-                        return
+                        self.reply = news["reply"]
+                    case "events":
+                        replies -= sum(event["kind"] == "reply" for event in news["events"])
+                        if replies == 0:
+                            self.ended_at = time.time()
+                            return
                 self._measure(text)
+
+    async def stop(self, tokens: float) -> float:
+        """Press Stop once so many tokens are seen, as the page does; when that was."""
+        while len(self.delays) < tokens:
+            await asyncio.sleep(0.005)
+        fields = {"csrfmiddlewaretoken": CSRF, "command": str(uuid4()), "reply": str(self.reply)}
+        request = urllib.request.Request(
+            f"{self.url}/sessions/{self.session}/stop/",
+            urllib.parse.urlencode(fields).encode(),
+            self.headers | {"Accept": "application/json"},
+        )
+        pressed = time.time()
+        await asyncio.to_thread(lambda: urllib.request.urlopen(request).read())
+        return pressed
 
     def _measure(self, text: str) -> None:
         now = time.time()
@@ -122,6 +153,41 @@ async def measure(stack: Stack, chats: list[list[str]]) -> tuple[list[Reader], d
     await asyncio.wait_for(asyncio.gather(*tasks), 300)
     after = processor_time(stack)
     return readers, {name: after[name] - before[name] for name in CARRIERS}
+
+
+async def measure_stops(
+    stack: Stack, chats: list[list[str]], imitation: Imitation, tokens: int
+) -> tuple[list[float], list[float]]:
+    """Let all chats stream again and stop some: seconds to the page that says so, and to the connection's end."""
+    readers = [Reader(stack.url, cookie, session) for cookie, session in chats]
+    ready = asyncio.Semaphore(0)
+    tasks = [asyncio.create_task(reader.read(ready, replies=2)) for reader in readers]
+    for _ in readers:
+        await asyncio.wait_for(ready.acquire(), 30)
+    stopping = readers[-STOPS:]  # those that are asked last, so that all others stream
+    places = [tokens * (0.1 + 0.4 * number / STOPS) for number in range(len(stopping))]
+    asking = asyncio.to_thread(stack.manage, "shell", "--no-imports", "-v", "0", "-c", ASK)
+    asked = asyncio.create_task(asking)
+    pressed = await asyncio.gather(
+        *(reader.stop(place) for reader, place in zip(stopping, places, strict=True))
+    )
+    await asked
+    await asyncio.wait_for(asyncio.gather(*tasks), 300)
+    left = {
+        session: request.left_at
+        for request in imitation.requests
+        if request.left_at is not None
+        for session in re.findall(r"Go on, (\S+)\.", request.body["messages"][-1]["content"])
+    }
+    shown = [reader.ended_at - at for reader, at in zip(stopping, pressed, strict=True)]
+    ended = [
+        left[reader.session] - at
+        for reader, at in zip(stopping, pressed, strict=True)
+        if reader.session in left  # the provider of a busy machine may have sent all of it already
+    ]
+    if not ended:
+        raise SystemExit("The machine is too busy: every call was over before its stop.")
+    return shown, ended
 
 
 async def floor(port: int, chats: int, pause: int, tokens: int) -> list[float]:
@@ -166,6 +232,7 @@ def main() -> int:
                 "shell", "--no-imports", "-v", "0", "-c", OPEN.format(chats=chats, pause=pause, tokens=tokens)
             )
             readers, used = asyncio.run(measure(stack, json.loads(opened.stdout)))
+            shown, ended = asyncio.run(measure_stops(stack, json.loads(opened.stdout), imitation, tokens))
         finally:
             stack.stop()
             imitation.stop()
@@ -183,7 +250,13 @@ def main() -> int:
     print(
         f"added at p95: {(late - sorted(straight)[int(len(straight) * 0.95)]) * 1e3:.1f} ms (target {TARGET * 1e3:.0f})"
     )
-    return 0 if len(delays) >= 0.9 * chats * tokens and late <= TARGET else 1
+    print(
+        f"{'Stop: shown':<20}{percentiles(shown)}  (target {STOP_TARGET * 1e3:.0f} at p95, {len(shown)} stops)"
+    )
+    print(f"{'connection ended':<20}{percentiles(ended)}  (the same target, {len(ended)} stops)")
+    stopped = max(sorted(times)[int(len(times) * 0.95)] for times in (shown, ended))
+    seen = len(delays) >= 0.9 * chats * tokens
+    return 0 if seen and late <= TARGET and stopped <= STOP_TARGET else 1
 
 
 if __name__ == "__main__":

@@ -23,12 +23,16 @@ _FORMATS: dict[str, type[OpenAI] | type[Anthropic]] = {
 
 @dataclass
 class Request:
-    """One call as it arrived, alone or in a batch. `client_left` turns true when the client closed before its end."""
+    """One call as it arrived, alone or in a batch. `left_at`: when the client closed before its end, epoch seconds."""
 
     path: str
     headers: dict[str, str]
     body: dict[str, Any]
-    client_left: bool = False
+    left_at: float | None = None
+
+    @property
+    def client_left(self) -> bool:
+        return self.left_at is not None
 
 
 class Imitation:
@@ -135,7 +139,7 @@ class Imitation:
         try:
             return await _stream(reader, writer, wire, script, answer_headers)
         except ConnectionError:
-            request.client_left = True
+            request.left_at = time.time()
             return False
 
     def _next_script(self, body: dict[str, Any]) -> Script:
