@@ -257,7 +257,10 @@ class SaveDraft:
         if len(self.text) > 2 * MAXIMUM_MESSAGE:
             raise Refused("The draft is too long to be kept.")
         with transaction.atomic():
-            draft, _ = Draft.objects.get_or_create(session=session)
+            first = {"text": self.text, "revision": 1}
+            draft, created = Draft.objects.get_or_create(session=session, defaults=first)
+            if created:
+                return draft.revision
             known = Q(revision=self.revision) | Q(text__in=("", self.text))
             kept = Draft.objects.filter(known, pk=draft.pk).update(
                 text=self.text, revision=F("revision") + 1, saved_at=timezone.now()
