@@ -34,6 +34,9 @@ _NAME_EQUAL = 95
 _QUOTED = 80
 """Share (0–100) of a statement's beginning that the dialogue's opening must quote."""
 
+_END_OF_PROMPT = "[END PROBLEM]"
+"""With which the authors' prompt ends, word for word the same in every dialogue."""
+
 LANGUAGE = "python"
 
 
@@ -138,7 +141,9 @@ def _events(turns: list[dict[str, str]], outcome: Session.Outcome) -> list[dict[
     for turn in turns:
         text = turn["content"]
         if turn["role"] == "user":
-            add(Event.Kind.MESSAGE, {"mode": None, "text": text, "sent": text})
+            # The prompt with the problem is sent as such here too: the tutor says nothing with it.
+            own = "" if not events and text.rstrip().endswith(_END_OF_PROMPT) else text
+            add(Event.Kind.MESSAGE, {"mode": None, "text": own, "sent": text})
             continue
         counts = contains_program(text, LANGUAGE)
         generation += counts

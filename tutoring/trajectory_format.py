@@ -293,7 +293,10 @@ def store_record(record: dict[str, Any], problem: Problem | None) -> Session | N
                 _store_additions(session, record)
                 return session
             if to_record(existing) != record | {key: [] for key in ADDITIONS}:
-                raise TrajectoryError(f"session {record['id']} is here already, with other content.")
+                raise TrajectoryError(
+                    f"session {record['id']} is here already, with other content: another record has its id, or "
+                    "another version of Hintbench read the same file. Leave that file out."
+                )
             return existing if _store_additions(lock_session(existing.pk), record) else None
     except (review_records.ReviewConflict, MalformedContent) as error:
         raise TrajectoryError(f"session {record['id']}: {error}.") from None

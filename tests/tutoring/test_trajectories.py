@@ -13,6 +13,7 @@ from django.core.management import CommandError, call_command
 from benchmark.models import Dataset, Problem
 from tests.tutoring.dialogues import RIGHT, WRONG, SessionUnderTest
 from tutoring.models import Event, Finding, Reply, RuleCheck, Session
+from tutoring.review.content import labelled_messages
 
 RECORD = {
     "schema": "hintbench-trajectory/1",
@@ -102,6 +103,11 @@ def test_unknown_facts_of_a_published_dialogue_stay_unknown(shared_data: Path, u
     assert session.outcome == Session.Outcome.NOT_SOLVED
     assert session.source["head"]["source"]["outcome_claimed_by"] == "the file's name"
     assert {event.at for event in session.events.all()} == {None}
+    prompt, first, *_ = labelled = list(session.events.filter(kind="message"))
+    assert prompt.data["text"] == "", "the prompt with the problem is nothing that the tutor says"
+    assert prompt.data["sent"].startswith("Please reply with a Python 3 solution")
+    assert [event.seq for event in labelled_messages(session)] == [event.seq for event in labelled[1:]]
+    assert first.data["text"] == first.data["sent"]
 
 
 def test_second_import_changes_nothing(shared_data: Path, usaco_problems: None):
@@ -126,6 +132,10 @@ def test_export_and_import_lose_nothing(session: SessionUnderTest, tmp_path: Pat
     row = imported(file)[0]
     assert (row["problem"], row["code_generations"], row["state"]) == ("practice/doubling", 2, "imported")
     assert run("export_trajectories", "--format", "jsonl") == first
+    wipe()
+    Problem.objects.update(external_id="elsewhere")
+    assert imported(file)[0]["problem"] is None
+    assert run("export_trajectories", "--format", "jsonl") == first, "what was found with the problem stands"
     kept = Session.objects.get()
     assert kept.outcome == Session.Outcome.SOLVED
     assert kept.origin == Session.Origin.IMPORTED

@@ -44,7 +44,7 @@ def message_contexts(
 def _after(context: MessageContext, events: Sequence[Event]) -> MessageContext:
     """The context with the prompt and the model's replies among the events. A first message is a prompt."""
     prompts = [
-        event.data.get("prompt") or event.data.get("text", "")
+        event.data.get("prompt") or event.data["sent"]
         for event in events[:1]
         if event.kind in (Event.Kind.OPENED, Event.Kind.MESSAGE)
     ]

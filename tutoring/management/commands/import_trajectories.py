@@ -14,7 +14,7 @@ from benchmark.models import Problem
 from tutoring.actions import check_session
 from tutoring.models import Event, Session
 from tutoring.published_dialogues import count_generations, read_dialogue
-from tutoring.rules.findings import findings_of, to_json
+from tutoring.rules.findings import findings_of, latest_check, to_json
 from tutoring.trajectory_format import TrajectoryError, read_record, store_record
 
 Read = tuple[str, dict[str, Any], Problem | None]
@@ -78,7 +78,8 @@ def import_files(files: list[Path], problems: list[Problem]) -> list[dict[str, A
             for name, record, problem in _read(file, problems):
                 stored = store_record(record, problem)
                 session = stored or Session.objects.select_related("problem", "protocol").get(pk=record["id"])
-                findings = findings_of(check_session(session))
+                # What came with the record was found with its problem at hand, which need not be here.
+                findings = findings_of(latest_check(session) or check_session(session))
                 report.append(
                     {
                         "file": name,
