@@ -1,4 +1,4 @@
-"""Trajectories as a folder of the `datasets` library: two tables as JSON lines, and a data card.
+"""Trajectories as a folder of the `datasets` library: three tables as JSON lines, and a data card.
 
 The card's front matter names the tables and the type of every column, so `datasets.load_dataset(folder, "sessions")`
 guesses nothing. What has no fixed shape (a program's judgement, a protocol's rules) is a text of JSON.
@@ -40,6 +40,14 @@ _LABEL = {
 }  # fmt: skip
 
 
+_FINDING = {
+    "session": "string", "rule_set": "int32", "rule_set_hash": "string", "message": "int32", "clause": "string",
+    "start": "int32", "end": "int32", "quote": "string", "explanation": "string", "weight": "float64",
+    "counts": "string", "detector": "string", "version": "int32", "model": "string", "prompt_hash": "string",
+    "checked_at": "string",
+}  # fmt: skip
+
+
 def _features(columns: dict[str, Any]) -> list[Record]:
     return [
         {"name": name, "list": kind[0]} if isinstance(kind, list) else {"name": name, "dtype": kind}
@@ -50,6 +58,7 @@ def _features(columns: dict[str, Any]) -> list[Record]:
 _TABLES: dict[str, list[Record]] = {
     "sessions": [*_features(_SESSION), {"name": "messages", "list": _features(_MESSAGE)}],
     "labels": _features(_LABEL),
+    "findings": _features(_FINDING),
 }
 
 
@@ -61,6 +70,7 @@ def write_folder(records: Iterable[Record], folder: Path) -> list[Path]:
     with (
         tables["sessions"].open("w", encoding="utf-8") as sessions,
         tables["labels"].open("w", encoding="utf-8") as labels,
+        tables["findings"].open("w", encoding="utf-8") as findings,
     ):
         for record in records:
             session = _session(record)
@@ -74,6 +84,9 @@ def write_folder(records: Iterable[Record], folder: Path) -> list[Path]:
             for label in _labels(record):
                 labels.write(_line(label))
                 counts["labels"] += 1
+            for finding in _findings(record):
+                findings.write(_line(finding))
+                counts["findings"] += 1
             counts["reviews"] += len(record["reviews"])
     for name in [name for name in tables if not counts[name]]:
         tables.pop(name).unlink()  # the library does not load a table without rows
@@ -170,6 +183,19 @@ def _labels(record: Record) -> Iterator[Record]:
             }
 
 
+def _findings(record: Record) -> Iterator[Record]:
+    for check in record["rule_checks"]:
+        about = {
+            "rule_set": check["rule_set"]["version"],
+            "rule_set_hash": check["rule_set"]["content_hash"],
+            **{key: check[key] for key in ("model", "prompt_hash", "checked_at")},
+        }
+        for finding in check["findings"]:
+            counts = json.dumps(finding["counts"], sort_keys=True) if finding["counts"] else None
+            row = {**about, **finding, "session": record["id"], "message": finding["event"], "counts": counts}
+            yield {column: row[column] for column in _FINDING}
+
+
 def _card(tables: dict[str, Path], counts: Counter[str]) -> str:
     front = {
         "pretty_name": "Tutoring sessions of language models",
@@ -190,7 +216,17 @@ def _card(tables: dict[str, Path], counts: Counter[str]) -> str:
             for name, path in tables.items()
         ],
     }
-    named = ("sessions", "solved", "invalidated", "messages", "replies", "generations", "reviews", "labels")
+    named = (
+        "sessions",
+        "solved",
+        "invalidated",
+        "messages",
+        "replies",
+        "generations",
+        "reviews",
+        "labels",
+        "findings",
+    )
     figures = {name: counts[name] for name in named}
     return _CARD.format(front=yaml.safe_dump(front, sort_keys=False, allow_unicode=True), **figures)
 
@@ -210,6 +246,7 @@ Written by Hintbench.
 | replies of models | {replies}, {generations} of them generations of code |
 | submitted reviews | {reviews} |
 | rows of labels | {labels} |
+| automatic findings | {findings} |
 
 ## Tables
 
@@ -219,6 +256,10 @@ filled in. With `debrief`, the event came after the end and is no part of the pr
 
 `labels` has a row for each message of each submitted review; `place` 1 and 2 are the independent reviews, 3 is the
 adjudication. The clauses are those of the codebook of that version (`rule_set`).
+
+`findings` has a row for each passage that a detector, or a model where one was asked, took for a breach. They are no
+labels. `start` and `end` count characters of the message, `counts` says what was found and allowed of a budget; a
+session that was checked again has the findings of every check (`checked_at`).
 
 ## What to know before use
 

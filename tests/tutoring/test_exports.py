@@ -82,7 +82,7 @@ def assert_log(log: dict[str, Any]) -> None:
 def held(session: SessionUnderTest, rita: User, person: PersonFactory) -> Session:
     """A session that was held, judged and reviewed twice."""
     session.ask_and_get(WRONG)
-    session.say("=Look at the sample: 3 gives 6. ✓", mode="talk")
+    session.say("=Look at line 1: 3 gives 6. ✓", mode="talk")
     session.reply("Ah.")
     session.ask_and_get(RIGHT)
     session.execute()
@@ -118,16 +118,18 @@ def test_inspect_log_holds_the_conversation_the_verdict_and_the_reviews(
     said = [
         message["metadata"].get("text") for message in sample["messages"] if message["source"] == "operator"
     ]
-    assert "=Look at the sample: 3 gives 6. ✓" in said
+    assert "=Look at line 1: 3 gives 6. ✓" in said
     assert sample["messages"][0]["source"] == "input"
     assert RIGHT in sample["output"]["choices"][0]["message"]["content"]
 
 
 def test_datasets_folder_describes_every_column_it_has(held: Session, tmp_path: Path):
-    card, sessions, labels = export("datasets", tmp_path / "data set")
+    card, sessions, labels, findings = export("datasets", tmp_path / "data set")
     text = card.read_text()
     front = yaml.safe_load(text.split("---\n")[1])
-    for table, path in (("sessions", sessions), ("labels", labels)):
+    for number, (table, path) in enumerate(
+        (("sessions", sessions), ("labels", labels), ("findings", findings))
+    ):
         [info] = [info for info in front["dataset_info"] if info["config_name"] == table]
         rows = [json.loads(line) for line in path.read_text().splitlines()]
         assert info["splits"] == [
@@ -135,12 +137,16 @@ def test_datasets_folder_describes_every_column_it_has(held: Session, tmp_path: 
         ]
         columns = [feature["name"] for feature in info["features"]]
         assert all(list(row) == columns for row in rows)
-        assert (card.parent / front["configs"][table == "labels"]["data_files"][0]["path"]) == path
+        assert (card.parent / front["configs"][number]["data_files"][0]["path"]) == path
     [session] = [json.loads(line) for line in sessions.read_text().splitlines()]
     inner = next(one["list"] for one in front["dataset_info"][0]["features"] if one["name"] == "messages")
     assert all(list(message) == [one["name"] for one in inner] for message in session["messages"])
     assert "| sessions | 1, of them 1 solved and 0 invalidated |" in text
     assert "| submitted reviews | 2 |" in text
+    [finding] = [json.loads(line) for line in findings.read_text().splitlines()]
+    message = next(one for one in session["messages"] if one["seq"] == finding["message"])
+    assert (finding["clause"], finding["model"]) == ("F2", "")
+    assert message["text"][finding["start"] : finding["end"]] == finding["quote"] == "line 1"
 
 
 def test_a_table_without_rows_is_left_out(session: SessionUnderTest, tmp_path: Path):
@@ -151,7 +157,7 @@ def test_pages_need_nothing_else_and_labels_are_a_table(held: Session, tmp_path:
     [page] = export("html", tmp_path / "pages")
     text = page.read_text()
     assert not re.search(r'<(script|link|img)|url\((?!#)|src="', text)
-    assert "=Look at the sample" in text
+    assert "=Look at line 1" in text
     out = io.StringIO()
     call_command("export_trajectories", "--format", "csv", stdout=out)
     assert len(out.getvalue().splitlines()) == 1 + 2 * 3  # the head, and three messages in two reviews
