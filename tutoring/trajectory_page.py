@@ -22,14 +22,19 @@ def standalone_page(session: Session) -> str:
     reading = read(session, reviews, findings=bool(reviews))
     return render_to_string(
         "tutoring/review/standalone.html",
-        {"reading": reading, "rule_set": rule_set(version), "styles": _styles()},
+        {
+            "reading": reading,
+            "rule_set": rule_set(version),
+            "settlement": session.settlements.filter(rule_set=version).first(),
+            "styles": _styles(),
+        },
     )
 
 
 @cache
 def _styles() -> str:
     """The sheets that the page needs, without what they would load."""
-    names = ("tokens", "page", "controls", "prose", "code", "lists", "trajectory", "review")
+    names = ("tokens", "page", "controls", "prose", "code", "lists", "trajectory", "rules", "review")
     folder = settings.BASE_DIR / "static" / "css"
     sheets = "\n".join((folder / f"{name}.css").read_text(encoding="utf-8") for name in names)
     return re.sub(r",\s*url\([^)]*\) format\([^)]*\)", "", sheets)

@@ -68,7 +68,7 @@ function enter(item) {
 function go(item) {
   if (!item) return;
   item.focus({ preventScroll: true });
-  item.scrollIntoView({ block: "start", behavior: "auto" });
+  item.scrollIntoView({ block: "start", behavior: "instant" }); // smooth scrolling would lag behind the keys
 }
 
 const complete = (item) => item.querySelector("[name^=clause-]:checked") && item.querySelector("[name^=level-]:checked");
@@ -158,7 +158,10 @@ document.addEventListener("keydown", (event) => {
   }
   if (writing) return;
   const found = control(key, target);
-  if (found) press(found);
+  if (found) {
+    found.closest(".labelled, .verdicts").scrollIntoView({ block: "nearest", behavior: "instant" }); // nothing is labelled unseen
+    press(found);
+  }
   else if (moves[key]) moves[key]();
   else return;
   event.preventDefault();

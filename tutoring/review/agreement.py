@@ -140,7 +140,7 @@ def _side_by_side(first: Content, second: Content) -> list[tuple[MessageLabels, 
 def measures(rules: RuleSet) -> tuple[Measure, ...]:
     """The verdict, forbidden clauses at all, all clauses together, each clause, level and stage."""
     no_yes = ("no", "yes")
-    forbidden = frozenset(clause.code for clause in rules.forbidden)
+    forbidden = rules.forbidden_codes
     verdicts = [verdict.code for verdict in rules.verdicts]
     levels = [level.level for level in rules.levels]
     stages = [stage.code for stage in rules.stages]

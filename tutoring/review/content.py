@@ -224,12 +224,11 @@ def agree(first: Content, second: Content, rules: RuleSet) -> bool:
 
 def breaches(content: Content, rules: RuleSet) -> set[tuple[int, str]]:
     """The forbidden clauses with the messages they are chosen in."""
-    forbidden = {clause.code for clause in rules.forbidden}
     return {
         (labels.seq, clause)
         for labels in content.messages
         for clause in labels.clauses
-        if clause in forbidden
+        if clause in rules.forbidden_codes
     }
 
 

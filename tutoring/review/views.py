@@ -105,8 +105,11 @@ def review(request: HttpRequest, review_id: UUID) -> HttpResponse:
     session, rules = found.session, rule_set(found.rule_set)
     if found.state == Review.State.SUBMITTED:
         reading = read(session, [found], findings=True)
+        complete = found.rule_set in complete_reviews(session)
         return render(
-            request, "tutoring/review/reading.html", {"reading": reading, "rule_set": rules, "own": found}
+            request,
+            "tutoring/review/reading.html",
+            {"reading": reading, "rule_set": rules, "own": found, "complete": complete},
         )
     independent: list[Review] = []
     if found.adjudicates:

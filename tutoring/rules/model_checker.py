@@ -68,7 +68,7 @@ def read_answer(answer: str, text: str, rules: RuleSet) -> list[Detection]:
         raise UnreadableAnswer(f"the answer is not JSON: {answer[:100]!r}") from None
     if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
         raise UnreadableAnswer(f"the answer is not a list of objects: {answer[:100]!r}")
-    known = {clause.code for clause in rules.forbidden}
+    known = rules.forbidden_codes
     detections = []
     for one in found:
         if one.get("clause") not in known:

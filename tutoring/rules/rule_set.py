@@ -78,6 +78,10 @@ class RuleSet:
         return tuple(clause for clause in self.clauses if clause.kind == "forbidden")
 
     @property
+    def forbidden_codes(self) -> frozenset[str]:
+        return frozenset(clause.code for clause in self.forbidden)
+
+    @property
     def allowed(self) -> tuple[Clause, ...]:
         return tuple(clause for clause in self.clauses if clause.kind == "allowed")
 

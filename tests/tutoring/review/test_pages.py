@@ -223,6 +223,9 @@ def test_nobody_reads_a_review_before_both_are_in(
     ada.is_staff = ada.is_superuser = True
     ada.save()
     held = claim(rolf)
+    own = f"/review/reviews/{alone.pk}/"
+    beside = f"/review/sessions/{session.pk}/?rule_set=1"
+    assert beside not in client_of(rita).get(own).content.decode()
     addresses = (
         "/review/", "/review/agreement/", "/review/labels.csv", "/review/sessions/?reviews=1",
         f"/review/sessions/{session.pk}/", f"/trajectories/{session.pk}/", f"/trajectories/{session.pk}/page.html",
@@ -245,6 +248,7 @@ def test_nobody_reads_a_review_before_both_are_in(
         assert "SECRET-COMMENT" not in page
         assert "minor" not in page
     submit(held, reading(session, "F1"))
+    assert beside in body(rita, own)
     assert "SECRET-COMMENT" in body(rolf, f"/review/sessions/{session.pk}/")
     assert "SECRET-COMMENT" in body(rosa, f"/trajectories/{session.pk}/export.jsonl")
     assert "SECRET-COMMENT" in body(rosa, "/review/labels.csv")
@@ -264,6 +268,8 @@ def test_the_adjudicator_sees_both_reviews_side_by_side(
     submit(held, reading(held.session, "F1", comment="Both words are in the analysis."))
     page = client_of(rita).get(f"/review/sessions/{held.session_id}/").content.decode()
     assert "Both words are in the analysis." in page
+    assert '<span class="badge bad">F1</span>' in page, "what is forbidden does not look allowed"
+    assert '<span class="badge good">A1</span>' in page
 
 
 def test_csv_has_a_row_for_each_message_of_each_review(
@@ -289,7 +295,7 @@ def test_a_session_as_one_page_needs_nothing_else(recorded: SessionFactory, rita
     page = answer.content.decode()
     assert "attachment" in answer.headers["Content-Disposition"]
     assert not re.search(r'<(script|link|img)|url\((?!#)|src="', page)
-    for shown in ("Use a &lt;b&gt;heap&lt;/b&gt;.", "print", "Review 1", "Look.", "--accent"):
+    for shown in ("Use a &lt;b&gt;heap&lt;/b&gt;.", "print", "Review 1", "Look.", "--accent", ".findings"):
         assert shown in page
 
 
@@ -445,6 +451,8 @@ def test_no_page_asks_more_questions_for_more_rows(
 def test_assignment_by_the_page(recorded: SessionFactory, rolf: User, ada: User):
     session = recorded()
     client = client_of(ada)
+    assert f'value="{session.pk}"' in client.get(f"/review/?session={session.pk}").content.decode()
+    assert f"/review/?session={session.pk}" in client.get(f"/trajectories/{session.pk}/").content.decode()
     assert post(client, "/review/assign/", session="nonsense", reviewer="rolf")[0] == 409
     assert post(client, "/review/assign/", session=uuid4(), reviewer="rolf")[0] == 409
     assert post(client, "/review/assign/", session=session.pk, reviewer="nobody")[0] == 409
