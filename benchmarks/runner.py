@@ -4,10 +4,10 @@
 
 Both ask the same local imitation of OpenAI, which answers after 50 ms with 2.1 kB, 64 calls in flight. PYTHON is the
 interpreter of an environment with inspect_ai and openai (INSPECT_PYTHON says the same); without one its rows are
-left out. Ours stores every reply durably; the replies hold no program, so nothing is judged. The last rows are a
-resume of 100 000 items and a dry run of 484 problems with the eight methods of the papers. Targets:
-docs/architecture.md. Ends with status 1 when the processor time or a delay misses its target; the rate is only said,
-because it hangs on what else the machine does.
+left out. Ours stores every reply durably; the replies hold no program, so nothing is judged. "calls alone" are the
+same calls with the same SDK and nothing stored: less is not to be had. The last rows are a resume of 100 000 items and
+a dry run of 484 problems with the eight methods of the papers. Targets: docs/architecture.md. Ends with status 1 when
+the processor time or a delay misses its target; the rate is only said, because it hangs on what else the machine does.
 """
 
 from __future__ import annotations
@@ -62,6 +62,8 @@ def main() -> int:
 
 def measure(folder: Path, address: str, arguments: argparse.Namespace) -> int:
     """Print the table; 1 when a target is missed."""
+    # As on a user's machine: compiling our modules at each start takes a second.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ |= {
         "HINTBENCH_VAR": str(folder / "var"),
         "DJANGO_SETTINGS_MODULE": "config.settings",
@@ -76,6 +78,8 @@ def measure(folder: Path, address: str, arguments: argparse.Namespace) -> int:
     print(f"{'runner':<12} {'generations/s':>13} {'CPU ms each':>11}")
     rate, processor = slope(ours, arguments.attempts)
     print(f"{'run_baseline':<12} {rate:13.0f} {processor:11.2f}")
+    least = asyncio.run(calls_alone(PROBLEMS * (arguments.attempts - 1)))
+    print(f"{'calls alone':<12} {least[0]:13.0f} {least[1]:11.2f}")
     if arguments.inspect:
         theirs = slope(lambda attempts: inspect(arguments.inspect, folder, address, attempts), 4)
         print(f"{'inspect_ai':<12} {theirs[0]:13.0f} {theirs[1]:11.2f}")
@@ -122,6 +126,26 @@ def ours(attempts: int) -> tuple[float, float]:
     temperature = f"temperature={1 + attempts / 1000}"
     arguments = ("--method", "zero-shot", "--attempts", str(attempts), "--concurrency", str(IN_FLIGHT))
     return timed(baseline(*arguments, "--set", temperature))
+
+
+async def calls_alone(calls: int) -> tuple[float, float]:
+    """Calls a second and CPU ms of each."""
+    from benchmark.providers import Message, Parameters, complete, open_provider, parse_model_spec
+
+    provider = open_provider(parse_model_spec("compatible:stub"))
+    left = iter(range(calls))
+
+    async def slot() -> None:
+        for _ in left:
+            await complete(provider, "stub", [Message("user", STATEMENT)], Parameters(temperature=1.0))
+
+    start, before = time.monotonic(), time.process_time()
+    async with asyncio.TaskGroup() as slots:
+        for _ in range(IN_FLIGHT):
+            slots.create_task(slot())
+    wall, processor = time.monotonic() - start, time.process_time() - before
+    await provider.aclose()
+    return calls / wall, processor / calls * 1000
 
 
 def inspect(python: str, folder: Path, address: str, attempts: int) -> tuple[float, float]:
