@@ -5,7 +5,8 @@ every figure (`Method.caveat`).
 """
 
 from benchmark.methods.algo import IMPLICIT, ITERATIVE, TAG_ENUMERATION, VERIFIER, Building
-from benchmark.methods.bench import AssumedBench, Bench, Score
+from benchmark.methods.assumed import AssumedChain
+from benchmark.methods.bench import Bench, Score
 from benchmark.methods.composition import compose
 from benchmark.methods.episodic import EPISODIC
 from benchmark.methods.matched import MATCHED, Matched
@@ -39,7 +40,7 @@ METHODS: dict[str, Method] = {
 __all__ = [
     "METHODS",
     "PROFILES",
-    "AssumedBench",
+    "AssumedChain",
     "Bench",
     "Building",
     "Chain",

@@ -1,23 +1,20 @@
 """What a run would cost: its method is played through with replies of an assumed length, and nobody is called."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from asgiref.sync import sync_to_async
 from django.db.models import Count, Sum
 
-from benchmark.methods import AssumedBench, Sampling
+from benchmark.methods import AssumedChain
 from benchmark.models import Generation, Problem, Run
-from benchmark.prompts import HiddenCount, HiddenRun, Prompt, SampleResult, SampleRun, Task
-from benchmark.retrieval import Corpus
+from benchmark.prompts import Task
 from benchmark.runner.budget import Price
 from benchmark.runner.pilot import PILOT_SEED
 from benchmark.runner.plan import Plan
 from benchmark.runner.texts import Texts
-from judge import Verdict
 
 _DRAWS = 2_000
 
@@ -33,6 +30,12 @@ class Assumption:
     reply_tokens: int
     characters_per_token: float
     passes: bool
+
+    def reply_within(self, longest: int | None) -> int:
+        """Tokens of a reply where `longest` is allowed; None: no bound."""
+        if longest is None:
+            return self.reply_tokens
+        return longest if self.name == "high" else min(self.reply_tokens, longest)
 
 
 ASSUMPTIONS = (
@@ -78,13 +81,16 @@ async def _estimate(plan: Plan, texts: Texts) -> dict[str, Estimate]:
     scale = plan.attempts * len(plan.problems) / len(played)
     estimates = {}
     for assumption in ASSUMPTIONS:
-        chains = [_AssumedChain(problem, plan.settings, texts, assumption) for problem in played]
-        for chain in chains:
+        reply = assumption.reply_within(plan.settings.max_output_tokens)
+        letters = round(reply * assumption.characters_per_token)
+        prompts: list[int] = []
+        for problem in played:
+            chain = AssumedChain(Task.of(problem), texts, passes=assumption.passes, reply_characters=letters)
             await plan.method.solve(chain, plan.settings)
+            prompts += chain.prompts
+        asked = sum(math.ceil(characters / assumption.characters_per_token) for characters in prompts)
         estimates[assumption.name] = Estimate(
-            round(scale * sum(chain.generations for chain in chains)),
-            round(scale * sum(chain.input_tokens for chain in chains)),
-            round(scale * sum(chain.output_tokens for chain in chains)),
+            round(scale * len(prompts)), round(scale * asked), round(scale * len(prompts) * reply)
         )
     return estimates
 
@@ -115,56 +121,3 @@ def rescaled(run: Run) -> dict[str, Estimate]:
 
 def _load(problems: tuple[Problem, ...]) -> list[Problem]:
     return list(Problem.objects.filter(pk__in=[problem.pk for problem in problems]))
-
-
-class _AssumedChain:
-    """`benchmark.methods.Chain` with replies made up of one letter, which change nothing in a search."""
-
-    def __init__(self, problem: Problem, settings: Sampling, texts: Texts, assumption: Assumption) -> None:
-        self.task = Task.of(problem)
-        self.bench = AssumedBench(passes=assumption.passes)
-        self.generations = self.input_tokens = self.output_tokens = 0
-        self._texts = texts
-        self._assumption = assumption
-        longest = settings.max_output_tokens
-        self._reply_tokens = min(assumption.reply_tokens, longest or assumption.reply_tokens)
-        if longest and assumption.name == "high":
-            self._reply_tokens = longest
-
-    async def ask(
-        self, prompt: Prompt, purpose: Generation.Purpose, *, retrieval: Mapping[str, Any] | None = None
-    ) -> Generation:
-        """A made-up reply, counted."""
-        characters = sum(len(message.content) for message in prompt.messages)
-        self.generations += 1
-        self.input_tokens += math.ceil(characters / self._assumption.characters_per_token)
-        self.output_tokens += self._reply_tokens
-        text = "x" * round(self._reply_tokens * self._assumption.characters_per_token)
-        return Generation(purpose=purpose, text=text, code=text)
-
-    async def run_samples(self, answer: Generation) -> SampleRun:
-        """Passed or failed, as assumed."""
-        if self._assumption.passes:
-            return SampleRun(Verdict.AC)
-        line = "x" * 100
-        return SampleRun(Verdict.WA, (SampleResult(Verdict.WA, line, line, line, ""),))
-
-    async def run_hidden(self, answer: Generation) -> HiddenRun:
-        """Accepted: who passes the samples is assumed to be right."""
-        return HiddenRun(Verdict.AC)
-
-    async def count_hidden(self, answer: Generation) -> HiddenCount:
-        """As the samples are assumed to go."""
-        return HiddenCount(int(self._assumption.passes), 1)
-
-    async def problems(self) -> Corpus:
-        """The real ones: the texts shown are most of the tokens."""
-        return await self._texts.problems()
-
-    async def textbook(self, name: str) -> Corpus:
-        """The real one."""
-        return await self._texts.textbook(name)
-
-    async def represented(self, kind: str) -> Corpus:
-        """The real ones: they are written before a run begins."""
-        return await self._texts.represented(kind)
