@@ -40,15 +40,43 @@ def test_a_running_hintbench_is_healthy(stack: Stack):
         assert set(part) == {"name", "ok", "need", "detail", "without", "fix"}
 
 
-def test_an_empty_folder_and_a_silent_queue_are_found_with_their_fix(tmp_path: Path):
-    result = doctor(tmp_path, "--json", REDIS_URL="redis://127.0.0.1:1/0")
-    assert result.returncode == 1
-    parts = parts_of(result)
-    assert json.loads(result.stdout)["ok"] is False
+@pytest.fixture(scope="module")
+def ailing(tmp_path_factory: pytest.TempPathFactory) -> subprocess.CompletedProcess[str]:
+    """What is said of an empty folder that is open to others, a silent queue and a key."""
+    folder = tmp_path_factory.mktemp("ailing")
+    (folder / "var").mkdir()
+    (folder / "var").chmod(0o755)
+    return doctor(folder, "--json", REDIS_URL="redis://127.0.0.1:1/0", OPENAI_API_KEY="sk-very-secret")
+
+
+def test_an_empty_folder_and_a_silent_queue_are_found_with_their_fix(
+    ailing: subprocess.CompletedProcess[str],
+):
+    assert ailing.returncode == 1
+    parts = parts_of(ailing)
+    assert json.loads(ailing.stdout)["ok"] is False
     assert not parts["database"]["ok"]
     assert "manage.py prepare" in str(parts["database"]["fix"])
     assert not parts["queue server"]["ok"]
     assert "REDIS_URL" in str(parts["queue server"]["fix"])
+
+
+def test_a_folder_open_to_others_is_a_problem(ailing: subprocess.CompletedProcess[str]):
+    part = parts_of(ailing)["variable folder"]
+    assert not part["ok"]
+    assert "open to other users" in str(part["detail"])
+
+
+def test_keys_are_reported_as_set_and_never_shown(ailing: subprocess.CompletedProcess[str]):
+    assert "sk-very-secret" not in ailing.stdout + ailing.stderr
+    assert parts_of(ailing)["provider openai"] == {
+        "name": "provider openai",
+        "ok": True,
+        "need": "optional",
+        "detail": "OPENAI_API_KEY is set",
+        "without": "models named openai:… cannot be used; practice:student can",
+        "fix": "Set OPENAI_API_KEY in the environment of ./run.",
+    }
 
 
 def test_missing_programs_are_named_with_what_stops_and_the_exact_line(tmp_path: Path):
@@ -59,27 +87,6 @@ def test_missing_programs_are_named_with_what_stops_and_the_exact_line(tmp_path:
     assert "MISSING bubblewrap: not found" in result.stdout
     assert "without it: the judge refuses to run programs" in result.stdout
     assert "apt-get install -y --no-install-recommends bubblewrap" in result.stdout
-
-
-def test_keys_are_reported_as_set_and_never_shown(tmp_path: Path):
-    result = doctor(tmp_path, "--json", OPENAI_API_KEY="sk-very-secret")
-    assert "sk-very-secret" not in result.stdout + result.stderr
-    assert parts_of(result)["provider openai"] == {
-        "name": "provider openai",
-        "ok": True,
-        "need": "optional",
-        "detail": "OPENAI_API_KEY is set",
-        "without": "models named openai:… cannot be used; practice:student can",
-        "fix": "Set OPENAI_API_KEY in the environment of ./run.",
-    }
-
-
-def test_a_folder_open_to_others_is_a_problem(tmp_path: Path):
-    (tmp_path / "var").mkdir(mode=0o755)
-    (tmp_path / "var").chmod(0o755)
-    part = parts_of(doctor(tmp_path, "--json"))["variable folder"]
-    assert not part["ok"]
-    assert "open to other users" in str(part["detail"])
 
 
 @pytest.mark.django_db
