@@ -171,12 +171,8 @@ def test_blind_tutors_socket_is_the_same_with_a_fast_and_a_slow_model(
     sockets["late"].listen_until(lambda s: "reply" in s.kinds() and s.status["active_reply"] is None)
     assert shape_of(sockets["late"]) == shape_of(sockets["fast"])
     researcher = Visitor(imitated_stack, "demo-researcher", PASSWORD)
-    records = {
-        name: researcher.get(f"/trajectories{path[len('/sessions') :]}")[1] for name, path in paths.items()
-    }
-    assert {name: "Late replies</dt><dd>1 of 1" in page for name, page in records.items()} == {
-        "fast": False, "slow": False, "failing": False, "late": True, "stopped": False,
-    }  # fmt: skip
+    _, record = researcher.get(paths["late"].replace("/sessions/", "/trajectories/"))
+    assert "Late replies</dt><dd>1 of 1" in record
 
 
 def shape_of(socket: Socket) -> list[tuple[object, ...]]:
