@@ -1,5 +1,6 @@
 """manage.py run_mcqs: answer questions about similar problems, or go on with such a run."""
 
+import asyncio
 import json
 import sys
 from argparse import ArgumentTypeError
@@ -20,7 +21,7 @@ from benchmark.management.asking import (
 )
 from benchmark.management.encoding import add_encoding, encoding
 from benchmark.models import SimilarityRun
-from benchmark.providers import ModelSpecError, ProviderError, parse_model_spec
+from benchmark.providers import ModelSpec, ModelSpecError, ProviderError, open_provider, parse_model_spec
 from benchmark.retrieval import TOKENIZERS
 from benchmark.runner import CannotRun, Stop, Terms
 from benchmark.runner.asking import Ledger
@@ -94,8 +95,10 @@ class Command(BaseCommand):
                 work = Work(plan, stored)
                 work.load()
                 return self._tell_cost(work, asked.price, options["json"])
+            if plan.spec:
+                asyncio.run(_try_to_open(plan.spec))
             name = plan.scorer.encoder if plan.scorer else ""
-            encoder = Encoder(name, encoding(options)) if name else None  # before a run is stored for it
+            encoder = Encoder(name, encoding(options)) if name else None  # both before a run is stored
             if stored:
                 resume_run(stored, asked)
             run = stored or start_run(plan, asked)
@@ -165,6 +168,11 @@ class Command(BaseCommand):
             f"{answers} questions to be answered, {written} representations to be written. Nobody was called."
         )
         self.stdout.write("\n".join(estimates_table(estimates, price)))
+
+
+async def _try_to_open(spec: ModelSpec) -> None:
+    """Raises ProviderError when the provider lacks its key or address."""
+    await open_provider(spec).aclose()
 
 
 def _seed(text: str) -> int:
