@@ -1,0 +1,178 @@
+"""Runs in the batches of both providers: half the price, the same rows, and no question paid for twice."""
+
+import json
+import signal
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from django.core.management import CommandError, call_command
+from pytest_django import Settings
+
+from benchmark.models import Run
+from benchmark.providers import batch_price, parse_model_spec
+from tests.benchmark.runs.bank import REPLY, fill
+from tests.benchmark.runs.conftest import Workshop
+from tests.benchmark.runs.test_resume import generations, only_run, until
+from tests.imitation import BatchScript, Hold, Imitation, Script, failure, pieces_of
+from tests.stack import HANG
+
+SOLUTION = Script(pieces_of(REPLY))
+PRICE = ("--price", "1000", "2000")
+COST = (11 * 1000 + 7 * 2000) / 1e6 / 2
+MODELS = ("openai:gpt-4o", "anthropic:claude")
+
+
+def started(model: str, *arguments: str, method: str = "episodic", attempts: int = 2) -> list[str]:
+    return [
+        "run_baseline", "--json", "--dataset", "orchard", "--model", model, "--method", method,
+        "--attempts", str(attempts), "--batch", *arguments,
+    ]  # fmt: skip
+
+
+def sizes(workshop: Workshop) -> list[int]:
+    return [len(batch.requests) for batch in workshop.imitation.batches.made]
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_run_in_batches_ends_like_any_other_at_half_the_price(workshop: Workshop, model: str) -> None:
+    reasoned = replace(SOLUTION, reasoning=("Hm.",))
+    workshop.imitation.script(reasoned, *[SOLUTION] * 4, failure(500), failure(429), *[SOLUTION] * 12)
+    # The provider's answer to the second batch gets lost, and one of its requests expires.
+    workshop.imitation.batch(BatchScript(looks=2), BatchScript(lost=True, expired=1))
+    document = json.loads(workshop.manage(*started(model, *PRICE))[0])
+    assert (document["batch"], document["state"], document["generations"]) == (True, "finished", 16)
+    assert (document["done"], document["solved"], document["failed"]) == (8, 4, 0)
+    assert document["paid"] == {
+        "calls": 16,
+        "input_tokens": 16 * 11,
+        "output_tokens": 16 * 7,
+        "cost_usd": pytest.approx(16 * COST),
+    }
+    # Drafts; those of them that failed and answers after the others; what is left, the one that expired among it.
+    assert sizes(workshop) == [8, 8, 3]
+    assert workshop.report(document["run"])["manifest"]["batch"] is True
+    [(first, slowest)] = workshop.rows("select max(first_token), max(latency) from benchmark_generation")
+    assert first is None
+    assert slowest < HANG, "it is that of the batch, by the provider's clock"
+    assert workshop.rows("select count(*) from benchmark_generation where reasoning = 'Hm.'") == [(1,)]
+    assert workshop.rows("select count(*) from benchmark_batchedquestion where fault != ''") == [(3,)]
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_no_question_is_paid_for_twice_wherever_the_client_is_killed(workshop: Workshop, model: str) -> None:
+    workshop.imitation.script(*[SOLUTION] * 16)
+    unnoted, unended, unread = Hold(0), Hold(0), Hold(3)
+    workshop.imitation.batch(BatchScript(answer=unnoted), BatchScript(hold=unended, results=unread))
+    made = workshop.imitation.batches.made
+
+    def killed_when(command: list[str], condition: Callable[[], bool]) -> list[str]:
+        process = workshop.start(*command)
+        until(condition)
+        process.signal(signal.SIGKILL)
+        assert process.wait()[:2] == (-signal.SIGKILL, "")
+        return ["run_baseline", "--json", "--resume", only_run(workshop)]
+
+    resume = killed_when(started(model), lambda: len(made) == 1)
+    assert workshop.rows("select provider_id from benchmark_batch") == [("",)]
+    killed_when(resume, lambda: len(made) == 2 and made[1].looked > 0)
+    unended.release()
+    # Anthropic's client holds the end of what has come back.
+    killed_when(resume, lambda: len(generations(workshop)) >= 8 + unread.after - 1)
+    unread.release()
+    document = json.loads(workshop.manage(*resume)[0])
+    assert (document["state"], document["done"], document["solved"]) == ("finished", 8, 4)
+    assert sizes(workshop) == [8, 8]
+    assert len(workshop.imitation.requests) == document["paid"]["calls"] == 16
+    ids = [batch.id for batch in made]
+    assert sorted(workshop.rows("select provider_id from benchmark_batch")) == [(name,) for name in ids]
+
+
+def test_ctrl_c_waits_for_batches_or_leaves_them_and_they_can_be_cancelled(workshop: Workshop) -> None:
+    workshop.imitation.script(*[SOLUTION] * 9)
+    workshop.imitation.batch(BatchScript(hold=Hold(0)), BatchScript(), BatchScript(looks=3))
+    running = workshop.start(*started(MODELS[0], *PRICE, method="zero-shot", attempts=1))
+    until(lambda: workshop.imitation.batches.made != [] and workshop.imitation.batches.made[0].looked > 0)
+    for said in ("No new batch begins", "--resume"):
+        running.signal(signal.SIGINT)
+        until(lambda: said in running.errors())  # noqa: B023  (called in this round)
+    assert running.wait()[0] == 1
+    resume = ("--resume", only_run(workshop))
+    cancelled = workshop.baseline(*resume, "--cancel-batches", status=1)
+    assert (cancelled["stop_reason"], cancelled["done"]) == ("its batches were cancelled", 2)
+    assert workshop.imitation.batches.made[0].cancelled
+
+    # One more question is what the budget is enough for, whatever the reply will be.
+    three = workshop.baseline(*resume, "--max-calls", "3", status=1)
+    assert (three["stop_reason"], three["paid"]["calls"]) == ("the budget of 3 calls is used up", 3)
+    dear = workshop.baseline(*resume, "--max-calls", "9", "--max-cost", "0.2", *PRICE, status=1)
+    assert "the rest of the budget may not be enough for one more question" in dear["stop_reason"]
+    assert sizes(workshop) == [4, 1]
+
+    # A batch that was asked for, and that the provider never made.
+    workshop.rows("update benchmark_batch set provider_id = '', created_at = '2026-01-01 00:00:00+00:00'")
+    workshop.rows("update benchmark_batchedquestion set fault = ''")
+    workshop.imitation.batches.made.clear()
+    last = workshop.baseline(*resume, "--max-cost", "1000")
+    assert (last["state"], last["paid"]["calls"], sizes(workshop)) == ("finished", 4, [1])
+    assert workshop.rows("select count(*) from benchmark_batch where provider_id = ''") == [(0,)]
+
+
+def test_batches_become_smaller_when_the_provider_does_not_hold_so_much(workshop: Workshop) -> None:
+    workshop.rows("update benchmark_problem set statement = 'The same.' where external_id like '%_sum'")
+    workshop.imitation.script(*[SOLUTION] * 3, failure(400), *[SOLUTION] * 3)
+    workshop.imitation.batch(BatchScript(invalid="token_limit_exceeded"))
+    document = workshop.baseline("--batch", "--json", status=1)
+    assert sizes(workshop) == [3, 1, 1, 1]
+    assert (document["done"], document["failed"], document["paid"]["calls"]) == (3, 1, 2)
+    [fault] = workshop.report(document["run"])["faults"]
+    assert "HTTP 400: No luck this time." in fault
+    assert workshop.rows("select count(*) from benchmark_generation where reused_id is not null") == [(1,)]
+
+
+def test_what_does_not_go_together_is_refused_before_anything_is_paid(
+    db: None, settings: Settings, imitation: Imitation
+) -> None:
+    fill()
+    for arguments, said in (
+        (["--model", "practice:student"], "The provider practice takes no batches. Leave out --batch."),
+        (["--model", "openai:m", "--distribute"], "--batch and --distribute exclude each other"),
+        (["--model", "openai:m", "--tokens-per-minute", "9"], "have no use with --batch"),
+        (["--model", "openai:m", "--cancel-batches"], "--cancel-batches needs --resume RUN"),
+    ):
+        with pytest.raises(CommandError, match=said):
+            call_command(
+                "run_baseline", "--dataset", "orchard", "--method", "zero-shot", "--batch", *arguments
+            )
+    imitation.batches.offered = False
+    for model in ("compatible:llama", *MODELS):
+        with pytest.raises(CommandError, match=r"127.0.0.1:\d+ takes no batches. Leave out --batch."):
+            call_command(
+                "run_baseline", "--dataset", "orchard", "--method", "zero-shot", "--batch", "--model", model
+            )
+    assert not Run.objects.exists()
+    assert not imitation.requests
+
+
+def test_a_dry_run_tells_the_price_in_batches_where_it_is_known(workshop: Workshop) -> None:
+    dry = (
+        "run_baseline",
+        "--dataset",
+        "orchard",
+        "--method",
+        "zero-shot",
+        "--model",
+        "openai:m",
+        "--dry-run",
+    )
+    costs = []
+    for batch in ([], ["--batch"]):
+        document = json.loads(workshop.manage(*dry, "--json", "--price", "2", "4", *batch)[0])
+        assert document["batch"] is bool(batch)
+        costs.append(document["estimates"]["expected"]["cost_usd"])
+    assert costs[1] == costs[0] / 2
+    told, _ = workshop.manage(*dry, "--batch")
+    assert "in batches, at 50% of the usual price. Nobody was called." in told
+    assert "unknown" in told
+    assert batch_price(parse_model_spec("anthropic:m")) == 0.5
+    assert batch_price(parse_model_spec("compatible:m")) == 1
