@@ -105,7 +105,12 @@ def test_twenty_messages_are_labelled_without_the_mouse(open_page: OpenPage, rec
 def test_gaps_are_named_and_found(open_page: OpenPage, recorded: Path) -> None:
     page = open_page("demo-reviewer")
     next_session(page)
-    keys(page, "y", "z", "j", "y")
+    keys(page, "y", "z", "j")
+    top = "item => item.getBoundingClientRect().top"
+    assert 0 <= page.locator(".labelled.current").evaluate(top) < 40, "the next message is there at once"
+    page.evaluate("scrollTo({ top: document.body.scrollHeight, behavior: 'instant' })")
+    keys(page, "y")
+    assert page.locator(".labelled.current").evaluate(top) >= 0, "nothing is labelled unseen"
     keys(page, "Control+Enter", "Enter")
     expect(page.get_by_role("alert")).to_contain_text("Message 3 has no level yet.")
     expect(page.locator("#event-3")).to_be_focused()
@@ -153,6 +158,11 @@ def test_dispute_is_settled_side_by_side_and_its_pages_are_readable(
     assert_readable(page)
     assert_accessible(page)
     second.set_viewport_size({"width": 360, "height": 800})
+    second.goto(page.url.replace("/review/sessions/", "/trajectories/").split("?")[0])
+    second.get_by_role("button", name="Invalidate…").click()
+    expect(second.get_by_role("dialog")).to_contain_text("This is final")
+    assert_readable(second)
+    assert_accessible(second)
     for address in ("/review/", "/review/audit/"):
         second.goto(address)
         assert_readable(second)
