@@ -12,7 +12,7 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 
 from benchmark import judging
-from benchmark.models import Candidate, Verifier
+from benchmark.models import Candidate, Suite, Verifier
 from judge import sandbox_status
 
 pytestmark = [
@@ -101,5 +101,11 @@ def test_imported_programs_become_a_verifier_that_finds_the_smallest_failing_inp
     ]
     assert quality["released"]
     assert "1 of 1 wrong" in client.get("/runs/suites/").content.decode()
+    # Were the candidate right, the oracle's suite would be wrong.
+    Suite.objects.update(right_total=None)
+    Candidate.objects.update(official_verdict="AC")
+    [withdrawn] = manage("suite_quality", "algo/2609")["suites"]
+    assert not withdrawn["released"]
+    assert "right programs fail: code_baseline (WA)" in withdrawn["complaints"]
     suite = client.get(verifier.suite.get_absolute_url()).content.decode()
     assert "answered by an oracle" in suite
