@@ -20,7 +20,7 @@ def begin(run: Run, batch_id: UUID, names: Collection[str]) -> Batch:
 
 def forget(batch: Batch) -> None:
     """The provider never made it."""
-    batch.delete()
+    Batch.objects.filter(pk=batch.pk).delete()
 
 
 def all_made(made: list[tuple[Batch, str]]) -> list[None]:

@@ -120,7 +120,7 @@ def test_ctrl_c_waits_for_batches_or_leaves_them_and_they_can_be_cancelled(works
 
 def test_batches_become_smaller_when_the_provider_does_not_hold_so_much(workshop: Workshop) -> None:
     workshop.rows("update benchmark_problem set statement = 'The same.' where external_id like '%_sum'")
-    workshop.imitation.script(*[SOLUTION] * 3, failure(400), *[SOLUTION] * 3)
+    workshop.imitation.script(*[SOLUTION] * 4, failure(400), SOLUTION)
     workshop.imitation.batch(BatchScript(invalid="token_limit_exceeded"))
     document = workshop.baseline("--batch", "--json", status=1)
     assert sizes(workshop) == [3, 1, 1, 1]
