@@ -1,7 +1,7 @@
 """Runs: planning one, estimating its cost, carrying it out, and carrying on with one that was cut off."""
 
-from benchmark.runner.batches import IN_BATCHES
 from benchmark.runner.answers import judge_answers, unjudged_answers
+from benchmark.runner.batches import IN_BATCHES
 from benchmark.runner.budget import Budget, Price, Spent
 from benchmark.runner.distribution import QueueAway, carry_on, follow, hand_out
 from benchmark.runner.estimate import ASSUMED, Estimate, estimate, rescaled
