@@ -74,7 +74,7 @@ class SessionConsumer(AsyncWebsocketConsumer):
     session_id: UUID
     cursor: Cursor | None = None
     heard = 0.0
-    """When text came that continued what the browser has."""
+    """When text of the reply came, or else the rows were read for it."""
     checked = 0.0
     """When it was last made sure that this person may watch."""
     rung = False
@@ -87,7 +87,9 @@ class SessionConsumer(AsyncWebsocketConsumer):
         self.news = asyncio.Event()
         self.pieces: list[Piece] = []
         await self.accept()
-        if await self._refuse_strangers():
+        code, _ = await self._read(check=True, news=False)
+        if code:
+            await self.close(code)
             return
         await self.channel_layer.group_add(session_group(self.session_id), self.channel_name)
         text_feed.watch(str(self.session_id), self)
@@ -167,10 +169,14 @@ class SessionConsumer(AsyncWebsocketConsumer):
             missing = await self._pass_text_on()
             rung, self.rung = self.rung, False
             now = time.monotonic()
-            if (rung or now - self.checked > LOGIN_CHECK) and await self._refuse_strangers():
-                return
-            if self.cursor is not None and (rung or missing or now - self.heard > POLL):
-                for message in await self._news():
+            check = rung or now - self.checked > LOGIN_CHECK
+            read = self.cursor is not None and (rung or missing or now - self.heard > POLL)
+            if check or read:
+                code, messages = await self._read(check, read)
+                if code:
+                    await self.close(code)
+                    return
+                for message in messages:
                     await self.send(text_data=message)
 
     async def _pass_text_on(self) -> bool:
@@ -185,23 +191,30 @@ class SessionConsumer(AsyncWebsocketConsumer):
                 await self.send(text_data=_snapshot(piece.reply, piece.attempt, 1, piece.text))
                 continue
             same = (cursor.reply, cursor.attempt) == (piece.reply, piece.attempt)
+            if same and piece.seq <= cursor.seq + 1:
+                self.heard = time.monotonic()  # also of what the rows have said already: the next piece goes on
             if same and piece.seq == cursor.seq + 1:
                 cursor.seq += 1
-                self.heard = time.monotonic()
                 await self.send(text_data=_delta(piece.reply, piece.attempt, piece.seq, piece.text))
             elif not same or piece.seq > cursor.seq:
                 return True
         return False
 
-    async def _refuse_strangers(self) -> bool:
-        """Close the socket of who may not watch (any more): a socket outlives a logout."""
-        self.checked = time.monotonic()
-        code = await self._refusal()
-        if code:
-            await self.close(code)
-        return bool(code)
-
     @database_sync_to_async
+    def _read(self, check: bool, news: bool) -> tuple[int, list[str]]:
+        """The close code for who may not watch (any more), if asked for: a socket outlives a logout. Else the news.
+
+        Both in one go, because the threads of a web server are few.
+        """
+        if check:
+            self.checked = time.monotonic()
+            if code := self._refusal():
+                return code, []
+        if not news:
+            return 0, []
+        self.heard = time.monotonic()
+        return 0, self._news()
+
     def _refusal(self) -> int:
         request = HttpRequest()
         # Read anew: the scope's login is as old as the connection.
@@ -219,7 +232,6 @@ class SessionConsumer(AsyncWebsocketConsumer):
         self.user, self.rules = user, rules_of(session.protocol)
         return 0
 
-    @database_sync_to_async
     def _news(self) -> list[str]:
         """Messages that bring the browser from its cursor to the present."""
         cursor = self.cursor

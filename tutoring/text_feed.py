@@ -32,7 +32,7 @@ class TextFeed:
 
     def watch(self, session: str, watcher: Watcher) -> None:
         self._watchers[session].add(watcher)
-        if self._listener is None or self._listener.done():
+        if self._listener is None:
             self._listener = asyncio.create_task(self._listen())
 
     def leave(self, session: str, watcher: Watcher) -> None:
@@ -41,6 +41,7 @@ class TextFeed:
             del self._watchers[session]
         if not self._watchers and self._listener is not None:
             self._listener.cancel()
+            self._listener = None  # it takes a while to end, and whoever comes meanwhile needs another
 
     async def _listen(self) -> None:
         while True:
