@@ -192,7 +192,8 @@ class SessionConsumer(AsyncWebsocketConsumer):
                 continue
             same = (cursor.reply, cursor.attempt) == (piece.reply, piece.attempt)
             if same and piece.seq <= cursor.seq + 1:
-                self.heard = time.monotonic()  # also of what the rows have said already: the next piece goes on
+                # Also by what the rows have said already: the next piece goes on after it.
+                self.heard = time.monotonic()
             if same and piece.seq == cursor.seq + 1:
                 cursor.seq += 1
                 await self.send(text_data=_delta(piece.reply, piece.attempt, piece.seq, piece.text))

@@ -176,7 +176,9 @@ def test_a_second_process_finishes_what_the_first_left_at_its_kill_9(workshop: W
     second = workshop.start("run_baseline", "--json", "--resume", only_run(workshop))
     done = "select count(*) from benchmark_workitem where state = 'done'"
     until(lambda: workshop.rows(done) == [(own,)])
-    assert workshop.rows("select state from benchmark_run") == [("open",)], "the first may still finish its items"
+    assert workshop.rows("select state from benchmark_run") == [("open",)], (
+        "the first may still finish its items"
+    )
     first.signal(signal.SIGKILL)
     first.wait()
     status, output, _ = second.wait()
