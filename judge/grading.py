@@ -33,6 +33,7 @@ def grade(
     policy: Policy = Policy.FAIR,
     time_multipliers: Mapping[str, float] | None = None,
     stop_at_first_failure: bool = True,
+    timeouts: int | None = None,
     files: FileNames | None = None,
     warm_start: bool = True,
     on_test: Callable[[TestResult], None] | None = None,
@@ -42,8 +43,8 @@ def grade(
     The source is one text, or the texts of several files by name. With `files` the program finds its input also in
     a file, and what it writes to the other counts before what it prints. `limits` are the problem's; the policy
     decides what the language makes of them, with `time_multipliers` instead of the table's for the languages they
-    name. Without `warm_start` an interpreter starts anew for each test even
-    where a fork of one that has started would do.
+    name. After `timeouts` tests with TLE no other test is run. Without `warm_start` an interpreter starts anew for
+    each test even where a fork of one that has started would do.
 
     A judge that fails (a broken sandbox, an unreadable test, a missing compiler) gives JE, never a verdict on the
     program. Raises SandboxUnavailable where nothing can be run safely, UnknownLanguage, and ValueError without
@@ -101,6 +102,8 @@ def grade(
             except (SandboxFault, CheckerFault, OSError) as error:
                 add(judge_error(test, error))
             if stop_at_first_failure and results[-1].verdict is not Verdict.AC:
+                break
+            if timeouts == sum(result.verdict is Verdict.TLE for result in results):
                 break
     return judgement(
         next((result.verdict for result in results if result.verdict is not Verdict.AC), Verdict.AC)

@@ -1,17 +1,19 @@
-"""What the commands about suites share: one problem after the other, bars, and the table they print."""
+"""What the commands about suites share: how programs are judged, one problem after the other, bars, and the table."""
 
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from django.core.management.base import CommandError
+from django.core.management.base import CommandError, CommandParser
 from tqdm import tqdm
 
 import judge
+from benchmark.management.arguments import positive
 from benchmark.models import Problem
 from benchmark.models.suites import Rate
-from benchmark.suites import NoRecipe, Progress, SuiteReport, ValidationFault
+from benchmark.suites import OVERTIME, NoRecipe, Progress, SuiteReport, ValidationFault
 from judge.management.tables import aligned
 
 
@@ -20,6 +22,25 @@ class ProblemFailure(NamedTuple):
 
     problem: str
     reason: str
+
+
+def add_judging(parser: CommandParser) -> None:
+    """Options for how known programs are judged."""
+    parser.add_argument(
+        "--jobs",
+        type=positive,
+        default=len(os.sched_getaffinity(0)),
+        metavar="N",
+        help="programs run at once; more than there are cores disturbs their times (default: the cores)",
+    )
+    parser.add_argument(
+        "--overtime",
+        type=positive,
+        default=OVERTIME,
+        metavar="SECONDS",
+        help="a program that exceeds its time limit on tests of so many seconds together is not tried on the rest; "
+        "that changes no rate and no release (default: %(default)s)",
+    )
 
 
 def each_problem(

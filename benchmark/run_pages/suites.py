@@ -21,10 +21,10 @@ _SIZES = (1, 2, 3, 5, 8, 12, 20, 30, 50, 80, 120, 200, 300, 500)
 
 @dataclass(frozen=True)
 class Row:
-    """A program and, for each test, its verdict and whether it is a failure."""
+    """A program and, for each test, its verdict, None where it was not tried."""
 
     program: TriedProgram
-    cells: tuple[tuple[str, str, bool], ...]
+    cells: tuple[tuple[str, Verdict | None], ...]
 
 
 @require_safe
@@ -77,16 +77,7 @@ def suite(request: HttpRequest, dataset: str, version: int, external_id: str) ->
 def _rows(matrix: KillMatrix) -> list[Row]:
     """Wrong programs first, those that are killed least at the top."""
     programs = sorted(matrix.programs, key=lambda one: (one.right, len(one.killers) if not one.right else 0))
-    return [
-        Row(
-            program,
-            tuple(
-                (test, verdict.value, verdict is not Verdict.AC)
-                for test, verdict in zip(matrix.tests, program.verdicts, strict=True)
-            ),
-        )
-        for program in programs
-    ]
+    return [Row(program, tuple(zip(matrix.tests, program.verdicts, strict=True))) for program in programs]
 
 
 def _curve(matrix: KillMatrix) -> list[tuple[int, float]]:

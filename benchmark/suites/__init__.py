@@ -3,11 +3,12 @@
 from benchmark.suites.building import Progress, SuiteReport, build_suite, stored_report, suite_report
 from benchmark.suites.kill_matrix import KillMatrix, TriedProgram
 from benchmark.suites.recipes import COUNTS, NoRecipe, Recipe, package_recipe, recipe_of
-from benchmark.suites.validation import ValidationFault
+from benchmark.suites.validation import OVERTIME, ValidationFault
 from benchmark.suites.writing import missing_calls, written_programs
 
 __all__ = [
     "COUNTS",
+    "OVERTIME",
     "KillMatrix",
     "NoRecipe",
     "Progress",

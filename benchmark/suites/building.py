@@ -35,7 +35,17 @@ class SuiteReport:
     suite: Suite | None
     matrix: KillMatrix
     probes: tuple[CheckerProbe, ...]
-    notes: tuple[str, ...]
+    left_out: tuple[str, ...]
+    """Why known programs could not be judged on this machine."""
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader of the figures must know."""
+        cut_off = [
+            f"{one.name} was too slow so often that it was not tried on {one.not_tried} of {len(one.verdicts)} tests"
+            for one in self.matrix.cut_off
+        ]
+        return [*self.left_out, *cut_off]
 
     @property
     def complaints(self) -> list[str]:
@@ -70,7 +80,7 @@ class SuiteReport:
             "released": bool(suite and suite.released_at),
             "content_hash": suite.content_hash if suite else None,
             "complaints": self.complaints,
-            "notes": list(self.notes),
+            "notes": self.notes,
             "dropped": suite.provenance.get("dropped", {}) if suite else {},
             "checker_probes": [probe.to_json() for probe in self.probes],
             **self.matrix.to_json(),
@@ -81,7 +91,9 @@ def _named(programs: Any) -> str:
     return ", ".join(f"{program.name} ({program.verdict.value})" for program in programs)
 
 
-def build_suite(problem: Problem, recipe: Recipe, jobs: int, progress: Progress) -> SuiteReport:
+def build_suite(
+    problem: Problem, recipe: Recipe, jobs: int, overtime: int, progress: Progress
+) -> SuiteReport:
     """Make the suite of this recipe, or go on with it, and release it if it is sound.
 
     A recipe that was carried out before gives the same suite; tests equal to those of another suite of the
@@ -90,20 +102,22 @@ def build_suite(problem: Problem, recipe: Recipe, jobs: int, progress: Progress)
     suite = _draft(problem, recipe)
     if not suite.content_hash:
         suite = _make(problem, suite, recipe, jobs, progress)
-    matrix = validate(problem, suite, jobs, progress)
+    matrix = validate(problem, suite, jobs, overtime, progress)
     report = _report(problem, suite, matrix)
     if suite.released_at is None:
         _conclude(suite, report, report.complaints)
     return report
 
 
-def suite_report(problem: Problem, suite: Suite | None, jobs: int, progress: Progress) -> SuiteReport:
+def suite_report(
+    problem: Problem, suite: Suite | None, jobs: int, overtime: int, progress: Progress
+) -> SuiteReport:
     """The quality of a suite, or of the imported tests; programs not judged on it yet are judged.
 
     A suite that an oracle answered was released before anybody measured it; now it is withdrawn if known programs speak
     against it. Raises ValidationFault and SandboxUnavailable.
     """
-    report = _report(problem, suite, validate(problem, suite, jobs, progress))
+    report = _report(problem, suite, validate(problem, suite, jobs, overtime, progress))
     if suite is not None and not suite.measured and report.matrix.programs:
         _conclude(suite, report, report.faults)
     return report
@@ -200,6 +214,6 @@ def _conclude(suite: Suite, report: SuiteReport, against: Sequence[str]) -> None
     suite.right_accepted = len(matrix.right) - len(matrix.refused)
     suite.wrong_rejected = len(matrix.wrong) - len(matrix.survivors)
     suite.provenance |= {"checker_probes": [probe.to_json() for probe in report.probes]}
-    suite.note = "; ".join([*report.complaints, *report.notes])
+    suite.note = "; ".join([*report.complaints, *report.left_out])
     suite.released_at = None if against else suite.released_at or timezone.now()
     suite.save()

@@ -8,16 +8,21 @@ from benchmark.metrics.pass_at_k import mean_pass_at_k
 from benchmark.models.suites import Rate, rate
 from judge import Verdict
 
+_NO_FAILURE = (Verdict.AC, None)
+
 
 @dataclass(frozen=True)
 class TriedProgram:
-    """A known program and its verdict on each test. `expected` are the verdicts a wrong one is known to get."""
+    """A known program and its verdict on each test, None where it was not tried because it had been too slow before.
+
+    `expected` are the verdicts a wrong one is known to get.
+    """
 
     name: str
     language: str
     right: bool
     expected: tuple[str, ...]
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[Verdict | None, ...]
     judgement: int | None = None
 
     @property
@@ -28,12 +33,17 @@ class TriedProgram:
     @property
     def verdict(self) -> Verdict:
         """Of the first test that is not accepted, else AC."""
-        return next((verdict for verdict in self.verdicts if verdict is not Verdict.AC), Verdict.AC)
+        return next((verdict for verdict in self.verdicts if verdict not in _NO_FAILURE), Verdict.AC)
 
     @property
     def killers(self) -> tuple[int, ...]:
-        """The places of the tests it fails."""
-        return tuple(place for place, verdict in enumerate(self.verdicts) if verdict is not Verdict.AC)
+        """The places of the tests it is known to fail."""
+        return tuple(place for place, verdict in enumerate(self.verdicts) if verdict not in _NO_FAILURE)
+
+    @property
+    def not_tried(self) -> int:
+        """On how many tests nobody knows."""
+        return self.verdicts.count(None)
 
 
 @dataclass(frozen=True)
@@ -68,6 +78,11 @@ class KillMatrix:
         return [program for program in self.right if not program.accepted]
 
     @property
+    def cut_off(self) -> list[TriedProgram]:
+        """Programs that were not tried on every test."""
+        return [program for program in self.programs if program.not_tried]
+
+    @property
     def true_positive_rate(self) -> Rate | None:
         """The share of right programs that pass; None without any."""
         return rate(len(self.right) - len(self.refused), len(self.right))
@@ -81,7 +96,8 @@ class KillMatrix:
         """The expected share of wrong programs that fail, for 1 … all tests drawn at random without replacement.
 
         A program that fails k of n tests survives s of them with C(n-k, s)/C(n, s), which is the formula of pass@k.
-        Empty without wrong programs or tests.
+        Tests on which a program was not tried count as passed, so the share is at least this. Empty without wrong
+        programs or tests.
         """
         counts = [(len(self.tests), len(program.killers)) for program in self.wrong]
         return [mean_pass_at_k(counts, size) for size in range(1, len(self.tests) + 1)] if counts else []
@@ -114,7 +130,8 @@ class KillMatrix:
                     "expected": list(program.expected),
                     "verdict": program.verdict.value,
                     "killed_by": len(program.killers),
-                    "verdicts": [verdict.value for verdict in program.verdicts],
+                    "not_tried": program.not_tried,
+                    "verdicts": [verdict and verdict.value for verdict in program.verdicts],
                 }
                 for program in self.programs
             ],

@@ -4,6 +4,7 @@ Each judgement is a row that names its suite, so a validation that was cut off g
 """
 
 import hashlib
+import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
@@ -17,6 +18,9 @@ from benchmark.models import Judgement, PackageProgram, Problem, Suite
 from benchmark.references import missing_compiler
 from benchmark.suites.kill_matrix import KillMatrix, TriedProgram
 from judge import Policy, Verdict
+
+OVERTIME = 60
+"""Seconds of tests on which a known program exceeds its time limit, after which it is tried on no other test."""
 
 
 class ValidationFault(Exception):
@@ -68,16 +72,20 @@ def stored_matrix(problem: Problem, suite: Suite | None) -> KillMatrix | None:
 
 
 def validate(
-    problem: Problem, suite: Suite | None, jobs: int, on_stage: Callable[[str, int], Callable[[], None]]
+    problem: Problem,
+    suite: Suite | None,
+    jobs: int,
+    overtime: int,
+    on_stage: Callable[[str, int], Callable[[], None]],
 ) -> KillMatrix:
     """Judge every known program that has not been judged on these tests, on all of them.
 
-    Raises ValidationFault, and SandboxUnavailable.
+    A looping program would need its whole time limit on each; it is tried on no other test once those that it does
+    not finish in time, its limit for each, amount to `overtime` seconds. Raises ValidationFault, and
+    SandboxUnavailable.
     """
     programs, _ = known_programs(problem)
     rows = _judgements(problem, suite, programs)
-    missing = [place for place in range(len(programs)) if place not in rows]
-    on_done = on_stage("programs", len(missing))
     tests = judge_tests(problem, Judgement.Suite.ALL, suite)
     if not tests:
         raise ValidationFault(f"{problem} has no tests to judge its programs on")
@@ -85,6 +93,16 @@ def validate(
     limits = judge.Limits(time=problem.time_limit, memory=problem.memory_limit)
     checker = checker_for(problem, Policy.FAIR)
     multipliers = settings.JUDGE_TIME_MULTIPLIERS
+    timeouts = [
+        math.ceil(overtime / judge.limits_for(limits, one.language, Policy.FAIR, multipliers).time)
+        for one in programs
+    ]
+    missing = [
+        place
+        for place in range(len(programs))
+        if place not in rows or _cut_before(rows[place], len(tests), timeouts[place])
+    ]
+    on_done = on_stage("programs", len(missing))
 
     def graded(place: int) -> tuple[int, judge.Judgement]:
         return place, judge.grade(
@@ -95,6 +113,7 @@ def validate(
             checker,
             time_multipliers=multipliers,
             stop_at_first_failure=False,
+            timeouts=timeouts[place],
         )
 
     with ThreadPoolExecutor(jobs) as pool:
@@ -134,10 +153,16 @@ def _store(
     )
 
 
+def _cut_before(row: Judgement, tests: int, timeouts: int) -> bool:
+    """Whether a judgement left tests out sooner than after so many that took too long."""
+    verdicts = [test["verdict"] for test in (row.result or {})["tests"]]
+    return 0 < len(verdicts) < tests and verdicts.count(Verdict.TLE) < timeouts
+
+
 def _judgements(
     problem: Problem, suite: Suite | None, programs: Sequence[KnownProgram]
 ) -> dict[int, Judgement]:
-    """The latest finished judgement of each program on all these tests by this version of the judge, by its place."""
+    """The latest finished judgement of each program on these tests by this version of the judge, by its place."""
     rows = Judgement.objects.filter(
         submission__problem=problem,
         suite=Judgement.Suite.ALL,
@@ -167,8 +192,9 @@ def _matrix(
     for place, program in enumerate(programs):
         row = rows[place]
         by_test = {test["name"]: Verdict(test["verdict"]) for test in (row.result or {})["tests"]}
-        # A program that does not compile was run on no test.
-        verdicts = tuple(by_test.get(name, Verdict(row.verdict)) for name in names)
+        # A program that does not compile was run on no test and fails them all.
+        untried = None if by_test else Verdict(row.verdict)
+        verdicts = tuple(by_test.get(name, untried) for name in names)
         tried.append(
             TriedProgram(program.name, program.language, program.right, program.expected, verdicts, row.pk)
         )

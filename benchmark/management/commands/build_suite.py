@@ -1,7 +1,6 @@
 """manage.py build_suite: make test suites for stored problems and release those that known programs confirm."""
 
 import json
-import os
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -18,7 +17,7 @@ from benchmark.management.asking import (
     ledger,
     sampling,
 )
-from benchmark.management.suite_output import each_problem, stage_bars, suites_text
+from benchmark.management.suite_output import add_judging, each_problem, stage_bars, suites_text
 from benchmark.models import PackageProgram, Problem
 from benchmark.providers import ModelSpecError, ProviderError, parse_model_spec
 from benchmark.runner import Stop
@@ -54,13 +53,7 @@ class Command(BaseCommand):
                 f"--{kind}", type=int, default=number, metavar="N", help=f"{kind} tests (default: {number})"
             )
         parser.add_argument("--seed", type=int, default=1, help="of the generators (default: 1)")
-        parser.add_argument(
-            "--jobs",
-            type=positive,
-            default=len(os.sched_getaffinity(0)),
-            metavar="N",
-            help="programs run at once; more than there are cores disturbs their times (default: the cores)",
-        )
+        add_judging(parser)
         parser.add_argument("--model", metavar="PROVIDER:MODEL", help="the model that writes the generators")
         parser.add_argument(
             "--writing",
@@ -91,7 +84,7 @@ class Command(BaseCommand):
             else:
                 recipe = package_recipe(problem, seed=options["seed"], counts=counts)
             with stage_bars(str(problem)) as progress:
-                return build_suite(problem, recipe, options["jobs"], progress)
+                return build_suite(problem, recipe, options["jobs"], options["overtime"], progress)
 
         reports, failures = each_problem(problems, build)
         if options["json"]:

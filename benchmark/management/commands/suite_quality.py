@@ -1,13 +1,12 @@
 """manage.py suite_quality: how well the tests of problems tell right programs from wrong ones."""
 
 import json
-import os
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from benchmark.management.arguments import find_problems, find_suite, positive
-from benchmark.management.suite_output import each_problem, stage_bars, suites_text
+from benchmark.management.suite_output import add_judging, each_problem, stage_bars, suites_text
 from benchmark.models import Problem
 from benchmark.suites import SuiteReport, suite_report
 
@@ -28,20 +27,14 @@ class Command(BaseCommand):
             "--suite", type=positive, metavar="VERSION", help="default: the latest of each problem"
         )
         which.add_argument("--imported", action="store_true", help="the tests that came with the problem")
-        parser.add_argument(
-            "--jobs",
-            type=positive,
-            default=len(os.sched_getaffinity(0)),
-            metavar="N",
-            help="programs run at once; more than there are cores disturbs their times (default: the cores)",
-        )
+        add_judging(parser)
         parser.add_argument("--json", action="store_true", help="print one JSON document on standard output")
 
     def handle(self, **options: Any) -> None:
         def measure(problem: Problem) -> SuiteReport:
             suite = None if options["imported"] else find_suite(problem, options["suite"])
             with stage_bars(str(problem)) as progress:
-                return suite_report(problem, suite, options["jobs"], progress)
+                return suite_report(problem, suite, options["jobs"], options["overtime"], progress)
 
         reports, failures = each_problem(find_problems(options["problems"]), measure)
         if options["json"]:

@@ -209,3 +209,37 @@ def test_a_checker_that_accepts_nothing_at_all_is_found_and_a_problem_without_ge
     [quality] = manage("suite_quality", "packages/maximum", "--imported")["suites"]
     assert [probe["sound"] for probe in quality["checker_probes"]] == [False, True, True]
     assert any("accepts the empty output" in said for said in quality["complaints"])
+
+
+def test_a_looping_program_is_given_up_in_time_and_marked_as_not_tried(
+    maximum: Callable[[dict[str, str | None]], Problem], manage: Callable[..., Any], admin_client: Client
+):
+    """It loops on the sample only, so every other test is soon done where it is tried."""
+    looping = "n = int(input())\nwhile n == 2: pass\nprint(max(map(int, input().split())))\n"
+    problem = maximum({"submissions/time_limit_exceeded/sue.py": looping})
+    problem.time_limit = 0.5  # Python has a second
+    problem.save()
+    [built] = manage(*BUILD, "--overtime", "1")["suites"]
+    [given_up] = [one for one in built["programs"] if one["name"].endswith("sue.py")]
+    assert (given_up["verdict"], given_up["killed_by"], given_up["not_tried"]) == ("TLE", 1, 6)
+    assert given_up["verdicts"] == ["TLE", *[None] * 6]
+    assert built["notes"] == [
+        f"{given_up['name']} was too slow so often that it was not tried on 6 of 7 tests"
+    ]
+    assert (built["released"], built["tnr"]["count"]) == (True, 3)
+    assert "sample/1" in built["minimal_suite"]
+    suite = Suite.objects.get().get_absolute_url()
+    page = admin_client.get(suite).content.decode()
+    assert page.count(': not tried">–') == 6
+    assert "– not tried:" in page
+
+    judged = Judgement.objects.count()
+    [same, more, after] = [
+        manage("suite_quality", "packages/maximum", "--overtime", seconds)["suites"][0]
+        for seconds in ("1", "2", "1")
+    ]
+    assert same["programs"] == built["programs"]
+    assert Judgement.objects.count() == judged + 1, "only what had been given up is tried again"
+    assert (more["notes"], more["kill_curve"]) == ([], built["kill_curve"])
+    assert after["programs"] == more["programs"]
+    assert "not tried" not in admin_client.get(suite).content.decode()
