@@ -1,20 +1,20 @@
 """LiveCodeBench's code generation data: rows with public and private tests, by standard input or functional.
 
-METHODS.md 10.8. The private tests are JSON, or the same text as base64 of zlib of a pickle. A pickle of a text needs no
-class, so the reader refuses every class: nothing of the data is ever executed.
+METHODS.md 10.8. The private tests are JSON, or the same text as base64 of zlib of a pickle. Of a pickle only the text
+is read. It is never loaded: loading can run any program, and a few of its bytes can ask for any amount of memory.
 """
 
 import base64
 import binascii
-import io
 import json
-import pickle
+import pickletools
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import date
+from itertools import islice
 from pathlib import Path
-from typing import Any, Never
+from typing import Any
 
 from benchmark.datasets.algo import checker_of
 from benchmark.datasets.records import BrokenSource, ImportedProblem, LeftOut, Source, TestRecord
@@ -29,22 +29,16 @@ _MEMORY = 512 * 2**20
 """The data states none."""
 
 _UNPACKED = 512 * 2**20
+_TEXT = frozenset({"SHORT_BINUNICODE", "BINUNICODE", "BINUNICODE8", "UNICODE"})
+_AROUND = frozenset({"PROTO", "FRAME", "MEMOIZE", "PUT", "BINPUT", "LONG_BINPUT", "STOP"})
+_OPCODES = 8
+"""More than the pickle of a text has in any protocol."""
 _REQUIRED = ("question_id", "question_title", "question_content", "public_test_cases")
 _DIFFICULTIES = ("easy", "medium", "hard")
 
 
 class _Unusable(Exception):
     """One problem cannot be imported; the message is the reason."""
-
-
-class _TextUnpickler(pickle.Unpickler):
-    """Reads pickles of texts, lists and numbers; refuses whatever would name a class or load something."""
-
-    def find_class(self, module_name: str, global_name: str) -> Never:
-        raise pickle.UnpicklingError(f"it names {module_name}.{global_name}")
-
-    def persistent_load(self, pid: Any) -> Never:
-        raise pickle.UnpicklingError("it refers to something outside")
 
 
 @contextmanager
@@ -98,7 +92,7 @@ def _signature(row: Row) -> Signature:
     signature = Signature.of(str(row.get("starter_code") or ""))
     try:
         named = json.loads(row.get("metadata") or "{}").get("func_name")
-    except (ValueError, AttributeError):
+    except (ValueError, AttributeError, RecursionError):
         raise _Unusable("its metadata is no JSON object") from None
     if named and named != signature.method:
         raise _Unusable(f"its starter code has the method {signature.method}, its metadata names {named}")
@@ -108,6 +102,8 @@ def _signature(row: Row) -> Signature:
 def _tests(packed: str, name: str) -> list[dict[str, Any]]:
     try:
         tests = json.loads(packed)
+    except RecursionError as error:
+        raise _Unusable(f"its {name} cannot be read: {error}") from error
     except ValueError:
         tests = _unpacked(packed, name)
     if not isinstance(tests, list) or not all(isinstance(test, dict) for test in tests):
@@ -122,24 +118,24 @@ def _unpacked(packed: str, name: str) -> Any:
         content = unpacking.decompress(base64.b64decode(packed, validate=True), _UNPACKED)
         if not unpacking.eof:
             raise _Unusable(f"its {name} are cut off, or unpack to more than {_UNPACKED // 2**20} MiB")
-        text = _TextUnpickler(io.BytesIO(content)).load()
-        if not isinstance(text, str):
-            raise _Unusable(f"its {name} hold a {type(text).__name__}, not a text")
-        return json.loads(text)
-    except (
-        binascii.Error,
-        zlib.error,
-        pickle.UnpicklingError,
-        EOFError,
-        ValueError,
-        IndexError,
-        KeyError,
-        TypeError,
-        AttributeError,
-        OverflowError,
-        MemoryError,
-    ) as error:
+        return json.loads(_pickled_text(content, name))
+    except (binascii.Error, zlib.error, ValueError, RecursionError, MemoryError) as error:
         raise _Unusable(f"its {name} cannot be unpacked: {error}") from error
+
+
+def _pickled_text(content: bytes, name: str) -> str:
+    """The text that is pickled. Raises _Unusable for a pickle of anything else, ValueError for what is none."""
+    texts = []
+    for opcode, value, _ in islice(pickletools.genops(content), _OPCODES):
+        if opcode.name in _TEXT:
+            texts.append(value)
+        elif opcode.name not in _AROUND:
+            raise _Unusable(
+                f"its {name} hold more than a text: their pickle has the instruction {opcode.name}"
+            )
+    if len(texts) != 1:
+        raise _Unusable(f"its {name} hold {len(texts)} texts, not one")
+    return str(texts[0])
 
 
 def _records(tests: list[dict[str, Any]], sample: bool, signature: Signature | None) -> Iterator[TestRecord]:

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import os
 import pickle
 import zlib
 from datetime import date
@@ -13,6 +14,7 @@ import pytest
 from django.core.management import call_command
 
 from benchmark import blobs, judging
+from benchmark.datasets import livecodebench
 from benchmark.models import Problem
 
 pytestmark = pytest.mark.django_db
@@ -22,8 +24,12 @@ PRIVATE = [{"input": "4 5\r\n", "output": "9", "testtype": "stdin"}]
 FUNCTIONAL = [{"input": "[1, 2]\n3", "output": "[4,  5]", "testtype": "functional"}]
 
 
+def compressed(content: bytes) -> str:
+    return base64.b64encode(zlib.compress(content)).decode()
+
+
 def packed(value: object) -> str:
-    return base64.b64encode(zlib.compress(pickle.dumps(value))).decode()
+    return compressed(pickle.dumps(value))
 
 
 def row(**changes: Any) -> dict[str, Any]:
@@ -86,24 +92,40 @@ def test_both_kinds_of_problems_have_their_tests_and_functional_programs_are_jud
 
 class Harmful:
     def __reduce__(self) -> Any:
-        return Path.touch, (Path("harm-was-done"),)
+        return os.system, ("touch harm-was-done",)
+
+
+NESTED = "[" * 5_000
 
 
 @pytest.mark.parametrize(
     ("private", "reason"),
     [
-        (packed(Harmful()), "it names pathlib"),
-        (packed([1]), "hold a list, not a text"),
+        (packed(Harmful()), "hold more than a text"),
+        (compressed(b"cos\nsystem\n(S'touch harm-was-done'\ntR."), "the instruction GLOBAL"),
+        (compressed(b"(S'touch harm-was-done'\nios\nsystem\n."), "the instruction MARK"),
+        (packed([1]), "hold more than a text"),
+        (
+            compressed(b"]" * 100_000 + b"."),
+            "the instruction EMPTY_LIST",
+        ),  # 64 times as large, were it loaded
+        (compressed(b"Va\n" + b"q\0" * 100_000 + b"."), "cannot be unpacked"),
+        (compressed(b"Va\nVb\n."), "hold 2 texts, not one"),
+        (packed(NESTED), "cannot be unpacked: maximum recursion depth"),
+        (NESTED, "cannot be read: maximum recursion depth"),
         (packed("no JSON"), "cannot be unpacked"),
         (base64.b64encode(zlib.compress(pickle.dumps(json.dumps(PRIVATE)))[:-9]).decode(), "cut off"),
+        (compressed(b"x" * 2**21), "unpack to more than 1 MiB"),
         ("%%%", "cannot be unpacked"),
         (json.dumps(FUNCTIONAL), "kinds functional, stdin"),
     ],
+    ids=lambda value: value[-40:],
 )
 def test_what_is_packed_wrongly_is_left_out_and_nothing_is_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, private: str, reason: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(livecodebench, "_UNPACKED", 2**20)
     result = run(tmp_path, row(private_test_cases=private), row(question_id="good"))
     assert [entry["id"] for entry in result["left_out"]] == ["abc300_a"]
     assert reason in result["left_out"][0]["reason"]
