@@ -295,7 +295,9 @@ def store_record(record: dict[str, Any], problem: Problem | None) -> Session | N
             if to_record(existing) != record | {key: [] for key in ADDITIONS}:
                 raise TrajectoryError(
                     f"session {record['id']} is here already, with other content: another record has its id, or "
-                    "another version of Hintbench read the same file. Leave that file out."
+                    "an older version of Hintbench read the same file. Nothing recorded is changed, so leave that file "
+                    "out. To have it as this version reads it, import it on a new site (another HINTBENCH_VAR or "
+                    "DATABASE_URL); an admin can invalidate the session that is here, so that it counts no more."
                 )
             return existing if _store_additions(lock_session(existing.pk), record) else None
     except (review_records.ReviewConflict, MalformedContent) as error:

@@ -115,8 +115,9 @@ def test_reader_who_went_up_is_left_in_peace_and_brought_to_the_end_by_sending(
     box = page.locator("#conversation")
     jump = page.get_by_role("button", name="Jump to the latest")
     assert at_end(page)
-    box.evaluate("box => box.scrollTop = 0")
     expect(jump).to_be_hidden()
+    box.evaluate("box => box.scrollTop = 0")
+    expect(jump).to_be_visible()
 
     def answer_late(route: Route) -> None:
         answer = route.fetch()

@@ -25,6 +25,7 @@ class Review(models.Model):
         OPEN = "open"
         SUBMITTED = "submitted"
         SKIPPED = "skipped"
+        WITHDRAWN = "withdrawn"
 
     FIRST, SECOND, ADJUDICATION = 1, 2, 3
     INDEPENDENT = (FIRST, SECOND)

@@ -170,6 +170,30 @@ class Assign(ReviewAction):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Withdraw(ReviewAction):
+    """Take an assigned review back, with a reason: its place is free for others. What was written is kept."""
+
+    review_id: UUID
+    reason: str
+
+    def perform(self, now: datetime) -> None:
+        self.require(Role.ADMIN)
+        review = Review.objects.get(pk=self.review_id)
+        session = lock_session(review.session_id)
+        review.refresh_from_db()
+        if review.assigned_by_id is None:
+            raise Refused("Nobody assigned this review: others get the session when its lease ends.")
+        if review.state != Review.State.OPEN:
+            raise Refused(f"This review is {review.state}.")
+        if not self.reason.strip():
+            raise Refused("Say why the assignment is withdrawn.")
+        review.state = Review.State.WITHDRAWN
+        review.place = None
+        review.save()
+        self.record(session, review=str(review.pk), reviewer=review.by, reason=self.reason.strip())
+
+
+@dataclass(frozen=True, kw_only=True)
 class OwnReviewAction(ReviewAction):
     """A command on a review that the person is writing. Others learn nothing about it (DoesNotExist)."""
 

@@ -1,4 +1,6 @@
-"""How well independent reviews agree: for each clause, and over all; the adjudication is never counted.
+"""How well independent reviews agree: for each clause, and over all.
+
+The adjudication is never counted, and no session that was invalidated.
 
 What two reviews of a session come to is counted once, when both are in, and kept with the session's settlement: a
 table for each measure, one behind the other. Every figure is a sum of these rows, so no page reads a review again.
@@ -14,7 +16,7 @@ from typing import Any
 from uuid import UUID
 
 import numpy as np
-from django.db.models import Count, Max
+from django.db.models import Count, Max, QuerySet
 from numpy.typing import NDArray
 
 from benchmark.metrics import Interval
@@ -104,19 +106,27 @@ State = tuple[int, datetime | None]
 """How many sessions are settled or disputed, and since when: until that changes, figures are kept."""
 
 
+def counted_settlements(version: int) -> QuerySet[Settlement]:
+    """What both reviews came to, disputed or not, of sessions that were not invalidated."""
+    return Settlement.objects.filter(rule_set=version, session__invalidated=False)
+
+
 def _state(version: int) -> State:
-    found = Settlement.objects.filter(rule_set=version).aggregate(count=Count("pk"), latest=Max("at"))
+    found = counted_settlements(version).aggregate(count=Count("pk"), latest=Max("at"))
     return found["count"], found["latest"]
 
 
 def complete_pairs(version: int) -> Pairs:
-    """The sessions whose two independent reviews under that rule set are in. One query, two after a change."""
+    """The sessions that count and whose two independent reviews under that rule set are in.
+
+    One query, two after a change.
+    """
     return _pairs(version, _state(version))
 
 
 @lru_cache(maxsize=2)
 def _pairs(version: int, state: State) -> Pairs:
-    rows = Settlement.objects.filter(rule_set=version).order_by("pk")
+    rows = counted_settlements(version).order_by("pk")
     found = list(rows.values_list("session_id", "reviewers", "counts"))
     rules = rule_set(version)
     counts = np.frombuffer(b"".join(bytes(stored) for _, _, stored in found), _STORED)

@@ -17,6 +17,7 @@ from django.db.models import Count, Max, QuerySet
 
 from benchmark.metrics import Interval, wilson
 from tutoring.models import Finding, RuleCheck, Settlement
+from tutoring.review.agreement import counted_settlements
 from tutoring.rules import DETECTORS, RuleSet
 
 ALL = "all detectors"
@@ -94,7 +95,7 @@ def detector_scores(rules: RuleSet) -> Scores:
 
 
 def _settled(version: int) -> QuerySet[Settlement]:
-    return Settlement.objects.filter(rule_set=version, session__invalidated=False).exclude(verdict="")
+    return counted_settlements(version).exclude(verdict="")
 
 
 @lru_cache(maxsize=2)

@@ -20,6 +20,7 @@ from tutoring.models.sessions import SessionQuerySet
 from tutoring.review.agreement import (
     Measure,
     complete_pairs,
+    counted_settlements,
     measures,
     reviewer_pairs,
     sessions_of,
@@ -173,15 +174,12 @@ def _behind(request: HttpRequest, rules: RuleSet) -> SessionQuerySet:
         both, one = Q(pk__in=first) & Q(pk__in=second), Q(pk__in=first) ^ Q(pk__in=second)
         found = reviewable().filter({"2": both, "1": one}.get(asked["reviews"], Q()))
     if "settled" in asked:
-        found = found.filter(
-            invalidated=False,
-            settlements__in=_settlements(version, disputed=asked["settled"] == "disputed"),
-        )
+        found = found.filter(settlements__in=_settlements(version, disputed=asked["settled"] == "disputed"))
     return found.listed().prefetch_related("settlements").order_by("-recorded_at")
 
 
 def _settlements(version: int, *, disputed: bool) -> QuerySet[Settlement]:
-    settlements = Settlement.objects.filter(rule_set=version)
+    settlements = counted_settlements(version)
     return settlements.filter(verdict="") if disputed else settlements.exclude(verdict="")
 
 

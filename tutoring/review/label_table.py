@@ -10,14 +10,17 @@ from tutoring.review.content import Content
 
 COLUMNS = (
     "session", "problem", "rule_set", "review", "place", "reviewer", "message", "clauses", "level", "stage",
-    "quotes", "note", "verdict", "worst", "comment", "submitted_at", "active_seconds",
+    "quotes", "note", "verdict", "worst", "comment", "submitted_at", "active_seconds", "invalidated",
 )  # fmt: skip
 
 
 def label_rows(
     sessions: Iterable[Session], reviews_of: Callable[[Session], Iterable[Review]]
 ) -> Iterator[tuple[Any, ...]]:
-    """The head, then the rows. Needs sessions with `problem__dataset` selected and `reviews` prefetched."""
+    """The head, then the rows; those of sessions that no figure counts are marked.
+
+    Needs sessions with `problem__dataset` selected and `reviews` prefetched.
+    """
     yield COLUMNS
     for session in sessions:
         for review in reviews_of(session):
@@ -26,6 +29,7 @@ def label_rows(
             tail = (
                 content.verdict, content.worst or "", _cell(content.comment),
                 review.submitted_at.isoformat() if review.submitted_at else "", review.active_seconds,
+                "invalidated" if session.invalidated else "",
             )  # fmt: skip
             for one in content.messages:
                 quotes = " | ".join(f"{quote.clause}: {quote.exact}" for quote in one.quotes)

@@ -13,6 +13,7 @@ urlpatterns = [
     path("review/reviews/<uuid:review_id>/draft/", views.save_draft, name="save_review_draft"),
     path("review/reviews/<uuid:review_id>/submit/", views.submit, name="submit_review"),
     path("review/reviews/<uuid:review_id>/skip/", views.skip, name="skip_review"),
+    path("review/reviews/<uuid:review_id>/withdraw/", views.withdraw, name="withdraw_review"),
     path("review/reviews/<uuid:review_id>/flag/", views.flag, name="flag_session"),
     path("review/sessions/", figure_views.sessions, name="reviewed_sessions"),
     path("review/sessions/<uuid:session_id>/", views.compare, name="compare_reviews"),

@@ -28,6 +28,7 @@ from tutoring.review.actions import (
     SaveDraft,
     Skip,
     SubmitReview,
+    Withdraw,
     claimed_review,
 )
 from tutoring.review.content import Content, MalformedContent, labelled_messages, read_form
@@ -39,7 +40,8 @@ from tutoring.rules import current_rule_set, rule_set
 from tutoring.trajectory import readable_session
 from tutoring.views import PAGE, command_id, person_of, text_field
 
-reviewers = requires_role(Role.REVIEWER, Role.ADJUDICATOR)
+REVIEWING = (Role.REVIEWER, Role.ADJUDICATOR)
+reviewers = requires_role(*REVIEWING)
 
 
 @require_GET
@@ -67,17 +69,24 @@ def queue(request: HttpRequest) -> HttpResponse:
                 waiting_for_adjudication(person, version, now).count() if Role.ADJUDICATOR in roles else None
             ),
             "progress": progress(version),
-            **(_for_admins() if Role.ADMIN in roles else {}),
+            **(_for_admins(version) if Role.ADMIN in roles else {}),
         },
     )
 
 
-def _for_admins() -> dict[str, object]:
-    """Open flags, and the people whom sessions can be assigned to."""
+def _for_admins(version: int) -> dict[str, object]:
+    """Open flags and assignments, and the people whom sessions can be assigned to."""
+    assigned = Review.objects.filter(
+        state=Review.State.OPEN, assigned_by__isnull=False, session__invalidated=False, rule_set=version
+    ).select_related("reviewer", "session__problem__dataset")
     flags = Flag.objects.filter(answered_at=None).select_related("raised_by", "session__problem__dataset")
     able = Q(groups__name__in=[Role.REVIEWER, Role.ADJUDICATOR, Role.ADMIN]) | Q(is_superuser=True)
     people = User.objects.filter(able, is_active=True).distinct().order_by("username")
-    return {"flags": flags.defer(*PROBLEM_TEXTS), "people": people}
+    return {
+        "flags": flags.defer(*PROBLEM_TEXTS),
+        "assigned": assigned.defer(*PROBLEM_TEXTS).order_by("lease_until"),
+        "people": people,
+    }
 
 
 def progress(version: int) -> dict[str, int]:
@@ -132,43 +141,46 @@ def review(request: HttpRequest, review_id: UUID) -> HttpResponse:
     )
 
 
-def command(view: Callable[..., str]) -> Callable[..., HttpResponseBase]:
-    """Turn a function that carries out an action and returns where to go next into a POST view.
+def command(*roles: Role) -> Callable[[Callable[..., str]], Callable[..., HttpResponseBase]]:
+    """Turn a function that carries out an action and returns where to go next into a POST view for these roles.
 
     A page script asks for JSON and gets the address or the refusal; a plain form is redirected.
     """
 
-    @require_POST
-    @requires_role(Role.REVIEWER, Role.ADJUDICATOR, Role.ADMIN)
-    @wraps(view)
-    def answer(request: HttpRequest, **keywords: UUID | int) -> HttpResponse:
-        as_json = request.headers.get("Accept") == "application/json"
-        refusal, status = "", 200
-        written = "review_id" in keywords
-        address = reverse("review", kwargs=keywords) if written else reverse("review_queue")
-        try:
-            address = resolve_url(view(request, **keywords))
-        except ObjectDoesNotExist:
-            refusal, status = "You have no such review.", 404
-        except (BadRequest, MalformedContent) as malformed:
-            refusal, status = str(malformed), 400
-        except Refused as refused:
-            refusal, status = str(refused), 409
-        if as_json:
-            answered = {"accepted": not refusal, "message": refusal, "address": address}
-            return JsonResponse(answered, status=status)
-        if status == 404:
-            raise Http404(refusal)
-        if status == 400:
-            raise BadRequest(refusal)
-        if refusal:
-            messages.error(request, refusal)
-        return redirect(address)
+    def decorate(view: Callable[..., str]) -> Callable[..., HttpResponseBase]:
+        @require_POST
+        @requires_role(*roles)
+        @wraps(view)
+        def answer(request: HttpRequest, **keywords: UUID | int) -> HttpResponse:
+            as_json = request.headers.get("Accept") == "application/json"
+            refusal, status = "", 200
+            written = "review_id" in keywords
+            address = reverse("review", kwargs=keywords) if written else reverse("review_queue")
+            try:
+                address = resolve_url(view(request, **keywords))
+            except ObjectDoesNotExist:
+                refusal, status = "You have no such review.", 404
+            except (BadRequest, MalformedContent) as malformed:
+                refusal, status = str(malformed), 400
+            except Refused as refused:
+                refusal, status = str(refused), 409
+            if as_json:
+                answered = {"accepted": not refusal, "message": refusal, "address": address}
+                return JsonResponse(answered, status=status)
+            if status == 404:
+                raise Http404(refusal)
+            if status == 400:
+                raise BadRequest(refusal)
+            if refusal:
+                messages.error(request, refusal)
+            return redirect(address)
 
-    return answer
+        return answer
+
+    return decorate
 
 
-@command
+@command(*REVIEWING)
 def claim_next(request: HttpRequest) -> str:
     """Fields: command, kind (review or adjudication)."""
     adjudicates = request.POST.get("kind") == "adjudication"
@@ -178,7 +190,7 @@ def claim_next(request: HttpRequest) -> str:
     return claimed.get_absolute_url() if claimed else "review_queue"
 
 
-@command
+@command(Role.ADMIN)
 def assign(request: HttpRequest) -> str:
     """Fields: command, session (its id), reviewer (user name)."""
     try:
@@ -198,7 +210,12 @@ def assign(request: HttpRequest) -> str:
 
 
 def _with_text(
-    action: type[AnswerFlag | Skip | RaiseFlag], field: str, *, leaves: bool, said: str = ""
+    action: type[AnswerFlag | Skip | RaiseFlag | Withdraw],
+    field: str,
+    roles: tuple[Role, ...],
+    *,
+    leaves: bool,
+    said: str = "",
 ) -> Callable[..., HttpResponseBase]:
     """A command with one text. Fields: command, and the text. `leaves` says that the review is over with it."""
 
@@ -209,22 +226,23 @@ def _with_text(
             messages.success(request, said)
         return "review_queue" if leaves else reverse("review", kwargs=about)
 
-    return command(perform)
+    return command(*roles)(perform)
 
 
-skip = _with_text(Skip, "reason", leaves=True)
-flag = _with_text(RaiseFlag, "reason", leaves=False, said="The admins see your flag.")
-answer_flag = _with_text(AnswerFlag, "answer", leaves=True)
+skip = _with_text(Skip, "reason", REVIEWING, leaves=True)
+flag = _with_text(RaiseFlag, "reason", REVIEWING, leaves=False, said="The admins see your flag.")
+answer_flag = _with_text(AnswerFlag, "answer", (Role.ADMIN,), leaves=True)
+withdraw = _with_text(Withdraw, "reason", (Role.ADMIN,), leaves=True, said="The session is free for others.")
 
 
-@command
+@command(*REVIEWING)
 def save_draft(request: HttpRequest, review_id: UUID) -> str:
     """Fields: command, and those of tutoring.review.content.read_form."""
     _send(SaveDraft, request, review_id)
     return reverse("review", args=[review_id])
 
 
-@command
+@command(*REVIEWING)
 def submit(request: HttpRequest, review_id: UUID) -> str:
     """Fields as for the draft. What was chosen is kept even where the submission is refused."""
     _send(SaveDraft, request, review_id)

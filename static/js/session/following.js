@@ -2,7 +2,7 @@
 
 const ROUNDING = 1; // pixels: positions are fractions, heights are whole
 
-/** Keeps the reader of `box` at its end while they are there; `jump` is the button that brings them back. */
+/** Keeps the reader of `box` at its end while they are there; `jump`, shown elsewhere, brings them back. */
 export function followEnd(box, jump) {
   let following = true;
   let kept = 0; // where the reader was when last seen at the end
@@ -14,13 +14,11 @@ export function followEnd(box, jump) {
     const place = box.scrollTop;
     const atEnd = box.scrollHeight - box.clientHeight - place <= ROUNDING;
     following = atEnd || (following && place >= kept - ROUNDING);
-    if (!atEnd) return;
-    kept = place;
-    jump.hidden = true;
+    if (atEnd) kept = place;
+    jump.hidden = following;
   }
 
   function toEnd() {
-    jump.hidden = true;
     box.scrollTop = box.scrollHeight;
     look();
   }
@@ -35,7 +33,6 @@ export function followEnd(box, jump) {
       look();
       change();
       if (following) toEnd();
-      else jump.hidden = false;
     },
     toEnd,
   };

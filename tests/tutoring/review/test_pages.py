@@ -21,7 +21,7 @@ from benchmark.models import Problem
 from tests.tutoring.conftest import PersonFactory
 from tests.tutoring.review.conftest import SessionFactory
 from tests.tutoring.review.readings import claim, reading, review, submit
-from tutoring.actions import check_session
+from tutoring.actions import Invalidate, check_session
 from tutoring.models import AuditEntry, Flag, Protocol, Review, Session, TrainingResult
 from tutoring.roles import pseudonym
 
@@ -90,6 +90,7 @@ def test_pages_open_for_their_roles_only(
     [
         ("/review/next/", REVIEWERS),
         ("/review/assign/", {"admin"}),
+        ("/review/reviews/{review}/withdraw/", {"admin"}),
         ("/review/flags/{flag}/answer/", {"admin"}),
         ("/review/reviews/{review}/draft/", {"reviewer"}),
         ("/review/reviews/{review}/submit/", {"reviewer"}),
@@ -311,13 +312,15 @@ def counted(client: Client, address: str) -> int:
 
 
 def test_figures_of_agreement_lead_to_their_sessions(
-    recorded: SessionFactory, rita: User, rolf: User, judy: User, rosa: User
+    recorded: SessionFactory, rita: User, rolf: User, ada: User, rosa: User
 ):
-    for first, second in ((("F1",), ("F1",)), (("F1",), ("A1",)), (("A2",), ("A2",))):
-        recorded("a", "b")
+    for first, second in ((("F1",), ("F1",)), (("F1",), ("A1",)), (("A2",), ("A2",)), (("F1",), ("F1",))):
+        session = recorded("a", "b")
         review(rita, *first)
         review(rolf, *second)
     client = client_of(rosa)
+    assert counted(client, "/review/sessions/?measure=verdict&rule_set=1") == 4
+    Invalidate(session_id=session.pk, person=ada, command=uuid4(), reason="No tutor.").execute()
     page = client.get("/review/agreement/").content.decode()
     links = links_to_sessions(page)
     assert counted(client, "/review/sessions/?measure=verdict&rule_set=1") == 3
@@ -328,9 +331,13 @@ def test_figures_of_agreement_lead_to_their_sessions(
     assert counted(client, "/review/sessions/?measure=A3&differing=1&rule_set=1") == 0
     assert counted(client, "/review/sessions/?settled=disputed") == 1
     assert counted(client, "/review/sessions/?settled=settled") == 2
-    assert counted(client, f"/review/sessions/?by={pseudonym(rita)}&state=submitted") == 3
+    assert counted(client, f"/review/sessions/?by={pseudonym(rita)}&state=submitted") == 4, "work is work"
     for link in links:
         assert client.get(link).status_code == 200, link
+    rows = csv.DictReader(io.StringIO(client.get("/review/labels.csv").content.decode()))
+    marked = {(row["session"], row["invalidated"]) for row in rows}
+    assert len(marked) == 4
+    assert {row for row in marked if row[1]} == {(str(session.pk), "invalidated")}
     # κ of F1 over 6 messages: one said yes 2 times, the other 1, together 1.
     row = page[page.index("Gives the correct algorithm") :]
     assert re.search(r"κ </span>0\.57 <span", row), row[:1500]
@@ -386,6 +393,8 @@ def test_the_audit_log_names_who_what_and_when_and_is_filtered(
     client = client_of(ada)
     page = client.get("/review/audit/").content.decode()
     assert page.count("SubmitReview</option>") == 1
+    for within in (page, client.get(f"/review/sessions/{session.pk}/").content.decode()):
+        assert 'aria-current="true">Review</a>' in within
     entry = AuditEntry.objects.filter(action="SubmitReview", person=rita).get()
     assert str(entry.command) in page
     page = client.get(f"/review/audit/?person=rita&action=SubmitReview&session={session.pk}").content.decode()

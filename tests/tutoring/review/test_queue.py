@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 from django.contrib.auth.models import User
@@ -16,7 +16,7 @@ from tests.tutoring.review.readings import claim, reading, review, submit
 from tutoring.actions import Invalidate, Refused
 from tutoring.models import AuditEntry, Event, Flag, Review, Session, Settlement
 from tutoring.review import actions
-from tutoring.review.actions import AnswerFlag, Assign, ClaimNext, RaiseFlag, SaveDraft, Skip
+from tutoring.review.actions import AnswerFlag, Assign, ClaimNext, RaiseFlag, SaveDraft, Skip, Withdraw
 from tutoring.review.content import Content, MessageLabels
 from tutoring.roles import Role, pseudonym
 from tutoring.rules import RuleSet, current_rule_set
@@ -144,6 +144,39 @@ def test_assignment_is_for_admins_and_keeps_the_place(
         assign(ada, session, rita)
     with pytest.raises(Refused, match="All places"):
         assign(ada, session, judy)
+
+
+def test_a_withdrawn_assignment_frees_its_place_and_keeps_the_draft(
+    recorded: SessionFactory, rita: User, rolf: User, judy: User, ada: User
+):
+    session = recorded()
+    assign(ada, session, rita)
+    assign(ada, session, rolf)
+    held = Review.objects.get(reviewer=rita)
+    draft = Content((MessageLabels(1, ("A1",)),))
+    SaveDraft(person=rita, command=uuid4(), review_id=held.pk, content=draft).execute()
+
+    def withdraw(person: User, review_id: UUID, reason: str) -> None:
+        Withdraw(person=person, command=uuid4(), review_id=review_id, reason=reason).execute()
+
+    with pytest.raises(PermissionDenied):
+        withdraw(rolf, held.pk, "I want it.")
+    with pytest.raises(Refused, match="Say why"):
+        withdraw(ada, held.pk, " ")
+    withdraw(ada, held.pk, "She knows the tutor.")
+    assert AuditEntry.objects.get(action="Withdraw").data["reason"] == "She knows the tutor."
+    with pytest.raises(Refused, match="This review is withdrawn"):
+        submit(held, reading(session))
+    with pytest.raises(Refused, match="Nothing is waiting"):
+        claim(rita)
+    held.refresh_from_db()
+    assert Content.from_json(held.content) == draft
+    claimed = claim(judy)
+    assert claimed.place == 1
+    with pytest.raises(Refused, match="Nobody assigned"):
+        withdraw(ada, claimed.pk, "Nobody assigned it.")
+    with pytest.raises(Refused, match="This review is withdrawn"):
+        withdraw(ada, held.pk, "Again.")
 
 
 def test_agreeing_reviews_settle_the_session(recorded: SessionFactory, rita: User, rolf: User, judy: User):
@@ -277,6 +310,7 @@ def test_a_new_rule_set_asks_for_new_reviews(
     monkeypatch.setattr(actions, "current_rule_set", lambda: new)
     again = claim(rita)
     assert again.rule_set == new.version
+    assert Content.from_json(again.content) == Content(), "nothing of the earlier reading leads the new one"
     assert Settlement.objects.get().rule_set == old.version
 
 

@@ -1,0 +1,112 @@
+"""Every address of the site against every role."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from uuid import UUID
+
+import pytest
+from django.contrib.auth.models import Group, User
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
+
+from tutoring.roles import Role
+
+ANYBODY = frozenset(Role)
+"""Whoever has a role."""
+TUTORS = {Role.TUTOR, Role.ADMIN}
+REVIEWERS = {Role.REVIEWER, Role.ADJUDICATOR, Role.ADMIN}
+READERS = REVIEWERS | {Role.RESEARCHER}
+FIGURES = {Role.ADJUDICATOR, Role.RESEARCHER, Role.ADMIN}
+RESEARCHERS = {Role.RESEARCHER, Role.ADMIN}
+ADMINS = {Role.ADMIN}
+
+PAGES = {
+    "problems": ANYBODY, "figure": ANYBODY, "problem": ANYBODY,
+    "runs": RESEARCHERS, "run_matrix": RESEARCHERS, "compare_runs": RESEARCHERS, "ablations": RESEARCHERS,
+    "published_tables": RESEARCHERS, "question_sets": RESEARCHERS, "question_set": RESEARCHERS,
+    "question": RESEARCHERS, "suites": RESEARCHERS, "suite": RESEARCHERS, "verifiers": RESEARCHERS,
+    "verifier": RESEARCHERS, "chain": RESEARCHERS, "run": RESEARCHERS, "run_progress": RESEARCHERS,
+    "run_refinement": RESEARCHERS, "run_items": RESEARCHERS, "run_report": RESEARCHERS,
+    "sessions": TUTORS, "session": TUTORS,
+    "codebook": ANYBODY, "codebook_version": ANYBODY, "training": ANYBODY, "training_result": ANYBODY,
+    "training_results": ADMINS,
+    "near_misses": RESEARCHERS,
+    "trajectories": READERS, "export_trajectories": READERS, "trajectory": READERS, "export_trajectory": READERS,
+    "trajectory_page": READERS, "reviewed_sessions": READERS, "compare_reviews": READERS,
+    "review_queue": REVIEWERS, "review": REVIEWERS,
+    "agreement": FIGURES, "solve_rates": FIGURES, "detector_scores": FIGURES, "detector_messages": FIGURES,
+    "labels_csv": FIGURES,
+    "audit_log": ADMINS,
+}  # fmt: skip
+"""Those of one object exist for their own people only, which the tests of these pages show."""
+
+COMMANDS = {
+    "start_session": TUTORS, "send_message": TUTORS, "ask_again": TUTORS, "stop_reply": TUTORS, "execute": TUTORS,
+    "close_session": TUTORS, "save_draft": TUTORS, "check_draft": TUTORS,
+    "finish_training": ANYBODY,
+    "claim_next": REVIEWERS, "save_review_draft": REVIEWERS, "submit_review": REVIEWERS, "skip_review": REVIEWERS,
+    "flag_session": REVIEWERS,
+    "assign_review": ADMINS, "withdraw_review": ADMINS, "answer_flag": ADMINS, "invalidate": ADMINS,
+}  # fmt: skip
+
+OPEN = {"healthz", "login", "logout", "home"}
+"""Those that say nothing of anybody's work: `home` sends everybody on to what is theirs."""
+
+ARGUMENTS = {
+    "session_id": UUID(int=0), "review_id": UUID(int=0), "run_id": UUID(int=0), "flag_id": 0, "result_id": 0,
+    "verifier_id": 0, "item_id": 0, "version": 1, "number": 0, "dataset": "none", "external_id": "none",
+    "name": "none", "form": "json",
+}  # fmt: skip
+
+
+def patterns(resolver: URLResolver) -> Iterator[URLPattern]:
+    """Every address but the admin's own, which only staff may open (Django's affair)."""
+    for pattern in resolver.url_patterns:
+        if isinstance(pattern, URLPattern):
+            yield pattern
+        elif pattern.namespace != "admin":
+            yield from patterns(pattern)
+
+
+def test_every_address_is_in_these_tables():
+    names = [pattern.name for pattern in patterns(get_resolver())]
+    assert sorted(filter(None, names)) == sorted([*PAGES, *COMMANDS, *OPEN]), "a new view needs its line here"
+    assert None not in names
+
+
+@pytest.mark.django_db
+def test_each_view_lets_in_its_roles_and_nobody_else(caplog: pytest.LogCaptureFixture):
+    caplog.set_level("CRITICAL", "django.request")  # three hundred refusals with their tracebacks take long
+    visitors: list[tuple[str, Client, Role | None]] = [("nobody", Client(), None)]
+    for name, role in [("roleless", None), *((role.value, role) for role in Role)]:
+        user = User.objects.create_user(name)
+        user.groups.set(Group.objects.filter(name=role))
+        client = Client()
+        client.force_login(user)
+        visitors.append((name, client, role))
+    wrong = []
+    for pattern in patterns(get_resolver()):
+        if pattern.name in OPEN:
+            continue
+        named = pattern.pattern.converters
+        address = reverse(pattern.name, kwargs={argument: ARGUMENTS[argument] for argument in named})
+        table, method = (PAGES, "get") if pattern.name in PAGES else (COMMANDS, "post")
+        for name, client, role in visitors:
+            answer = getattr(client, method)(address)
+            sent_away = answer.status_code == 302 and answer.headers["Location"].startswith("/login/")
+            refused = sent_away if name == "nobody" else answer.status_code == 403
+            if refused != (role not in table[pattern.name]):
+                wrong.append(f"{name} at {address}: {answer.status_code}")
+    assert wrong == []
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("role", [role for role in Role if role != Role.ADMIN])
+def test_the_administration_is_for_staff(role: Role):
+    user = User.objects.create_user("somebody")
+    user.groups.set(Group.objects.filter(name=role))
+    client = Client()
+    client.force_login(user)
+    answer = client.get("/admin/")
+    assert (answer.status_code, answer.headers["Location"]) == (302, "/admin/login/?next=/admin/")
