@@ -220,11 +220,19 @@ class Runner(models.Model):
 
     name = models.CharField(max_length=36, primary_key=True)
     run = models.ForeignKey(Run, null=True, blank=True, on_delete=models.CASCADE, related_name="runners")
+    similarity_run = models.OneToOneField(
+        "SimilarityRun",
+        null=True,
+        blank=True,
+        on_delete=models.CASCADE,
+        related_name="runner",
+        help_text="Carried out by one process at a time.",
+    )
     model_spec = models.CharField(
         max_length=200,
         db_index=True,
         blank=True,
-        help_text="Blank: it asks in batches, which have no such limits.",
+        help_text="Blank: no limits are shared. It asks in batches, or only keeps others from its run.",
     )
     seen_at = models.DateTimeField(help_text="Renewed every few seconds.")
 

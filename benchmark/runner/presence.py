@@ -6,6 +6,7 @@ runners on other machines there is a row, renewed every few seconds.
 """
 
 import fcntl
+import threading
 import time
 import uuid
 from collections.abc import Iterator
@@ -14,10 +15,10 @@ from datetime import timedelta
 from pathlib import Path
 
 from django.conf import settings
-from django.db import models
+from django.db import IntegrityError, connection, models, transaction
 from django.utils import timezone
 
-from benchmark.models import Run, Runner
+from benchmark.models import Run, Runner, SimilarityRun
 
 HEARTBEAT = 3.0
 """Seconds between two renewals of a runner's row."""
@@ -43,6 +44,39 @@ def present() -> Iterator[str]:
             yield name
         finally:
             path.unlink(missing_ok=True)
+
+
+class CarriedOut(Exception):
+    """Another process carries the run out; the message says so."""
+
+
+@contextmanager
+def alone_with(run: SimilarityRun) -> Iterator[None]:
+    """Keep other processes from the run until the block ends. Raises CarriedOut while another one lives."""
+    with present() as name:
+        _living(Runner.objects.filter(similarity_run=run))
+        try:
+            with transaction.atomic():
+                Runner.objects.create(name=name, similarity_run=run, seen_at=timezone.now())
+        except IntegrityError:
+            raise CarriedOut(
+                f"Run {run.pk} is being carried out by another process: wait for its end, or stop it there."
+            ) from None
+        ended = threading.Event()
+        heart = threading.Thread(target=_keep_alive, args=(name, ended), daemon=True)
+        heart.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            heart.join()
+            leave(None, name)
+
+
+def _keep_alive(name: str, ended: threading.Event) -> None:
+    while not ended.wait(HEARTBEAT):
+        Runner.objects.filter(name=name).update(seen_at=timezone.now())
+    connection.close()
 
 
 def is_gone(name: str) -> bool:

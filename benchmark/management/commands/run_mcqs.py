@@ -25,6 +25,7 @@ from benchmark.providers import ModelSpec, ModelSpecError, ProviderError, open_p
 from benchmark.retrieval import TOKENIZERS
 from benchmark.runner import CannotRun, Stop, Terms
 from benchmark.runner.asking import Ledger
+from benchmark.runner.presence import CarriedOut, alone_with
 from benchmark.similarity.encoders import Encoder, NoEncoder
 from benchmark.similarity.estimates import estimate_run
 from benchmark.similarity.figures import measure
@@ -99,13 +100,14 @@ class Command(BaseCommand):
                 asyncio.run(_try_to_open(plan.spec))
             name = plan.scorer.encoder if plan.scorer else ""
             encoder = Encoder(name, encoding(options)) if name else None  # both before a run is stored
-            if stored:
-                resume_run(stored, asked)
             run = stored or start_run(plan, asked)
-            ledger, stop = Ledger.of_run(run), Stop()
-            self.stderr.write(f"Run {run.pk}")
             quiet = 0.1 if sys.stderr.isatty() else 10  # seconds between two states of the bar
-            with tqdm(unit="step", desc=run.task, mininterval=quiet) as bar:
+            with alone_with(run), tqdm(unit="step", desc=run.task, mininterval=quiet) as bar:
+                if stored:
+                    stored.refresh_from_db()  # another process may have paid since it was read
+                    resume_run(stored, asked)
+                ledger, stop = Ledger.of_run(run), Stop()
+                self.stderr.write(f"Run {run.pk}")
 
                 def advance() -> None:
                     if plan.spec:
@@ -116,7 +118,7 @@ class Command(BaseCommand):
                     execute(run, ledger=ledger, stop=stop, encoder=encoder, begin=bar.reset, advance=advance),
                     stop,
                 )
-        except (CannotRun, ModelSpecError, NoEncoder, ProviderError, ValueError) as error:
+        except (CannotRun, CarriedOut, ModelSpecError, NoEncoder, ProviderError, ValueError) as error:
             raise CommandError(str(error)) from None
         run.refresh_from_db()
         figures = measure(run)

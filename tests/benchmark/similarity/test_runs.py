@@ -150,9 +150,13 @@ def test_a_run_keeps_its_budget_through_kills_and_faults_and_goes_on_with_what_i
     workshop.imitation.script(answered("Answer: A"), Script(pieces_of("Answer"), ending="hang"))
     killed = workshop.start("run_mcqs", *choosing, *money)
     until(lambda: len(workshop.imitation.requests) == 2)
+    [(run_id,)] = workshop.rows("select id from benchmark_similarityrun")
+    _, errors = workshop.manage("run_mcqs", "--resume", run_id, status=1)
+    assert "is being carried out by another process" in errors
+    assert len(workshop.imitation.requests) == 2, "the second process pays for nothing"
     killed.signal(signal.SIGKILL)
     killed.wait()
-    [(run_id, state, calls)] = workshop.rows("select id, state, paid_calls from benchmark_similarityrun")
+    [(state, calls)] = workshop.rows("select state, paid_calls from benchmark_similarityrun")
     assert (state, calls) == ("open", 1)
 
     workshop.imitation.script(failure(400), answered("Answer: B"))
