@@ -123,6 +123,7 @@ def measure(
     verdicts: Counter[str] = Counter()
     faults: Counter[str] = Counter()
     samples_only = total = 0
+    by_suites = run.parameters.get("tests") == "suite"
     tried: set[int] = set()
     rows = run.items.order_by("chain").values_list(
         "state",
@@ -144,7 +145,7 @@ def measure(
         accepted = verdict == Verdict.AC
         share = 1.0 if accepted else (passed or 0) / tests if tests else 0.0
         outcomes[problem].append(Outcome(accepted, share, accepted or not verdict or not stopped))
-        samples_only += facts[problem].samples_only
+        samples_only += facts[problem].samples_only and not by_suites
     models = _models_returned(run)
     cutoff = cutoff or _known_cutoff(run, models)
     return RunFigures(

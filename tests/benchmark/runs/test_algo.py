@@ -1,12 +1,16 @@
 """ALGO as a whole: a model writes a verifier, coders are ranked by it, and what was paid for is not asked for again."""
 
 import json
+import signal
+from collections.abc import Sequence
 from typing import Any
+from uuid import UUID
 
 import pytest
 
 from tests.benchmark.runs.bank import PROGRAM, canaries
 from tests.benchmark.runs.conftest import Workshop
+from tests.benchmark.runs.test_resume import HANGING, generations, only_run, until
 from tests.imitation import Script, pieces_of
 
 
@@ -47,17 +51,36 @@ VERIFIER = (
 APPLE = ("--problems", "apple_sum")
 
 
+def killed_after(workshop: Workshop, answers: Sequence[Script], *command: str) -> None:
+    """Let the command have these answers, and end it with kill -9 while it waits for one more."""
+    sent = len(workshop.imitation.requests) + len(answers) + 1
+    workshop.imitation.script(*answers, HANGING)
+    running = workshop.start(*command)
+    until(lambda: len(workshop.imitation.requests) == sent)
+    running.signal(signal.SIGKILL)
+    assert running.wait()[0] == -signal.SIGKILL
+
+
 @pytest.fixture
 def verified(workshop: Workshop) -> Workshop:
-    """A workshop whose first problem has a verifier; its call for generators failed once."""
-    *before, generators, tricky = VERIFIER
-    bad_request = Script(status=400, error="invalid_request_error")
-    workshop.imitation.script(*before, bad_request, generators, tricky)
-    arguments = ("build_verifier", "--json", "--dataset", "orchard", "--model", "openai:gpt-4o", *APPLE)
-    output, errors = workshop.manage(*arguments, status=1)
+    """A workshop whose first problem has a verifier, after a small budget, kill -9 and a fault of the provider."""
+    workshop.imitation.script(*VERIFIER[:2])
+    new = ("--dataset", "orchard", "--model", "openai:gpt-4o", *APPLE)
+    _, errors = workshop.manage("build_verifier", *new, "--max-calls", "2", status=1)
+    assert "the budget of 2 calls is used up" in errors
+    resume = ("build_verifier", "--json", "--resume", only_run(workshop), "--max-calls", "9")
+    killed_after(workshop, VERIFIER[2:4], *resume)
+    before = generations(workshop)
+    assert len(before) == 4
+    workshop.imitation.script(Script(status=400, error="invalid_request_error"))
+    output, errors = workshop.manage(*resume, status=1)
     assert json.loads(output)["verifiers"] == []
     assert "provider fault" in errors
-    output, _ = workshop.manage("build_verifier", "--json", "--resume", json.loads(output)["run"])
+    workshop.imitation.script(*VERIFIER[4:])
+    output, _ = workshop.manage(*resume)
+    after = generations(workshop)
+    assert {key: after[key] for key in before} == before
+    assert [step for _, step in after] == list(range(6))
     document = json.loads(output)
     [verifier] = document["verifiers"]
     assert (document["state"], verifier["problem"], verifier["state"]) == ("finished", "apple_sum", "ready")
@@ -75,10 +98,10 @@ def candidates(workshop: Workshop, run: str) -> dict[str, Any]:
 
 def test_a_verifier_is_built_once_and_ranks_what_three_coders_write(verified: Workshop) -> None:
     asked = [request.body["messages"][0]["content"] for request in verified.imitation.requests]
-    assert len(asked) == 7
+    assert len(asked) == 8, "the one in flight at kill -9, and the one that failed, are asked for again"
     assert asked[0] == asked[1]
     assert "solution(stdin: str) -> str" in asked[0]
-    assert asked[4] == asked[5]
+    assert asked[4] == asked[5] == asked[6]
     assert not [word for word in canaries("apple_sum") for prompt in asked if word in prompt]
     [(released, tests)] = verified.rows(
         "select s.released_at, count(*) from benchmark_suite s join benchmark_suitetest t on t.suite_id = s.id"
@@ -109,9 +132,13 @@ def test_a_verifier_is_built_once_and_ranks_what_three_coders_write(verified: Wo
     assert oracle["correctness"]["reference"] == {"right": tests, "wrong": 0, "unanswered": 0}
 
     # The program that only errs on negative numbers passes the imported tests and fails the oracle's.
-    by_suite = ("--set", "tests=suite", "temperature=0.3")
-    verified.imitation.script(NOT_NEGATIVE)
-    assert verified.baseline(*APPLE, *by_suite, method="zero-shot")["solved"] == 0
+    by_suite = ("--set", "tests=suite", "temperature=0.3", "repair_temperature=0.3")
+    verified.imitation.script(NOT_NEGATIVE, RIGHT)
+    document = verified.baseline(*APPLE, *by_suite, method="refine")
+    assert (document["solved"], document["generations"]) == (1, 2)
+    told = verified.imitation.requests[-1].body["messages"][-1]["content"]
+    assert "Phase: hidden tests, after all samples had passed\nVerdict: Wrong answer" in told
+    assert "-1" not in told, "no input of the suite is shown"
     output, _ = verified.manage("suite_quality", "orchard/apple_sum", "--json")
     [quality] = json.loads(output)["suites"]
     assert (quality["released"], quality["tpr"]["count"], len(quality["tests"])) == (True, 1, tests + 1)
@@ -120,17 +147,23 @@ def test_a_verifier_is_built_once_and_ranks_what_three_coders_write(verified: Wo
     verified.imitation.script(WRONG, NOT_NEGATIVE, ONLY_THE_SAMPLE)
     document = verified.baseline(*APPLE, "--set", "tags=2", "n=2", method="algo-tags")
     assert (document["generations"], document["solved"]) == (3, 1)
-    asked = [request.body["messages"][0]["content"] for request in verified.imitation.requests[12:]]
+    asked = [request.body["messages"][0]["content"] for request in verified.imitation.requests[14:]]
     assert [prompt.splitlines()[-1] for prompt in asked] == [
         "Remember: use the method Array.",
         "Remember: use the method Array.",
         "Remember: use the method String.",
     ]
-    verified.imitation.script(NOT_NEGATIVE, RIGHT)
     # Another temperature, so that no earlier reply to the same question is taken.
-    document = verified.baseline(*APPLE, "--set", "temperature=0.5", method="algo-iterative")
+    coder = ("--dataset", "orchard", "--model", "openai:gpt-4o", "--method", "algo-iterative", *APPLE)
+    killed_after(verified, [NOT_NEGATIVE], "run_baseline", *coder, "--set", "temperature=0.5")
+    verified.imitation.script(RIGHT)
+    [(run,)] = verified.rows("select id from benchmark_run where state = 'open'")
+    document = verified.baseline("--resume", str(UUID(run)))
     assert (document["generations"], document["solved"]) == (2, 1)
-    [_, again] = [request.body["messages"][0]["content"] for request in verified.imitation.requests[15:]]
+    [_, in_flight, again] = [
+        request.body["messages"][0]["content"] for request in verified.imitation.requests[17:]
+    ]
+    assert in_flight == again, "the same inputs are shown"
     assert "Right output:\n-" in again
     assert "Your program: printed\n" in again
     assert not [word for word in canaries("apple_sum") if word in again]

@@ -77,9 +77,12 @@ def test_attempts_are_judged_by_the_released_suite_where_that_is_asked_for(works
         "select s.id, 0, 'made', 'oracle', '', t.input_hash, t.answer_hash from benchmark_suite s "
         "join benchmark_testcase t on t.problem_id = s.problem_id where t.origin = 'sample'"
     )
+    workshop.rows("delete from benchmark_testcase where origin = 'hidden'")
+    workshop.rows("update benchmark_problem set samples_only = 1")
     workshop.imitation.script(only_the_sample)
     document = workshop.baseline(*asked)
     assert (document["done"], document["solved"]) == (1, 1)
+    assert workshop.report(document["run"])["samples_only"] == 0, "the suite is more than the samples"
     assert workshop.rows("select test_suite_id is not null from benchmark_judgement where suite = 'all'") == [
         (1,)
     ]
