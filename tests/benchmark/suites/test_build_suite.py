@@ -211,6 +211,36 @@ def test_a_checker_that_accepts_nothing_at_all_is_found_and_a_problem_without_ge
     assert any("accepts the empty output" in said for said in quality["complaints"])
 
 
+def test_generators_and_validators_may_be_in_cpp_with_a_header_of_their_own(
+    maximum: Callable[[dict[str, str | None]], Problem], manage: Callable[..., Any]
+):
+    draw = (
+        '#include <cstdio>\n#include <cstdlib>\n#include "most.h"\nint main(int, char** v) {\n'
+        "    std::srand(std::atoi(v[2])); int most = *v[1] == 's' ? -99 : MOST;\n"
+        '    std::printf("2\\n%d %d\\n", most - std::rand() % 5, most - 5);\n}\n'
+    )
+    check = (
+        "#include <cstdio>\nint main() {\n    int n, a, b;\n"
+        '    return std::scanf("%d%d%d", &n, &a, &b) == 3 && n == 2 && a > -9 && b > -9 ? 42 : 43;\n}\n'
+    )
+    commands = str(MAXIMUM["generators/generators.yaml"]).replace("draw.py", "draw.cpp")
+    maximum(
+        {
+            "generators/draw.py": None,
+            "generators/own.py": None,
+            "generators/draw.cpp": draw,
+            "generators/most.h": "#define MOST 7\n",
+            "generators/generators.yaml": commands,
+            "input_validators/check.py": None,
+            "input_validators/check.cpp": check,
+        }
+    )
+    [built] = manage(*BUILD)["suites"]
+    assert built["dropped"]["check.cpp refuses it"] == 1
+    assert "random-001" in built["tests"]
+    assert "stress-001" not in built["tests"]
+
+
 def test_a_looping_program_is_given_up_in_time_and_marked_as_not_tried(
     maximum: Callable[[dict[str, str | None]], Problem], manage: Callable[..., Any], admin_client: Client
 ):
