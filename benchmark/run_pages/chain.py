@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -30,13 +31,17 @@ class Test:
 
 @dataclass(frozen=True)
 class Step:
-    """One reply. `program` shows the first program whole and later ones as what changed."""
+    """One reply. `program` shows the first program whole and later ones as what changed.
+
+    `followed_by` is the purpose of the question after it, blank for the last: what was told of it was told there.
+    """
 
     generation: Generation
     selected: bool
     reply: SafeString
     program: SafeString
     tests: tuple[Test, ...]
+    followed_by: str
 
 
 @require_safe
@@ -77,7 +82,7 @@ def steps(item: WorkItem, generations: Sequence[Generation]) -> list[Step]:
     language = str(item.run.parameters.get("language", ""))
     before = ""
     found = []
-    for generation in generations:
+    for generation, after in zip_longest(generations, generations[1:]):
         program = ""
         if generation.code:
             program = (
@@ -92,6 +97,7 @@ def steps(item: WorkItem, generations: Sequence[Generation]) -> list[Step]:
                 mark_safe(render_markdown(generation.text)),  # noqa: S308
                 mark_safe(program),  # noqa: S308
                 shown_tests(generation.sample_judgement),
+                after.purpose if after else "",
             )
         )
     return found
