@@ -25,6 +25,7 @@ from tutoring.actions import (
     record_verdict,
 )
 from tutoring.answers import Answer
+from tutoring.conversation import tutor_view
 from tutoring.models import Event, Protocol, Reply, Session
 
 
@@ -253,6 +254,7 @@ def test_giving_up_needs_a_reason(session: SessionUnderTest):
         session_id=session.pk, person=session.tutor, command=uuid4(), reason="out of ideas"
     ).execute()
     assert session.refresh().outcome == Session.Outcome.ABANDONED
+    assert "“out of ideas”. The session is closed." in tutor_view(session.row).events[-1].html
 
 
 def test_nobody_acts_on_anothers_session(session: SessionUnderTest, bob: User, ada: User):

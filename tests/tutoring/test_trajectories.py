@@ -6,14 +6,17 @@ import io
 import json
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.core.management import CommandError, call_command
 
 from benchmark.models import Dataset, Problem
 from tests.tutoring.dialogues import RIGHT, WRONG, SessionUnderTest
+from tests.tutoring.review.readings import recorded_session
 from tutoring.models import Event, Finding, Reply, RuleCheck, Session
 from tutoring.review.content import labelled_messages
+from tutoring.trajectory_format import TrajectoryError
 
 RECORD = {
     "schema": "hintbench-trajectory/1",
@@ -148,6 +151,13 @@ def wipe() -> None:
     Reply.objects.all().delete()
     Event.objects.all().delete()
     Session.objects.all().delete()
+
+
+def test_a_record_that_was_read_otherwise_before_is_refused_with_a_way_out(db: None):
+    recorded_session(str(UUID(int=1)), ["Look."])
+    with pytest.raises(TrajectoryError, match=r"leave that file out.*on a new site.*invalidate"):
+        recorded_session(str(UUID(int=1)), ["Look again."])
+    assert Session.objects.get().events.count() == 2
 
 
 def test_export_names_no_account(session: SessionUnderTest):

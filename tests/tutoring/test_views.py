@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import fields
 from typing import Any
 from uuid import uuid4
@@ -194,6 +195,7 @@ def test_blind_tutors_page_and_view_hold_nothing_hidden(alice: User, session: Se
         for secret in HIDDEN_FROM_TUTORS:
             assert secret not in text, secret
     assert "SECRET-ANALYSIS" in page, "tutors see the official analysis"
+    assert re.search(r"\d&nbsp;s of CPU time, \d+&nbsp;MiB", page), "tutors see the limits"
 
 
 def test_tutors_serialiser_has_a_closed_set_of_keys(session: SessionUnderTest):
