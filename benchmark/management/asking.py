@@ -26,8 +26,11 @@ ASSUMED = (
 )
 
 
-def add_asking(parser: CommandParser) -> None:
-    """How the model is asked, and what that may cost."""
+ONE_COMMAND = "this command (counted anew each time it is given) has"
+
+
+def add_asking(parser: CommandParser, spender: str = ONE_COMMAND) -> None:
+    """How the model is asked, and what that may cost; `spender` says of whom the bounds are."""
     parser.add_argument("--temperature", type=_temperature, metavar="T", help="default: the provider's")
     parser.add_argument(
         "--max-output-tokens", type=positive, metavar="N", help="longest reply; default: the provider's"
@@ -54,7 +57,7 @@ def add_asking(parser: CommandParser) -> None:
             f"--max-{name}",
             type=kind,
             metavar="N",
-            help=f"stop, after what is in flight, when the run, or this command, has spent so many {help}",
+            help=f"stop, after what is in flight, when {spender} spent so many {help}",
         )
     parser.add_argument("--json", action="store_true", help="print one JSON document on standard output")
 

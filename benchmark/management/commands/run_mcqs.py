@@ -84,7 +84,7 @@ class Command(BaseCommand):
         parser.add_argument("--limit", type=positive, metavar="N", help="only the first N questions")
         parser.add_argument("--resume", metavar="RUN", help="go on with this run")
         add_encoding(parser)
-        add_asking(parser)
+        add_asking(parser, "the whole run, however often it goes on, has")
 
     def handle(self, **options: Any) -> None:
         try:
