@@ -12,6 +12,7 @@ from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.test import Client
 
+from benchmark.functional import Signature
 from tests.tutoring.conftest import PersonFactory
 from tests.tutoring.dialogues import RIGHT, WRONG, SessionUnderTest
 from tutoring.actions import AbandonReason, CloseSession, near_misses
@@ -79,6 +80,18 @@ def test_right_program_that_needs_more_time_is_correct_but_slow(session: Session
     near_misses.record_near_misses(session.row)
     near_misses.measure(NearMiss.objects.get().pk)
     assert columns(NearMiss.objects.get()) == ("TLE", 0, 1, 0, "sample-0", True)
+
+
+def test_method_of_a_functional_problem_is_measured(session: SessionUnderTest):
+    session.ask_and_get(
+        "```python\nclass Solution:\n    def double(self, number):\n        return 2 * number\n```"
+    )
+    assert session.row.problem is not None
+    signature = Signature("double", ("int",), "int").to_json()
+    type(session.row.problem).objects.update(signature=signature)
+    near_misses.record_near_misses(session.row)
+    near_misses.measure(NearMiss.objects.get().pk)
+    assert columns(NearMiss.objects.get()) == ("AC", 3, 3, 3, "", False)
 
 
 def test_measurement_gives_way_to_an_execution(closed: SessionUnderTest, monkeypatch: pytest.MonkeyPatch):

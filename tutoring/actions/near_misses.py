@@ -25,7 +25,7 @@ from django.db.models import F
 from django.utils import timezone
 
 import judge
-from benchmark.judging import checker_for, judge_tests, store_submission
+from benchmark.judging import checker_for, judge_tests, program_files, store_submission
 from benchmark.models import Judgement, Problem
 from tutoring.models import Event, NearMiss, Session
 from tutoring.programs import distance, program_tokens
@@ -125,14 +125,15 @@ def _measures(near_miss: NearMiss, problem: Problem) -> dict[str, Any]:
     code = near_miss.event.data["code"]
     if not code:
         return {"verdict": "NO_CODE", "passed": 0, "passed_prefix": 0}
-    source = store_submission(problem, code, near_miss.session.language).source
+    language = near_miss.session.language
+    source = program_files(problem, store_submission(problem, code, language).source, language)
     tests = judge_tests(problem, Judgement.Suite.ALL)
     limits = judge.Limits(time=problem.time_limit, memory=problem.memory_limit)
 
     def grade(limits: judge.Limits, stop_at_first_failure: bool) -> judge.Judgement:
         return judge.grade(
             source,
-            near_miss.session.language,
+            language,
             tests,
             limits,
             checker_for(problem, judge.Policy.FAIR),
