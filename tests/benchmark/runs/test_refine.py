@@ -1,11 +1,14 @@
 """Refine as a whole: the command, the real SDKs, the real judge; what each kind of failure tells, and nothing else."""
 
 import json
+import signal
 
+from judge import Checker, CheckingProgram
 from tests.benchmark.runs.bank import canaries
 from tests.benchmark.runs.conftest import Workshop
 from tests.benchmark.runs.test_reflexion import ONLY_THE_SAMPLE, SOLUTION, TALK, WRONG, saying
-from tests.imitation import failure
+from tests.benchmark.runs.test_resume import until
+from tests.imitation import Script, failure
 
 FIRST = ("--problems", "apple_sum")
 BROKEN = saying("print(")
@@ -61,3 +64,47 @@ def test_by_default_only_the_last_attempt_is_shown_and_a_restart_shows_none(work
     assert [len(messages) for messages in asked] == [1, 3, 3, 1, 3, 3]
     assert asked[0] == asked[3]
     assert "I show no program" in asked[2][1]["content"]
+
+
+def test_a_special_judge_decides_on_samples_and_a_kill_or_a_budget_takes_no_attempt(
+    workshop: Workshop,
+) -> None:
+    """The special judge takes the sum with any sign; it is called with input, expected and produced output."""
+    either_sign = (
+        "import sys\nexpected, made = (open(name).read() for name in sys.argv[2:4])\n"
+        "print('' if made.lstrip('-') == expected else 'Wrong Answer', end='')\n"
+    )
+    checker = Checker("special", program=CheckingProgram("python", {"spj.py": either_sign}))
+    workshop.rows("update benchmark_problem set checker = ?", [json.dumps(checker.to_json())])
+    told, _ = workshop.manage(
+        "run_baseline",
+        "--dataset",
+        "orchard",
+        "--model",
+        "openai:gpt-4o",
+        "--method",
+        "refine",
+        *FIRST,
+        "--dry-run",
+        "--json",
+    )
+    assert json.loads(told)["estimates"]["high"]["generations"] == 5, told
+    assert workshop.imitation.requests == []
+
+    workshop.imitation.script(saying("print(-7)\nprint('hello')"))
+    document = workshop.baseline(*FIRST, "--max-calls", "1", status=1, method="refine")
+    assert (document["state"], document["generations"]) == ("stopped", 1)
+    workshop.imitation.script(Script(("Wait",), ending="hang"))
+    killed = workshop.start("run_baseline", "--resume", document["run"], "--max-calls", "9")
+    until(lambda: len(workshop.imitation.requests) == 2)
+    killed.signal(signal.SIGKILL)
+    killed.wait()
+    workshop.imitation.script(SOLUTION)
+    document = workshop.baseline("--resume", document["run"])
+    assert (document["generations"], document["solved"], document["paid"]["calls"]) == (2, 1, 2)
+    assert [row[:4] for row in workshop.rows(STEPS)] == [(0, "solve", "AC", "WA"), (1, "repair", "AC", "AC")]
+    asked = conversations(workshop)
+    assert asked[1] == asked[2], "the chain goes on with the question that was cut off"
+    assert "hidden tests" in asked[2][-1]["content"]
+    text, _ = workshop.manage("refinement", document["run"])
+    assert "1 of 1 chains solved, 1 problems, 2.00 attempts per solved" in text
