@@ -9,7 +9,8 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 import judge
-from benchmark.judging import checker_for, judge_tests
+from benchmark.functional import NotFunctional
+from benchmark.judging import checker_for, judge_tests, program_files
 from benchmark.management.arguments import find_dataset, find_problem, find_suite, positive
 from benchmark.models import Judgement
 from benchmark.references import file_names
@@ -60,7 +61,7 @@ class Command(BaseCommand):
             )
             source = _source(file)
             judgement = judge.grade(
-                source,
+                program_files(problem, source, language) if isinstance(source, str) else source,
                 language,
                 tests,
                 judge.Limits(time=problem.time_limit, memory=problem.memory_limit),
@@ -70,7 +71,7 @@ class Command(BaseCommand):
                 stop_at_first_failure=not options["all_tests"],
                 files=file_names(source) if isinstance(source, str) else None,
             )
-        except (judge.UnknownLanguage, judge.SandboxUnavailable) as error:
+        except (judge.UnknownLanguage, judge.SandboxUnavailable, NotFunctional) as error:
             raise CommandError(str(error)) from None
         if options["json"]:
             document = {

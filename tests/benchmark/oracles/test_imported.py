@@ -84,6 +84,10 @@ def test_imported_programs_become_a_verifier_that_finds_the_smallest_failing_inp
     judging.perform(judgement.pk)
     judgement.refresh_from_db()
     assert (judgement.verdict, judgement.passed, judgement.total) == ("WA", wrong["passed"], wrong["total"])
+    file = tmp_path / "candidate.py"
+    file.write_text(candidate.submission.source)
+    said = manage("judge", str(file), "--problem", "algo/2609", "--suite", "1", "--all-tests")
+    assert (said["verdict"], said["passed"]) == ("WA", wrong["passed"])
 
     user = User.objects.create_user("rita")
     client.force_login(user)
