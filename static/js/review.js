@@ -5,7 +5,7 @@
 import { showQuotes, toggleQuote, withoutQuotes } from "./review/quotes.js";
 import { chooseSentence, dropChoice, takeChoice } from "./review/sentences.js";
 import { send } from "./session/commands.js";
-import { keepDraft } from "./session/draft.js";
+import { keepDraft, textOf } from "./session/draft.js";
 
 const byId = (id) => document.getElementById(id);
 const form = byId("review-form");
@@ -169,11 +169,15 @@ document.addEventListener("keydown", (event) => {
 
 /* ---- Saving and submitting ---- */
 
-const draft = keepDraft(asField, `review-${form.dataset.review}`, async () => {
-  const answer = await post(form.dataset.draftUrl);
-  byId("draft-state").textContent = answer.accepted ? "Saved" : "Not saved on the server yet";
-  if (!answer.accepted) say(answer.message);
-  return answer.accepted;
+const draft = keepDraft({
+  field: asField,
+  session: `review-${form.dataset.review}`,
+  async save() {
+    const answer = await post(form.dataset.draftUrl);
+    byId("draft-state").textContent = answer.accepted ? "Saved" : "Not saved on the server yet";
+    if (!answer.accepted) say(answer.message);
+    return answer;
+  },
 });
 
 form.addEventListener("submit", async (event) => {
@@ -200,8 +204,9 @@ form.addEventListener("submit", async (event) => {
 });
 
 /* Two tabs with the same review stay in step: each takes over what the other writes down. */
-addEventListener("storage", ({ key, newValue }) => {
-  if (key === memory && newValue !== null) asField.value = newValue;
+addEventListener("storage", (event) => {
+  const text = event.key === memory ? textOf(event) : null;
+  if (text !== null) asField.value = text;
 });
 
 function forget() {

@@ -10,11 +10,13 @@ const AGAIN = 5000; // milliseconds until a server that could not take it is ask
  * `draft` that was written elsewhere meanwhile. That one is shown in `other`, beside the field, and nothing is saved
  * over it until the tutor has decided.
  *
+ * Without `revision` and `other` the text that is saved last stays.
+ *
  * A copy in this browser exists only while the server does not have the text; it wins when the page opens.
  */
-export function keepDraft({ field, revision, other, session, save }) {
+export function keepDraft({ field, revision = { value: "" }, other, session, save }) {
   const key = `hintbench.draft.${session}`;
-  const otherText = other.querySelector("pre");
+  const otherText = other?.querySelector("pre");
   let timer;
   let saving = Promise.resolve();
   let undecided = null; // the revision of the other text, until the tutor has chosen
@@ -36,12 +38,12 @@ export function keepDraft({ field, revision, other, session, save }) {
   addEventListener("pagehide", () => {
     if (timer) now();
   });
-  other.querySelector("[data-swap]").addEventListener("click", () => {
+  other?.querySelector("[data-swap]").addEventListener("click", () => {
     [field.value, otherText.textContent] = [otherText.textContent, field.value];
     other.hidden = otherText.textContent === "";
     decide();
   });
-  other.querySelector("[data-drop]").addEventListener("click", () => {
+  other?.querySelector("[data-drop]").addEventListener("click", () => {
     other.hidden = true;
     decide();
   });
@@ -73,7 +75,7 @@ export function keepDraft({ field, revision, other, session, save }) {
       if (!answer.certain) return;
       const own = unanswered.includes(answer.draft?.text);
       unanswered.length = 0;
-      if (answer.accepted || own) revision.value = answer.revision ?? answer.draft.revision;
+      if (answer.accepted || own) revision.value = answer.revision ?? answer.draft?.revision ?? "";
       else if (answer.draft) differ(answer.draft.text, answer.draft.revision);
       if (answer.accepted && field.value === text) forget();
       else keep();
@@ -123,6 +125,11 @@ export function keepDraft({ field, revision, other, session, save }) {
       forget();
     },
   };
+}
+
+/** The text of a copy that another tab has put into this browser, from the event that tells of it. */
+export function textOf({ newValue }) {
+  return JSON.parse(newValue)?.text ?? null;
 }
 
 /* Storage may be forbidden; then the server alone keeps the draft. */
