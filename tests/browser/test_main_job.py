@@ -179,7 +179,8 @@ def test_nothing_typed_is_lost_by_reload_or_on_another_machine(open_page: OpenPa
     expect(message(page)).to_have_value("Half a tho")
 
     def saves_the_whole(response: Response) -> bool:
-        return response.url.endswith("/draft/") and "thought" in (response.request.post_data or "")
+        whole = "thought" in (response.request.post_data or "")
+        return response.ok and whole and response.url.endswith("/draft/")
 
     with page.expect_response(saves_the_whole):
         message(page).press_sequentially("ught")
