@@ -8,7 +8,6 @@ usual first lines (`with_usual_preamble`).
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 
 from django.conf import settings
@@ -17,6 +16,7 @@ import judge
 from benchmark.judging import checker_for, judge_tests
 from benchmark.models import Judgement, Problem
 from benchmark.rendering.program_lines import find_programs, guess_language
+from benchmark.threads import in_threads
 
 _LONGEST_LINE = 500
 """Characters; a longer line belongs to no program and is not looked at, which keeps the time linear."""
@@ -149,16 +149,7 @@ def verify_references(
 
     `on_done` is called in this thread after each.
     """
-    with ThreadPoolExecutor(jobs) as pool:
-        futures = [pool.submit(_best, work) for work in works]
-        try:
-            for future in as_completed(futures):
-                future.result()
-                on_done()
-        finally:  # after an error or an interruption nothing new is begun
-            for future in futures:
-                future.cancel()
-    return [future.result() for future in futures]
+    return in_threads(_best, works, jobs, lambda _: on_done())
 
 
 def _best(work: ReferenceWork) -> ReferenceResult:

@@ -223,7 +223,7 @@ class Streamer:
 
     async def _reply(self, chat: Chat) -> Callable[[ClaimedReply], None]:
         """Ask the model, let the tutor have the answer when it is due, and return what ends the reply."""
-        end = partial(finish_reply)
+        end: Callable[..., None] = finish_reply
         try:
             if not chat.kept:
                 await self._stream(chat)

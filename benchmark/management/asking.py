@@ -13,7 +13,7 @@ from django.core.management.base import CommandError, CommandParser
 from tqdm import tqdm
 
 from benchmark.management.arguments import dollars, positive
-from benchmark.providers import ModelSpec, Parameters, is_scripted
+from benchmark.providers import ModelSpec, Parameters, is_scripted, open_batching_provider, open_provider
 from benchmark.runner import Budget, Estimate, Limits, Price, Stop, Terms
 from benchmark.runner.asking import Ledger
 from judge.management.tables import aligned
@@ -172,3 +172,14 @@ def carry_out(work: Coroutine[Any, Any, T], stop: Stop) -> T | None:
     with suppress(asyncio.CancelledError):
         return asyncio.run(watched())
     return None
+
+
+async def try_to_open(spec: ModelSpec, *, batch: bool = False) -> None:
+    """Raises ProviderError when the provider lacks its key or address, or its batches."""
+    if not batch:
+        return await open_provider(spec).aclose()
+    provider = open_batching_provider(spec)
+    try:
+        await provider.check_batches()
+    finally:
+        await provider.aclose()

@@ -1,6 +1,5 @@
 """What commands that compare texts by an encoder share: how it is run, and how far it is."""
 
-import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -8,6 +7,7 @@ from django.core.management.base import CommandParser
 from tqdm import tqdm
 
 from benchmark.management.arguments import positive
+from benchmark.management.bars import bar_of
 from benchmark.similarity.encoders import Encoding
 
 
@@ -30,12 +30,11 @@ def add_encoding(parser: CommandParser) -> None:
 
 def encoding(options: Mapping[str, Any]) -> Encoding:
     """The same as given, with a bar."""
-    quiet = 0.1 if sys.stderr.isatty() else 10  # seconds between two states of the bar
     bar: list[tqdm[Any]] = []
 
     def progress(done: int, total: int) -> None:
         if not bar:
-            bar.append(tqdm(total=total, initial=done, unit="text", desc="encode", mininterval=quiet))
+            bar.append(bar_of(total=total, initial=done, unit="text", desc="encode"))
         bar[0].update(done - bar[0].n)
         if done == total:
             bar[0].close()

@@ -7,6 +7,7 @@ from typing import Any
 
 from tqdm import tqdm
 
+from benchmark.management.bars import bar_of
 from benchmark.models import Run, WorkItem
 from benchmark.runner import Price, Progress, Spent, Stop, cores, execute, follow
 from judge import Verdict
@@ -18,11 +19,10 @@ _WAITING_FOR_BATCHES = (
 )
 
 
-def bar_of(run: Run) -> "tqdm[Any]":
+def run_bar(run: Run) -> "tqdm[Any]":
     """A bar from where the run stands to its end."""
-    quiet = 0.1 if sys.stderr.isatty() else 10  # seconds between two states of the bar
     done = run.items.filter(state=WorkItem.State.DONE).count()
-    return tqdm(total=run.items.count(), initial=done, unit="item", desc=run.method, mininterval=quiet)
+    return bar_of(total=run.items.count(), initial=done, unit="item", desc=run.method)
 
 
 def progress_of(run: Run, bar: "tqdm[Any]") -> Progress:

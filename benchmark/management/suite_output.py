@@ -1,7 +1,6 @@
 """What the commands about suites share: how programs are judged, one problem after the other, bars, and the table."""
 
 import os
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
@@ -11,6 +10,7 @@ from tqdm import tqdm
 
 import judge
 from benchmark.management.arguments import positive
+from benchmark.management.bars import bar_of
 from benchmark.models import Problem
 from benchmark.models.suites import Rate
 from benchmark.suites import OVERTIME, NoRecipe, Progress, SuiteReport, ValidationFault
@@ -71,12 +71,11 @@ def each_problem(
 def stage_bars(name: str) -> Iterator[Progress]:
     """A bar on standard error for each stage of the work on a problem."""
     bars: list[tqdm] = []  # type: ignore[type-arg]
-    quiet = 0.1 if sys.stderr.isatty() else 10  # seconds between two states of a bar
 
     def on_stage(stage: str, steps: int) -> Callable[[], None]:
         while bars:
             bars.pop().close()
-        bars.append(tqdm(total=steps, desc=f"{name}: {stage}", mininterval=quiet, leave=False))
+        bars.append(bar_of(total=steps, desc=f"{name}: {stage}", leave=False))
         bar = bars[-1]
 
         def step() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Collection, Container, Sequence
-from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -12,9 +11,8 @@ import anthropic
 from anthropic.types import Message as Answer
 from anthropic.types.messages import MessageBatch, MessageBatchIndividualResponse
 
-from benchmark.providers.anthropic_messages import FINISH_REASONS, AnthropicProvider
+from benchmark.providers.anthropic_messages import FINISH_REASONS, AnthropicProvider, usage_of
 from benchmark.providers.batching import BatchLimits, BatchResult, BatchState, unanswered
-from benchmark.providers.endpoint import CLIENT_ERRORS
 from benchmark.providers.protocol import (
     Completed,
     Message,
@@ -22,7 +20,6 @@ from benchmark.providers.protocol import (
     ReasoningDelta,
     StreamEvent,
     TextDelta,
-    Usage,
 )
 
 _CLOCKS = timedelta(minutes=10)
@@ -39,16 +36,9 @@ class AnthropicBatches(AnthropicProvider):
 
     async def check_batches(self) -> None:
         """As `BatchingProvider.check_batches`: one batch is listed."""
-        absent = False
-        async with self._errors():
-            try:
-                await self._client.messages.batches.list(limit=1)
-            except anthropic.APIStatusError as error:
-                absent = error.status_code in (404, 405, 501)
-                if not absent:
-                    raise
-        if absent:
-            raise self._endpoint.no_batches()
+        await self._endpoint.check_batches(
+            self._client.messages.batches.list(limit=1), anthropic.AnthropicError
+        )
 
     def request(
         self, name: str, model: str, messages: Sequence[Message], parameters: Parameters
@@ -62,7 +52,7 @@ class AnthropicBatches(AnthropicProvider):
 
     async def create_batch(self, mark: str, prepared: Sequence[Any]) -> str:
         """As `BatchingProvider.create_batch`. Anthropic keeps no mark."""
-        async with self._errors():
+        with self._endpoint.errors(anthropic.AnthropicError):
             return (await self._client.messages.batches.create(requests=prepared)).id
 
     async def find_batch(
@@ -72,7 +62,7 @@ class AnthropicBatches(AnthropicProvider):
 
         So every batch of that time with as many requests has to end before it is certain that none is ours.
         """
-        async with self._errors():
+        with self._endpoint.errors(anthropic.AnthropicError):
             async for batch in self._client.messages.batches.list(limit=100):
                 if batch.created_at < since - _CLOCKS:
                     break
@@ -95,7 +85,7 @@ class AnthropicBatches(AnthropicProvider):
 
     async def batch_state(self, batch_id: str) -> BatchState:
         """As `BatchingProvider.batch_state`. Anthropic counts what is answered when the batch has ended."""
-        async with self._errors():
+        with self._endpoint.errors(anthropic.AnthropicError):
             batch = await self._client.messages.batches.retrieve(batch_id)
         ended = batch.processing_status == "ended"
         return BatchState(
@@ -105,7 +95,7 @@ class AnthropicBatches(AnthropicProvider):
 
     async def batch_results(self, batch_id: str) -> AsyncIterator[BatchResult]:
         """As `BatchingProvider.batch_results`."""
-        async with self._errors():
+        with self._endpoint.errors(anthropic.AnthropicError):
             results = await self._client.messages.batches.results(batch_id)
             try:
                 async for line in results:
@@ -126,20 +116,12 @@ class AnthropicBatches(AnthropicProvider):
 
     async def cancel_batch(self, batch_id: str) -> None:
         """As `BatchingProvider.cancel_batch`; one that has ended refuses, which is no error here."""
-        async with self._errors():
+        with self._endpoint.errors(anthropic.AnthropicError):
             try:
                 await self._client.messages.batches.cancel(batch_id)
             except (anthropic.ConflictError, anthropic.BadRequestError):
                 if (await self.batch_state(batch_id)).ended_at is None:
                     raise
-
-    @asynccontextmanager
-    async def _errors(self) -> AsyncIterator[None]:
-        """Turns what the SDK raises into ProviderError."""
-        try:
-            yield
-        except (anthropic.AnthropicError, *CLIENT_ERRORS) as error:
-            raise self._endpoint.failure(error) from None
 
 
 def _size(batch: MessageBatch) -> int:
@@ -156,17 +138,9 @@ def _events(answer: Answer) -> tuple[StreamEvent, ...]:
             events.append(TextDelta(block.text))
         elif block.type == "thinking":
             events.append(ReasoningDelta(block.thinking))
-    usage, reason = answer.usage, answer.stop_reason or ""
-    cached, stored = usage.cache_read_input_tokens or 0, usage.cache_creation_input_tokens or 0
-    details = usage.output_tokens_details
+    reason = answer.stop_reason or ""
     completed = Completed(
-        # Anthropic leaves what its cache read or wrote out of the input tokens; ours include both.
-        usage=Usage(
-            input_tokens=usage.input_tokens + cached + stored,
-            output_tokens=usage.output_tokens,
-            cached_input_tokens=usage.cache_read_input_tokens,
-            reasoning_tokens=details.thinking_tokens if details else None,
-        ),
+        usage=usage_of(answer.usage, answer.usage),
         model=answer.model,
         finish_reason=FINISH_REASONS.get(reason, reason),
         request_id=answer.id,

@@ -68,7 +68,7 @@ class AnthropicProvider:
                     elif event.type == "content_block_delta" and event.delta.type == "thinking_delta":
                         yield ReasoningDelta(event.delta.thinking)
                     elif event.type == "message_delta" and (reason := event.delta.stop_reason):
-                        usage = _usage(start, event.usage)
+                        usage = usage_of(start, event.usage)
                         completed = Completed(usage, model, FINISH_REASONS.get(reason, reason), request_id)
         except (anthropic.AnthropicError, *CLIENT_ERRORS) as error:
             failure = self._endpoint.failure(error)
@@ -109,8 +109,8 @@ class AnthropicProvider:
         await self._client.close()
 
 
-def _usage(start: StartUsage | None, end: MessageDeltaUsage | None) -> Usage:
-    """The tokens of a reply: those read come with its start, those written with its end.
+def usage_of(start: StartUsage | None, end: StartUsage | MessageDeltaUsage | None) -> Usage:
+    """The tokens of a reply: those read come with its start, those written with its end; a whole one has both.
 
     Anthropic leaves what was read from or written to its cache out of the input tokens; ours include both.
     """

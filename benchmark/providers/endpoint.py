@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 import ssl
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Awaitable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from urllib.parse import unquote, urlsplit
@@ -30,6 +31,9 @@ _LONGEST_DETAIL = 400  # characters of the provider's own message
 # nonsense that a server sends shows as one of the last three.
 _TRANSPORT_ERRORS = (httpx2.HTTPError, httpx2.InvalidURL, aiohttp.ClientError)
 CLIENT_ERRORS = (*_TRANSPORT_ERRORS, ValueError, TypeError, AttributeError)
+
+_NO_SUCH_ADDRESS = frozenset({404, 405, 501})
+"""What a server answers where it has nothing."""
 
 
 @cache
@@ -103,11 +107,28 @@ class Endpoint:
         """The error that stands in the results of a batch, or is told of all of it."""
         return self._reported(ValueError("no reason given"), {"error": details}, status, {}, "in a batch")
 
-    def no_batches(self) -> ProviderError:
-        """The error for a server without addresses for batches."""
-        return ProviderError(
-            "configuration", f"{self.name}: {self._host()} takes no batches. Leave out --batch."
-        )
+    async def check_batches(self, listing: Awaitable[object], sdk_error: type[Exception]) -> None:
+        """Waits for a list of batches. Raises ProviderError when there is none, as on a server without batches."""
+        absent = False
+        with self.errors(sdk_error):
+            try:
+                await listing
+            except sdk_error as error:
+                absent = getattr(getattr(error, "response", None), "status_code", None) in _NO_SUCH_ADDRESS
+                if not absent:
+                    raise
+        if absent:
+            raise ProviderError(
+                "configuration", f"{self.name}: {self._host()} takes no batches. Leave out --batch."
+            )
+
+    @contextmanager
+    def errors(self, sdk_error: type[Exception]) -> Iterator[None]:
+        """Turns what an SDK, whose own base class this is, and its client raise into ProviderError."""
+        try:
+            yield
+        except (sdk_error, *CLIENT_ERRORS) as error:
+            raise self.failure(error) from None
 
     def failure(self, error: Exception) -> ProviderError:
         """What `error`, raised by the SDK's client or its transport, means."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Collection, Container, Mapping, Sequence
-from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
@@ -12,7 +11,6 @@ import openai
 from openai.types import Batch
 
 from benchmark.providers.batching import BatchLimits, BatchResult, BatchState, unanswered
-from benchmark.providers.endpoint import CLIENT_ERRORS
 from benchmark.providers.errors import ProviderError
 from benchmark.providers.openai_chat import (
     ChatCompletions,
@@ -47,16 +45,7 @@ class _Batches(ChatCompletions):
 
     async def check_batches(self) -> None:
         """As `BatchingProvider.check_batches`: one batch is listed."""
-        absent = False
-        async with self._errors():
-            try:
-                await self._client.batches.list(limit=1)
-            except openai.APIStatusError as error:
-                absent = error.status_code in (404, 405, 501)
-                if not absent:
-                    raise
-        if absent:
-            raise self._endpoint.no_batches()
+        await self._endpoint.check_batches(self._client.batches.list(limit=1), openai.OpenAIError)
 
     def request(
         self, name: str, model: str, messages: Sequence[Message], parameters: Parameters
@@ -68,13 +57,13 @@ class _Batches(ChatCompletions):
     async def prepare_batch(self, requests: Sequence[dict[str, Any]]) -> str:
         """The id of the uploaded file; OpenAI deletes it after a month."""
         content = b"".join(json.dumps(request).encode() + b"\n" for request in requests)
-        async with self._errors():
+        with self._endpoint.errors(openai.OpenAIError):
             file = await self._client.files.create(file=("requests.jsonl", content), purpose="batch")
         return file.id
 
     async def create_batch(self, mark: str, prepared: str) -> str:
         """As `BatchingProvider.create_batch`; the mark is among the metadata."""
-        async with self._errors():
+        with self._endpoint.errors(openai.OpenAIError):
             batch = await self._client.batches.create(
                 completion_window="24h",
                 endpoint=_ENDPOINT,
@@ -87,7 +76,7 @@ class _Batches(ChatCompletions):
         self, mark: str, names: Collection[str], since: datetime, known: Container[str]
     ) -> str | None:
         """As `BatchingProvider.find_batch`, by the mark in the list of batches, whose newest come first."""
-        async with self._errors():
+        with self._endpoint.errors(openai.OpenAIError):
             async for batch in self._client.batches.list(limit=100):
                 if (batch.metadata or {}).get(_MARK) == mark:
                     return batch.id
@@ -97,7 +86,7 @@ class _Batches(ChatCompletions):
 
     async def batch_state(self, batch_id: str) -> BatchState:
         """As `BatchingProvider.batch_state`."""
-        async with self._errors():
+        with self._endpoint.errors(openai.OpenAIError):
             batch = await self._client.batches.retrieve(batch_id)
         counts = batch.request_counts
         ended = batch.failed_at or batch.completed_at or batch.expired_at or batch.cancelled_at
@@ -114,7 +103,7 @@ class _Batches(ChatCompletions):
 
     async def batch_results(self, batch_id: str) -> AsyncIterator[BatchResult]:
         """As `BatchingProvider.batch_results`."""
-        async with self._errors():
+        with self._endpoint.errors(openai.OpenAIError):
             batch = await self._client.batches.retrieve(batch_id)
             for file_id in filter(None, (batch.output_file_id, batch.error_file_id)):
                 async with self._client.files.with_streaming_response.content(file_id) as response:
@@ -139,20 +128,12 @@ class _Batches(ChatCompletions):
 
     async def cancel_batch(self, batch_id: str) -> None:
         """As `BatchingProvider.cancel_batch`; one that has ended is a conflict, which is no error here."""
-        async with self._errors():
+        with self._endpoint.errors(openai.OpenAIError):
             try:
                 await self._client.batches.cancel(batch_id)
             except (openai.ConflictError, openai.BadRequestError):
                 if (await self.batch_state(batch_id)).ended_at is None:
                     raise
-
-    @asynccontextmanager
-    async def _errors(self) -> AsyncIterator[None]:
-        """Turns what the SDK raises into ProviderError."""
-        try:
-            yield
-        except (openai.OpenAIError, *CLIENT_ERRORS) as error:
-            raise self._endpoint.failure(error) from None
 
 
 class OpenAIBatches(OpenAIProvider, _Batches):

@@ -3,7 +3,6 @@
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +12,7 @@ from benchmark import judging
 from benchmark.models import Dataset, Judgement, Problem
 from benchmark.refinement.curves import Curve, Refinement, curve_of
 from benchmark.refinement.eval_results import EvalResults, ResultAttempt
+from benchmark.threads import in_threads
 from judge import Policy, Verdict
 
 LANGUAGE = "cpp23"
@@ -105,15 +105,7 @@ def rejudge(
     }
     waiting = {row.pk for row in rows.values() if row.state != Judgement.State.DONE}
     begin(len(waiting))
-    with ThreadPoolExecutor(jobs, "judge") as pool:
-        futures = [pool.submit(_perform, pk) for pk in waiting]
-        try:
-            for future in as_completed(futures):
-                future.result()
-                advance()
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
+    in_threads(_perform, waiting, jobs, lambda _: advance())
     judged = Judgement.objects.in_bulk([row.pk for row in rows.values()])
     compared, faults = [], []
     for one in there:

@@ -8,7 +8,16 @@ from benchmark.runner.estimate import ASSUMED, Estimate, estimate, rescaled
 from benchmark.runner.execution import Progress, execute
 from benchmark.runner.judges import cores
 from benchmark.runner.pace import Limits
-from benchmark.runner.plan import CannotRun, Plan, Terms, plan_like, plan_run, prepare_resume, start_run
+from benchmark.runner.plan import (
+    CannotRun,
+    Plan,
+    Terms,
+    check_judge,
+    plan_like,
+    plan_run,
+    prepare_resume,
+    start_run,
+)
 from benchmark.runner.stopping import Stop
 
 __all__ = [
@@ -26,6 +35,7 @@ __all__ = [
     "Stop",
     "Terms",
     "carry_on",
+    "check_judge",
     "cores",
     "estimate",
     "execute",

@@ -5,7 +5,6 @@ begin again at any point, and run in several processes at once.
 """
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, as_completed
 
 from django.db import connection, transaction
 from django.db.models import Q
@@ -14,6 +13,7 @@ from benchmark import judging
 from benchmark.methods import METHODS, Sampling
 from benchmark.models import Generation, Judgement, KeptFigures, Run, WorkItem
 from benchmark.runner.judges import ensure_judgement
+from benchmark.threads import in_threads
 
 _NO_ANSWERS = (Generation.Purpose.VERIFIER, Generation.Purpose.CRITIQUE)
 
@@ -42,14 +42,10 @@ def judge_answers(run: Run, answers: list[int], *, jobs: int, judged: Callable[[
         finally:
             connection.close()
 
-    with ThreadPoolExecutor(jobs, "judge") as pool:
-        try:
-            for done in as_completed([pool.submit(judge, answer) for answer in answers]):
-                done.result()
-                judged()
-        finally:
-            pool.shutdown(cancel_futures=True)
-            KeptFigures.objects.filter(run=run).delete()  # they say what is not judged
+    try:
+        in_threads(judge, answers, jobs, lambda _: judged())
+    finally:
+        KeptFigures.objects.filter(run=run).delete()  # they say what is not judged
 
 
 def _asked_for(pk: int, run: Run, settings: Sampling) -> Judgement:

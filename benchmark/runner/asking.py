@@ -8,15 +8,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from django.db.models import F
-
 from benchmark.models.paying import PaidRun
 from benchmark.prompts import Prompt
 from benchmark.providers import ModelSpec, Parameters, ProviderError, Reply, complete, open_provider
 from benchmark.runner.budget import Budget, Price, Spent
 from benchmark.runner.commits import Commits
 from benchmark.runner.pace import Limits, Pace, PacedProvider
-from benchmark.runner.presence import HEARTBEAT, beat_for, leave, present
+from benchmark.runner.presence import HEARTBEAT, beat, leave, present
 from benchmark.runner.stopping import HOPELESS, UNCOUNTED, Stop
 
 NO_BOUND, NOTHING, USUAL = Budget(), Spent(), Limits()
@@ -49,11 +47,7 @@ class Ledger:
     def write(self, paid: Spent) -> None:
         """Count it in the run's row, in the transaction that stores what was paid for."""
         if self.run is not None:
-            type(self.run)._default_manager.filter(pk=self.run.pk).update(
-                paid_calls=F("paid_calls") + paid.calls,
-                paid_input_tokens=F("paid_input_tokens") + paid.input_tokens,
-                paid_output_tokens=F("paid_output_tokens") + paid.output_tokens,
-            )
+            paid.add_to(type(self.run)._default_manager.filter(pk=self.run.pk))
 
     @property
     def shown(self) -> str:
@@ -115,7 +109,7 @@ async def ask_all(
 
     async def keep_alive(commits: Commits, name: str) -> None:
         while True:
-            await pace.share_with(await commits.run(lambda: beat_for(str(spec), name)))
+            await pace.share_with(await commits.run(lambda: beat(name, str(spec))))
             await asyncio.sleep(HEARTBEAT)
 
     try:

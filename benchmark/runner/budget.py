@@ -3,6 +3,8 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from django.db.models import F, QuerySet
+
 from benchmark.models.paying import PaidRun
 
 
@@ -40,6 +42,14 @@ class Spent:
             self.calls + other.calls,
             self.input_tokens + other.input_tokens,
             self.output_tokens + other.output_tokens,
+        )
+
+    def add_to(self, runs: QuerySet[Any]) -> None:
+        """Count it in the row of a `PaidRun`, in the transaction that stores what was paid for."""
+        runs.update(
+            paid_calls=F("paid_calls") + self.calls,
+            paid_input_tokens=F("paid_input_tokens") + self.input_tokens,
+            paid_output_tokens=F("paid_output_tokens") + self.output_tokens,
         )
 
     @classmethod

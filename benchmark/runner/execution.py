@@ -169,7 +169,7 @@ class _Execution:
 
     async def work(self) -> None:
         """Ask and judge until nothing is left to claim."""
-        await self._pace.share_with(await self._commits.run(lambda: beat(self._run, self._name)))
+        await self._pace.share_with(await self._commits.run(self._beat))
         heart = asyncio.create_task(self._keep_alive())
         try:
             self._under_way = min(self._slots, await self._commits.run(self._run.items.count))
@@ -191,9 +191,12 @@ class _Execution:
             if state == Run.State.STOPPED:
                 self._stop.ask("the run was stopped", final=False)
 
+    def _beat(self) -> int:
+        return beat(self._name, self._run.model_spec, self._run)
+
     def _heartbeat(self) -> tuple[int, str]:
         leases.renew(self._run.pk, self._name)
-        return beat(self._run, self._name), Run.objects.values_list("state", flat=True).get(pk=self._run.pk)
+        return self._beat(), Run.objects.values_list("state", flat=True).get(pk=self._run.pk)
 
     async def _take_items(self) -> None:
         """Take items one after the other; each is judged while the next is asked about."""

@@ -167,7 +167,7 @@ def start_run(plan: Plan, terms: Terms) -> Run:
         attempts=plan.attempts,
     )
     terms.apply_to(run)
-    _check_judge(plan.settings.language)
+    check_judge(plan.settings.language)
     manifest = make_manifest(plan.dataset, plan.spec, plan.method, plan.settings)
     manifest["left_out"] = [{"id": name, "reason": reason} for name, reason in plan.left_out.items()]
     manifest["without_samples"] = plan.without_samples
@@ -237,8 +237,8 @@ def _representations(dataset: Dataset, spec: ModelSpec, settings: Sampling) -> d
         raise CannotRun(str(error)) from None
 
 
-def _check_judge(language: str) -> None:
-    """Refuse to pay for replies whose programs could not be judged here."""
+def check_judge(language: str) -> None:
+    """Raises CannotRun where programs in this language cannot be judged: nobody is to pay for their replies."""
     status = sandbox_status()
     if not status.available:
         raise CannotRun(f"Programs cannot be judged here: {status.problem}. {status.remedy}")
@@ -313,7 +313,7 @@ def prepare_resume(run: Run, terms: Terms) -> None:
     """
     _check_unchanged(run)
     began = run.manifest
-    _check_judge(run.parameters["language"])
+    check_judge(run.parameters["language"])
     now = environment(run.parameters["language"])
     with transaction.atomic():
         leases.free_lost(run.pk)

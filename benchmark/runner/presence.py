@@ -101,18 +101,12 @@ def _sweep(folder: Path) -> None:
                 path.unlink()
 
 
-def beat(run: Run, name: str) -> int:
-    """Say that the runner lives; returns how many share the limits of its model, itself included."""
-    limited = "" if run.in_batches else run.model_spec
+def beat(name: str, model_spec: str, run: Run | None = None) -> int:
+    """Say that the runner lives, outside of runs or in this one; returns how many share its model's limits, with it."""
+    limited = "" if run is not None and run.in_batches else model_spec
     Runner.objects.update_or_create(
         name=name, defaults={"run": run, "model_spec": limited, "seen_at": timezone.now()}
     )
-    return 1 + _living(Runner.objects.filter(model_spec=run.model_spec).exclude(name=name))
-
-
-def beat_for(model_spec: str, name: str) -> int:
-    """The same of a process that asks this model outside of runs."""
-    Runner.objects.update_or_create(name=name, defaults={"model_spec": model_spec, "seen_at": timezone.now()})
     return 1 + _living(Runner.objects.filter(model_spec=model_spec).exclude(name=name))
 
 

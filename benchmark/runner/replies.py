@@ -11,7 +11,6 @@ from uuid import UUID
 from weakref import WeakValueDictionary
 
 from django.db import IntegrityError, transaction
-from django.db.models import F
 
 from benchmark.extraction import extract_program
 from benchmark.methods import Sampling
@@ -176,11 +175,8 @@ def store(entries: list[tuple[UUID, Generation]]) -> Sequence[tuple[Generation, 
         return [(Generation.objects.get(work_item=rows[0].work_item_id, step=rows[0].step), _spent(run_id))]
     paid = [row for row in rows if row.reused_id is None]
     if paid:
-        Run.objects.filter(pk=run_id).update(
-            paid_calls=F("paid_calls") + len(paid),
-            paid_input_tokens=F("paid_input_tokens") + sum(row.input_tokens or 0 for row in paid),
-            paid_output_tokens=F("paid_output_tokens") + sum(row.output_tokens or 0 for row in paid),
-        )
+        tokens = sum(row.input_tokens or 0 for row in paid), sum(row.output_tokens or 0 for row in paid)
+        Spent(len(paid), *tokens).add_to(Run.objects.filter(pk=run_id))
     spent = _spent(run_id)
     return [(row, spent) for row in rows]
 

@@ -6,7 +6,6 @@ Each judgement is a row that names its suite, so a validation that was cut off g
 import hashlib
 import math
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 
 from django.conf import settings
@@ -17,6 +16,7 @@ from benchmark.judging import checker_for, judge_tests, program_files, store_sub
 from benchmark.models import Judgement, PackageProgram, Problem, Suite
 from benchmark.references import missing_compiler
 from benchmark.suites.kill_matrix import KillMatrix, TriedProgram
+from benchmark.threads import in_threads
 from judge import Policy, Verdict
 
 OVERTIME = 60
@@ -116,16 +116,12 @@ def validate(
             timeouts=timeouts[place],
         )
 
-    with ThreadPoolExecutor(jobs) as pool:
-        futures = [pool.submit(graded, place) for place in missing]
-        try:
-            for future in as_completed(futures):
-                place, judgement = future.result()
-                rows[place] = _store(problem, suite, programs[place], judgement)
-                on_done()
-        finally:  # after an error or an interruption nothing new is begun
-            for future in futures:
-                future.cancel()
+    def keep(result: tuple[int, judge.Judgement]) -> None:
+        place, judgement = result
+        rows[place] = _store(problem, suite, programs[place], judgement)
+        on_done()
+
+    in_threads(graded, missing, jobs, keep)
     return _matrix(problem, suite, programs, rows)
 
 

@@ -107,7 +107,7 @@ class Batches:
                 batch = self._batch(name)
                 batch.looked += 1
                 body = _json(wire.shown(batch))
-            case "GET", ["batches", name, "results"]:
+            case "GET", ["batches", name, "results"] if isinstance(wire, _AnthropicBatches):
                 batch = self._batch(name)
                 body, hold = wire.results(batch), batch.script.results
             case "POST", ["batches", name, "cancel"]:
@@ -228,9 +228,6 @@ class _OpenAIBatches:
 
     def page(self, shown: list[dict[str, Any]], query: dict[str, str]) -> dict[str, Any]:
         return {"object": "list"} | _page(shown, query.get("after"), int(query.get("limit", 20)))
-
-    def results(self, batch: _Batch) -> bytes:
-        raise NotImplementedError
 
     def error(self, kind: str, message: str) -> dict[str, Any]:
         return OpenAI({}, "").error(kind, message)

@@ -1,7 +1,6 @@
 """manage.py build_mcqs: questions about similar problems, from the tags of a dataset."""
 
 import json
-import sys
 from argparse import ArgumentTypeError
 from collections import Counter
 from typing import Any
@@ -9,9 +8,9 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.core.validators import validate_slug
-from tqdm import tqdm
 
 from benchmark.management.arguments import find_dataset, positive
+from benchmark.management.bars import bar_of
 from benchmark.management.encoding import add_encoding, encoding
 from benchmark.retrieval import TOKENIZERS
 from benchmark.similarity.building import Builder
@@ -66,7 +65,6 @@ class Command(BaseCommand):
             raise CommandError(
                 f"--name {options['name']!r}: a name has letters, digits, - and _ only"
             ) from None
-        quiet = 0.1 if sys.stderr.isatty() else 10  # seconds between two states of the bar
         fields = (
             "similarity",
             "tokenizer",
@@ -76,7 +74,7 @@ class Command(BaseCommand):
         )
         try:
             builder = Builder(**{name: options[name] for name in fields})
-            with tqdm(unit="problem", mininterval=quiet, total=dataset.problems.count()) as bar:
+            with bar_of(unit="problem", total=dataset.problems.count()) as bar:
                 made = builder.build(
                     dataset, options["name"], lambda done, total: bar.update(done - bar.n), encoding(options)
                 )

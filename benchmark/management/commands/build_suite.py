@@ -1,12 +1,10 @@
 """manage.py build_suite: make test suites for stored problems and release those that known programs confirm."""
 
 import json
-import sys
 from collections.abc import Sequence
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from tqdm import tqdm
 
 from benchmark.management.arguments import find_problems, positive
 from benchmark.management.asking import (
@@ -17,6 +15,7 @@ from benchmark.management.asking import (
     ledger,
     sampling,
 )
+from benchmark.management.bars import bar_of
 from benchmark.management.suite_output import add_judging, each_problem, stage_bars, suites_text
 from benchmark.models import PackageProgram, Problem
 from benchmark.providers import ModelSpecError, ProviderError, parse_model_spec
@@ -132,8 +131,7 @@ def _write(problems: Sequence[Problem], author: Author, options: dict[str, Any])
     spec = parse_model_spec(author.spec)
     spent = ledger(options, spec)
     stop, outcome = Stop(), Outcome()
-    quiet = 0.1 if sys.stderr.isatty() else 10  # seconds between two states of the bar
-    with tqdm(total=len(calls), unit="program", mininterval=quiet) as bar:
+    with bar_of(total=len(calls), unit="program") as bar:
 
         def advance() -> None:
             bar.set_postfix(dollars=spent.shown, refresh=False)

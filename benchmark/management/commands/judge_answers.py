@@ -1,16 +1,14 @@
 """manage.py judge_answers: judge every answer of runs on all tests, not their attempts alone."""
 
 import json
-import sys
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from tqdm import tqdm
 
 from benchmark.management.arguments import find_run, positive
+from benchmark.management.bars import bar_of
 from benchmark.models import Run
-from benchmark.runner import cores, judge_answers, unjudged_answers
-from judge import ToolMissing, compiler_version, sandbox_status
+from benchmark.runner import CannotRun, check_judge, cores, judge_answers, unjudged_answers
 
 
 class Command(BaseCommand):
@@ -31,9 +29,6 @@ class Command(BaseCommand):
 
     def handle(self, **options: Any) -> None:
         runs = [find_run(name) for name in options["runs"]]
-        status = sandbox_status()
-        if not status.available:
-            raise CommandError(f"Programs cannot be judged here: {status.problem}. {status.remedy}")
         found = [self._judged(run, options["jobs"]) for run in runs]
         if options["json"]:
             self.stdout.write(json.dumps({"runs": found}))
@@ -45,12 +40,11 @@ class Command(BaseCommand):
 
     def _judged(self, run: Run, jobs: int) -> dict[str, Any]:
         try:
-            compiler_version(str(run.parameters["language"]))
-        except ToolMissing as error:
+            check_judge(run.parameters["language"])
+        except CannotRun as error:
             raise CommandError(str(error)) from None
         answers = unjudged_answers(run)
-        quiet = 0.1 if sys.stderr.isatty() else 10  # seconds between two states of the bar
-        with tqdm(total=len(answers), unit="answer", desc=run.method, mininterval=quiet) as bar:
+        with bar_of(total=len(answers), unit="answer", desc=run.method) as bar:
             try:
                 judge_answers(run, answers, jobs=jobs, judged=bar.update)
             except KeyboardInterrupt:

@@ -1,11 +1,9 @@
 """manage.py represent: let a model write what stands for the problems of a dataset in comparisons."""
 
 import json
-import sys
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from tqdm import tqdm
 
 from benchmark.management.arguments import find_dataset
 from benchmark.management.asking import (
@@ -16,6 +14,7 @@ from benchmark.management.asking import (
     ledger,
     sampling,
 )
+from benchmark.management.bars import bar_of
 from benchmark.providers import ModelSpecError, ProviderError, parse_model_spec
 from benchmark.runner import Stop
 from benchmark.runner.asking import Outcome, ask_all
@@ -67,8 +66,7 @@ class Command(BaseCommand):
             self.stdout.write("\n".join(estimates_table(estimates, spent.price)))
             return
         stop, outcome = Stop(), Outcome()
-        quiet = 0.1 if sys.stderr.isatty() else 10  # seconds between two states of the bar
-        with tqdm(total=len(problems), initial=len(there), unit="problem", mininterval=quiet) as bar:
+        with bar_of(total=len(problems), initial=len(there), unit="problem") as bar:
 
             def advance() -> None:
                 bar.set_postfix(dollars=spent.shown, refresh=False)

@@ -1,15 +1,14 @@
 """manage.py retrieve: the retrieval of the methods, without a model."""
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from tqdm import tqdm
 
 from benchmark.extraction import extract_program
 from benchmark.management.arguments import find_corpus, find_dataset, find_problem, positive
+from benchmark.management.bars import bar_of
 from benchmark.models import Dataset
 from benchmark.retrieval import (
     CONTENTS,
@@ -105,7 +104,6 @@ class Command(BaseCommand):
             problems = sorted(dataset.problems.only("external_id", "statement"), key=lambda p: p.external_id)
         else:
             problems = [find_problem(dataset, options["problem"])]
-        quiet = 0.1 if sys.stderr.isatty() else 10  # seconds between two states of the bar
         corpus = self._searched(dataset, options)
         try:
             bm25 = Bm25(*(options[name] for name in ("tokenizer", *PARAMETERS, "formula", "engine")))
@@ -118,7 +116,7 @@ class Command(BaseCommand):
                 problems = [one for one in problems if one.external_id not in exclusions["only"]]
 
         answers: list[dict[str, Any]] = []
-        for problem in tqdm(problems, unit="problem", disable=not options["all"], mininterval=quiet):
+        for problem in bar_of(problems, unit="problem", disable=not options["all"]):
             answer: dict[str, Any] = {"problem": problem.external_id, "results": []}
             try:
                 hits = rank(

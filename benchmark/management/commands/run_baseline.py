@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from benchmark.management import asking
 from benchmark.management.arguments import day, dollars, find_dataset, find_run, positive
-from benchmark.management.following import bar_of, carry_out, progress_of
+from benchmark.management.following import carry_out, progress_of, run_bar
 from benchmark.methods import METHODS, PROFILES, Reflexion, SettingsError, parse_settings
 from benchmark.models import Run
 from benchmark.models.problems import Tier
@@ -19,8 +19,6 @@ from benchmark.providers import (
     ModelSpecError,
     ProviderError,
     batch_price,
-    open_batching_provider,
-    open_provider,
     parse_model_spec,
 )
 from benchmark.reports import RunFigures, kept_figures
@@ -163,7 +161,7 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from None
         self.stderr.write(f"Run {run.pk}")
         stop = Stop()
-        with bar_of(run) as bar, suppress(asyncio.CancelledError):
+        with run_bar(run) as bar, suppress(asyncio.CancelledError):
             cancelling = options["cancel_batches"]
             asyncio.run(carry_out(run, progress_of(run, bar), stop, cancel_batches=cancelling))
         run.refresh_from_db()
@@ -181,7 +179,7 @@ class Command(BaseCommand):
         plan = _planned(options)
         usual = Terms(batch=True, limits=IN_BATCHES) if _asks_in_batches(options) else Terms()
         terms = _terms(options, usual, plan.spec)
-        asyncio.run(_try_to_open(plan.spec, batch=terms.batch))
+        asyncio.run(asking.try_to_open(plan.spec, batch=terms.batch))
         run = start_run(plan, terms)
         for reason in sorted(set(plan.left_out.values())):
             names = [name for name, why in plan.left_out.items() if why == reason]
@@ -362,17 +360,6 @@ def _resumed(options: dict[str, Any]) -> Run:
     if options["cancel_batches"] and not run.in_batches:
         raise CommandError(f"Run {run.pk} has no batches: leave out --cancel-batches.")
     spec = parse_model_spec(run.model_spec)
-    asyncio.run(_try_to_open(spec, batch=run.in_batches))
+    asyncio.run(asking.try_to_open(spec, batch=run.in_batches))
     prepare_resume(run, _terms(options, Terms.of_run(run), spec))
     return run
-
-
-async def _try_to_open(spec: ModelSpec, *, batch: bool) -> None:
-    """Raises ProviderError when the provider lacks its key or address, or its batches."""
-    if not batch:
-        return await open_provider(spec).aclose()
-    provider = open_batching_provider(spec)
-    try:
-        await provider.check_batches()
-    finally:
-        await provider.aclose()

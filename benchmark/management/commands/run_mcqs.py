@@ -2,12 +2,10 @@
 
 import asyncio
 import json
-import sys
 from argparse import ArgumentTypeError
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from tqdm import tqdm
 
 from benchmark.management.arguments import find_question_set, find_similarity_run, positive
 from benchmark.management.asking import (
@@ -18,10 +16,12 @@ from benchmark.management.asking import (
     price_of,
     sampling,
     terms,
+    try_to_open,
 )
+from benchmark.management.bars import bar_of
 from benchmark.management.encoding import add_encoding, encoding
 from benchmark.models import SimilarityRun
-from benchmark.providers import ModelSpec, ModelSpecError, ProviderError, open_provider, parse_model_spec
+from benchmark.providers import ModelSpecError, ProviderError, parse_model_spec
 from benchmark.retrieval import TOKENIZERS
 from benchmark.runner import CannotRun, Stop, Terms
 from benchmark.runner.asking import Ledger
@@ -97,12 +97,11 @@ class Command(BaseCommand):
                 work.load()
                 return self._tell_cost(work, asked.price, options["json"])
             if plan.spec:
-                asyncio.run(_try_to_open(plan.spec))
+                asyncio.run(try_to_open(plan.spec))
             name = plan.scorer.encoder if plan.scorer else ""
             encoder = Encoder(name, encoding(options)) if name else None  # both before a run is stored
             run = stored or start_run(plan, asked)
-            quiet = 0.1 if sys.stderr.isatty() else 10  # seconds between two states of the bar
-            with alone_with(run), tqdm(unit="step", desc=run.task, mininterval=quiet) as bar:
+            with alone_with(run), bar_of(unit="step", desc=run.task) as bar:
                 if stored:
                     stored.refresh_from_db()  # another process may have paid since it was read
                     resume_run(stored, asked)
@@ -170,11 +169,6 @@ class Command(BaseCommand):
             f"{answers} questions to be answered, {written} representations to be written. Nobody was called."
         )
         self.stdout.write("\n".join(estimates_table(estimates, price)))
-
-
-async def _try_to_open(spec: ModelSpec) -> None:
-    """Raises ProviderError when the provider lacks its key or address."""
-    await open_provider(spec).aclose()
 
 
 def _seed(text: str) -> int:

@@ -2,15 +2,14 @@
 
 import json
 import os
-import sys
 from collections import Counter
 from dataclasses import asdict
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from tqdm import tqdm
 
 from benchmark.management.arguments import find_dataset, find_problem, positive
+from benchmark.management.bars import bar_of
 from benchmark.models import Judgement
 from benchmark.references import (
     ReferenceResult,
@@ -53,9 +52,8 @@ class Command(BaseCommand):
             raise CommandError(f"{dataset.name} has no problems. `manage.py import_problems` brings them in.")
         suite = Judgement.Suite.SAMPLES if options["samples_only"] else Judgement.Suite.ALL
         works = [reference_work(problem, suite) for problem in problems]
-        quiet = 0.1 if sys.stderr.isatty() else 10  # seconds between two states of the bar
         try:
-            with tqdm(total=len(works), unit="problem", mininterval=quiet) as bar:
+            with bar_of(total=len(works), unit="problem") as bar:
                 results = verify_references(works, options["jobs"], bar.update)
         except SandboxUnavailable as error:
             raise CommandError(str(error)) from None

@@ -218,12 +218,12 @@ def test_whoever_asks_first_all_learn_that_a_runner_on_this_machine_is_gone(db: 
     item = WorkItem.objects.create(run=run, problem=run.dataset.problems.all()[0], chain=0)
     with presence.present() as dead:
         file = Path(settings.VAR) / "runners" / dead
-        presence.beat(run, dead)
+        presence.beat(dead, run.model_spec, run)
         leases.claim(run.pk, dead, 1)
     file.touch()  # as a kill -9 leaves it: without its lock
     try:
         with presence.present() as living:
-            assert presence.beat(run, living) == 1
+            assert presence.beat(living, run.model_spec, run) == 1
             assert leases.free_lost(run.pk) == 1
         item.refresh_from_db()
         assert item.state == "pending"

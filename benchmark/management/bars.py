@@ -1,0 +1,12 @@
+"""Progress bars of the commands."""
+
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+from tqdm import tqdm
+
+
+def bar_of(items: "Iterable[Any] | None" = None, **options: Any) -> "tqdm[Any]":
+    """tqdm's bar. Where standard error is no terminal, such as a log, it is drawn every ten seconds at most."""
+    return tqdm(items, mininterval=0.1 if sys.stderr.isatty() else 10, **options)
