@@ -41,11 +41,12 @@ class Postgres:
             "pg_ctl", "-D", str(folder / "data"), "-w", "-l", str(folder / "log"), "-o", options, "start"
         )
 
-    def new_database(self) -> str:
-        """Make an empty database and return its DATABASE_URL."""
+    def new_database(self, like: str = "template1") -> str:
+        """Make a database, empty or a copy of another that nobody uses, and return its DATABASE_URL."""
         self.databases += 1
         name = f"test{self.databases}"
-        self._run("createdb", "-h", str(self.folder), "-U", "hintbench", name)
+        source = like.rpartition("/")[2]
+        self._run("createdb", "-h", str(self.folder), "-U", "hintbench", "-T", source, name)
         return f"postgres://hintbench@{str(self.folder).replace('/', '%2F')}/{name}"
 
     def stop(self) -> None:

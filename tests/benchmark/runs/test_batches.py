@@ -59,8 +59,8 @@ def test_a_run_in_batches_ends_like_any_other_at_half_the_price(workshop: Worksh
     assert workshop.rows("select count(*) from benchmark_batchedquestion where fault != ''") == [(3,)]
 
 
-@pytest.mark.parametrize("model", MODELS)
-def test_no_question_is_paid_for_twice_wherever_the_client_is_killed(workshop: Workshop, model: str) -> None:
+def kill_in_three_places(workshop: Workshop, model: str) -> None:
+    """While a batch is handed in, while the provider works on one, while results come; then to the end."""
     workshop.imitation.script(*[SOLUTION] * 16)
     unnoted, unended, unread = Hold(0), Hold(0), Hold(3)
     workshop.imitation.batch(BatchScript(answer=unnoted), BatchScript(hold=unended, results=unread))
@@ -86,6 +86,11 @@ def test_no_question_is_paid_for_twice_wherever_the_client_is_killed(workshop: W
     assert len(workshop.imitation.requests) == document["paid"]["calls"] == 16
     ids = [batch.id for batch in made]
     assert sorted(workshop.rows("select provider_id from benchmark_batch")) == [(name,) for name in ids]
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_no_question_is_paid_for_twice_wherever_the_client_is_killed(workshop: Workshop, model: str) -> None:
+    kill_in_three_places(workshop, model)
 
 
 def test_ctrl_c_waits_for_batches_or_leaves_them_and_they_can_be_cancelled(workshop: Workshop) -> None:

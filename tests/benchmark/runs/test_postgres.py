@@ -1,6 +1,7 @@
 """Runs on PostgreSQL, where several processes write at once."""
 
 import json
+import shutil
 import signal
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from tests.benchmark.runs.bank import make_bank
 from tests.benchmark.runs.conftest import Workshop
 from tests.benchmark.runs.processes import run_apart
+from tests.benchmark.runs.test_batches import MODELS, kill_in_three_places
 from tests.benchmark.runs.test_resume import (
     CONCURRENCY,
     EPISODIC,
@@ -24,11 +26,22 @@ from tests.imitation import Imitation
 from tests.postgres import Postgres
 
 
+@pytest.fixture(scope="module")
+def filled_database(postgres: Postgres, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A HINTBENCH_VAR and a database with tables and problems."""
+    var, database = tmp_path_factory.mktemp("bank"), postgres.new_database()
+    run_apart(make_bank, var, database)
+    return var, database
+
+
 @pytest.fixture
-def on_postgres(postgres: Postgres, tmp_path: Path, imitation: Imitation) -> Workshop:
-    database = postgres.new_database()
-    run_apart(make_bank, tmp_path, database)
-    return Workshop(tmp_path, imitation, database)
+def on_postgres(
+    postgres: Postgres, filled_database: tuple[Path, str], tmp_path: Path, imitation: Imitation
+) -> Workshop:
+    filled_var, database = filled_database
+    var = tmp_path / "var"
+    shutil.copytree(filled_var, var)
+    return Workshop(var, imitation, postgres.new_database(like=database))
 
 
 def test_two_processes_share_a_run_and_kill_9_of_one_repeats_only_its_calls_in_flight(
@@ -50,3 +63,9 @@ def test_two_processes_share_a_run_and_kill_9_of_one_repeats_only_its_calls_in_f
     assert (document["state"], document["done"], document["solved"]) == ("finished", ITEMS, ITEMS // 2)
     assert document["paid"]["calls"] == len(generations(on_postgres)) == ITEMS * STEPS
     assert len(requests) == ITEMS * STEPS + CONCURRENCY
+
+
+def test_no_question_of_a_batch_is_paid_for_twice_wherever_the_client_is_killed(
+    on_postgres: Workshop,
+) -> None:
+    kill_in_three_places(on_postgres, MODELS[0])
