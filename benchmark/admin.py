@@ -183,8 +183,8 @@ class GenerationAdmin(RecordedAdmin):
 
 @admin.register(Runner)
 class RunnerAdmin(RecordedAdmin):
-    list_display = ["name", "run", "similarity_run", "model_spec", "seen_at"]
-    list_select_related = ["run__dataset", "similarity_run__question_set"]
+    list_display = ["name", "run", "alone_with", "model_spec", "seen_at"]
+    list_select_related = ["run__dataset"]
     search_fields = ["name", "model_spec"]
 
 

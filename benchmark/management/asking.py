@@ -4,7 +4,7 @@ import asyncio
 import signal
 import sys
 from argparse import ArgumentTypeError
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, fields, replace
 from typing import Any, TypeVar
@@ -14,8 +14,9 @@ from tqdm import tqdm
 
 from benchmark.management.arguments import dollars, positive
 from benchmark.providers import ModelSpec, Parameters, is_scripted, open_batching_provider, open_provider
-from benchmark.runner import Budget, Estimate, Limits, Price, Stop, Terms
-from benchmark.runner.asking import Ledger
+from benchmark.runner import Budget, Estimate, Limits, Price, Spent, Stop, Terms
+from benchmark.runner.asking import Call, Ledger, Outcome, ask_all
+from benchmark.similarity.report import faults_told
 from judge.management.tables import aligned
 
 T = TypeVar("T")
@@ -26,10 +27,7 @@ ASSUMED = (
 )
 
 
-ONE_COMMAND = "this command (counted anew each time it is given) has"
-
-
-def add_asking(parser: CommandParser, spender: str = ONE_COMMAND) -> None:
+def add_asking(parser: CommandParser, spender: str) -> None:
     """How the model is asked, and what that may cost; `spender` says of whom the bounds are."""
     parser.add_argument("--temperature", type=_temperature, metavar="T", help="default: the provider's")
     parser.add_argument(
@@ -115,12 +113,12 @@ def sampling(options: Mapping[str, Any]) -> Parameters:
     return Parameters(temperature=options["temperature"], max_output_tokens=options["max_output_tokens"])
 
 
-def ledger(options: Mapping[str, Any], spec: ModelSpec | None) -> Ledger:
-    """What this command may spend, where there is no run to keep it. Raises CommandError for a cost without a price."""
+def ledger(options: Mapping[str, Any], spec: ModelSpec, spent: Spent) -> Ledger:
+    """What may be spent where no run keeps it; `spent` was. Raises CommandError for a cost without a price."""
     asked = terms(options, price_of(options, spec), Terms())
     if asked.budget.cost is not None and asked.price is None:
         raise CommandError("--max-cost needs --price INPUT OUTPUT: without a price no cost is known.")
-    return Ledger(asked.price, asked.budget, asked.limits)
+    return Ledger(asked.price, asked.budget, asked.limits, spent=spent)
 
 
 def estimates_table(
@@ -172,6 +170,28 @@ def carry_out(work: Coroutine[Any, Any, T], stop: Stop) -> T | None:
     with suppress(asyncio.CancelledError):
         return asyncio.run(watched())
     return None
+
+
+def ask_under(
+    bar: "tqdm[Any]", calls: Sequence[Call], spec: ModelSpec, parameters: Parameters, ledger: Ledger
+) -> list[str] | None:
+    """Make calls that belong to no run, under the bar. Why some are left, or None when all are made.
+
+    Where there are none, the model's key is not needed. Raises ProviderError.
+    """
+    if not calls:
+        return None
+    stop = Stop()
+
+    def advance() -> None:
+        bar.set_postfix(dollars=ledger.shown, refresh=False)
+        bar.update()
+
+    work = ask_all(calls, spec, parameters, ledger=ledger, stop=stop, advance=advance)
+    outcome = carry_out(work, stop) or Outcome()
+    if outcome.done == len(calls):
+        return None
+    return [*([f"Stopped: {stop.reason}"] if stop.reason else []), *faults_told(outcome.faults)]
 
 
 async def try_to_open(spec: ModelSpec, *, batch: bool = False) -> None:

@@ -220,19 +220,18 @@ class Runner(models.Model):
 
     name = models.CharField(max_length=36, primary_key=True)
     run = models.ForeignKey(Run, null=True, blank=True, on_delete=models.CASCADE, related_name="runners")
-    similarity_run = models.OneToOneField(
-        "SimilarityRun",
+    alone_with = models.CharField(
+        max_length=500,
+        unique=True,
         null=True,
         blank=True,
-        on_delete=models.CASCADE,
-        related_name="runner",
-        help_text="Carried out by one process at a time.",
+        help_text="What no other process may do meanwhile, in words.",
     )
     model_spec = models.CharField(
         max_length=200,
         db_index=True,
         blank=True,
-        help_text="Blank: no limits are shared. It asks in batches, or only keeps others from its run.",
+        help_text="Blank: no limits are shared. It asks in batches, or only keeps others from its work.",
     )
     seen_at = models.DateTimeField(help_text="Renewed every few seconds.")
 

@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 from benchmark.models.paying import PaidRun
 from benchmark.prompts import Prompt
@@ -31,7 +32,7 @@ class Call:
 
 @dataclass
 class Ledger:
-    """What was spent and what may be: in all by the run where there is one, else by this process."""
+    """What was spent and what may be, in all: by the run where there is one, else for everything of the same kind."""
 
     price: Price | None = None
     budget: Budget = NO_BOUND
@@ -48,6 +49,11 @@ class Ledger:
         """Count it in the run's row, in the transaction that stores what was paid for."""
         if self.run is not None:
             paid.add_to(type(self.run)._default_manager.filter(pk=self.run.pk))
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """What was spent, for documents of commands."""
+        return self.spent.to_json(self.price)
 
     @property
     def shown(self) -> str:
@@ -128,8 +134,8 @@ async def ask_all(
 
 
 def _store(call: Call, reply: Reply, ledger: Ledger) -> Spent:
-    """Keep the reply and count it, unknown tokens for nothing; returns what it cost."""
+    """Keep the reply and count it; returns what it cost."""
     call.keep(reply)
-    paid = Spent(1, reply.usage.input_tokens or 0, reply.usage.output_tokens or 0)
+    paid = Spent.of_reply(reply.usage.input_tokens, reply.usage.output_tokens)
     ledger.write(paid)
     return paid

@@ -53,6 +53,11 @@ class Spent:
         )
 
     @classmethod
+    def of_reply(cls, input_tokens: int | None, output_tokens: int | None) -> "Spent":
+        """One call; tokens that the provider did not tell count for nothing."""
+        return cls(1, input_tokens or 0, output_tokens or 0)
+
+    @classmethod
     def of_run(cls, run: PaidRun) -> "Spent":
         """What all processes of the run have spent, as of the row that was read."""
         return cls(run.paid_calls, run.paid_input_tokens, run.paid_output_tokens)

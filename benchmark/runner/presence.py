@@ -15,10 +15,10 @@ from datetime import timedelta
 from pathlib import Path
 
 from django.conf import settings
-from django.db import IntegrityError, connection, models, transaction
+from django.db import IntegrityError, InterfaceError, OperationalError, connection, models, transaction
 from django.utils import timezone
 
-from benchmark.models import Run, Runner, SimilarityRun
+from benchmark.models import Run, Runner
 
 HEARTBEAT = 3.0
 """Seconds between two renewals of a runner's row."""
@@ -47,20 +47,23 @@ def present() -> Iterator[str]:
 
 
 class CarriedOut(Exception):
-    """Another process carries the run out; the message says so."""
+    """Another process does the same work; the message says so."""
 
 
 @contextmanager
-def alone_with(run: SimilarityRun) -> Iterator[None]:
-    """Keep other processes from the run until the block ends. Raises CarriedOut while another one lives."""
+def alone_with(work: str) -> Iterator[None]:
+    """Keep other processes from the work of this name until the block ends. Raises CarriedOut while another one lives.
+
+    What is left to be done must be read inside the block: until then another process may do it.
+    """
     with present() as name:
-        _living(Runner.objects.filter(similarity_run=run))
+        _living(Runner.objects.filter(alone_with=work))
         try:
             with transaction.atomic():
-                Runner.objects.create(name=name, similarity_run=run, seen_at=timezone.now())
+                Runner.objects.create(name=name, alone_with=work, seen_at=timezone.now())
         except IntegrityError:
             raise CarriedOut(
-                f"Run {run.pk} is being carried out by another process: wait for its end, or stop it there."
+                f"{work} is being carried out by another process: wait for its end, or stop it there."
             ) from None
         ended = threading.Event()
         heart = threading.Thread(target=_keep_alive, args=(name, ended), daemon=True)
@@ -75,8 +78,9 @@ def alone_with(run: SimilarityRun) -> Iterator[None]:
 
 def _keep_alive(name: str, ended: threading.Event) -> None:
     while not ended.wait(HEARTBEAT):
-        Runner.objects.filter(name=name).update(seen_at=timezone.now())
-    connection.close()
+        with suppress(OperationalError, InterfaceError):  # the database is away: the next beat may find it
+            Runner.objects.filter(name=name).update(seen_at=timezone.now())
+        connection.close()
 
 
 def is_gone(name: str) -> bool:

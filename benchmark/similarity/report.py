@@ -49,7 +49,7 @@ def text_of(figures: SimilarityFigures) -> str:
             "",
             f"Completion tokens a question: {_tokens(tokens.total)} ({_tokens(tokens.representations)} for "
             f"representations, {_tokens(tokens.answer)} for the answer){ratio}",
-            f"Paid by this run: {_paid(figures.spent)}",
+            f"Paid by this run: {paid_told(figures.spent)}",
         ]
     return "\n".join(lines)
 
@@ -90,7 +90,8 @@ def faults_told(faults: Mapping[str, str]) -> list[str]:
     ]
 
 
-def _paid(spent: Mapping[str, Any]) -> str:
+def paid_told(spent: Mapping[str, Any]) -> str:
+    """Calls, tokens and money, as `Spent.to_json` gives them."""
     cost = "at an unknown price" if spent["cost_usd"] is None else f"{spent['cost_usd']:,.2f} US dollars"
     tokens = spent["input_tokens"] + spent["output_tokens"]
     return f"{spent['calls']:,} calls, {tokens:,} tokens, {cost}"

@@ -55,6 +55,15 @@ class Author:
     spec: str
     parameters: Parameters
 
+    def __str__(self) -> str:
+        asked = self.parameters.to_json()
+        return f"{self.spec} {json.dumps(asked, sort_keys=True)}" if asked else self.spec
+
+
+def writing_of(kind: Kind, dataset: Dataset, author: Author) -> str:
+    """The name of the work of writing them, which one process at a time may do, so that none is paid for twice."""
+    return f"Writing {kind.name} for {dataset.name} by {author}"
+
 
 def representation_prompt(kind: Kind, statement: str) -> Prompt:
     """P-13: think freely, then the section with its heading (METHODS.md 6)."""

@@ -1,6 +1,6 @@
 """Runs over a set of questions: what one is made of, and how it is carried out and carried on."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 
@@ -19,7 +19,7 @@ from benchmark.models import (
 )
 from benchmark.prompts import Prompt, our_templates
 from benchmark.providers import ModelSpec, Parameters, is_scripted, parse_model_spec
-from benchmark.runner import CannotRun, Stop, Terms
+from benchmark.runner import CannotRun, Spent, Stop, Terms
 from benchmark.runner.asking import Call, Ledger, ask_all
 from benchmark.runner.manifest import dataset_hash, environment
 from benchmark.runner.replies import cache_key
@@ -38,6 +38,7 @@ from benchmark.similarity.representations import (
     representation_prompt,
     stored_columns,
     texts_of,
+    writing_of,
 )
 from benchmark.similarity.scorers import Scorer
 
@@ -241,6 +242,21 @@ async def execute(
         ready = [q for q in work.questions if all(p.external_id in work.texts for p in _problems(q))]
         await ask(await sync_to_async(_choices)(work, ready, advance))
     await sync_to_async(_conclude)(run, stop, faults)
+
+
+def unwritten(plan: Plan, run: SimilarityRun | None) -> str:
+    """The name of the work of writing what the run lacks (see `writing_of`); blank when it lacks nothing."""
+    if not plan.kind.made:
+        return ""
+    assert plan.author is not None
+    work = Work(plan, run)
+    work.load()
+    return writing_of(plan.kind, plan.question_set.dataset, plan.author) if work.missing() else ""
+
+
+def paid_for(rows: Iterable[Representation]) -> Spent:
+    """What it cost to have them written, for whichever run."""
+    return sum((Spent.of_reply(row.input_tokens, row.output_tokens) for row in rows), Spent())
 
 
 def write_calls(kind: Kind, author: Author, problems: Sequence[Problem]) -> list[Call]:

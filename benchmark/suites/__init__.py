@@ -4,7 +4,7 @@ from benchmark.suites.building import Progress, SuiteReport, build_suite, stored
 from benchmark.suites.kill_matrix import KillMatrix, TriedProgram
 from benchmark.suites.recipes import COUNTS, NoRecipe, Recipe, package_recipe, recipe_of
 from benchmark.suites.validation import OVERTIME, ValidationFault
-from benchmark.suites.writing import missing_calls, written_programs
+from benchmark.suites.writing import missing_calls, paid_for, written_programs
 
 __all__ = [
     "COUNTS",
@@ -19,6 +19,7 @@ __all__ = [
     "build_suite",
     "missing_calls",
     "package_recipe",
+    "paid_for",
     "recipe_of",
     "stored_report",
     "suite_report",

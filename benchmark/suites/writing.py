@@ -3,14 +3,16 @@
 The model sees what a model under test may see: the statement, and nothing of tests or solutions.
 """
 
+from collections.abc import Iterable
 from dataclasses import asdict
 
-from django.db.models import QuerySet
+from django.db.models import Max, QuerySet
 
 from benchmark.extraction import extract_program
 from benchmark.models import PackageProgram, Problem
 from benchmark.prompts import Form, Prompt, Task, problem_section
 from benchmark.providers import Message, Reply
+from benchmark.runner import Spent
 from benchmark.runner.asking import Call
 from benchmark.similarity.representations import Author
 from benchmark.suites.recipes import COUNTS
@@ -40,6 +42,12 @@ def written_programs(problem: Problem, author: Author, writing: int) -> list[Pac
     return [row for row in _written(problem, author, writing) if row.files]
 
 
+def paid_for(problems: Iterable[Problem], author: Author, writing: int) -> Spent:
+    """What it cost to have all of that written for these problems."""
+    rows = [row.writing for problem in problems for row in _written(problem, author, writing)]
+    return sum((Spent.of_reply(row["input_tokens"], row["output_tokens"]) for row in rows), Spent())
+
+
 def writing_prompt(problem: Problem, part: str) -> Prompt:
     """P-17: what the program is for, how it is called, and the statement."""
     form = Form(LANGUAGE, state_limits=True)
@@ -65,11 +73,12 @@ def _call(problem: Problem, author: Author, part: str, writing: int) -> Call:
     prompt = writing_prompt(problem, part)
 
     def keep(reply: Reply) -> None:
+        last = problem.package_programs.aggregate(last=Max("order"))["last"] or 0
         extraction = extract_program(reply.text, LANGUAGE)
         role = PackageProgram.Role.INPUT_VALIDATOR if part == VALIDATOR else PackageProgram.Role.GENERATOR
         PackageProgram.objects.create(
             problem=problem,
-            order=_FIRST_ORDER + problem.package_programs.count(),
+            order=max(_FIRST_ORDER, last + 1),
             role=role,
             name=_name(part, writing),
             language=LANGUAGE,

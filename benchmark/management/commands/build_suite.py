@@ -1,28 +1,30 @@
 """manage.py build_suite: make test suites for stored problems and release those that known programs confirm."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from benchmark.datasets.records import TestKind
 from benchmark.management.arguments import find_problems, positive
 from benchmark.management.asking import (
     add_asking,
-    carry_out,
+    ask_under,
     estimates_json,
     estimates_table,
     ledger,
+    price_of,
     sampling,
 )
 from benchmark.management.bars import bar_of
 from benchmark.management.suite_output import add_judging, each_problem, stage_bars, suites_text
 from benchmark.models import PackageProgram, Problem
 from benchmark.providers import ModelSpecError, ProviderError, parse_model_spec
-from benchmark.runner import Stop
-from benchmark.runner.asking import Outcome, ask_all
+from benchmark.runner.presence import CarriedOut, alone_with
 from benchmark.similarity.estimates import estimate_writing
-from benchmark.similarity.report import faults_told
+from benchmark.similarity.report import paid_told
 from benchmark.similarity.representations import Author
 from benchmark.suites import (
     COUNTS,
@@ -30,6 +32,7 @@ from benchmark.suites import (
     build_suite,
     missing_calls,
     package_recipe,
+    paid_for,
     recipe_of,
     written_programs,
 )
@@ -61,17 +64,30 @@ class Command(BaseCommand):
             metavar="N",
             help="another number lets the model write anew",
         )
-        add_asking(parser)
+        add_asking(parser, "the writing for these problems, however often it goes on, has")
 
     def handle(self, **options: Any) -> None:
         problems = find_problems(options["problems"])
         counts = {kind: max(0, options[kind]) for kind in COUNTS}
         author = _author(options)
         if options["dry_run"]:
-            self._tell_estimate(problems, author, options)
-            return
-        if author:
-            _write(problems, author, options)
+            return self._tell_estimate(problems, author, options)
+        try:
+            with ExitStack() as alone:
+                for dataset in sorted({problem.dataset.name for problem in problems}):
+                    alone.enter_context(alone_with(f"Building suites for {dataset}"))
+                self._build(problems, counts, author, options)
+        except (CarriedOut, ProviderError) as error:
+            raise CommandError(str(error)) from None
+
+    def _build(
+        self,
+        problems: Sequence[Problem],
+        counts: Mapping[TestKind, int],
+        author: Author | None,
+        options: dict[str, Any],
+    ) -> None:
+        spent = _write(problems, author, options) if author else None
 
         def build(problem: Problem) -> SuiteReport:
             if author:
@@ -90,9 +106,12 @@ class Command(BaseCommand):
             document = {
                 "suites": [report.to_json() for report in reports],
                 "failed": [failure._asdict() for failure in failures],
+                "spent": spent,
             }
             self.stdout.write(json.dumps(document, ensure_ascii=False))
         else:
+            if spent:
+                self.stdout.write(f"Paid for generators and validators in all: {paid_told(spent)}")
             self.stdout.write(suites_text(reports, failures))
         released = sum(bool(report.suite and report.suite.released_at) for report in reports)
         if released < len(problems):
@@ -105,7 +124,7 @@ class Command(BaseCommand):
     ) -> None:
         if author is None:
             raise CommandError("--dry-run is for --model: without a model nothing is paid for.")
-        price = ledger(options, parse_model_spec(author.spec)).price
+        price = price_of(options, parse_model_spec(author.spec))
         calls = [call for problem in problems for call in missing_calls(problem, author, options["writing"])]
         estimates = estimate_writing([call.prompt for call in calls], author.parameters)
         if options["json"]:
@@ -125,24 +144,14 @@ def _author(options: dict[str, Any]) -> Author | None:
         raise CommandError(str(error)) from None
 
 
-def _write(problems: Sequence[Problem], author: Author, options: dict[str, Any]) -> None:
-    """Let the model write what is missing. Raises CommandError when something remains; the next time goes on."""
-    calls = [call for problem in problems for call in missing_calls(problem, author, options["writing"])]
+def _write(problems: Sequence[Problem], author: Author, options: dict[str, Any]) -> dict[str, Any]:
+    """Let the model write what is missing; returns what all of it cost. Raises CommandError when something remains."""
+    writing = options["writing"]
+    calls = [call for problem in problems for call in missing_calls(problem, author, writing)]
     spec = parse_model_spec(author.spec)
-    spent = ledger(options, spec)
-    stop, outcome = Stop(), Outcome()
+    spent = ledger(options, spec, paid_for(problems, author, writing))
     with bar_of(total=len(calls), unit="program") as bar:
-
-        def advance() -> None:
-            bar.set_postfix(dollars=spent.shown, refresh=False)
-            bar.update()
-
-        work = ask_all(calls, spec, author.parameters, ledger=spent, stop=stop, advance=advance)
-        try:
-            outcome = carry_out(work, stop) or outcome
-        except ProviderError as error:
-            raise CommandError(str(error)) from None
-    if outcome.done < len(calls):
-        reasons = [f"Stopped: {stop.reason}"] if stop.reason else []
-        reasons += faults_told(outcome.faults)
+        reasons = ask_under(bar, calls, spec, author.parameters, spent)
+    if reasons is not None:
         raise CommandError("\n".join([*reasons, "Not all is written. The same command goes on."]))
+    return spent.told

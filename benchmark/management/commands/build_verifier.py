@@ -4,9 +4,9 @@ import json
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
-from tqdm import tqdm
 
 from benchmark.management.arguments import find_dataset
+from benchmark.management.bars import bar_of
 from benchmark.management.commands import run_baseline
 from benchmark.methods import PROFILES, SettingsError, parse_settings
 from benchmark.methods.algo import Building
@@ -63,7 +63,7 @@ class Command(run_baseline.Command):
             raise CommandError(f"No problem of {options['dataset']} was imported with an oracle.")
         building = build_imported(latest, _recipe(options), cores())
         try:
-            outcomes = list(tqdm(building, total=len(latest), unit="verifier", disable=None))
+            outcomes = list(bar_of(building, total=len(latest), unit="verifier"))
         except SandboxUnavailable as error:
             raise CommandError(str(error)) from None
         built = [one for one in outcomes if isinstance(one, Verifier)]

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from tqdm import tqdm
 
 from benchmark.datasets import BrokenSource
 from benchmark.management.arguments import find_dataset, find_run, positive
+from benchmark.management.bars import bar_of
 from benchmark.metrics import TooFewAttempts
 from benchmark.refinement import (
     NotRefined,
@@ -87,7 +87,7 @@ def _of_file(path: Path, options: Mapping[str, Any]) -> dict[str, Any]:
     }
     if options["judge"]:
         dataset = find_dataset(options["judge"])
-        with tqdm(unit="program", disable=None) as bar:
+        with bar_of(unit="program") as bar:
             judged = rejudge(results, dataset, options["jobs"], bar.reset, bar.update)
         document["judged"] = judged.to_json()
     return document

@@ -1,6 +1,7 @@
 """manage.py represent: let a model write what stands for the problems of a dataset in comparisons."""
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -8,20 +9,29 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from benchmark.management.arguments import find_dataset
 from benchmark.management.asking import (
     add_asking,
-    carry_out,
+    ask_under,
     estimates_json,
     estimates_table,
     ledger,
+    price_of,
     sampling,
 )
 from benchmark.management.bars import bar_of
+from benchmark.models import Problem, Representation
 from benchmark.providers import ModelSpecError, ProviderError, parse_model_spec
-from benchmark.runner import Stop
-from benchmark.runner.asking import Outcome, ask_all
+from benchmark.runner.asking import Ledger
+from benchmark.runner.presence import CarriedOut, alone_with
 from benchmark.similarity.estimates import estimate_writing
-from benchmark.similarity.report import faults_told
-from benchmark.similarity.representations import KINDS, Author, find, representation_prompt
-from benchmark.similarity.runs import write_calls
+from benchmark.similarity.report import paid_told
+from benchmark.similarity.representations import (
+    KINDS,
+    Author,
+    Kind,
+    find,
+    representation_prompt,
+    writing_of,
+)
+from benchmark.similarity.runs import paid_for, write_calls
 
 MADE = [name for name, kind in KINDS.items() if kind.made]
 
@@ -39,7 +49,7 @@ class Command(BaseCommand):
         parser.add_argument("--dataset", required=True, metavar="NAME")
         parser.add_argument("--model", required=True, metavar="PROVIDER:MODEL")
         parser.add_argument("--representation", required=True, choices=MADE)
-        add_asking(parser)
+        add_asking(parser, "the writing of this representation, however often it goes on, has")
 
     def handle(self, **options: Any) -> None:
         dataset = find_dataset(options["dataset"])
@@ -49,42 +59,46 @@ class Command(BaseCommand):
         except ModelSpecError as error:
             raise CommandError(str(error)) from None
         author = Author(str(spec), sampling(options))
-        spent = ledger(options, spec)
         problems = list(dataset.problems.only("external_id", "statement", "dataset"))
+        if options["dry_run"]:
+            return self._tell_estimate(kind, author, problems, options)
+        try:
+            with alone_with(writing_of(kind, dataset, author)):
+                self._write(kind, author, problems, options)
+        except (CarriedOut, ProviderError) as error:
+            raise CommandError(str(error)) from None
+
+    def _tell_estimate(
+        self, kind: Kind, author: Author, problems: Sequence[Problem], options: dict[str, Any]
+    ) -> None:
         there = find(kind, author, problems)
         missing = [problem for problem in problems if problem.external_id not in there]
-        if options["dry_run"]:
-            prompts = [representation_prompt(kind, problem.statement) for problem in missing]
-            estimates = estimate_writing(prompts, author.parameters)
-            if options["json"]:
-                document = {"dry_run": True, "missing": len(missing)}
-                self.stdout.write(
-                    json.dumps(document | {"estimates": estimates_json(estimates, spent.price)})
-                )
-                return
-            self.stdout.write(f"{len(missing)} of {len(problems)} to be written. Nobody was called.")
-            self.stdout.write("\n".join(estimates_table(estimates, spent.price)))
+        prompts = [representation_prompt(kind, problem.statement) for problem in missing]
+        estimates = estimate_writing(prompts, author.parameters)
+        price = price_of(options, parse_model_spec(author.spec))
+        if options["json"]:
+            document = {"dry_run": True, "missing": len(missing)}
+            self.stdout.write(json.dumps(document | {"estimates": estimates_json(estimates, price)}))
             return
-        stop, outcome = Stop(), Outcome()
+        self.stdout.write(f"{len(missing)} of {len(problems)} to be written. Nobody was called.")
+        self.stdout.write("\n".join(estimates_table(estimates, price)))
+
+    def _write(
+        self, kind: Kind, author: Author, problems: Sequence[Problem], options: dict[str, Any]
+    ) -> None:
+        there = find(kind, author, problems)
+        missing = [problem for problem in problems if problem.external_id not in there]
+        spec = parse_model_spec(author.spec)
+        spent = ledger(options, spec, paid_for(there.values()))
         with bar_of(total=len(problems), initial=len(there), unit="problem") as bar:
-
-            def advance() -> None:
-                bar.set_postfix(dollars=spent.shown, refresh=False)
-                bar.update()
-
-            calls = write_calls(kind, author, missing)
-            work = ask_all(calls, spec, author.parameters, ledger=spent, stop=stop, advance=advance)
-            try:
-                outcome = carry_out(work, stop) or outcome
-            except ProviderError as error:
-                raise CommandError(str(error)) from None
-        self._tell(len(problems), find(kind, author, problems), options)
-        if len(missing) > outcome.done:
-            reasons = [f"Stopped: {stop.reason}"] if stop.reason else []
-            reasons += faults_told(outcome.faults)
+            reasons = ask_under(bar, write_calls(kind, author, missing), spec, author.parameters, spent)
+        self._tell(len(problems), find(kind, author, problems), spent, options)
+        if reasons is not None:
             raise CommandError("\n".join([*reasons, "Not finished. The same command goes on."]))
 
-    def _tell(self, problems: int, rows: dict[str, Any], options: dict[str, Any]) -> None:
+    def _tell(
+        self, problems: int, rows: dict[str, Representation], spent: Ledger, options: dict[str, Any]
+    ) -> None:
         fallbacks = sorted(name for name, row in rows.items() if not row.section_found)
         if options["json"]:
             tokens = [row.output_tokens for row in rows.values()]
@@ -92,13 +106,15 @@ class Command(BaseCommand):
                 "problems": problems,
                 "written": len(rows),
                 "without_section": fallbacks,
-                "output_tokens": None if None in tokens else sum(tokens),
+                "output_tokens": None if None in tokens else sum(filter(None, tokens)),
+                "spent": spent.told,
             }
             self.stdout.write(json.dumps(document, ensure_ascii=False))
             return
         self.stdout.write(
             f"{options['dataset']}: {len(rows)} of {problems} problems have their {options['representation']}."
         )
+        self.stdout.write(f"Paid for them in all: {paid_told(spent.told)}")
         if fallbacks:
             named = ", ".join(fallbacks[:5]) + (" …" if len(fallbacks) > 5 else "")
             self.stdout.write(f"In {len(fallbacks)} the whole reply stands for the missing section: {named}")

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from argparse import ArgumentTypeError
+from contextlib import ExitStack
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -32,7 +33,7 @@ from benchmark.similarity.figures import measure
 from benchmark.similarity.question_sets import LETTERS
 from benchmark.similarity.report import faults_told, text_of
 from benchmark.similarity.representations import KINDS
-from benchmark.similarity.runs import Plan, Work, execute, resume_run, start_run
+from benchmark.similarity.runs import Plan, Work, execute, resume_run, start_run, unwritten
 from benchmark.similarity.scorers import STATISTICS, Scorer
 
 _OF_NEW_RUNS = ("questions", "task", "representation", "model", "scorer", "shuffle", "correct_at", "limit")
@@ -100,8 +101,11 @@ class Command(BaseCommand):
                 asyncio.run(try_to_open(plan.spec))
             name = plan.scorer.encoder if plan.scorer else ""
             encoder = Encoder(name, encoding(options)) if name else None  # both before a run is stored
-            run = stored or start_run(plan, asked)
-            with alone_with(run), bar_of(unit="step", desc=run.task) as bar:
+            with ExitStack() as alone, bar_of(unit="step", desc=plan.task) as bar:
+                if writing := unwritten(plan, stored):
+                    alone.enter_context(alone_with(writing))
+                run = stored or start_run(plan, asked)
+                alone.enter_context(alone_with(f"Run {run.pk}"))
                 if stored:
                     stored.refresh_from_db()  # another process may have paid since it was read
                     resume_run(stored, asked)

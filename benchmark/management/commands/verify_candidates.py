@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from tqdm import tqdm
 
 from benchmark.management.arguments import find_dataset, find_run, positive
+from benchmark.management.bars import bar_of
 from benchmark.oracles.candidates import (
     Figures,
     NamedCandidate,
@@ -60,7 +60,7 @@ class Command(BaseCommand):
         verified, left_out = [], []
         oracles: list[JudgedOracle] = []
         try:
-            for candidate in tqdm(chosen, unit="candidate", disable=None):
+            for candidate in bar_of(chosen, unit="candidate"):
                 try:
                     verified.append(_verified(candidate, coverage=options["coverage"]))
                 except NoVerifier as error:

@@ -1,9 +1,11 @@
 """Generators and validators that a model writes: paid for once, never shown a hidden thing, and trusted no further."""
 
 import json
+import signal
 
 from tests.benchmark.runs.bank import canaries
 from tests.benchmark.runs.conftest import Workshop
+from tests.benchmark.runs.test_resume import HANGING, until
 from tests.imitation import Script, pieces_of
 
 BUILD = (
@@ -29,26 +31,41 @@ def test_a_model_writes_what_makes_and_checks_the_tests(workshop: Workshop) -> N
     assert json.loads(output)["missing"] == 4
     assert workshop.imitation.requests == []
 
+    workshop.imitation.script(cpp(RANDOM.format(second="rand() % 99")), HANGING)
+    killed = workshop.start(*BUILD)
+    until(lambda: len(workshop.imitation.requests) == 2)
+    _, errors = workshop.manage(*BUILD, status=1)
+    assert "Building suites for orchard is being carried out by another process" in errors
+    killed.signal(signal.SIGKILL)
+    killed.wait()
+    _, errors = workshop.manage(*BUILD, "--max-calls", "1", status=1)
+    assert "the budget of 1 calls is used up" in errors, "the call before the kill counts"
+    assert len(workshop.imitation.requests) == 2
+
+    # Orders are taken from the rows there are: an import may have removed some of the package meanwhile.
+    workshop.rows('update benchmark_packageprogram set "order" = "order" + 1')
     workshop.imitation.script(
-        cpp(RANDOM.format(second="rand() % 99")),
         cpp("int main( {"),
         Script(("I write no program.",)),
         cpp(VALIDATOR.format(least=0)),
     )
     output, _ = workshop.manage(*BUILD, status=1)
-    [suite] = json.loads(output)["suites"]
+    document = json.loads(output)
+    assert (document["spent"]["calls"], document["spent"]["output_tokens"]) == (4, 28)
+    [suite] = document["suites"]
     assert suite["dropped"] == {"corner-1.cpp does not compile": 1, "validator-1.cpp refuses it": 0}
     assert (len(suite["tests"]), suite["tpr"]["count"], suite["released"]) == (4, 1, False)
     assert suite["complaints"] == [
         "there is no known wrong program, so nothing shows that the tests find mistakes"
     ]
     prompts = [request.body["messages"][0]["content"] for request in workshop.imitation.requests]
-    assert ["exit status 42" in prompt for prompt in prompts] == [False, False, False, True]
+    assert ["exit status 42" in prompt for prompt in prompts] == [False, False, False, False, True]
+    assert prompts[1] == prompts[2], "the call in flight at the kill"
     assert all("Print the result for {a} and {b}" in prompt for prompt in prompts)
     assert [canary for canary in canaries("apple_sum") if canary in "".join(prompts)] == []
 
     workshop.manage(*BUILD, status=1)
-    assert len(workshop.imitation.requests) == 4, "what was written is not asked for again"
+    assert len(workshop.imitation.requests) == 5, "what was written is not asked for again"
 
 
 def test_attempts_are_judged_by_the_released_suite_where_that_is_asked_for(workshop: Workshop) -> None:

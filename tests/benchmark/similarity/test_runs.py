@@ -141,6 +141,29 @@ def test_the_section_is_read_and_without_one_the_reply_stands_for_it(workshop: W
     assert len(workshop.imitation.requests) == before + 1
 
 
+def test_a_representation_is_paid_for_once_and_its_budget_kept_whoever_wants_it(workshop: Workshop) -> None:
+    wanted = ("--model", "openai:gpt-4o", "--representation", "summary", "--concurrency", "1")
+    writing = ("represent", "--dataset", "tagged", *wanted, "--max-calls", "2")
+    restated = answered("Problem Restatement: add them.")
+    workshop.imitation.script(restated, Script(pieces_of("Problem"), ending="hang"))
+    killed = workshop.start(*writing)
+    until(lambda: len(workshop.imitation.requests) == 2)
+    for second in (writing, ("run_mcqs", *RANK, *wanted)):
+        _, errors = workshop.manage(*second, status=1)
+        assert "Writing summary for tagged by openai:gpt-4o is being carried out by another process" in errors
+    assert len(workshop.imitation.requests) == 2
+    assert workshop.rows("select count(*) from benchmark_similarityrun") == [(0,)]
+    killed.signal(signal.SIGKILL)
+    killed.wait()
+    workshop.imitation.script(restated)
+    for _ in range(2):
+        output, errors = workshop.manage(*writing, "--json", status=1)
+        assert "the budget of 2 calls is used up" in errors
+        document = json.loads(output)
+        assert (document["written"], document["spent"]["calls"], document["output_tokens"]) == (2, 2, 14)
+    assert len(workshop.imitation.requests) == 3, "two that were paid for, one in flight at the kill"
+
+
 def test_a_run_keeps_its_budget_through_kills_and_faults_and_goes_on_with_what_it_began_with(
     workshop: Workshop,
 ) -> None:
