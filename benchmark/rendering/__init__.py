@@ -17,7 +17,7 @@ __all__ = [
     "render_usaco",
 ]  # fmt: skip
 
-RENDERER_VERSION = "1"
+RENDERER_VERSION = "2"
 
 
 def render(text: str, text_format: str, figures: Mapping[str, str] | None = None) -> str:

@@ -5,9 +5,11 @@ import re
 import subprocess
 from collections.abc import Mapping
 from pathlib import PurePosixPath
+from xml.etree.ElementTree import ParseError, fromstring, tostring
 
 import pypandoc
 
+from benchmark.rendering.operator_names import space_operator_names
 from benchmark.rendering.sanitising import plain, sanitise
 
 MAXIMUM_LATEX = 300_000
@@ -40,6 +42,8 @@ _VSPACE = re.compile(r"\\[vh]space\*?\{[^{}]*\}")
 _NAMED = re.compile(r"%%\s*plainproblemname:\s*(.+)|\\problemname\{((?:[^{}]|\{[^{}]*\})*)\}")
 _WIDTH = re.compile(r'(<img\b[^>]*?)\sstyle="width:(\d+(?:\.\d+)?)%"')
 _SOURCE = re.compile(r'<img\b[^>]*?\bsrc="([^"]*)"')
+_FORMULA = re.compile(r"<math\b.*?</math>", re.DOTALL)
+_NAMESPACE = re.compile(r'\sxmlns="[^"]*"')
 _SECTION_ID = re.compile(r'(<h\d\b[^>]*?)\sid="[^"]*"')
 
 
@@ -61,6 +65,7 @@ def render_latex(text: str, figures: Mapping[str, str] | None = None) -> str:
         return plain(text, f"pandoc could not read this LaTeX ({_reason(error)}); its source follows.")
     markup = _WIDTH.sub(lambda match: f'{match[1]} width="{min(float(match[2]), 100):g}%"', markup)
     markup = _SECTION_ID.sub(r"\1", markup)
+    markup = _FORMULA.sub(_with_spaces, markup)
     return sanitise(markup, _with_bare_names(markup, figures or {}))
 
 
@@ -90,6 +95,15 @@ def _pandoc(latex: str, prefix: str) -> str:
         command, input=latex.encode("utf-8", "replace"), capture_output=True, timeout=_TIMEOUT, check=True
     )
     return finished.stdout.decode("utf-8", "replace")
+
+
+def _with_spaces(match: re.Match[str]) -> str:
+    try:
+        formula = fromstring(_NAMESPACE.sub("", match[0], count=1))  # noqa: S314  (written by pandoc, no DTD)
+    except ParseError:  # a control character of the source
+        return match[0]
+    space_operator_names(formula)
+    return tostring(formula, encoding="unicode", short_empty_elements=False)
 
 
 def _reason(error: Exception) -> str:

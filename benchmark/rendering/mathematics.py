@@ -3,8 +3,11 @@
 import html
 import re
 from functools import lru_cache
+from xml.etree.ElementTree import Element, SubElement, tostring
 
-from latex2mathml.converter import convert
+from latex2mathml.converter import convert_to_element
+
+from benchmark.rendering.operator_names import space_operator_names
 
 MAXIMUM_FORMULA = 3000
 """Characters; a longer "formula" is text with a stray dollar sign."""
@@ -30,7 +33,7 @@ _EARLIER = {
     0x1D50C: "ℑ", 0x1D515: "ℜ", 0x1D51D: "ℨ", 0x1D53A: "ℂ", 0x1D53F: "ℍ", 0x1D545: "ℕ", 0x1D547: "ℙ",
     0x1D548: "ℚ", 0x1D549: "ℝ", 0x1D551: "ℤ",
 }  # fmt: skip
-_STYLED = re.compile(r'<(mi|mn|mo|mtext) mathvariant="([a-z-]+)">([^<&]*)</\1>')
+_CODE_POINT = re.compile(r"&#x([0-9A-Fa-f]{1,5});")  # how the converter writes a sign
 _UNESCAPED_SPECIAL = re.compile(r"(?<!\\)((?:\\\\)*)([%#])")
 
 
@@ -47,16 +50,23 @@ def _convert(latex: str, display: bool) -> str | None:
     if len(latex) > MAXIMUM_FORMULA or _depth(latex) > _MAXIMUM_DEPTH:
         return None
     try:
-        mathml = convert(_UNESCAPED_SPECIAL.sub(r"\1\\\2", latex), display="block" if display else "inline")
+        return _mathml(_UNESCAPED_SPECIAL.sub(r"\1\\\2", latex), display, latex.strip())
     except Exception:  # noqa: BLE001  (the converter raises whatever the broken formula led it to)
         return None
-    start, end = mathml.index(">") + 1, mathml.rindex("</math>")
-    body = _STYLED.sub(_styled, mathml[start:end])
-    source = html.escape(latex.strip())
-    return (
-        f"{mathml[:start]}<semantics>{body}"
-        f'<annotation encoding="application/x-tex">{source}</annotation></semantics></math>'
-    )
+
+
+def _mathml(latex: str, display: bool, source: str) -> str:
+    tree: Element = convert_to_element(latex, display="block" if display else "inline")
+    for element in tree.iter():
+        element.text = _CODE_POINT.sub(lambda match: chr(int(match[1], 16)), element.text or "")
+        _write_alphabet_out(element)
+    space_operator_names(tree)
+    content = list(tree)
+    tree[:] = []
+    semantics = SubElement(tree, "semantics")
+    semantics.extend(content)
+    SubElement(semantics, "annotation", encoding="application/x-tex").text = source
+    return tostring(tree, encoding="unicode", short_empty_elements=False)
 
 
 def _depth(latex: str) -> int:
@@ -70,13 +80,14 @@ def _depth(latex: str) -> int:
     return deepest
 
 
-def _styled(match: re.Match[str]) -> str:
-    alphabet = _ALPHABETS.get(match[2])
+def _write_alphabet_out(element: Element) -> None:
+    alphabet = _ALPHABETS.get(element.get("mathvariant", ""))
     if alphabet is None:
-        return match[0]
+        return
+    del element.attrib["mathvariant"]
     upper, lower, digit = alphabet
     letters = []
-    for character in match[3]:
+    for character in element.text or "":
         if "A" <= character <= "Z":
             code = upper + ord(character) - ord("A")
         elif "a" <= character <= "z":
@@ -87,7 +98,7 @@ def _styled(match: re.Match[str]) -> str:
             letters.append(character)
             continue
         letters.append(_EARLIER.get(code, chr(code)))
-    return f"<{match[1]}>{''.join(letters)}</{match[1]}>"
+    element.text = "".join(letters)
 
 
 def formula_at(text: str, position: int) -> tuple[str, bool, int] | None:

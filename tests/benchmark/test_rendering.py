@@ -64,6 +64,30 @@ def test_dollars_and_brackets_in_code_stay() -> None:
     assert "$$z$$" in rendered
 
 
+@pytest.mark.parametrize(
+    ("latex", "shown"),
+    [
+        (r"O(N\log N)", "O(N log N)"),
+        (r"(a+1)\log\log n", "(a+1) log log n"),
+        (r"\log_2 n", "log2 n"),
+        (r"\max_i a + 2\gcd(b, c)", "maxi a+2 gcd(b,c)"),
+        (r"1-\ln(1-x)", "1−ln(1−x)"),
+        (r"\operatorname{lcm} x", "lcm x"),
+    ],
+)
+def test_names_of_functions_are_spaced_as_tex_does(latex: str, shown: str) -> None:
+    for rendered in (render_markdown(f"${latex}$"), render_latex(f"${latex}$")):
+        formula = re.sub(r"<annotation.*?</annotation>|\u2061", "", rendered, flags=re.DOTALL)
+        spaced = re.sub(r"<mspace[^>]*></mspace>", " ", formula)
+        assert html.unescape(re.sub(r"<[^>]+>", "", spaced)).replace("-", "−").strip() == shown
+        for operator in re.findall(r"<mo[^>]*>[a-z]+</mo>", formula):
+            assert 'rspace="0"' in operator, "browsers would put a wide space before a parenthesis"
+
+
+def test_text_in_a_formula_keeps_its_signs() -> None:
+    assert "<mtext>a&lt;b</mtext>" in render_markdown(r"$\text{a<b}$")
+
+
 @pytest.mark.parametrize("latex", [r"\frac{", "a^b^c", "{", r"\begin{array}{cc", "_", "{" * 500, r"\left("])
 def test_a_broken_formula_is_shown_as_code(latex: str) -> None:
     rendered = render_markdown(f"before ${latex}$ after")
