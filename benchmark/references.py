@@ -2,8 +2,8 @@
 
 They are the stored reference solutions or, where there are none, the programs that stand unmarked in the
 running text of the official analysis. Those of older USACO contests read `name.in` and write `name.out`: the
-names stand in the program (`file_names`). A C++ or Java program that does not compile is tried once more with the
-usual first lines (`with_usual_preamble`).
+names stand in the program (`file_names`). Those of a functional problem are run by its driver. A C++ or Java
+program that does not compile is tried once more with the usual first lines (`with_usual_preamble`).
 """
 
 import re
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from django.conf import settings
 
 import judge
+from benchmark.functional import NotFunctional, Signature, driven
 from benchmark.judging import checker_for, judge_tests
 from benchmark.models import Judgement, Problem
 from benchmark.rendering.program_lines import find_programs, guess_language
@@ -55,6 +56,8 @@ class ReferenceWork:
     tests: tuple[judge.Test, ...]
     limits: judge.Limits
     checker: judge.Checker
+    signature: Signature | None
+    """Of a functional problem."""
 
 
 @dataclass(frozen=True)
@@ -139,6 +142,7 @@ def reference_work(problem: Problem, suite: Judgement.Suite) -> ReferenceWork:
         tests=tuple(judge_tests(problem, suite)),
         limits=judge.Limits(time=problem.time_limit, memory=problem.memory_limit),
         checker=checker_for(problem, judge.Policy.FAIR),
+        signature=Signature.from_json(problem.signature) if problem.signature else None,
     )
 
 
@@ -177,7 +181,11 @@ def _results(work: ReferenceWork) -> Iterator[tuple[int, ReferenceResult]]:
             reason = "the problem has no test to judge it on"
             yield 0, ReferenceResult(work.problem, program.language, judge.Verdict.JE, reason)
         else:
-            judgement = _judge(work, program)
+            try:
+                judgement = _judge(work, program)
+            except NotFunctional as error:
+                yield 0, ReferenceResult(work.problem, program.language, judge.Verdict.JE, str(error))
+                continue
             if judgement.verdict is judge.Verdict.CE and (longer := with_usual_preamble(program)):
                 again = _judge(work, longer)
                 judgement = judgement if again.verdict is judge.Verdict.CE else again
@@ -186,8 +194,9 @@ def _results(work: ReferenceWork) -> Iterator[tuple[int, ReferenceResult]]:
 
 
 def _judge(work: ReferenceWork, program: Program) -> judge.Judgement:
+    """Raises NotFunctional for a language that has no driver."""
     return judge.grade(
-        program.source,
+        driven(program.source, work.signature, program.language) if work.signature else program.source,
         program.language,
         work.tests,
         work.limits,

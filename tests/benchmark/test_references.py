@@ -11,6 +11,7 @@ from django.core.management import CommandError, call_command
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmark.functional import Signature
 from benchmark.models import ReferenceSolution
 from benchmark.references import Program, extract_programs, file_names
 from judge import FileNames
@@ -129,6 +130,21 @@ def test_programs_that_use_files_find_and_leave_them() -> None:
         FILE_PROGRAMS, ("AC", "")
     )
     assert (told["passed"], told["problems"]) == (6, 6)
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("sandbox")
+def test_methods_of_functional_problems_are_called() -> None:
+    method = "class Solution:\n    def double(self, n):\n        return 2 * n\n"
+    for name, language in (("method", "python"), ("no driver", "cpp")):
+        problem = store_doubling(name)
+        problem.signature = Signature("double", ("int",), "int").to_json()
+        problem.save()
+        ReferenceSolution.objects.create(problem=problem, language=language, source=method, name="r")
+    (told,) = verify("--problems", "method")["references"]
+    assert (told["language"], told["verdict"], told["reason"]) == ("python", "AC", "")
+    with pytest.raises(CommandError, match="1 could not be judged"):
+        verify("--problems", "no driver")
 
 
 @pytest.mark.parametrize(
