@@ -16,11 +16,11 @@ from benchmark.providers.registry import (
     ModelSpec,
     ModelSpecError,
     address_of,
-    batch_price,
     is_scripted,
     open_batching_provider,
     open_provider,
     parse_model_spec,
+    part_of_price,
     provider_names,
 )
 from benchmark.providers.retries import Reply, Restarted, Retry, complete, stream_with_retries
@@ -43,12 +43,12 @@ __all__ = [
     "TextDelta",
     "Usage",
     "address_of",
-    "batch_price",
     "complete",
     "is_scripted",
     "open_batching_provider",
     "open_provider",
     "parse_model_spec",
+    "part_of_price",
     "provider_names",
     "stream_with_retries",
 ]

@@ -102,12 +102,12 @@ def open_batching_provider(spec: ModelSpec) -> BatchingProvider:
     return cast(BatchingProvider, _open(_batching(spec).batching))
 
 
-def batch_price(spec: ModelSpec) -> float:
-    """What a call in a batch costs, as a part of the usual price: 1 where no discount is known.
+def part_of_price(spec: ModelSpec, *, batch: bool) -> float:
+    """What a call costs, as a part of the usual price: less than 1 in a batch, where a discount is known.
 
-    Raises ProviderError (kind "configuration") for a provider without batches.
+    Raises ProviderError (kind "configuration") for a batch of a provider without them.
     """
-    return _batching(spec).batch_price
+    return _batching(spec).batch_price if batch else 1.0
 
 
 def _batching(spec: ModelSpec) -> _Entry:

@@ -106,12 +106,12 @@ class RunFigures:
 
 
 def measure(
-    run: Run, ks: Sequence[int] = (1,), *, cutoff: date | None = None, price: Price | None = None
+    run: Run, ks: Sequence[int] = (1,), *, cutoff: date | None = None, usual_price: Price | None = None
 ) -> RunFigures:
     """The figures of the run as it stands.
 
-    `cutoff` and `price` go before what is known of the model and stored with the run. Raises TooFewAttempts for a k
-    above the run's attempts a problem.
+    `cutoff` and `usual_price` (as of `measure_usage`) go before what is known of the model and stored with the run.
+    Raises TooFewAttempts for a k above the run's attempts a problem.
     """
     for k in ks:
         if k > run.attempts:
@@ -169,7 +169,7 @@ def measure(
             cutoff,
         ),
         verdicts={verdict.value: verdicts[verdict] for verdict in Verdict if verdicts[verdict]},
-        **vars(measure_usage(run, price)),
+        **vars(measure_usage(run, usual_price)),
         faults=dict(faults.most_common()),
         published=tuple(beside(run)),
         models_returned=models,

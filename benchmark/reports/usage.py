@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from django.db.models import Count, Sum
 
 from benchmark.models import Generation, Run
+from benchmark.providers import parse_model_spec, part_of_price
 from benchmark.runner import Price
 
 TOKEN_KINDS = ("input", "output", "cached_input", "reasoning")
@@ -36,8 +37,11 @@ class Usage:
     cost_at_least: bool
 
 
-def measure_usage(run: Run, price: Price | None = None) -> Usage:
-    """One query, answered from an index alone. `price` goes before the one stored with the run."""
+def measure_usage(run: Run, usual_price: Price | None = None) -> Usage:
+    """One query, answered from an index alone. `usual_price` goes before what is stored with the run.
+
+    It is that of single calls: a run in batches pays the part of it that batches cost.
+    """
     sums = {f"{kind}_sum": Sum(f"{kind}_tokens") for kind in TOKEN_KINDS}
     known = {f"{kind}_known": Count(f"{kind}_tokens") for kind in TOKEN_KINDS}
     row = Generation.objects.filter(work_item__run=run).aggregate(
@@ -47,7 +51,7 @@ def measure_usage(run: Run, price: Price | None = None) -> Usage:
     tokens = tuple(
         Tokens(kind, row[f"{kind}_sum"] or 0, generations - row[f"{kind}_known"]) for kind in TOKEN_KINDS
     )
-    price = price or price_of(run)
+    price = _paid_of(usual_price, run) if usual_price else price_of(run)
     billed = tokens[:2]
     unknown = any(counted.unknown for counted in billed)
     cost = None
@@ -62,6 +66,10 @@ def measure_usage(run: Run, price: Price | None = None) -> Usage:
         cost=cost,
         cost_at_least=cost is not None and unknown,
     )
+
+
+def _paid_of(usual_price: Price, run: Run) -> Price:
+    return usual_price.times(part_of_price(parse_model_spec(run.model_spec), batch=run.in_batches))
 
 
 def price_of(run: Run) -> Price | None:

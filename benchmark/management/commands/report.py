@@ -33,14 +33,17 @@ class Command(BaseCommand):
             nargs=2,
             type=dollars,
             metavar=("INPUT", "OUTPUT"),
-            help="US dollars for a million tokens; default: the price stored with the run",
+            help="US dollars for a million tokens, the usual price for a run in batches too; default: the price "
+            "stored with the run",
         )
 
     def handle(self, **options: Any) -> None:
         runs = [find_run(name) for name in options["runs"]]
         price = Price(*options["price"]) if options["price"] else None
         try:
-            figures = [measure(run, options["k"], cutoff=options["cutoff"], price=price) for run in runs]
+            figures = [
+                measure(run, options["k"], cutoff=options["cutoff"], usual_price=price) for run in runs
+            ]
         except TooFewAttempts as error:
             raise CommandError(f"{error}.") from None
         self.stdout.write(FORMATS[options["format"]](figures))

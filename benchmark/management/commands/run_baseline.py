@@ -18,8 +18,8 @@ from benchmark.providers import (
     ModelSpec,
     ModelSpecError,
     ProviderError,
-    batch_price,
     parse_model_spec,
+    part_of_price,
 )
 from benchmark.reports import RunFigures, kept_figures
 from benchmark.runner import (
@@ -332,7 +332,7 @@ def _asks_in_batches(options: dict[str, Any]) -> bool:
 
 
 def _discount(spec: ModelSpec) -> str:
-    part = batch_price(spec)
+    part = part_of_price(spec, batch=True)
     return f"at {part:.0%} of the usual price" if part < 1 else "for which no discount is known"
 
 
@@ -341,7 +341,7 @@ def _price_of(options: dict[str, Any], spec: ModelSpec, *, batch: bool) -> Price
 
     Raises ProviderError for batches of a provider without them.
     """
-    part = batch_price(spec) if batch else 1
+    part = part_of_price(spec, batch=batch)
     price = asking.price_of(options, spec)
     return price.times(part) if price else None
 

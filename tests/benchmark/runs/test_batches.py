@@ -10,7 +10,7 @@ from django.core.management import CommandError, call_command
 from pytest_django import Settings
 
 from benchmark.models import Run
-from benchmark.providers import batch_price, parse_model_spec
+from benchmark.providers import parse_model_spec, part_of_price
 from tests.benchmark.runs.bank import REPLY, fill
 from tests.benchmark.runs.conftest import Workshop
 from tests.benchmark.runs.test_resume import generations, only_run, until
@@ -51,7 +51,9 @@ def test_a_run_in_batches_ends_like_any_other_at_half_the_price(workshop: Worksh
     }
     # Drafts; those of them that failed and answers after the others; what is left, the one that expired among it.
     assert sizes(workshop) == [8, 8, 3]
-    assert workshop.report(document["run"])["manifest"]["batch"] is True
+    for told in ((), PRICE):
+        report = workshop.report(document["run"], *told)
+        assert (report["manifest"]["batch"], report["cost"]) == (True, pytest.approx(16 * COST))
     [(first, slowest)] = workshop.rows("select max(first_token), max(latency) from benchmark_generation")
     assert first is None
     assert slowest < HANG, "it is that of the batch, by the provider's clock"
@@ -180,5 +182,5 @@ def test_a_dry_run_tells_the_price_in_batches_where_it_is_known(workshop: Worksh
     told, _ = workshop.manage(*dry, "--batch")
     assert "in batches, at 50% of the usual price. Nobody was called." in told
     assert "unknown" in told
-    assert batch_price(parse_model_spec("anthropic:m")) == 0.5
-    assert batch_price(parse_model_spec("compatible:m")) == 1
+    for model, part in (("anthropic:m", 0.5), ("compatible:m", 1)):
+        assert part_of_price(parse_model_spec(model), batch=True) == part
