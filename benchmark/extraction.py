@@ -49,14 +49,19 @@ class Extraction:
 
 @dataclass(frozen=True)
 class _Block:
-    """A fenced block: `tag` is the language word of its fence ("" for none)."""
+    """A fenced block: `tag` is the language word of its fence ("" for none), `indent` the width of its indentation.
+
+    With its fences it stands at `opening` to `closing`, without them at `start` to `end`.
+    """
 
     tag: str
     code: str
+    opening: int
     start: int
     end: int
+    closing: int
     closed: bool
-    indented: bool
+    indent: int
 
 
 def extract_program(reply: str, language: str, mode: str = "default") -> Extraction:
@@ -85,7 +90,7 @@ def extract_program(reply: str, language: str, mode: str = "default") -> Extract
     if not blocks:
         return Extraction(None, 0, 0, rule, 0)
     parsing = [block for block in blocks if _parses(block.code, language)]
-    preferred = [block for block in parsing if not block.indented or _is_program(block.code, language)]
+    preferred = [block for block in parsing if not block.indent or _is_program(block.code, language)]
     block = (preferred or parsing or blocks)[-1]
     if not parsing:
         rule += "-unparsed"
@@ -114,11 +119,11 @@ def contains_program(reply: str, language: str) -> bool:
 
 
 def without_blocks(reply: str) -> str:
-    """The reply with a line in the place of each fenced block: its words, and no program."""
+    """The reply with a paragraph in the place of each fenced block: its words, and no program."""
     pieces, done = [], 0
     for block in _fenced_blocks(reply):
-        pieces += [reply[done : block.start], "(left out)\n"]
-        done = block.end
+        pieces += [reply[done : block.opening], f"\n\n{' ' * block.indent}*(left out)*\n\n"]
+        done = block.closing
     return "".join([*pieces, reply[done:]])
 
 
@@ -160,12 +165,13 @@ def _fenced_blocks(text: str) -> list[_Block]:
     fence with an info string, or with the text."""
     blocks: list[_Block] = []
     opening: tuple[str, int, str] | None = None  # the fence, the width of its indentation, its tag
-    start = position = 0
+    opened = start = position = 0
 
-    def end_block(end: int, closed: bool) -> None:
+    def end_block(end: int, after: int, closed: bool) -> None:
         if opening and text[start:end].strip():
             _, indent, tag = opening
-            blocks.append(_Block(tag, _dedent(text[start:end], indent), start, end, closed, indent > 0))
+            code = _dedent(text[start:end], indent)
+            blocks.append(_Block(tag, code, opened, start, end, after, closed, indent))
 
     for line in text.split("\n"):
         after = min(position + len(line) + 1, len(text))
@@ -174,11 +180,13 @@ def _fenced_blocks(text: str) -> list[_Block]:
             found = None  # a shorter fence, or one of the other character, is content
         if found:
             closes = opening is not None and not found[2]
-            end_block(position, closes)
+            end_block(position, after if closes else position, closes)
             opening = None if closes else (found[0], found[1], _tag(found[2]))
+            behind_words = not line.lstrip().startswith(found[0])
+            opened = position + (line.rindex(found[0]) if behind_words else line.index(found[0]))
             start = after
         position = after
-    end_block(len(text), closed=False)
+    end_block(len(text), len(text), closed=False)
     return blocks
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from benchmark.extraction import Extraction, contains_program, extract_program
+from benchmark.extraction import Extraction, contains_program, extract_program, without_blocks
 
 PROGRAM = "n = int(input())\nprint(n + 1)\n"
 CPP = "#include <iostream>\nint main() {\n  std::cout << 1;\n}\n"
@@ -36,6 +36,20 @@ def test_a_fence_of_any_spelling_is_read(opening):
     reply = f"Here it is.\n{opening}\n{PROGRAM}{closing}\nDone."
     assert extract_program(reply, "python").code == PROGRAM
     assert extract_program(reply, "python").rule == "tagged"
+
+
+@pytest.mark.parametrize(
+    ("reply", "words"),
+    [
+        (f"Here:\n{fenced(PROGRAM)}Done.", "Here:\n\n\n*(left out)*\n\nDone."),
+        (f"Use `x`: {fenced(PROGRAM)}", "Use `x`: \n\n*(left out)*\n\n"),
+        (f"{fenced(PROGRAM, fence='~~~~')}\n```\n{PROGRAM}", "\n\n*(left out)*\n\n\n\n\n*(left out)*\n\n"),
+        ("- So:\n  ```\n  a\n  ```\n", "- So:\n  \n\n  *(left out)*\n\n"),
+        ("Only `words`.", "Only `words`."),
+    ],
+)
+def test_a_reply_without_its_blocks_has_its_words_and_no_fence(reply, words):
+    assert without_blocks(reply) == words
 
 
 def test_windows_line_ends_are_normalised_and_the_span_keeps_them():

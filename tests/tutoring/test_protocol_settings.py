@@ -93,6 +93,8 @@ def test_program_nobody_asked_for(under: Under, policy: str, counted: int):
     shown = pages_of(session)
     assert "First I would read." in shown
     assert ("3 *" in shown or 'class="mi">3<' in shown) == (policy == "count")
+    shown_reply = tutor_view(session.row).events[-1]
+    assert ("figure" in shown_reply.html) == (policy == "count"), "what is left out is no program to copy"
     if policy != "ask_again":
         assert not session.row.replies.filter(state__in=Reply.UNFINISHED).exists()
         return
