@@ -12,6 +12,9 @@ from benchmark.oracles.running import Function, Program, driver, json_lines
 _SECONDS = 2
 """CPU seconds for one traced input: tracing makes a program some ten times slower."""
 
+_TOTAL = 10
+"""CPU seconds for all traced inputs of a program: one that loops reaches nothing new by looping on every input."""
+
 
 def agreement(pairs: Iterable[tuple[bool, bool]]) -> tuple[int, int]:
     """Of pairs (passes all tests, accepted by the official judge), how many agree, and how many there are."""
@@ -20,16 +23,18 @@ def agreement(pairs: Iterable[tuple[bool, bool]]) -> tuple[int, int]:
 
 
 def reached_lines(program: Program, inputs: Sequence[str]) -> list[set[int]]:
-    """The numbers of the program's lines that each input reaches; empty from an input that ended the whole run.
+    """The numbers of the program's lines that each input reaches; empty from one that ended the whole run on.
 
-    Raises ValueError for a program that is not in Python, SandboxFault and SandboxUnavailable.
+    Inputs are tried in this order until the program has had 10 s of CPU. Raises ValueError for a program that is not in
+    Python, SandboxFault and SandboxUnavailable.
     """
     if not isinstance(program, Function) and program.language != "python":
         raise ValueError(f"coverage is measured for Python only, not for {program.language}")
     signature = program.signature if isinstance(program, Function) else None
     files = {"main.py": driver("lines"), **called(program.source, signature)}
-    request = {"inputs": list(inputs), "seconds": _SECONDS, "complete": not isinstance(program, Function)}
-    limits = judge.Limits(time=(_SECONDS + 1) * len(inputs) + 5, memory=512 * 2**20)
+    complete = not isinstance(program, Function)
+    request = {"inputs": list(inputs), "seconds": _SECONDS, "total": _TOTAL, "complete": complete}
+    limits = judge.Limits(time=_TOTAL + _SECONDS + 5, memory=512 * 2**20)
     try:
         with judge.open_program(files, "python", limits, warm_start=False) as opened:
             lines = json_lines(opened.run(json.dumps(request).encode()).output)
