@@ -1,9 +1,9 @@
 """Says which lines of a program each of several inputs reaches.
 
 Runs in the sandbox as main.py, beside the program (solution.py). Standard input holds a JSON object: the inputs,
-seconds of CPU for each and for all, and whether the program is a complete one, which reads standard input, or a function.
-For each input one line of JSON is printed at once: the numbers of the lines reached, those reached before a fault
-included. No input is begun once the time for all is used up. Python 3.8 or newer.
+seconds of CPU for each and for all, and whether the program is a complete one, which reads standard input, or a
+function. For each input one line of JSON is printed at once: the numbers of the lines reached, those reached before a
+fault included. No input is begun once the time for all is used up. Python 3.8 or newer.
 """
 
 from __future__ import annotations
