@@ -64,8 +64,12 @@ def writing_prompt(problem: Problem, part: str) -> Prompt:
 
 
 def _written(problem: Problem, author: Author, writing: int) -> QuerySet[PackageProgram]:
+    """Answers to the questions as they are now: those about a former statement are none."""
     return problem.package_programs.filter(
-        author=author.spec, writing__number=writing, writing__parameters=author.parameters.to_json()
+        author=author.spec,
+        writing__number=writing,
+        writing__parameters=author.parameters.to_json(),
+        writing__prompt_hash__in=[writing_prompt(problem, part).hash for part in PARTS],
     )
 
 

@@ -66,6 +66,9 @@ def test_a_model_writes_what_makes_and_checks_the_tests(workshop: Workshop) -> N
 
     workshop.manage(*BUILD, status=1)
     assert len(workshop.imitation.requests) == 5, "what was written is not asked for again"
+    workshop.rows("update benchmark_problem set statement = statement || ' Twice.'")
+    output, _ = workshop.manage(*BUILD, "--dry-run")
+    assert json.loads(output)["missing"] == 4, "a changed problem needs other programs"
 
 
 def test_attempts_are_judged_by_the_released_suite_where_that_is_asked_for(workshop: Workshop) -> None:
