@@ -219,7 +219,9 @@ class _Execution:
         while (item := await self._commits.do(self._claim, None)) is None:
             if self._run.distributed or self._stop.reason or not await self._commits.run(self._others_hold):
                 return None
+            self._under_way -= 1  # no batch waits for a slot that waits
             await asyncio.sleep(_LOOK)
+            self._under_way += 1
         return item
 
     def _others_hold(self) -> bool:

@@ -4,15 +4,19 @@ import json
 import signal
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+from django.conf import settings as django_settings
 from django.core.management import CommandError, call_command
 from pytest_django import Settings
 
 from benchmark.models import Run
 from benchmark.providers import parse_model_spec, part_of_price
+from benchmark.runner import batches
 from tests.benchmark.runs.bank import REPLY, fill
 from tests.benchmark.runs.conftest import Workshop
+from tests.benchmark.runs.processes import FORKS, use_var
 from tests.benchmark.runs.test_resume import generations, only_run, until
 from tests.imitation import BatchScript, Hold, Imitation, Script, failure, pieces_of
 from tests.stack import HANG
@@ -93,6 +97,32 @@ def kill_in_three_places(workshop: Workshop, model: str) -> None:
 @pytest.mark.parametrize("model", MODELS)
 def test_no_question_is_paid_for_twice_wherever_the_client_is_killed(workshop: Workshop, model: str) -> None:
     kill_in_three_places(workshop, model)
+
+
+def resume_patiently(var: Path, values: dict[str, str], run: str) -> None:
+    """`run_baseline --resume` that hands a batch in for no other reason than that every chain waits."""
+    batches._QUIET = 2 * HANG
+    use_var(var)
+    for name, value in values.items():
+        setattr(django_settings, name, value)
+    call_command("run_baseline", "--resume", run)
+
+
+def test_a_batch_does_not_wait_for_items_that_another_process_holds(workshop: Workshop) -> None:
+    workshop.imitation.script(*[SOLUTION] * 4)
+    unended = Hold(0)
+    workshop.imitation.batch(BatchScript(hold=unended))
+    first = workshop.start(*started(MODELS[0], "--concurrency", "3", method="zero-shot", attempts=1))
+    until(lambda: sizes(workshop) == [3])
+    second = FORKS.Process(
+        target=resume_patiently, args=(workshop.var, workshop.settings, only_run(workshop))
+    )
+    second.start()
+    until(lambda: sizes(workshop) == [3, 1])
+    unended.release()
+    second.join()
+    assert first.wait()[0] == second.exitcode == 0
+    assert len(workshop.imitation.requests) == 4
 
 
 def test_ctrl_c_waits_for_batches_or_leaves_them_and_they_can_be_cancelled(workshop: Workshop) -> None:
