@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, Request, Route, expect
 
 from tests.browser.conftest import OpenPage
 from tests.browser.test_layout import assert_readable
@@ -89,12 +89,28 @@ def test_second_tab_follows_and_takes_over_with_every_word(open_page: OpenPage) 
     start_session(first, "hut-to-hut")
     message(first).press_sequentially("Half a tho")
     second = first.context.new_page()
+    saved_by_second: list[Request] = []
+    second.on("request", lambda one: saved_by_second.append(one) if one.url.endswith("/draft/") else None)
     second.goto(first.url)
     expect(second.get_by_text("open in another tab")).to_be_visible()
     expect(message(second)).to_be_hidden()
     talk(first, "Half a thought")
     expect(replies(second)).to_have_count(1)  # it follows
-    message(first).press_sequentially("And one mo")
+
+    saving: list[Route] = []
+    revision = first.locator("#send-form [name=draft]")
+    first.route("**/draft/", lambda route: saving.append(route))
+    with first.expect_request("**/draft/"):
+        message(first).press_sequentially("And one mo")
+
+    def save_after_the_page_was_made(script: Route) -> None:
+        before = revision.input_value()
+        saving.pop().continue_()
+        expect(revision).not_to_have_value(before)
+        script.continue_()
+
+    assert saved_by_second == [], "who follows has nothing to save"
+    second.route("**/js/session.js", save_after_the_page_was_made, times=1)
     second.get_by_role("button", name="Write here instead").click()
     expect(message(second)).to_have_value("And one mo")
     expect(first.get_by_text("open in another tab")).to_be_visible()

@@ -12,7 +12,8 @@ const AGAIN = 5000; // milliseconds until a server that could not take it is ask
  *
  * Without `revision` and `other` the text that is saved last stays.
  *
- * A copy in this browser exists only while the server does not have the text; it wins when the page opens.
+ * A copy in this browser wins when the page opens, while the server does not have its text. Where revisions are
+ * counted it also wins over a page that is older than it: made before another tab had its last words saved, or sent.
  */
 export function keepDraft({ field, revision = { value: "" }, other, session, save }) {
   const key = `hintbench.draft.${session}`;
@@ -20,14 +21,21 @@ export function keepDraft({ field, revision = { value: "" }, other, session, sav
   let timer;
   let saving = Promise.resolve();
   let undecided = null; // the revision of the other text, until the tutor has chosen
+  let left = false; // another tab writes: what is kept in this browser is its own
 
-  const copy = JSON.parse(stored(() => localStorage.getItem(key)) ?? "null");
+  const copy = read();
   const unanswered = copy?.unanswered ?? []; // what may have arrived although no answer came: it is no other's text
-  if (copy?.text === field.value) forget();
-  else if (copy !== null) {
-    const here = field.value;
+  if (copy !== null) open(field.value, copy.revision - revision.value);
+
+  /* `here` is the page's text, and the copy is so many revisions ahead of it. A message that is sent leaves its revision
+     empty: of two texts with the same number the empty one is the newer. */
+  function open(here, ahead) {
+    if (copy.saved && (ahead < 0 || (ahead === 0 && copy.text !== ""))) return;
+    if (ahead > 0) revision.value = copy.revision;
     field.value = copy.text;
-    if (here === "" || copy.revision === revision.value || unanswered.includes(here)) later();
+    if (copy.saved) return;
+    if (copy.text === here) forget();
+    else if (ahead >= 0 || here === "" || unanswered.includes(here)) later();
     else differ(here, revision.value);
   }
 
@@ -48,18 +56,24 @@ export function keepDraft({ field, revision = { value: "" }, other, session, sav
     decide();
   });
 
-  function keep() {
-    const kept = { text: field.value, revision: revision.value, unanswered };
+  function read() {
+    return JSON.parse(stored(() => localStorage.getItem(key)) ?? "null");
+  }
+
+  function keep(saved = false) {
+    const kept = { text: field.value, revision: revision.value, unanswered, saved };
     stored(() => localStorage.setItem(key, JSON.stringify(kept)));
   }
 
+  /* The server has the text. */
   function forget() {
-    stored(() => localStorage.removeItem(key));
+    if (revision.value !== "") keep(true);
+    else stored(() => localStorage.removeItem(key));
   }
 
   function later() {
     clearTimeout(timer);
-    timer = undecided === null ? setTimeout(now, PAUSE) : undefined;
+    timer = undecided === null && !left ? setTimeout(now, PAUSE) : undefined;
   }
 
   /* One after the other: a text is saved over the one that was saved before it. */
@@ -71,6 +85,7 @@ export function keepDraft({ field, revision = { value: "" }, other, session, sav
       unanswered.push(text);
       keep();
       const answer = await save(text, revision.value);
+      if (left) return;
       if (!answer.accepted && !answer.draft) timer ??= setTimeout(now, AGAIN);
       if (!answer.certain) return;
       const own = unanswered.includes(answer.draft?.text);
@@ -104,25 +119,27 @@ export function keepDraft({ field, revision = { value: "" }, other, session, sav
       await saving;
     },
 
-    /** Another tab writes now: it has found what is kept in this browser. */
+    /** Another tab writes now: it has found what is kept in this browser. This one saves nothing any more. */
     leave() {
       clearTimeout(timer);
       timer = undefined;
+      left = true;
     },
 
     /** The server can be reached again: it gets what it does not have. */
     again() {
-      if (stored(() => localStorage.getItem(key)) !== null) later();
+      if (read()?.saved === false) later();
     },
 
-    /** The text `sent` is a message now: forget it, unless more has been typed meanwhile. */
+    /** The text `sent` is a message now: only what was typed after it meanwhile stays. */
     sent(sent) {
-      if (field.value !== sent) {
-        later();
+      if (field.value === sent) {
+        field.value = "";
+        forget();
         return;
       }
-      field.value = "";
-      forget();
+      if (field.value.startsWith(sent)) field.value = field.value.slice(sent.length).trimStart();
+      field.dispatchEvent(new Event("input"));
     },
   };
 }
