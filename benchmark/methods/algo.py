@@ -125,7 +125,7 @@ async def _first(
         answer = await chain.ask(prompt, Generation.Purpose.VERIFIER)
         if answer.code and await works(answer.code):
             return answer, True
-    return answer, False
+    return answer, chain.bench.takes_the_last
 
 
 @dataclass(frozen=True)
@@ -217,6 +217,7 @@ IMPLICIT = Answer(
     settings=Implicit,
     templates=(),
     solve=search_implicitly,
+    needs_verifier=True,
 )
 TAG_ENUMERATION = Answer(
     name="algo-tags",
@@ -225,6 +226,7 @@ TAG_ENUMERATION = Answer(
     settings=Tags,
     templates=TAGGED_TEMPLATES,
     solve=enumerate_tags,
+    needs_verifier=True,
 )
 ITERATIVE = Answer(
     name="algo-iterative",
@@ -233,4 +235,5 @@ ITERATIVE = Answer(
     settings=Iterative,
     templates=COUNTEREXAMPLE_TEMPLATES,
     solve=revise,
+    needs_verifier=True,
 )

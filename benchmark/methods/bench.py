@@ -26,6 +26,9 @@ NO_PROGRAM = Score(-1, samples_passed=False, accepted=False)
 class Bench(Protocol):
     """Runs programs in the judge's sandbox; its answers are the same whenever a chain is continued."""
 
+    takes_the_last: bool
+    """Whether the last program that may be asked for counts as one that works."""
+
     async def oracle_passes(self, oracle: str) -> bool:
         """Whether it answers every sample of the statement rightly."""
         ...
@@ -49,6 +52,8 @@ class Bench(Protocol):
 
 class AssumedBench:
     """`benchmark.methods.Bench` for an estimate: everything works at once, or nothing before the last time."""
+
+    takes_the_last = True
 
     def __init__(self, *, passes: bool) -> None:
         self._passes = passes

@@ -38,6 +38,8 @@ class Answer(Part):
     """A way to get from the problem, and what was found for it, to the attempt."""
 
     solve: Callable[[Chain, Any, Found], Awaitable[Generation]]
+    needs_verifier: bool = False
+    """Whether there is nothing to go by for a problem without a verifier."""
 
 
 def compose(searches: Sequence[Search], answer: Answer) -> Method:
@@ -65,5 +67,6 @@ def compose(searches: Sequence[Search], answer: Answer) -> Method:
         settings=make_dataclass(name, (), bases=tuple(part.settings for part in parts), frozen=True),
         templates=tuple(dict.fromkeys(templates)),
         needs_analysis=any(search.needs_analysis for search in searches),
+        needs_verifier=answer.needs_verifier,
         solve=solve,
     )

@@ -75,4 +75,6 @@ class Method:
     templates: tuple[str, ...]
     needs_analysis: bool
     """Whether it cannot be tested on a problem without an analysis."""
+    needs_verifier: bool
+    """Whether it cannot be tested on a problem for which no verifier was built."""
     solve: Callable[[Chain, Any], Coroutine[Any, Any, Generation]]

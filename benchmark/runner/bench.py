@@ -19,6 +19,8 @@ T = TypeVar("T")
 class StoredBench:
     """`benchmark.methods.Bench` for the problem of a work item."""
 
+    takes_the_last = False
+
     def __init__(self, item: WorkItem, judges: Judges, language: str) -> None:
         self._item = item
         self._problem = item.problem

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from django.db import transaction
 
 from benchmark.methods import METHODS, PROFILES, Method, Profile, Sampling
-from benchmark.models import Corpus, Dataset, Problem, Run, TestCase, WorkItem
+from benchmark.models import Corpus, Dataset, Problem, Run, TestCase, Verifier, WorkItem
 from benchmark.models.paying import PaidRun
 from benchmark.prompts import TemplateError
 from benchmark.providers import ModelSpec, parse_model_spec
@@ -123,6 +123,12 @@ def plan_run(
     if method.needs_analysis:
         without = dataset.problems.filter(analysis="").values_list("external_id", flat=True)
         left_out |= dict.fromkeys(without, "it has no analysis")
+    if method.needs_verifier:
+        built = Verifier.objects.exclude(state=Verifier.State.PROGRAMS)
+        without = dataset.problems.exclude(verifiers__in=built).values_list("external_id", flat=True)
+        left_out |= dict.fromkeys(
+            without, f"it has no verifier (manage.py build_verifier --dataset {dataset.name})"
+        )
     left_out |= dict.fromkeys(_training_part(dataset, settings), "it is in the part that is searched in")
     problems = tuple(problem for problem in chosen if problem.external_id not in left_out)
     left_out = {

@@ -66,7 +66,11 @@ def package_recipe(problem: Problem, *, seed: int, counts: Mapping[TestKind, int
 def recipe_of(
     problem: Problem, programs: Sequence[PackageProgram], *, seed: int, counts: Mapping[TestKind, int]
 ) -> Recipe:
-    """The recipe of the generators and validators among these programs. Raises NoRecipe without a generator."""
+    """The recipe of the generators and validators among these programs.
+
+    Raises NoRecipe without a reference solution or a generator.
+    """
+    reference = reference_of(problem)
     generators = tuple(
         Generator(_suite_program(one), tuple((kind, arguments) for kind, arguments in one.commands))
         for one in programs
@@ -78,7 +82,7 @@ def recipe_of(
             "Let a model write some: --model PROVIDER:MODEL"
         )
     validators = [one for one in programs if one.role == PackageProgram.Role.INPUT_VALIDATOR]
-    return Recipe(generators, tuple(map(_suite_program, validators)), reference_of(problem), seed, counts)
+    return Recipe(generators, tuple(map(_suite_program, validators)), reference, seed, counts)
 
 
 def reference_of(problem: Problem) -> SuiteProgram:

@@ -15,7 +15,7 @@ from benchmark.providers import Message, Reply
 from benchmark.runner import Spent
 from benchmark.runner.asking import Call
 from benchmark.similarity.representations import Author
-from benchmark.suites.recipes import COUNTS
+from benchmark.suites.recipes import COUNTS, fastest_reference
 
 LANGUAGE = "cpp"
 VALIDATOR = "validator"
@@ -26,11 +26,13 @@ _FIRST_ORDER = 10_000
 
 
 def missing_calls(problem: Problem, author: Author, writing: int) -> list[Call]:
-    """The calls for what the model has not written for this problem yet.
+    """The calls for what the model has not written for this problem yet; none where no reference could answer inputs.
 
     No validator is asked for where the problem came with one. `writing` tells apart programs of the same model: each
     number asks anew.
     """
+    if fastest_reference(problem) is None:
+        return []
     there = set(_written(problem, author, writing).values_list("name", flat=True))
     own = problem.package_programs.filter(role=PackageProgram.Role.INPUT_VALIDATOR, author="").exists()
     parts = [part for part in PARTS if _name(part, writing) not in there and not (part == VALIDATOR and own)]

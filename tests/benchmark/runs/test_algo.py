@@ -172,19 +172,17 @@ def test_a_verifier_is_built_once_and_ranks_what_three_coders_write(verified: Wo
 def test_a_coder_without_a_verifier_is_told_how_to_get_one_and_a_dry_run_calls_nobody(
     workshop: Workshop,
 ) -> None:
-    workshop.imitation.script(RIGHT)
     _, errors = workshop.manage(
         "run_baseline", "--dataset", "orchard", "--model", "openai:gpt-4o", "--method", "algo-iterative",
         *APPLE, status=1,
     )  # fmt: skip
-    assert "manage.py build_verifier --dataset orchard --problems apple_sum" in errors
-    calls = len(workshop.imitation.requests)
+    assert "has no verifier (manage.py build_verifier --dataset orchard)" in errors
     output, _ = workshop.manage(
         "build_verifier", "--dataset", "orchard", "--model", "openai:gpt-4o", "--dry-run", "--json"
     )
     estimates = json.loads(output)["estimates"]
-    assert (estimates["low"]["generations"], estimates["high"]["generations"]) == (16, 80)
-    assert len(workshop.imitation.requests) == calls
+    assert (estimates["low"]["generations"], estimates["high"]["generations"]) == (16, 4 * (20 + 3 * 5))
+    assert workshop.imitation.requests == []
 
 
 def test_a_model_without_a_right_oracle_leaves_the_samples_to_rank_by(workshop: Workshop) -> None:

@@ -9,8 +9,8 @@ from tests.benchmark.runs.test_resume import HANGING, until
 from tests.imitation import Script, pieces_of
 
 BUILD = (
-    "build_suite", "orchard/apple_sum", "--model", "openai:gpt-4o", "--concurrency", "1", "--random", "3",
-    "--corner", "1", "--stress", "1", "--json",
+    "build_suite", "--model", "openai:gpt-4o", "--concurrency", "1", "--random", "3",
+    "--corner", "1", "--stress", "1", "--json", "orchard/apple_sum",
 )  # fmt: skip
 RANDOM = (
     "#include <cstdio>\n#include <cstdlib>\n"
@@ -27,8 +27,8 @@ def cpp(program: str) -> Script:
 
 
 def test_a_model_writes_what_makes_and_checks_the_tests(workshop: Workshop) -> None:
-    output, _ = workshop.manage(*BUILD, "--dry-run")
-    assert json.loads(output)["missing"] == 4
+    output, _ = workshop.manage(*BUILD, "untested", "--dry-run")
+    assert json.loads(output)["missing"] == 4, "nothing is asked for a problem without a reference solution"
     assert workshop.imitation.requests == []
 
     workshop.imitation.script(cpp(RANDOM.format(second="rand() % 99")), HANGING)
