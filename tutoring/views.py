@@ -39,7 +39,7 @@ from tutoring.actions import (
     StartSession,
     StopReply,
 )
-from tutoring.actions.messages import Mode
+from tutoring.actions.messages import PRACTICE_STUDENT, Mode
 from tutoring.conversation import TutorView, session_for_tutor, tutor_view
 from tutoring.models import Protocol, Session
 from tutoring.protocols import consent_hash, rules_of
@@ -171,7 +171,8 @@ def number_field(request: HttpRequest, name: str, default: str = "") -> int:
 @require_POST
 @requires_role(Role.TUTOR)
 def start_session(request: HttpRequest) -> HttpResponse:
-    """Fields: problem, protocol (primary keys), and once consent, the version of the text that is agreed to."""
+    """Fields: problem, protocol (primary keys); training, where the model is to be the practice student; and once
+    consent, the version of the text that is agreed to."""
     problem = get_object_or_404(
         Problem.objects.select_related("dataset"), pk=number_field(request, "problem")
     )
@@ -179,7 +180,8 @@ def start_session(request: HttpRequest) -> HttpResponse:
     try:
         if text_hash := request.POST.get("consent"):
             AcceptConsent(person_of(request), protocol, text_hash).execute()
-        started = StartSession(person_of(request), problem, protocol, settings.TUTORING_MODEL).execute()
+        model = PRACTICE_STUDENT if "training" in request.POST else settings.TUTORING_MODEL
+        started = StartSession(person_of(request), problem, protocol, model).execute()
     except ConsentMissing:
         return _ask_for_consent(request, problem, protocol)
     except Refused as refused:
@@ -196,6 +198,7 @@ def _ask_for_consent(request: HttpRequest, problem: Problem, protocol: Protocol)
         "protocol": protocol,
         "text": render_markdown(rules.consent),
         "text_hash": consent_hash(rules),
+        "training": "training" in request.POST,
     }
     return render(request, "tutoring/consent.html", context)
 

@@ -37,6 +37,10 @@ Mode = Literal["talk", "code", "debrief"]
 """Talking, asking for a program, and talking after the end, which is another thing lest a late page do it unawares."""
 
 
+PRACTICE_STUDENT = "practice:student"
+"""The model of the training, whichever the site tutors otherwise."""
+
+
 def practice_student_knows(problem: Problem) -> bool:
     """Whether the scripted student has something to say about the problem: those that come with Hintbench."""
     return problem.dataset.name == "practice"

@@ -13,9 +13,12 @@ from django.views.decorators.http import require_GET, require_POST
 
 from benchmark.models import Problem
 from tutoring.actions import Refused
+from tutoring.actions.messages import PRACTICE_STUDENT
 from tutoring.models import Event, Session, TrainingResult
+from tutoring.protocols import current_protocols
 from tutoring.review.pages import chips
 from tutoring.roles import Role, has_role, requires_role
+from tutoring.rules import Clause, rule_set
 from tutoring.training.actions import FinishTraining
 from tutoring.training.material import TrainingMessage, material
 from tutoring.views import PAGE, command_id, person_of
@@ -36,7 +39,9 @@ def guided_steps(session: Session | None) -> list[GuidedStep]:
     talked = any(event.kind == Event.Kind.MESSAGE and event.data["mode"] == "talk" for event in events)
     programs = sum(event.kind == Event.Kind.REPLY and bool(event.data["code"]) for event in events)
     return [
-        GuidedStep("Read the problem and its official solution, and start a session.", session is not None),
+        GuidedStep(
+            "Start the session, and read the problem with its official solution there.", bool(session)
+        ),
         GuidedStep("Ask for code. The first program costs the first of your generations.", programs > 0),
         GuidedStep("Send a message that makes the student think, without a program. Talk is free.", talked),
         GuidedStep("Ask for code again, and compare it with the program before.", programs > 1),
@@ -57,14 +62,18 @@ def training(request: HttpRequest) -> HttpResponse:
 def _page(request: HttpRequest, answers: Mapping[int, frozenset[str]]) -> HttpResponse:
     person = person_of(request)
     problem = Problem.objects.filter(dataset__name="practice", external_id=material().problem).first()
-    session = Session.objects.filter(tutor=person, problem=problem).first() if problem else None
+    held = Session.objects.filter(tutor=person, problem=problem, model_spec=PRACTICE_STUDENT)
+    session = held.first() if problem else None
+    steps = guided_steps(session) if has_role(person, Role.TUTOR) and problem else []
     return render(
         request,
         "tutoring/training/training.html",
         {
             "problem": problem,
             "session": session,
-            "steps": guided_steps(session) if has_role(person, Role.TUTOR) and problem else [],
+            "protocol": next((one for one in current_protocols() if one.rules["language"] == "python"), None),
+            "steps": steps,
+            "guided_done": bool(steps) and all(step.done for step in steps),
             "material": material(),
             "labelled": [(message, answers.get(message.number, ())) for message in material().messages],
             "clauses": chips(material().rules).clauses,
@@ -95,11 +104,12 @@ class Compared:
     """A message with what was chosen for it beside what the codebook says."""
 
     message: TrainingMessage
-    chosen: list[str]
+    chosen: list[Clause]
+    expected: list[Clause]
 
     @property
     def right(self) -> bool:
-        return set(self.chosen) == self.message.clauses
+        return self.chosen == self.expected
 
 
 @require_GET
@@ -110,9 +120,13 @@ def result(request: HttpRequest, result_id: int) -> HttpResponse:
     found = get_object_or_404(TrainingResult.objects.select_related("person"), pk=result_id)
     if found.person != person and not has_role(person, Role.ADMIN):
         raise Http404("You have no such result.")
-    compared = [
-        Compared(message, found.answers.get(str(message.number), [])) for message in material().messages
-    ]
+    clauses = rule_set(found.rule_set).clauses
+    compared = []
+    for message in material().messages:
+        answer = found.answers.get(str(message.number), [])
+        chosen = [clause for clause in clauses if clause.code in answer]
+        expected = [clause for clause in clauses if clause.code in message.clauses]
+        compared.append(Compared(message, chosen, expected))
     return render(
         request,
         "tutoring/training/result.html",

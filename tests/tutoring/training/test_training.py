@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from uuid import uuid4
 
 from django.contrib.auth.models import User
-from django.test import Client
+from django.test import Client, override_settings
 
 from benchmark.models import Problem
-from tests.tutoring.dialogues import WRONG, SessionUnderTest
-from tutoring.models import AuditEntry, TrainingResult
+from tests.tutoring.dialogues import RIGHT, WRONG, SessionUnderTest
+from tutoring.models import AuditEntry, Session, TrainingResult
 from tutoring.rules import current_rule_set
 from tutoring.training.material import material
 
 GOLD = {f"clause-{message.number}": sorted(message.clauses) for message in material().messages}
+
+
+def fields_of(page: str, action: str) -> dict[str, str]:
+    """What the hidden fields of a form hold."""
+    [form] = re.findall(rf'<form[^>]*action="{action}".*?</form>', page, re.DOTALL)
+    return dict(re.findall(r'name="(\w+)" value="([^"]*)"', form))
 
 
 def client_of(user: User) -> Client:
@@ -41,6 +48,7 @@ def test_labels_are_compared_with_the_codebook_and_the_score_is_kept(alice: User
     assert (result.right, result.messages, result.person) == (8, 10, alice)
     page = client.get(answer["Location"]).content.decode()
     assert "8 of 10 as in the codebook" in page
+    assert "F2 Points at the exact code" in page, "a code alone says little"
     for message in material().messages:
         assert (message.reason in page.replace("&#x27;", "'")) == (message.number in (2, 5))
     assert AuditEntry.objects.get().action == "FinishTraining"
@@ -62,11 +70,21 @@ def test_a_message_without_a_label_is_named_and_nothing_chosen_is_lost(alice: Us
     assert "not all clauses" in foreign
 
 
-def test_the_guided_session_shows_what_is_done_of_it(
-    session: SessionUnderTest, doubling: Problem, alice: User, rita: User
+@override_settings(TUTORING_MODEL="openai:gpt-4o")  # the model of the site is none to train on
+def test_the_guided_session_is_held_with_the_practice_student_and_shows_what_is_done_of_it(
+    doubling: Problem, alice: User, rita: User
 ):
+
     client = client_of(alice)
     Problem.objects.filter(pk=doubling.pk).update(external_id=material().problem)
+    page = client.get("/training/").content.decode()
+    assert ">done<" not in page
+    form = fields_of(page, "/sessions/start/")
+    page = client.post("/sessions/start/", form).content.decode()
+    assert "Before your first session" in page
+    client.post("/sessions/start/", fields_of(page, "/sessions/start/"))
+    session = SessionUnderTest(Session.objects.get(tutor=alice), alice)
+    assert session.row.model_spec == "practice:student"
     page = client.get("/training/").content.decode()
     assert page.count(">done<") == 1
     assert f"/sessions/{session.pk}/" in page
@@ -74,4 +92,8 @@ def test_the_guided_session_shows_what_is_done_of_it(
     session.say("What does the sample say?", mode="talk")
     session.reply("Six.")
     assert client.get("/training/").content.decode().count(">done<") == 3
+    session.ask_and_get(RIGHT)
+    session.execute()
+    session.judge()
+    assert "You have done all of it" in client.get("/training/").content.decode()
     assert "guided session" not in client_of(rita).get("/training/").content.decode(), "reviewers hold none"
