@@ -10,7 +10,7 @@ from benchmark.metrics.comparison import (
     problems_needed,
     visible_difference,
 )
-from benchmark.metrics.intervals import Interval, cluster_bootstrap, clustered_standard_error, wilson
+from benchmark.metrics.intervals import Interval, cluster_bootstrap, standard_error, wilson
 from benchmark.metrics.pass_at_k import TooFewAttempts, mean_pass_at_k, pass_at_k, share_at_k
 
 __all__ = [
@@ -19,7 +19,6 @@ __all__ = [
     "PairedDifference",
     "TooFewAttempts",
     "cluster_bootstrap",
-    "clustered_standard_error",
     "holm",
     "mcnemar",
     "mean_pass_at_k",
@@ -28,6 +27,7 @@ __all__ = [
     "pass_at_k",
     "problems_needed",
     "share_at_k",
+    "standard_error",
     "visible_difference",
     "wilson",
 ]

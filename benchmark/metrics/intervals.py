@@ -66,10 +66,11 @@ def cluster_bootstrap(
     return Interval(float(low), float(high))
 
 
-def clustered_standard_error(values: Sequence[float], clusters: Sequence[Hashable]) -> float:
+def standard_error(values: Sequence[float], clusters: Sequence[Hashable] | None = None) -> float:
     """The standard error of the mean with clusters of any size (CR0: Liang and Zeger 1986, without correction).
 
-    The root of the summed squares of the clusters' total deviations, over the number of values.
+    The root of the summed squares of the clusters' total deviations, over the number of values. Where each value is
+    a cluster of its own, that is the standard deviation of the population over the root of their number.
     """
     if not values:
         raise ValueError("a standard error needs at least one problem")

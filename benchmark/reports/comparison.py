@@ -7,6 +7,7 @@ matrix are of the first attempts (chain 0), the difference is of all attempts.
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any
 
 from django.db.models.functions import MD5
@@ -107,11 +108,27 @@ class Overlap:
 
 
 @dataclass(frozen=True)
+class PartOfBest:
+    """What a run reaches of the best score but the first run's, and of its gain over the first; None of nothing.
+
+    Over the problems that all runs tried. The USACO paper gives such shares for smaller corpora ("% of maximum", its
+    Table 7) and does not say which of the two they are.
+    """
+
+    run: str
+    of_score: float | None
+    of_gain: float | None
+
+
+@dataclass(frozen=True)
 class Comparison:
+    """`parts_of_best` is empty for fewer than three runs, and without a problem that all of them tried."""
+
     first: str
     first_label: str
     pairs: tuple[Pair, ...]
     overlaps: tuple[Overlap, ...]
+    parts_of_best: tuple[PartOfBest, ...]
 
 
 class NothingToCompare(ValueError):
@@ -170,6 +187,7 @@ def compare(runs: Sequence[Run], *, divergence: bool = True) -> Comparison:
             for other in newly
             if one != other
         ),
+        parts_of_best=_parts_of_best(first, others),
     )
 
 
@@ -202,6 +220,22 @@ def _newly(first: _Outcomes, other: _Outcomes) -> set[int]:
         for problem in first.verdicts.keys() & other.verdicts.keys()
         if other.first(problem) == Verdict.AC and first.first(problem) not in (None, Verdict.AC)
     }
+
+
+def _parts_of_best(first: _Outcomes, others: Sequence[_Outcomes]) -> tuple[PartOfBest, ...]:
+    tried = first.verdicts.keys() & set.intersection(*(set(other.verdicts) for other in others))
+    if len(others) < 2 or not tried:
+        return ()
+    before, *scores = (fmean(one.value(problem) for problem in tried) for one in (first, *others))
+    best = max(scores)
+    return tuple(
+        PartOfBest(
+            str(other.run.pk),
+            score / best if best else None,
+            (score - before) / (best - before) if best > before else None,
+        )
+        for other, score in zip(others, scores, strict=True)
+    )
 
 
 def _pair(

@@ -11,17 +11,23 @@ _SHOWN = 12
 
 
 def comparison_text(comparison: Comparison) -> str:
-    """One block a pair, then the overlaps of what is newly solved."""
+    """One block a pair, then the overlaps of what is newly solved, then the parts of the best score."""
     blocks = [f"First: {comparison.first}  {comparison.first_label}"]
     blocks += ["\n".join(_pair(pair, len(comparison.pairs))) for pair in comparison.pairs]
+    names = {pair.run: pair.label for pair in comparison.pairs}
     if comparison.overlaps:
-        names = {pair.run: pair.label for pair in comparison.pairs}
         rows = [("newly solved by", "problems", "of these also by", "share")]
         rows += [
             (names[one.run], str(one.newly), names[one.other], percent(one.share))
             for one in comparison.overlaps
         ]
         blocks.append("\n".join(aligned(rows)))
+    if comparison.parts_of_best:
+        parts = [("run", "of the best score", "of the largest gain")]
+        parts += [
+            (names[one.run], percent(one.of_score), percent(one.of_gain)) for one in comparison.parts_of_best
+        ]
+        blocks.append("\n".join(aligned(parts)))
     return "\n\n".join(blocks)
 
 

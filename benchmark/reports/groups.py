@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Literal
 
-from benchmark.metrics import cluster_bootstrap, pass_at_k, share_at_k, wilson
+from benchmark.metrics import cluster_bootstrap, pass_at_k, share_at_k, standard_error, wilson
 from benchmark.models.problems import Tier
 
 By = Literal["all", "tier", "cutoff", "tag", "year"]
@@ -40,10 +40,11 @@ class Outcome:
 
 @dataclass(frozen=True)
 class PassAtK:
-    """pass@k over `problems`, those with at least k attempts so far; no value and no interval without any.
+    """pass@k over `problems`, those with at least k attempts so far; without any there is only that number.
 
     `interval` says how the 95 % interval was made: "wilson", "bootstrap" (whole problems drawn) or "none".
     `contest_low` and `contest_high`, where whole contests are drawn, are None for fewer than two contests.
+    `standard_error` is that of the mean over problems, as the USACO paper's code has it.
     """
 
     k: int
@@ -55,6 +56,7 @@ class PassAtK:
     contests: int
     contest_low: float | None
     contest_high: float | None
+    standard_error: float | None
 
 
 @dataclass(frozen=True)
@@ -170,7 +172,7 @@ def _pass_at(tried: Tried, k: int, attempts: int, *, clustered: bool) -> PassAtK
     ]
     number = len(set(contests))
     if not values:
-        return PassAtK(k, 0, None, None, None, "none", 0, None, None)
+        return PassAtK(k, 0, None, None, None, "none", 0, None, None, None)
     alike = set(values) in ({0.0}, {1.0})
     if attempts == 1 or alike:
         interval, method = wilson(int(sum(values)), len(values)), "wilson"
@@ -189,6 +191,7 @@ def _pass_at(tried: Tried, k: int, attempts: int, *, clustered: bool) -> PassAtK
         number,
         over_contests.low if over_contests else None,
         over_contests.high if over_contests else None,
+        standard_error(values),
     )
 
 

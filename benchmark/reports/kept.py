@@ -16,7 +16,7 @@ from benchmark.reports.steps import AfterReflections
 from benchmark.reports.usage import Tokens
 from benchmark.runner import Price
 
-FORM = 2
+FORM = 3
 """Raised when what is kept changes its form, so that it is measured again."""
 
 _NOT_KEPT = ("run", "dataset", "model", "method", "parameters", "manifest", "published")

@@ -41,6 +41,7 @@ def _rows(figures: RunFigures) -> Iterator[tuple[object, ...]]:
         of = (group.by, group.name)
         for figure in group.pass_at:
             yield f"pass@{figure.k}", *of, figure.value, figure.low, figure.high, figure.problems
+            yield f"pass@{figure.k} standard error", *of, figure.standard_error, None, None, figure.problems
             if figure.contest_low is not None:
                 interval = (figure.contest_low, figure.contest_high)
                 yield f"pass@{figure.k} over contests", *of, figure.value, *interval, figure.contests

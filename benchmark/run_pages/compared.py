@@ -51,6 +51,7 @@ def compared(request: HttpRequest) -> HttpResponse:
             "comparison": comparison,
             "pairs": [(pair, _matrix(pair)) for pair in comparison.pairs],
             "overlaps": [(labels[one.run], labels[one.other], one) for one in comparison.overlaps],
+            "parts_of_best": [(labels[one.run], one) for one in comparison.parts_of_best],
             "query": query.urlencode(),
         },
     )

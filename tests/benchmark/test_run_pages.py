@@ -220,6 +220,11 @@ def test_runs_are_compared_on_a_page_and_as_files(
     for said in ("+50.00", "inside the noise", "with a power of 80 %", "1 × reply at step 0"):
         assert said in page
     assert f'href="/runs/{second.pk}/items/?problem=1"' in page
+    assert "Parts of the best" not in page
+    third = make_run([("bronze", ["WA"]), ("bronze", ["AC"])], on=first, **FINISHED)
+    page = visit(f"{both}&run={third.pk}")
+    best = re.findall(r"narrow-label\">Of the (?:best score|largest gain): </span>(\S+) %<", page)
+    assert best == ["100.00", "100.00", "50.00", "0.00"]
     assert json.loads(visit(f"{both}&form=json"))["pairs"][0]["only_this"] == ["1"]
     assert visit(f"{both}&form=csv").splitlines()[1].startswith(f"{first.pk},{second.pk},2,0.5,1.0,0.5")
 

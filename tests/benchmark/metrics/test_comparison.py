@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmark.metrics import (
-    clustered_standard_error,
     holm,
     mcnemar,
     overlap,
     paired_difference,
     problems_needed,
+    standard_error,
     visible_difference,
 )
 
@@ -39,7 +39,8 @@ def test_every_shared_vector_of_pairs(vectors: dict[str, Any]) -> None:
     assert mcnemar(only_first, only_second) == p
     clustered, _, plain = vectors["clustered se CR0"]
     values = [1, 1, 0, 1, 0, 0, 0, 1, 0, 0]
-    assert clustered_standard_error(values, [0, 0, 0, 1, 1, 1, 2, 2, 3, 3]) == pytest.approx(clustered)
+    assert standard_error(values, [0, 0, 0, 1, 1, 1, 2, 2, 3, 3]) == pytest.approx(clustered)
+    assert standard_error(values) == pytest.approx(np.std(values) / sqrt(len(values)))
     assert np.std(values, ddof=1) / sqrt(len(values)) == pytest.approx(plain)
 
 

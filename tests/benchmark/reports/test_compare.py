@@ -60,6 +60,24 @@ def test_a_difference_beyond_the_noise_has_no_power_note(
     }
 
 
+def test_parts_of_the_best_score_and_of_its_gain(
+    make_run: MakeRun, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = make_run(verdicts("aawwwwwwwww-"), state="finished")
+    full = make_run(verdicts("aaaaaawwwwwa"), on=first, state="finished")
+    less = make_run(verdicts("aaawwwwwwwww"), on=first, state="finished")
+    parts = compare(capsys, first, full, less)["parts_of_best"]
+    assert [(one["run"], one["of_score"], one["of_gain"]) for one in parts] == [
+        (str(full.pk), 1.0, 1.0),
+        (str(less.pk), pytest.approx(3 / 6), pytest.approx(1 / 4)),
+    ]
+    call_command("compare", str(first.pk), str(full.pk), str(less.pk))
+    assert capsys.readouterr().out.split()[-4:] == ["50.00", "%", "25.00", "%"]
+    worse = compare(capsys, full, first, less)["parts_of_best"]
+    assert [one["of_gain"] for one in worse] == [None, None]
+    assert compare(capsys, first, full)["parts_of_best"] == []
+
+
 def test_several_attempts_count_together_and_contests_are_drawn_whole(
     make_run: MakeRun, capsys: pytest.CaptureFixture[str]
 ) -> None:

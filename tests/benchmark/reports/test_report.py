@@ -124,6 +124,8 @@ def test_csv_has_one_figure_a_row_for_every_run(
     found = {(row["run"], row["figure"], row["group"]): row for row in rows}
     assert float(found[str(runs[0].pk), "pass@1", "all"]["value"]) == 0.5
     assert found[str(runs[0].pk), "pass@1", "gold"]["n"] == "1"
+    error = found[str(runs[0].pk), "pass@1 standard error", "all"]["value"]
+    assert float(error) == pytest.approx(0.5 / 2**0.5)
     assert float(found[str(runs[0].pk), "verdict WA", "all"]["value"]) == 0.5
     assert found[str(runs[0].pk), "input tokens", "all"]["value"] == "200"
     assert found[str(runs[1].pk), "input tokens", "all"]["value"] == ""
