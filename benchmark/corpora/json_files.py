@@ -11,13 +11,22 @@ from benchmark.datasets import BrokenSource, LeftOut
 
 def read_cpbook(path: Path) -> Iterator[ImportedArticle | LeftOut]:
     """`cpbook_v2.json`: the whole articles, with their lists of practice problems, as the paper searched them."""
-    for number, entry in enumerate(_entries(path, "cpbook", "title", "full_article"), 1):
-        title, text = entry.get("title"), entry.get("full_article")
+    return _articles(path, "cpbook", "full_article")
+
+
+def read_cpbook_without_problems(path: Path) -> Iterator[ImportedArticle | LeftOut]:
+    """`cpbook_v2.json`: the articles without their lists of practice problems (METHODS.md 7.4)."""
+    return _articles(path, "cpbook-article", "article")
+
+
+def _articles(path: Path, format_name: str, field: str) -> Iterator[ImportedArticle | LeftOut]:
+    for number, entry in enumerate(_entries(path, format_name, "title", field), 1):
+        title, text = entry.get("title"), entry.get(field)
         identifier = entry.get("path") or title
         if isinstance(title, str) and isinstance(text, str) and isinstance(identifier, str):
             yield ImportedArticle(identifier, title, text.replace("\r\n", "\n"))
         else:
-            yield LeftOut(f"entry {number}", "its title, path or full_article is not a text")
+            yield LeftOut(f"entry {number}", f"its title, path or {field} is not a text")
 
 
 def read_cphandbook(path: Path) -> Iterator[ImportedArticle | LeftOut]:

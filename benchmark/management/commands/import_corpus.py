@@ -38,7 +38,7 @@ class Command(BaseCommand):
             metavar="PATH",
             nargs="?",
             type=Path,
-            help="cpbook, cphandbook: a JSON file; markdown: a folder of .md files",
+            help="markdown: a folder of .md files; the others: a JSON file",
         )
         parser.add_argument(
             "--corpus",

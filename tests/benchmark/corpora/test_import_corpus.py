@@ -45,6 +45,10 @@ def test_the_real_textbook_is_imported_once(
     corpus = article_corpus(Corpus.objects.get(name="cpbook"))
     assert corpus.content_hash == first["content_hash"]
     assert corpus.documents[0].title == "Submask Enumeration"
+    assert import_corpus(capsys, "cpbook-article", source)["imported"] == 163
+    plain = article_corpus(Corpus.objects.get(name="cpbook-article"))
+    shorter = [one.text != whole.text for one, whole in zip(plain.documents, corpus.documents, strict=True)]
+    assert sum(shorter) == 111, "the others have no list of practice problems"
 
 
 def test_a_changed_source_changes_the_corpus_and_nothing_more(

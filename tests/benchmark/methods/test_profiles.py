@@ -47,6 +47,8 @@ def test_the_paper_and_its_code_differ_where_they_are_known_to() -> None:
     assert (paper.policy, code.policy, icpc.policy) == ("compat", "compat", "fair")
     small = parse_settings(EVERYTHING, [], PROFILES["usaco-code"].settings_for("gpt-3.5-turbo-1106"))
     assert (small.semantic_max_chars, code.semantic_max_chars) == (7000, None)
+    claude = parse_settings(EVERYTHING, [], PROFILES["usaco-code"].settings_for("claude-3-sonnet-20240229"))
+    assert (claude.max_output_tokens, code.max_output_tokens) == (3000, None)
     assert PROFILES["usaco-paper"].attempts["zero-shot"] == 10
 
 
