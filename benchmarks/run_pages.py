@@ -82,10 +82,12 @@ def measure() -> int:
 
 def fill() -> list[Run]:
     """Runs of several attempts a problem and several replies an attempt; the last is open and half done."""
+    from dataclasses import asdict
     from datetime import date
 
     from django.utils import timezone
 
+    from benchmark.methods import METHODS, parse_settings
     from benchmark.models import Dataset, Generation, Judgement, Problem, Run, Submission, WorkItem
     from benchmark.models.problems import Tier
 
@@ -108,10 +110,20 @@ def fill() -> list[Run]:
         "name": "1", "verdict": "WA", "time": 0.1, "memory": 2**20, "sample": False, "message": "", "output": MESSAGE,
         "errors": "",
     }  # fmt: skip
+    failed = Judgement.objects.bulk_create(
+        Judgement(
+            submission=submission, suite="samples", policy="fair", state="done", passed=0, total=1, verdict="WA",
+            problem_hash="0" * 64, result={"tests": [test | {"sample": True}]},
+        )
+        for submission in submissions
+    )  # fmt: skip
+    method = METHODS["episodic+reflexion"]
     runs = Run.objects.bulk_create(
         Run(
-            dataset=dataset, method="episodic+reflexion", model_spec="openai:gpt-4-1106-preview", attempts=ATTEMPTS,
-            parameters={"p": number % 5 + 1, "i": 3, "language": "python", "temperature": number // 5},
+            dataset=dataset, method=method.name, model_spec="openai:gpt-4-1106-preview", attempts=ATTEMPTS,
+            parameters=asdict(
+                parse_settings(method.settings, [f"p={number % 5 + 1}", f"i={STEPS - 1}", f"seed={number // 5}"])
+            ),
             state="open" if number == RUNS - 1 else "finished", manifest={},
             finished_at=None if number == RUNS - 1 else timezone.now(),
         )
@@ -136,11 +148,13 @@ def fill() -> list[Run]:
         generations = Generation.objects.bulk_create(
             (
                 Generation(
-                    work_item=item, step=step, purpose="reflect", messages=[{"role": "user", "content": MESSAGE}],
-                    prompt_hash=f"{step}", template_hash="", parameters={}, model_returned="m", text=MESSAGE,
+                    work_item=item, step=step, purpose="reflect" if step else "solve", template_hash="",
+                    messages=[{"role": "user", "content": MESSAGE}], prompt_hash=f"{step}", parameters={},
+                    model_returned="m", text=MESSAGE,
                     code=f"print({step})\n" * 40, input_tokens=1000, output_tokens=500, latency=1.5,
+                    sample_judgement=failed[place],
                 )
-                for item in items
+                for item, (place, _) in zip(items, attempts, strict=True)
                 for step in range(STEPS)
             ),
             batch_size=2000,
