@@ -46,9 +46,10 @@ class ShownCandidate:
 @require_safe
 @for_researchers
 def verifiers(request: HttpRequest) -> HttpResponse:
-    """Every verifier, the newest first."""
+    """Every verifier, the newest first; imported programs only until one is built of them."""
     rows = (
-        Verifier.objects.select_related("problem__dataset", "suite")
+        Verifier.objects.filter(built=None)
+        .select_related("problem__dataset", "suite")
         .only(
             "state",
             "record",

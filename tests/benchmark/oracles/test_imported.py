@@ -97,7 +97,9 @@ def test_imported_programs_become_a_verifier_that_finds_the_smallest_failing_inp
     assert "code_baseline" in page
     assert "<pre>&quot;10&quot;\n</pre>" in page
     assert f"{wrong['passed']} of {wrong['total']}" in page
-    assert f'href="/runs/verifiers/{verifier.pk}/"' in client.get("/runs/verifiers/").content.decode()
+    listed = client.get("/runs/verifiers/").content.decode()
+    assert f'href="/runs/verifiers/{verifier.pk}/"' in listed
+    assert "not built" not in listed, "what was built of imported programs stands in their place"
     assert verifier.suite is not None
     [quality] = manage("suite_quality", "algo/2609")["suites"]
     assert [(one["name"], one["right"], one["verdict"]) for one in quality["programs"]] == [
@@ -111,5 +113,6 @@ def test_imported_programs_become_a_verifier_that_finds_the_smallest_failing_inp
     [withdrawn] = manage("suite_quality", "algo/2609")["suites"]
     assert not withdrawn["released"]
     assert "right programs fail: code_baseline (WA)" in withdrawn["complaints"]
+    assert "withdrawn: " in client.get(f"/runs/verifiers/{verifier.pk}/").content.decode()
     suite = client.get(verifier.suite.get_absolute_url()).content.decode()
     assert "answered by an oracle" in suite
