@@ -1,4 +1,4 @@
-"""The pages of reviews: who sees what, when, and at what cost."""
+"""The pages of reviews: from the queue to a submission, and who reads it when."""
 
 from __future__ import annotations
 
@@ -6,128 +6,15 @@ import csv
 import io
 import json
 import re
-from typing import Any
 from uuid import UUID, uuid4
 
-import pytest
-from asgiref.sync import async_to_sync
 from django.contrib.auth.models import User
-from django.db import connection
-from django.test import Client
-from django.test.utils import CaptureQueriesContext
-from django.utils import timezone
 
-from benchmark.models import Problem
-from tests.tutoring.conftest import PersonFactory
+from tests.tutoring.review.browsing import client_of, post, whole
 from tests.tutoring.review.conftest import SessionFactory
 from tests.tutoring.review.readings import claim, reading, review, submit
-from tutoring.actions import Invalidate, check_session
-from tutoring.models import AuditEntry, Flag, Protocol, Review, Session, TrainingResult
+from tutoring.models import Review
 from tutoring.roles import pseudonym
-
-
-def client_of(user: User | None) -> Client:
-    client = Client()
-    if user is not None:
-        client.force_login(user)
-    return client
-
-
-@pytest.fixture
-def people(
-    person: PersonFactory, alice: User, rita: User, rolf: User, judy: User, rosa: User, ada: User
-) -> dict[str, User | None]:
-    return {
-        "nobody": None,
-        "roleless": person("nora"),
-        "tutor": alice,
-        "reviewer": rita,
-        "other reviewer": rolf,
-        "adjudicator": judy,
-        "researcher": rosa,
-        "admin": ada,
-    }
-
-
-REVIEWERS = {"reviewer", "other reviewer", "adjudicator", "admin"}
-READERS = {*REVIEWERS, "researcher"}
-FIGURES = {"adjudicator", "researcher", "admin"}
-
-
-@pytest.mark.parametrize(
-    ("address", "allowed"),
-    [
-        ("/review/", REVIEWERS),
-        ("/review/sessions/", READERS),
-        ("/review/sessions/{session}/", READERS),
-        ("/review/reviews/{review}/", {"reviewer"}),
-        ("/review/agreement/", FIGURES),
-        ("/review/solve-rates/", FIGURES),
-        ("/review/labels.csv", FIGURES),
-        ("/review/detectors/", FIGURES),
-        ("/review/detectors/messages/?detector=all+detectors&clause=F1&outcome=missed", FIGURES),
-        ("/review/audit/", {"admin"}),
-        ("/trajectories/{session}/", READERS),
-        ("/trajectories/{session}/page.html", READERS),
-        ("/trajectories/{session}/export.jsonl", READERS),
-    ],
-)
-def test_pages_open_for_their_roles_only(
-    people: dict[str, User | None], recorded: SessionFactory, rita: User, rolf: User, address: str,
-    allowed: set[str],
-):  # fmt: skip
-    session = recorded()
-    done = review(rita, "F1")
-    review(rolf, "F1")
-    for name, user in people.items():
-        status = client_of(user).get(address.format(session=session.pk, review=done.pk)).status_code
-        expected = {200} if name in allowed else {302} if user is None else {403, 404}
-        assert status in expected, f"{name} got {status}"
-
-
-@pytest.mark.parametrize(
-    ("address", "may"),
-    [
-        ("/review/next/", REVIEWERS),
-        ("/review/assign/", {"admin"}),
-        ("/review/reviews/{review}/withdraw/", {"admin"}),
-        ("/review/flags/{flag}/answer/", {"admin"}),
-        ("/review/reviews/{review}/draft/", {"reviewer"}),
-        ("/review/reviews/{review}/submit/", {"reviewer"}),
-        ("/review/reviews/{review}/skip/", {"reviewer"}),
-        ("/review/reviews/{review}/flag/", {"reviewer"}),
-    ],
-)
-def test_commands_are_for_those_who_may_give_them(
-    people: dict[str, User | None], recorded: SessionFactory, rita: User, address: str, may: set[str]
-):
-    recorded("Go on."), recorded("Go on.")
-    held = claim(rita)
-    raised = Flag.objects.create(session=held.session, raised_by=rita, reason="?", raised_at=held.opened_at)
-    form = {
-        "kind": "review",
-        "reason": "No.",
-        "answer": "Yes.",
-        "session": held.session_id,
-        "reviewer": "rolf",
-    }
-    for name in sorted(people, key=lambda name: name in may):
-        client = client_of(people[name])
-        path = address.format(review=held.pk, flag=raised.pk)
-        assert client.get(path).status_code in (302, 403, 405)
-        before = AuditEntry.objects.count()
-        status = client.post(path, form | {"command": str(uuid4())}, headers={"Accept": "application/json"})
-        if name in may:
-            assert status.status_code in (200, 409), f"{name} got {status.status_code}"
-        else:
-            assert status.status_code in (302, 403, 404), f"{name} got {status.status_code}"
-            assert AuditEntry.objects.count() == before
-
-
-def post(client: Client, path: str, **form: object) -> tuple[int, dict]:
-    answer = client.post(path, {"command": str(uuid4()), **form}, headers={"Accept": "application/json"})
-    return answer.status_code, answer.json()
-
 
 FORM = {
     "clause-1": ["A2"], "level-1": "1", "stage-1": "planning",
@@ -178,42 +65,32 @@ def test_a_plain_form_works_too_and_keeps_what_was_chosen(recorded: SessionFacto
     assert re.search(r'value="F1" data-key="1" checked', answer.content.decode())
 
 
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        ("clause-1", ["F9"]),
-        ("level-1", "7"),
-        ("level-1", "high"),
-        ("stage-1", "sleeping"),
-        ("verdict", "fine"),
-        ("worst", "2"),
-        ("comment", "a\0b"),
-        ("note-1", "x" * 10_001),
-        ("quote-1", ["{"]),
-        ("quote-1", [json.dumps({"clause": "F1", "start": 0, "end": 3})]),
-        ("quote-1", [json.dumps({"clause": "A2", "start": 0, "end": 900})]),
-        ("quote-1", [json.dumps({"clause": "A2", "start": 3, "end": 3})]),
-        ("quote-1", [json.dumps({"clause": "A2", "start": -3, "end": 3})]),
-    ],
+IMPOSSIBLE: tuple[tuple[str, object], ...] = (
+    ("clause-1", ["F9"]),
+    ("level-1", "7"),
+    ("level-1", "high"),
+    ("stage-1", "sleeping"),
+    ("verdict", "fine"),
+    ("worst", "2"),
+    ("comment", "a\0b"),
+    ("note-1", "x" * 10_001),
+    ("quote-1", ["{"]),
+    ("quote-1", [json.dumps({"clause": "F1", "start": 0, "end": 3})]),
+    ("quote-1", [json.dumps({"clause": "A2", "start": 0, "end": 900})]),
+    ("quote-1", [json.dumps({"clause": "A2", "start": 3, "end": 3})]),
+    ("quote-1", [json.dumps({"clause": "A2", "start": -3, "end": 3})]),
 )
-def test_labels_that_no_page_sends_are_refused(
-    recorded: SessionFactory, rita: User, field: str, value: object
-):
+
+
+def test_labels_that_no_page_sends_are_refused(recorded: SessionFactory, rita: User):
     recorded("Look at the sample.", "Use a heap, now.")
     held = claim(rita)
-    status, answer = post(client_of(rita), f"/review/reviews/{held.pk}/draft/", **FORM | {field: value})
-    assert (status, answer["accepted"]) == (400, False)
-    held.refresh_from_db()
-    assert "Only once." not in json.dumps(held.content)
-
-
-def whole(answer: Any) -> str:
-    """The body of a page, or of a download that comes in pieces."""
-
-    async def pieces() -> bytes:
-        return b"".join([piece async for piece in answer])
-
-    return (async_to_sync(pieces)() if answer.streaming else answer.content).decode()
+    client = client_of(rita)
+    for field, value in IMPOSSIBLE:
+        status, answer = post(client, f"/review/reviews/{held.pk}/draft/", **FORM | {field: value})
+        assert (status, answer["accepted"]) == (400, False), (field, value)
+        held.refresh_from_db()
+        assert "Only once." not in json.dumps(held.content)
 
 
 def test_nobody_reads_a_review_before_both_are_in(
@@ -298,163 +175,6 @@ def test_a_session_as_one_page_needs_nothing_else(recorded: SessionFactory, rita
     assert not re.search(r'<(script|link|img)|url\((?!#)|src="', page)
     for shown in ("Use a &lt;b&gt;heap&lt;/b&gt;.", "print", "Review 1", "Look.", "--accent", ".findings"):
         assert shown in page
-
-
-def links_to_sessions(page: str) -> set[str]:
-    return {link.replace("&amp;", "&") for link in re.findall(r'href="(/review/sessions/\?[^"]+)"', page)}
-
-
-def counted(client: Client, address: str) -> int:
-    """How many sessions the list behind a figure holds."""
-    match = re.search(r'class="soft">(\d+) session', client.get(address).content.decode())
-    assert match, address
-    return int(match[1])
-
-
-def test_figures_of_agreement_lead_to_their_sessions(
-    recorded: SessionFactory, rita: User, rolf: User, ada: User, rosa: User
-):
-    for first, second in ((("F1",), ("F1",)), (("F1",), ("A1",)), (("A2",), ("A2",)), (("F1",), ("F1",))):
-        session = recorded("a", "b")
-        review(rita, *first)
-        review(rolf, *second)
-    client = client_of(rosa)
-    assert counted(client, "/review/sessions/?measure=verdict&rule_set=1") == 4
-    Invalidate(session_id=session.pk, person=ada, command=uuid4(), reason="No tutor.").execute()
-    page = client.get("/review/agreement/").content.decode()
-    links = links_to_sessions(page)
-    assert counted(client, "/review/sessions/?measure=verdict&rule_set=1") == 3
-    assert counted(client, "/review/sessions/?reviews=2&rule_set=1") == 3
-    assert counted(client, "/review/sessions/?reviews=1&rule_set=1") == 0
-    assert counted(client, "/review/sessions/?measure=F1&rule_set=1") == 3
-    assert counted(client, "/review/sessions/?measure=F1&differing=1&rule_set=1") == 1
-    assert counted(client, "/review/sessions/?measure=A3&differing=1&rule_set=1") == 0
-    assert counted(client, "/review/sessions/?settled=disputed") == 1
-    assert counted(client, "/review/sessions/?settled=settled") == 2
-    assert counted(client, f"/review/sessions/?by={pseudonym(rita)}&state=submitted") == 4, "work is work"
-    for link in links:
-        assert client.get(link).status_code == 200, link
-    rows = csv.DictReader(io.StringIO(client.get("/review/labels.csv").content.decode()))
-    marked = {(row["session"], row["invalidated"]) for row in rows}
-    assert len(marked) == 4
-    assert {row for row in marked if row[1]} == {(str(session.pk), "invalidated")}
-    # κ of F1 over 6 messages: one said yes 2 times, the other 1, together 1.
-    row = page[page.index("Gives the correct algorithm") :]
-    assert re.search(r"κ </span>0\.57 <span", row), row[:1500]
-
-
-@pytest.mark.parametrize(
-    "query",
-    [
-        "measure=F99",
-        "rule_set=99",
-        "rule_set=x",
-        "measure=",
-        "rate=1&protocol=x",
-        "rate=1&protocol=99999999999999999999",
-    ],
-)
-def test_addresses_that_mean_nothing_are_refused(rosa: User, query: str):
-    assert client_of(rosa).get(f"/review/sessions/?{query}").status_code == 400
-
-
-def test_solve_rates_tell_all_from_compliant_and_first_from_later(
-    recorded: SessionFactory, rita: User, rolf: User, rosa: User
-):
-    for number, outcome, clause in (
-        (1, "solved", "F1"), (1, "solved", "A1"), (1, "not_solved", "A1"), (2, "solved", "A1"), (3, "solved", ""),
-    ):  # fmt: skip
-        recorded("a", number=number, outcome=outcome, model="openai:m")
-        if clause:
-            review(rita, clause), review(rolf, clause)
-    recorded("a", number=1, outcome="unknown", model="openai:m")
-    recorded("a", number=1, outcome="solved", model="openai:m", invalidated=True)
-    client = client_of(rosa)
-    page = client.get("/review/solve-rates/").content.decode()
-    rows = re.findall(r"<tr>\s*<th.*?</tr>", page, re.DOTALL)[1:] or re.findall(
-        r"<tr>\s*<th scope=.row.*?</tr>", page, re.DOTALL
-    )
-    text = [re.sub(r"\s+", " ", re.sub("<[^>]+>", " ", row)) for row in rows]
-    assert "67 % 21 to 94 2 of 3" in text[0], text
-    assert "50 % 9 to 91 1 of 2" in text[0]
-    assert "100 % 21 to 100 1 of 1" in text[0]
-    assert "2 of 2" in text[1]
-    links = [
-        link.replace("&amp;", "&") for link in re.findall(r'href="(/review/sessions/[^"]+)">(?=\d)', rows[0])
-    ]
-    assert [counted(client, link) for link in links] == [2, 3, 1, 2, 1, 1]
-
-
-def test_the_audit_log_names_who_what_and_when_and_is_filtered(
-    recorded: SessionFactory, rita: User, rolf: User, ada: User
-):
-    session = recorded()
-    review(rita), review(rolf)
-    client = client_of(ada)
-    page = client.get("/review/audit/").content.decode()
-    assert page.count("SubmitReview</option>") == 1
-    for within in (page, client.get(f"/review/sessions/{session.pk}/").content.decode()):
-        assert 'aria-current="true">Review</a>' in within
-    entry = AuditEntry.objects.filter(action="SubmitReview", person=rita).get()
-    assert str(entry.command) in page
-    page = client.get(f"/review/audit/?person=rita&action=SubmitReview&session={session.pk}").content.decode()
-    assert "1 entry" in page
-    assert client.get("/review/audit/?session=x").status_code == 400
-    page = client.get(f"/review/audit/?command={entry.command}").content.decode()
-    assert "1 entry" in page
-
-
-LISTS = (
-    "/problems/", "/sessions/", "/trajectories/", "/near-misses/", "/review/", "/review/agreement/",
-    "/review/solve-rates/", "/review/sessions/?reviews=2", "/review/sessions/?measure=F1",
-    "/review/detectors/", "/review/detectors/messages/?detector=all+detectors&clause=F1&outcome=missed",
-    "/review/audit/", "/review/labels.csv", "/training/", "/training/results/",
-    "/trajectories/export.jsonl",
-)  # fmt: skip
-READINGS = ("/review/sessions/{settled}/", "/review/reviews/{held}/", "/trajectories/{settled}/")
-
-
-def test_no_page_asks_more_questions_for_more_rows(
-    recorded: SessionFactory, rita: User, rolf: User, ada: User, alice: User, doubling: Problem,
-    protocol: Protocol,
-):  # fmt: skip
-    """Every list page, and every page of one session: as many queries with eight rows as with four."""
-    client = client_of(ada)
-
-    def more(count: int, messages: int) -> dict[str, UUID]:
-        for _ in range(count):
-            one = recorded(*["a"] * messages)
-            check_session(one)
-            for person in (rita, rolf):
-                assert review(person, "F1").session == one
-            Flag.objects.create(session=one, raised_by=rita, reason="?", raised_at=timezone.now())
-            TrainingResult.objects.create(person=rita, rule_set=1, answers={}, right=1, messages=1)
-            number = Session.objects.filter(tutor=ada).count() + 1
-            Session.objects.create(tutor=ada, problem=doubling, protocol=protocol, number=number)
-        recorded(*["a"] * messages)
-        held = claim(ada)
-        Session.objects.filter(pk=held.session_id).update(code_generations=0)  # nobody else is given it
-        return {"settled": one.pk, "held": held.pk}
-
-    def asked(addresses: dict[str, str]) -> dict[str, int]:
-        found = {}
-        for name, address in addresses.items():
-            with CaptureQueriesContext(connection) as queries:
-                answer = client.get(address)
-                whole(answer)
-            assert answer.status_code == 200, address
-            found[name] = len(queries)
-        return found
-
-    def addresses(about: dict[str, UUID]) -> dict[str, str]:
-        return {address: address.format(**about) for address in (*LISTS, *READINGS)}
-
-    few = more(4, 2)
-    first = asked(addresses(few))
-    Review.objects.filter(reviewer=ada).update(state=Review.State.SKIPPED, place=None)
-    many = more(4, 6)
-    assert asked(addresses(many)) == first
-    assert max(first.values()) <= 20, first
 
 
 def test_assignment_by_the_page(recorded: SessionFactory, rolf: User, ada: User):

@@ -1,0 +1,31 @@
+"""A reader's or a reviewer's browser, without the browser."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import uuid4
+
+from asgiref.sync import async_to_sync
+from django.contrib.auth.models import User
+from django.test import Client
+
+
+def client_of(user: User | None) -> Client:
+    client = Client()
+    if user is not None:
+        client.force_login(user)
+    return client
+
+
+def post(client: Client, path: str, **form: object) -> tuple[int, dict]:
+    answer = client.post(path, {"command": str(uuid4()), **form}, headers={"Accept": "application/json"})
+    return answer.status_code, answer.json()
+
+
+def whole(answer: Any) -> str:
+    """The body of a page, or of a download that comes in pieces."""
+
+    async def pieces() -> bytes:
+        return b"".join([piece async for piece in answer])
+
+    return (async_to_sync(pieces)() if answer.streaming else answer.content).decode()

@@ -1,0 +1,177 @@
+"""Figures of reviews lead to the sessions behind them, the log to who did what; no page asks more for more rows."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from uuid import UUID, uuid4
+
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from benchmark.models import Problem
+from tests.tutoring.review.browsing import client_of, whole
+from tests.tutoring.review.conftest import SessionFactory
+from tests.tutoring.review.readings import claim, review
+from tutoring.actions import Invalidate, check_session
+from tutoring.models import AuditEntry, Flag, Protocol, Review, Session, TrainingResult
+from tutoring.roles import pseudonym
+
+
+def links_to_sessions(page: str) -> set[str]:
+    return {link.replace("&amp;", "&") for link in re.findall(r'href="(/review/sessions/\?[^"]+)"', page)}
+
+
+def counted(client: Client, address: str) -> int:
+    """How many sessions the list behind a figure holds."""
+    match = re.search(r'class="soft">(\d+) session', client.get(address).content.decode())
+    assert match, address
+    return int(match[1])
+
+
+def test_figures_of_agreement_lead_to_their_sessions(
+    recorded: SessionFactory, rita: User, rolf: User, ada: User, rosa: User
+):
+    for first, second in ((("F1",), ("F1",)), (("F1",), ("A1",)), (("A2",), ("A2",)), (("F1",), ("F1",))):
+        session = recorded("a", "b")
+        review(rita, *first)
+        review(rolf, *second)
+    client = client_of(rosa)
+    assert counted(client, "/review/sessions/?measure=verdict&rule_set=1") == 4
+    Invalidate(session_id=session.pk, person=ada, command=uuid4(), reason="No tutor.").execute()
+    page = client.get("/review/agreement/").content.decode()
+    links = links_to_sessions(page)
+    assert counted(client, "/review/sessions/?measure=verdict&rule_set=1") == 3
+    assert counted(client, "/review/sessions/?reviews=2&rule_set=1") == 3
+    assert counted(client, "/review/sessions/?reviews=1&rule_set=1") == 0
+    assert counted(client, "/review/sessions/?measure=F1&rule_set=1") == 3
+    assert counted(client, "/review/sessions/?measure=F1&differing=1&rule_set=1") == 1
+    assert counted(client, "/review/sessions/?measure=A3&differing=1&rule_set=1") == 0
+    assert counted(client, "/review/sessions/?settled=disputed") == 1
+    assert counted(client, "/review/sessions/?settled=settled") == 2
+    assert counted(client, f"/review/sessions/?by={pseudonym(rita)}&state=submitted") == 4, "work is work"
+    for link in links:
+        assert client.get(link).status_code == 200, link
+    rows = csv.DictReader(io.StringIO(client.get("/review/labels.csv").content.decode()))
+    marked = {(row["session"], row["invalidated"]) for row in rows}
+    assert len(marked) == 4
+    assert {row for row in marked if row[1]} == {(str(session.pk), "invalidated")}
+    # κ of F1 over 6 messages: one said yes 2 times, the other 1, together 1.
+    row = page[page.index("Gives the correct algorithm") :]
+    assert re.search(r"κ </span>0\.57 <span", row), row[:1500]
+
+
+def test_addresses_that_mean_nothing_are_refused(rosa: User):
+    client = client_of(rosa)
+    for query in (
+        "measure=F99",
+        "rule_set=99",
+        "rule_set=x",
+        "measure=",
+        "rate=1&protocol=x",
+        "rate=1&protocol=99999999999999999999",
+    ):
+        assert client.get(f"/review/sessions/?{query}").status_code == 400, query
+
+
+def test_solve_rates_tell_all_from_compliant_and_first_from_later(
+    recorded: SessionFactory, rita: User, rolf: User, rosa: User
+):
+    for number, outcome, clause in (
+        (1, "solved", "F1"), (1, "solved", "A1"), (1, "not_solved", "A1"), (2, "solved", "A1"), (3, "solved", ""),
+    ):  # fmt: skip
+        recorded("a", number=number, outcome=outcome, model="openai:m")
+        if clause:
+            review(rita, clause), review(rolf, clause)
+    recorded("a", number=1, outcome="unknown", model="openai:m")
+    recorded("a", number=1, outcome="solved", model="openai:m", invalidated=True)
+    client = client_of(rosa)
+    page = client.get("/review/solve-rates/").content.decode()
+    rows = re.findall(r"<tr>\s*<th.*?</tr>", page, re.DOTALL)[1:] or re.findall(
+        r"<tr>\s*<th scope=.row.*?</tr>", page, re.DOTALL
+    )
+    text = [re.sub(r"\s+", " ", re.sub("<[^>]+>", " ", row)) for row in rows]
+    assert "67 % 21 to 94 2 of 3" in text[0], text
+    assert "50 % 9 to 91 1 of 2" in text[0]
+    assert "100 % 21 to 100 1 of 1" in text[0]
+    assert "2 of 2" in text[1]
+    links = [
+        link.replace("&amp;", "&") for link in re.findall(r'href="(/review/sessions/[^"]+)">(?=\d)', rows[0])
+    ]
+    assert [counted(client, link) for link in links] == [2, 3, 1, 2, 1, 1]
+
+
+def test_the_audit_log_names_who_what_and_when_and_is_filtered(
+    recorded: SessionFactory, rita: User, rolf: User, ada: User
+):
+    session = recorded()
+    review(rita), review(rolf)
+    client = client_of(ada)
+    page = client.get("/review/audit/").content.decode()
+    assert page.count("SubmitReview</option>") == 1
+    for within in (page, client.get(f"/review/sessions/{session.pk}/").content.decode()):
+        assert 'aria-current="true">Review</a>' in within
+    entry = AuditEntry.objects.filter(action="SubmitReview", person=rita).get()
+    assert str(entry.command) in page
+    page = client.get(f"/review/audit/?person=rita&action=SubmitReview&session={session.pk}").content.decode()
+    assert "1 entry" in page
+    assert client.get("/review/audit/?session=x").status_code == 400
+    page = client.get(f"/review/audit/?command={entry.command}").content.decode()
+    assert "1 entry" in page
+
+
+LISTS = (
+    "/problems/", "/sessions/", "/trajectories/", "/near-misses/", "/review/", "/review/agreement/",
+    "/review/solve-rates/", "/review/sessions/?reviews=2", "/review/sessions/?measure=F1",
+    "/review/detectors/", "/review/detectors/messages/?detector=all+detectors&clause=F1&outcome=missed",
+    "/review/audit/", "/review/labels.csv", "/training/", "/training/results/",
+    "/trajectories/export.jsonl",
+)  # fmt: skip
+READINGS = ("/review/sessions/{settled}/", "/review/reviews/{held}/", "/trajectories/{settled}/")
+
+
+def test_no_page_asks_more_questions_for_more_rows(
+    recorded: SessionFactory, rita: User, rolf: User, ada: User, alice: User, doubling: Problem,
+    protocol: Protocol,
+):  # fmt: skip
+    """Every list page, and every page of one session: as many queries with eight rows as with four."""
+    client = client_of(ada)
+
+    def more(count: int, messages: int) -> dict[str, UUID]:
+        for _ in range(count):
+            one = recorded(*["a"] * messages)
+            check_session(one)
+            for person in (rita, rolf):
+                assert review(person, "F1").session == one
+            Flag.objects.create(session=one, raised_by=rita, reason="?", raised_at=timezone.now())
+            TrainingResult.objects.create(person=rita, rule_set=1, answers={}, right=1, messages=1)
+            number = Session.objects.filter(tutor=ada).count() + 1
+            Session.objects.create(tutor=ada, problem=doubling, protocol=protocol, number=number)
+        recorded(*["a"] * messages)
+        held = claim(ada)
+        Session.objects.filter(pk=held.session_id).update(code_generations=0)  # nobody else is given it
+        return {"settled": one.pk, "held": held.pk}
+
+    def asked(addresses: dict[str, str]) -> dict[str, int]:
+        found = {}
+        for name, address in addresses.items():
+            with CaptureQueriesContext(connection) as queries:
+                answer = client.get(address)
+                whole(answer)
+            assert answer.status_code == 200, address
+            found[name] = len(queries)
+        return found
+
+    def addresses(about: dict[str, UUID]) -> dict[str, str]:
+        return {address: address.format(**about) for address in (*LISTS, *READINGS)}
+
+    few = more(4, 2)
+    first = asked(addresses(few))
+    Review.objects.filter(reviewer=ada).update(state=Review.State.SKIPPED, place=None)
+    many = more(4, 6)
+    assert asked(addresses(many)) == first
+    assert max(first.values()) <= 20, first
