@@ -54,9 +54,10 @@ def hold(imitation: Imitation) -> Hold:
 
 
 def ask_and_meet(page: Page) -> None:
-    """Ask for code and wait until the reply is in its middle."""
+    """Ask for code and wait until the reply is in its middle, and the page has shown all that came with it."""
     page.get_by_role("button", name="Ask for code").click()
     expect(stream(page)).to_have_text("I would begin like this.")
+    expect(page.get_by_role("button", name="Stop the reply")).to_be_visible()  # what the socket says last
 
 
 def test_reload_in_the_middle_of_a_reply_shows_all_of_it_once(open_page: OpenPage, hold: Hold) -> None:
