@@ -18,7 +18,7 @@ from benchmark.methods.refine import REFINE, Refine
 from benchmark.methods.reflexion import REFLEXION, Reflexion, Selection, select
 from benchmark.methods.retry import RETRY, Retry
 from benchmark.methods.semantic import SEMANTIC, Semantic
-from benchmark.methods.settings import Sampling, SettingsError, parse_settings
+from benchmark.methods.settings import Sampling, SettingsError, parse_settings, written
 from benchmark.methods.zero_shot import ZERO_SHOT
 
 _RETRIEVAL = ((), (SEMANTIC,), (EPISODIC,), (SEMANTIC, EPISODIC))
@@ -57,4 +57,5 @@ __all__ = [
     "SettingsError",
     "parse_settings",
     "select",
+    "written",
 ]

@@ -151,11 +151,12 @@ def describe_settings(cls: type[Sampling]) -> str:
     lines = ["Settings (--set name=value):"]
     for f in fields(cls):
         takes = _takes(hints[f.name], f.metadata)
-        lines.append(f"  {f.name}={_written(f.default)}  ({takes}) {f.metadata['help']}")
+        lines.append(f"  {f.name}={written(f.default)}  ({takes}) {f.metadata['help']}")
     return "\n".join(lines)
 
 
-def _written(value: object) -> str:
+def written(value: object) -> str:
+    """The value as `--set` takes it."""
     return "none" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -23,6 +23,7 @@ from benchmark.metrics import (
     visible_difference,
 )
 from benchmark.models import Generation, Problem, Run, WorkItem
+from benchmark.reports.wording import label
 from judge import Verdict
 
 DIVERGENCES = ("same", "prompt", "reply", "length")
@@ -179,7 +180,7 @@ def compare(runs: Sequence[Run], *, divergence: bool = True) -> Comparison:
     newly = {other.run.pk: _newly(first, other) for other in others}
     return Comparison(
         first=str(first.run.pk),
-        first_label=label(first.run),
+        first_label=label(first.run, of=first.run.dataset.name),
         pairs=tuple(pairs),
         overlaps=tuple(
             Overlap(str(one), str(other), len(newly[one]), overlap(newly[one], newly[other]))
@@ -189,11 +190,6 @@ def compare(runs: Sequence[Run], *, divergence: bool = True) -> Comparison:
         ),
         parts_of_best=_parts_of_best(first, others),
     )
-
-
-def label(run: Run) -> str:
-    """The run in a few words."""
-    return f"{run.method}, {run.model_spec}, {run.dataset.name}"
 
 
 def _outcomes(run: Run) -> _Outcomes:
@@ -261,7 +257,7 @@ def _pair(
         transitions[str(first.first(problem))][str(other.first(problem))] += 1
     return {
         "run": str(other.run.pk),
-        "label": label(other.run),
+        "label": label(other.run, of=other.run.dataset.name),
         "several": max(first.run.attempts, other.run.attempts) > 1,
         "problems": len(both),
         "unpaired": {

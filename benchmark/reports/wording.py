@@ -1,5 +1,12 @@
 """How figures are written for people, the same in every form of a report."""
 
+from collections.abc import Mapping
+from dataclasses import asdict
+from functools import lru_cache
+from typing import Any
+
+from benchmark.methods import METHODS, PROFILES, parse_settings, written
+from benchmark.models import Run
 from benchmark.reports.figures import RunFigures
 from benchmark.reports.groups import Group, PassAtK, TestsAtK
 from benchmark.reports.steps import AfterReflections
@@ -82,6 +89,33 @@ def duration(seconds: float | None) -> str:
         return f"{minutes} min {rest} s"
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes} min"
+
+
+def label(run: Run, *, of: str = "", without: str = "") -> str:
+    """The run in a few words: method, model, `of` what, and `own_settings`, those that make it differ from others."""
+    return ", ".join(filter(None, [run.method, run.model_spec, of, own_settings(run, without=without)]))
+
+
+def own_settings(run: Run, *, without: str = "") -> str:
+    """Its settings that are not the method's defaults, or not its profile's: "profile usaco-paper, p=4"."""
+    if run.method not in METHODS:
+        return ""
+    profile = PROFILES.get((run.manifest.get("profile") or {}).get("name", ""))
+    given = profile.settings_for(run.model_spec.partition(":")[2]) if profile else []
+    usual = _usual(run.method, tuple(given))
+    own = {
+        name: value
+        for name, value in run.parameters.items()
+        if value != usual.get(name, value) and name != without
+    }
+    words = [f"profile {profile.name}"] if profile else []
+    return ", ".join([*words, *(f"{name}={written(value)}" for name, value in own.items())])
+
+
+@lru_cache(maxsize=1000)
+def _usual(method: str, given: tuple[str, ...]) -> Mapping[str, Any]:
+    """What the settings of the method are where only these are given."""
+    return asdict(parse_settings(METHODS[method].settings, [], given))
 
 
 HEADINGS = {

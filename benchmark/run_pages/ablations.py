@@ -17,6 +17,7 @@ from benchmark.models import Dataset, Run
 from benchmark.reports import RunFigures
 from benchmark.reports.kept import kept_list
 from benchmark.reports.published_tables import published_tables
+from benchmark.reports.wording import label
 from benchmark.run_pages.access import for_researchers
 from benchmark.run_pages.charts import Curve, Point, curve_svg, mark_svg
 
@@ -80,7 +81,7 @@ def _curves(axis: str, measured: Sequence[tuple[Run, RunFigures]]) -> Iterator[C
     for family in families.values():
         if len(family) > 1:
             run = next(iter(family.values()))[0]
-            yield Curve(f"{run.method}, {run.model_spec}", tuple(_points(family)))
+            yield Curve(label(run, without=axis), tuple(_points(family)))
 
 
 def _points(family: dict[int, tuple[Run, RunFigures]]) -> Iterator[Point]:
@@ -102,7 +103,7 @@ def _within_runs(measured: Sequence[tuple[Run, RunFigures]]) -> Iterator[Curve]:
         kind = json.dumps((run.method, run.model_spec, run.attempts, run.parameters), sort_keys=True)
         if len(points) > 1 and kind not in seen:
             seen.add(kind)
-            yield Curve(f"{run.method}, {run.model_spec}, within one run", points)
+            yield Curve(f"{label(run, without='i')}, within one run", points)
 
 
 def _published(axis: str, formats: set[str]) -> Iterator[Curve]:

@@ -4,6 +4,7 @@ from django import template
 from django.utils.http import urlencode
 
 from benchmark.metrics import Interval
+from benchmark.models import Run
 from benchmark.reports import RunFigures
 from benchmark.reports.comparison_text import point_interval, points
 from benchmark.reports.groups import Group, PassAtK, TestsAtK
@@ -13,13 +14,22 @@ from benchmark.reports.wording import (
     contest_interval,
     duration,
     interval,
+    label,
     money,
+    own_settings,
     percent,
     tests_share,
     token_count,
 )
 
 register = template.Library()
+register.filter("own_settings", own_settings)
+
+
+@register.filter
+def with_dataset(run: Run) -> str:
+    """The run in a few words."""
+    return label(run, of=run.dataset.name)
 
 
 @register.filter

@@ -221,10 +221,21 @@ def test_runs_are_compared_on_a_page_and_as_files(
         assert said in page
     assert f'href="/runs/{second.pk}/items/?problem=1"' in page
     assert "Parts of the best" not in page
-    third = make_run([("bronze", ["WA"]), ("bronze", ["AC"])], on=first, **FINISHED)
+    settings = {"temperature": 0.7, "p": 4, "corpus_content": "statement", "i": 3, "policy": "compat"}
+    third = make_run(
+        [("bronze", ["WA"]), ("bronze", ["AC"])],
+        on=first,
+        method="episodic",
+        parameters=settings,
+        **FINISHED | {"manifest": {"profile": {"name": "usaco-paper"}}},
+    )
     page = visit(f"{both}&run={third.pk}")
     best = re.findall(r"narrow-label\">Of the (?:best score|largest gain): </span>(\S+) %<", page)
     assert best == ["100.00", "100.00", "50.00", "0.00"]
+    own = "profile usaco-paper, p=4, corpus_content=statement"
+    assert f"episodic, openai:m, {first.dataset.name}, {own}</a>" in page
+    for address in ("/runs/", f"/runs/matrix/?run={third.pk}"):
+        assert own in visit(address)
     assert json.loads(visit(f"{both}&form=json"))["pairs"][0]["only_this"] == ["1"]
     assert visit(f"{both}&form=csv").splitlines()[1].startswith(f"{first.pk},{second.pk},2,0.5,1.0,0.5")
 
