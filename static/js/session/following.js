@@ -25,6 +25,8 @@ export function followEnd(box, jump) {
 
   box.addEventListener("scroll", look);
   jump.addEventListener("click", toEnd);
+  // A notice, a longer draft or another size of the window moves the end out of view.
+  new ResizeObserver(() => following && toEnd()).observe(box);
   toEnd();
 
   return {
