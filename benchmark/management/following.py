@@ -31,16 +31,13 @@ def progress_of(run: Run, bar: "tqdm[Any]") -> Progress:
 
     def show(progress: Progress) -> None:
         spent = progress.spent
-        shown: dict[str, int | str] = {
-            "solved": progress.solved,
-            "failed": progress.failed,
-            "tokens": spent.input_tokens + spent.output_tokens,
-        }
+        tokens = spent.input_tokens + spent.output_tokens
+        shown = f"solved={progress.solved}, failed={progress.failed}, tokens={tokens}"
         if price is not None:
-            shown["usd"] = f"{spent.cost(price):.2f}"
+            shown += f", usd={spent.cost(price):.2f}"
         if progress.batched:
-            shown["batch"] = f"{progress.answered}/{progress.batched}"
-        bar.set_postfix(shown, refresh=False)
+            shown += f", batch={progress.answered}/{progress.batched}"
+        bar.set_postfix_str(shown, refresh=False)
         bar.update(progress.done - bar.n)
 
     solved = run.items.filter(state=WorkItem.State.DONE, judgement__verdict=Verdict.AC).count()

@@ -48,7 +48,7 @@ class Ledger:
     def write(self, paid: Spent) -> None:
         """Count it in the run's row, in the transaction that stores what was paid for."""
         if self.run is not None:
-            paid.add_to(type(self.run)._default_manager.filter(pk=self.run.pk))
+            paid.add_to(self.run)
 
     @property
     def told(self) -> dict[str, Any]:

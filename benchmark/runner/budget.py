@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from django.db.models import F, QuerySet
+from django.db import connection
 
 from benchmark.models.paying import PaidRun
 
@@ -44,13 +44,18 @@ class Spent:
             self.output_tokens + other.output_tokens,
         )
 
-    def add_to(self, runs: QuerySet[Any]) -> None:
-        """Count it in the row of a `PaidRun`, in the transaction that stores what was paid for."""
-        runs.update(
-            paid_calls=F("paid_calls") + self.calls,
-            paid_input_tokens=F("paid_input_tokens") + self.input_tokens,
-            paid_output_tokens=F("paid_output_tokens") + self.output_tokens,
-        )
+    def add_to(self, run: PaidRun) -> "Spent":
+        """Count it in the run's row, in the transaction that stores what was paid for; returns all it has spent."""
+        counts = ("paid_calls", "paid_input_tokens", "paid_output_tokens")
+        added = ", ".join(f"{count} = {count} + %s" for count in counts)
+        pk = run._meta.pk
+        with connection.cursor() as cursor:
+            cursor.execute(
+                f"UPDATE {run._meta.db_table} SET {added} WHERE {pk.column} = %s "  # noqa: S608  (no value is in it)
+                f"RETURNING {', '.join(counts)}",
+                [self.calls, self.input_tokens, self.output_tokens, pk.get_db_prep_value(run.pk, connection)],
+            )
+            return Spent(*cursor.fetchone())
 
     @classmethod
     def of_reply(cls, input_tokens: int | None, output_tokens: int | None) -> "Spent":

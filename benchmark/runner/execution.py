@@ -1,6 +1,7 @@
 """Carrying out a run: model calls in flight on one event loop, rows in one thread, programs judged in others."""
 
 import asyncio
+import gc
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Coroutine
@@ -71,6 +72,9 @@ async def execute(
     of processes may execute one run. With `cancel_batches` nothing new is asked: what the provider has not answered
     yet is cancelled, and the rest is stored. Raises ProviderError when the provider cannot be opened.
     """
+    # What the program consists of is no garbage: the collector would look through it again and again.
+    gc.collect()
+    gc.freeze()
     spec = parse_model_spec(run.model_spec)
     batching = open_batching_provider(spec) if run.in_batches else None
     provider = batching or open_provider(spec)

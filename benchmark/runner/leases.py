@@ -8,7 +8,7 @@ from datetime import timedelta
 from uuid import UUID
 
 from django.db import connection, models
-from django.db.models import F, Q
+from django.db.models import Q
 from django.utils import timezone
 
 from benchmark.models import Generation, Run, WorkItem
@@ -40,20 +40,29 @@ def claim(run_id: UUID, runner: str, count: int) -> list[WorkItem]:
 
     To be called in a transaction.
     """
-    pending = WorkItem.objects.filter(run_id=run_id, state=WorkItem.State.PENDING).order_by("pk")
-    if connection.features.has_select_for_update_skip_locked:
-        pending = pending.select_for_update(skip_locked=True)
-    items = list(pending[:count])
+    items = _claim_pending(run_id, runner, count)
     if len(items) < count and free_lost(run_id, runner):
-        items = list(pending[:count])
-    until = timezone.now() + LEASE
-    WorkItem.objects.filter(pk__in=[item.pk for item in items]).update(
-        state=WorkItem.State.LEASED, attempt=F("attempt") + 1, runner=runner, lease_until=until
-    )
-    for item in items:
-        item.state, item.runner, item.lease_until = WorkItem.State.LEASED, runner, until
-        item.attempt += 1
+        items += _claim_pending(run_id, runner, count - len(items))
     return items
+
+
+def _claim_pending(run_id: UUID, runner: str, count: int) -> list[WorkItem]:
+    # One statement: the ORM makes it a query and an update, and builds both anew for every few replies.
+    skipped = "FOR UPDATE SKIP LOCKED" if connection.features.has_select_for_update_skip_locked else ""
+    claimed = WorkItem.objects.raw(
+        "WITH free AS MATERIALIZED ("  # noqa: S608  (no value is in it)
+        "SELECT id FROM benchmark_workitem WHERE run_id = %s AND state = 'pending' "
+        f"ORDER BY id LIMIT %s {skipped}) "
+        "UPDATE benchmark_workitem SET state = 'leased', attempt = attempt + 1, runner = %s, lease_until = %s "
+        "WHERE id IN (SELECT id FROM free) RETURNING id, problem_id, chain, attempt",
+        [
+            Run._meta.pk.get_db_prep_value(run_id, connection),
+            count,
+            runner,
+            connection.ops.adapt_datetimefield_value(timezone.now() + LEASE),
+        ],
+    )
+    return sorted(claimed, key=lambda item: item.pk)
 
 
 def others_hold(run_id: UUID, runner: str) -> bool:
@@ -71,22 +80,17 @@ def finish(finished: list[tuple[WorkItem, Generation]]) -> list[None]:
 
     The item's judgement is that of its attempt on all tests.
     """
-    still = WorkItem.objects.filter(pk__in=[item.pk for item, _ in finished], state=WorkItem.State.LEASED)
-    still = still.order_by()
-    if connection.features.has_select_for_update:
-        still = still.order_by("pk").select_for_update()
-    held = dict(still.values_list("pk", "attempt"))
     rows = [
-        (WorkItem.State.DONE.value, selected.pk, selected.hidden_judgement_id, item.pk)
-        for item, selected in finished
-        if held.get(item.pk) == item.attempt
+        (selected.pk, selected.hidden_judgement_id, item.pk, item.attempt)
+        # In one order everywhere, so that no two processes wait for each other.
+        for item, selected in sorted(finished, key=lambda entry: entry[0].pk)
     ]
     with (
         connection.cursor() as cursor
-    ):  # each row gets another value, which the ORM does at ten times the cost
+    ):  # each row gets other values, which the ORM does at ten times the cost
         cursor.executemany(
-            "UPDATE benchmark_workitem SET state = %s, selected_id = %s, judgement_id = %s, runner = '', "
-            "lease_until = NULL WHERE id = %s",
+            "UPDATE benchmark_workitem SET state = 'done', selected_id = %s, judgement_id = %s, runner = '', "
+            "lease_until = NULL WHERE id = %s AND attempt = %s AND state = 'leased'",
             rows,
         )
     return [None] * len(finished)

@@ -3,14 +3,10 @@
 import asyncio
 import hashlib
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import asdict, dataclass
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
-from uuid import UUID
 from weakref import WeakValueDictionary
-
-from django.db import IntegrityError, transaction
 
 from benchmark.extraction import extract_program
 from benchmark.methods import Sampling
@@ -19,6 +15,7 @@ from benchmark.prompts import Prompt
 from benchmark.providers import ModelSpec, Reply, address_of
 from benchmark.runner.budget import Spent
 from benchmark.runner.commits import Commits
+from benchmark.runner.inserts import insert
 
 _COPIED = (
     "model_returned",
@@ -65,7 +62,7 @@ class Replies:
         call: Callable[[Prompt, str], Awaitable[Reply]],
         stored: Callable[[Generation, Spent], None],
     ) -> None:
-        self._run = run.pk
+        self._run = run
         self._settings = settings
         self._spec = spec
         self._commits = commits
@@ -80,12 +77,7 @@ class Replies:
         parameters = question.prompt.parameters(self._settings.parameters).to_json()
         draw = f"{question.item.chain}.{question.asked}"
         key = cache_key(self._spec, parameters, question.prompt_hash, draw)
-        async with self._alone(key):
-            return await self._to(question, parameters, key)
-
-    @asynccontextmanager
-    async def _alone(self, key: str) -> AsyncIterator[None]:
-        """One chain at a time asks a question; two problems may have the same text."""
+        # One chain at a time asks a question; two problems may have the same text.
         lock = self._locks.setdefault(key, asyncio.Lock())
         self.held_up += 1
         try:
@@ -93,7 +85,7 @@ class Replies:
         finally:
             self.held_up -= 1
         try:
-            yield
+            return await self._to(question, parameters, key)
         finally:
             lock.release()
 
@@ -126,8 +118,8 @@ class Replies:
     def _row(
         self, question: Question, parameters: Mapping[str, float | int], key: str, reply: Mapping[str, Any]
     ) -> Generation:
-        extraction = asdict(
-            extract_program(reply["text"], self._settings.language, self._settings.extraction)
+        extraction = dict(
+            vars(extract_program(reply["text"], self._settings.language, self._settings.extraction))
         )
         code = extraction.pop("code") or ""
         return Generation(
@@ -154,33 +146,26 @@ def cache_key(spec: ModelSpec, parameters: Mapping[str, Any], prompt_hash: str, 
 
 def find_paid(keys: list[str]) -> list[Generation | None]:
     """For each key the reply that was paid for, or None."""
-    rows = Generation.objects.filter(cache_key__in=keys, reused=None).order_by()
+    asked = ", ".join(["%s"] * len(keys))
+    rows = Generation.objects.raw(
+        f"SELECT * FROM benchmark_generation WHERE reused_id IS NULL AND cache_key IN ({asked})",  # noqa: S608  (no value is in it)
+        keys,
+    )
     found = {row.cache_key: row for row in rows}
     return [found.get(key) for key in keys]
 
 
-def store(entries: list[tuple[UUID, Generation]]) -> Sequence[tuple[Generation, Spent]]:
+def store(entries: list[tuple[Run, Generation]]) -> Sequence[tuple[Generation, Spent]]:
     """Store rows of one run and what they cost, in one transaction; returns them and all that the run has spent.
 
     Should another process have stored the same step meanwhile, its row stands.
     """
-    run_id = entries[0][0]
-    rows = [row for _, row in entries]
-    try:
-        with transaction.atomic():
-            Generation.objects.bulk_create(rows)
-    except IntegrityError:
-        if len(rows) > 1:
-            raise
-        return [(Generation.objects.get(work_item=rows[0].work_item_id, step=rows[0].step), _spent(run_id))]
-    paid = [row for row in rows if row.reused_id is None]
-    if paid:
-        tokens = sum(row.input_tokens or 0 for row in paid), sum(row.output_tokens or 0 for row in paid)
-        Spent(len(paid), *tokens).add_to(Run.objects.filter(pk=run_id))
-    spent = _spent(run_id)
-    return [(row, spent) for row in rows]
-
-
-def _spent(run_id: UUID) -> Spent:
-    names = ("paid_calls", "paid_input_tokens", "paid_output_tokens")
-    return Spent(*Run.objects.values_list(*names).get(pk=run_id))
+    run = entries[0][0]
+    new = insert([row for _, row in entries])
+    paid = [row for row in new if row.reused_id is None]
+    tokens = sum(row.input_tokens or 0 for row in paid), sum(row.output_tokens or 0 for row in paid)
+    spent = Spent(len(paid), *tokens).add_to(run)
+    return [
+        (row if row.pk else Generation.objects.get(work_item=row.work_item_id, step=row.step), spent)
+        for _, row in entries
+    ]

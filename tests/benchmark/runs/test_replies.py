@@ -1,0 +1,70 @@
+"""What becomes of replies that are stored together."""
+
+import pytest
+
+from benchmark.models import Dataset, Generation, Run, WorkItem
+from benchmark.runner import Spent
+from benchmark.runner.leases import claim, finish
+from benchmark.runner.replies import find_paid, store
+from tests.benchmark.runs.bank import fill
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def run() -> Run:
+    fill()
+    run = Run.objects.create(
+        dataset=Dataset.objects.get(name="orchard"),
+        method="zero-shot",
+        model_spec="openai:m",
+        parameters={},
+        manifest={},
+    )
+    for chain in range(3):
+        WorkItem.objects.create(run=run, problem=run.dataset.problems.all()[0], chain=chain)
+    return run
+
+
+def reply(item: WorkItem, text: str) -> Generation:
+    return Generation(
+        work_item_id=item.pk,
+        step=0,
+        purpose=Generation.Purpose.SOLVE,
+        messages=[{"role": "user", "content": "Où est-il ?"}],
+        parameters={"temperature": 0.5},
+        text=text,
+        input_tokens=10,
+        output_tokens=3,
+        latency=0.25,
+        cache_key=f"key of {text}",
+    )
+
+
+def test_a_step_that_another_process_stored_meanwhile_stands_and_the_others_are_stored(run: Run):
+    first, second, _ = claim(run.pk, "a runner", 3)
+    [(stored, spent)] = store([(run, reply(first, "the first"))])
+    assert spent == Spent(1, 10, 3)
+    (known, _), (new, spent) = store([(run, reply(first, "too late")), (run, reply(second, "the second"))])
+    assert (known.pk, known.text) == (stored.pk, "the first")
+    assert spent == Spent(2, 20, 6)
+    kept = Generation.objects.get(pk=new.pk)
+    assert (kept.text, kept.messages, kept.parameters, kept.retrieval, kept.latency) == (
+        "the second",
+        [{"role": "user", "content": "Où est-il ?"}],
+        {"temperature": 0.5},
+        None,
+        0.25,
+    )
+    assert kept.created_at == new.created_at
+    assert find_paid(["key of the second", "key of nothing"]) == [kept, None]
+
+
+def test_whoever_lost_an_item_does_not_finish_it(run: Run):
+    items = claim(run.pk, "a runner", 5)
+    assert [item.chain for item in items] == [0, 1, 2]
+    rows = [row for row, _ in store([(run, reply(item, str(item.chain))) for item in items])]
+    WorkItem.objects.filter(pk=items[1].pk).update(attempt=2, runner="another")
+    finish(list(zip(reversed(items), reversed(rows), strict=True)))
+    states = run.items.order_by("chain").values_list("state", "selected__text", "runner")
+    assert list(states) == [("done", "0", ""), ("leased", None, "another"), ("done", "2", "")]
