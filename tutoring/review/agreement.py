@@ -86,7 +86,9 @@ class Pairs:
     def __len__(self) -> int:
         return len(self.sessions)
 
-    def tables(self, measure: Measure, counts: Tables | NDArray[np.int32] | None = None) -> Tables:
+    def tables(
+        self, measure: Measure, counts: NDArray[np.float32] | NDArray[np.int32] | None = None
+    ) -> Tables:
         """The tables of one measure: of every session, or in sums of such rows."""
         start = 0
         for one in measures(self.rules):
@@ -247,7 +249,7 @@ def _rows(version: int, state: State) -> list[AgreementRow]:
     pairs = _pairs(version, state)
     if not pairs:
         return []
-    resampled = resampling_weights(len(pairs)) @ pairs.counts.astype(float)
+    resampled = resampling_weights(len(pairs)) @ pairs.counts.astype(np.float32)
     rows = []
     for measure in measures(pairs.rules):
         counts = pairs.tables(measure).sum(0)

@@ -85,15 +85,19 @@ def alpha(counted: Tables, distances: Tables) -> NDArray[np.float64]:
     return 1 - ratio
 
 
-def resampling_weights(clusters: int, *, resamples: int = RESAMPLES, seed: int = SEED) -> Tables:
+def resampling_weights(
+    clusters: int, *, resamples: int = RESAMPLES, seed: int = SEED
+) -> NDArray[np.float32]:
     """How often each cluster is drawn in each resample, when as many are drawn as there are, with replacement.
 
-    The product with the clusters' counts (a row each) is the counts of every resample.
+    The product with the clusters' counts (a row each) is the counts of every resample. Single precision takes half the
+    time and is exact up to sums of 2^24 units.
     """
     draws = np.random.default_rng(seed).integers(0, clusters, (resamples, clusters))
-    offsets = draws + clusters * np.arange(resamples)[:, None]
-    counts = np.bincount(offsets.ravel(), minlength=resamples * clusters)
-    return counts.reshape(resamples, clusters).astype(float)
+    weights = np.empty((resamples, clusters), np.float32)
+    for row, drawn in zip(weights, draws, strict=True):
+        row[:] = np.bincount(drawn, minlength=clusters)
+    return weights
 
 
 def interval(values: NDArray[np.float64], confidence: float = 0.95) -> Interval | None:
