@@ -23,7 +23,9 @@ class Library(Protocol):
 
 
 class AssumedChain:
-    """`Chain` whose replies are `reply_characters` of one letter, which change nothing in a search.
+    """`Chain` whose replies are `reply_characters` of one letter, and whose drafts are that letter.
+
+    No prompt shows a draft, and one letter changes nothing in a search, so what is searched for is always the same.
 
     `passes` says of all programs whether they pass all tests or fail the first. `prompts` has the length of
     each question that was asked, in characters.
@@ -43,7 +45,8 @@ class AssumedChain:
     ) -> Generation:
         """A made-up reply."""
         self.prompts.append(sum(len(message.content) for message in prompt.messages))
-        return Generation(purpose=purpose, text=self._reply, code=self._reply)
+        text = "x" if purpose == Generation.Purpose.DRAFT else self._reply
+        return Generation(purpose=purpose, text=text, code=text)
 
     async def run_samples(self, answer: Generation) -> SampleRun:
         """As assumed."""

@@ -4,6 +4,7 @@ import asyncio
 import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from benchmark.methods.method import Chain
@@ -117,7 +118,9 @@ async def search(
     corpus: Corpus, settings: Ranking, query: str, *, top: int, **left_out: Any
 ) -> tuple[list[Hit], dict[str, Any]]:
     """The best documents, and the record of the search. `left_out`: as `rank` takes it."""
-    hits = await asyncio.to_thread(rank, corpus, query, top=top, bm25=settings.bm25, **left_out)
+    asked = query, top, settings.bm25, *sorted(left_out.items())
+    find = partial(rank, corpus, query, top=top, bm25=settings.bm25, **left_out)
+    hits = await asyncio.to_thread(corpus.found_once, asked, find)
     left_out.pop("only", None)
     return hits, {**asdict(settings.bm25), **left_out, **record_of(corpus, hits)}
 

@@ -1,10 +1,12 @@
 """Collections to search in: problems with their analyses and programs, and the articles of a textbook."""
 
 import hashlib
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
 from threading import Lock
+from typing import Any, TypeVar
 
 from benchmark import models
 from benchmark.models import Dataset, ReferenceSolution
@@ -14,6 +16,10 @@ from benchmark.retrieval.tokenizers import TOKENIZERS, words
 
 SHINGLE = 8
 """Words in a row that make one shingle."""
+REMEMBERED = 100
+"""Searches of a collection whose results are kept: dry runs, and attempts that search with statements, repeat them."""
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -45,6 +51,7 @@ class Corpus:
     )
     _holding: dict[str, "Corpus"] = field(default_factory=dict, init=False, repr=False, compare=False)
     _building: Lock = field(default_factory=Lock, init=False, repr=False, compare=False)
+    _found: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @cached_property
     def content_hash(self) -> str:
@@ -70,6 +77,17 @@ class Corpus:
                     )
                 )
             return self._holding[content]
+
+    def found_once(self, asked: Hashable, find: Callable[[], T]) -> T:
+        """What `find` finds, or found before for one of the last REMEMBERED things that were asked."""
+        found: T | None = self._found.get(asked)
+        if found is None:
+            found = find()
+            with self._building:
+                self._found[asked] = found
+                if len(self._found) > REMEMBERED:
+                    del self._found[next(iter(self._found))]
+        return found
 
     def index(self, engine: str, tokenizer: str) -> Engine:
         """The index of all documents, built once of each kind, whichever thread asks first."""

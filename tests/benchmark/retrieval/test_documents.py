@@ -1,7 +1,8 @@
 """The text a problem is found by."""
 
 from benchmark.models import Dataset, ReferenceSolution
-from benchmark.retrieval import problem_corpus
+from benchmark.retrieval import Corpus, problem_corpus
+from benchmark.retrieval.documents import REMEMBERED
 from tests.benchmark.retrieval.conftest import AddProblem
 
 
@@ -26,3 +27,19 @@ def test_a_program_that_stands_in_the_analysis_is_not_repeated(add_problem: AddP
     problem = add_problem(dataset, "b", "Statement.", "So:\nprint(1)\nDone.")
     ReferenceSolution.objects.create(problem=problem, language="python", source="print(1)\n", name="x")
     assert problem_corpus(dataset, "python").documents[0].text.count("print(1)") == 1
+
+
+def test_a_search_of_a_collection_is_made_again_only_when_it_was_long_ago() -> None:
+    corpus = Corpus(())
+    made: list[int] = []
+
+    def found(asked: int) -> list[int]:
+        def find() -> list[int]:
+            made.append(asked)
+            return [asked]
+
+        return corpus.found_once(asked, find)
+
+    for asked in (*range(REMEMBERED), *range(REMEMBERED), REMEMBERED, 1, 0):
+        assert found(asked) == [asked]
+    assert made == [*range(REMEMBERED + 1), 0]
