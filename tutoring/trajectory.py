@@ -122,8 +122,6 @@ def _entry(event: Event, findings: list[Finding]) -> Entry:
     data = event.data
     fields: dict[str, Any] = dict(data)
     match event.kind:
-        case Event.Kind.OPENED:
-            fields["html"] = render_markdown(data["prompt"])
         case Event.Kind.MESSAGE:
             fields["html"] = render_markdown(data["text"])
         case Event.Kind.REPLY:

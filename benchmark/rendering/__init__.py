@@ -10,11 +10,12 @@ from benchmark.rendering.highlighting import highlight, pygments_css
 from benchmark.rendering.latex import render_latex
 from benchmark.rendering.markdown import render_markdown
 from benchmark.rendering.program_diff import program_diff
+from benchmark.rendering.text_diff import text_diff
 from benchmark.rendering.usaco import render_usaco
 
 __all__ = [
     "RENDERER_VERSION", "highlight", "program_diff", "pygments_css", "render", "render_latex", "render_markdown",
-    "render_usaco",
+    "render_usaco", "text_diff",
 ]  # fmt: skip
 
 RENDERER_VERSION = "2"

@@ -152,6 +152,8 @@ def test_page_still_follows_after_a_notice_took_some_of_its_room(open_page: Open
     hold.release()
     expect(replies(page)).to_have_count(1)
     assert at_end(page)
-    page.set_viewport_size({"width": 1100, "height": 470})
-    page.wait_for_function(SMALL_AND_AT_END)
+    for width, height in ((1100, 470), (400, 800), (1280, 500)):
+        page.set_viewport_size({"width": width, "height": height})
+        assert page.locator("#conversation").bounding_box(), "which lays the page out before anything is told"
+        page.wait_for_function(SMALL_AND_AT_END)
     expect(page.get_by_role("button", name="Jump to the latest")).to_be_hidden()

@@ -11,6 +11,7 @@ from uuid import uuid4
 import pytest
 from django.contrib.auth.models import Group, User
 from django.test import Client
+from django.utils.html import escape
 
 from benchmark.models import Problem
 from tests.tutoring.conftest import PersonFactory
@@ -271,6 +272,8 @@ def test_trajectory_page_shows_the_whole_record(rita: User, session: SessionUnde
     for shown in ("hidden-model-name", "AC", "hidden-1", "usaco-2024"):
         assert shown in page, shown
     assert "987654" not in page, "hidden data is shown to nobody"
+    prompt = session.events(Event.Kind.OPENED)[0].data["prompt"]
+    assert escape(prompt) in page, "as the model is given it, line by line"
     listed = client_of(rita).get("/trajectories/?outcome=solved&q=doubl").content.decode()
     assert str(session.pk) in listed
     assert str(session.pk) not in client_of(rita).get("/trajectories/?outcome=abandoned").content.decode()

@@ -4,9 +4,11 @@ from typing import Any
 
 from django import template
 from django.conf import settings
+from django.utils.safestring import SafeString, mark_safe
 
 from benchmark.models import Problem
 from benchmark.providers import is_scripted, parse_model_spec
+from benchmark.rendering import text_diff
 from tutoring.actions import practice_student_knows
 from tutoring.conversation import Standing, standing_for_tutor
 from tutoring.models import Session
@@ -19,6 +21,12 @@ register = template.Library()
 def as_tutor(session: Session) -> Standing:
     """`{{ session|as_tutor }}`: how it stands, as far as its tutor may know."""
     return standing_for_tutor(session)
+
+
+@register.filter
+def changed_into(draft: str, sent: str) -> SafeString:
+    """`{{ draft|changed_into:sent }}`: which words went and which came."""
+    return mark_safe(text_diff(draft, sent))  # noqa: S308  (escaped word by word)
 
 
 @register.inclusion_tag("tutoring/_start_session.html", takes_context=True)

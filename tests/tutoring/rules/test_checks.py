@@ -75,7 +75,7 @@ def test_draft_check_is_for_the_sessions_own_tutor(
     assert check(session, "x" * 20_001)[0] == 409
 
 
-def test_message_records_its_check_and_the_drafts_that_were_warned_of(session: SessionUnderTest):
+def test_message_records_its_check_and_the_drafts_that_were_warned_of(session: SessionUnderTest, ada: User):
     session.ask_and_get(WRONG)
     for text in ("It is wrong", WARNED, f"{WARNED} And more.", "See line 1."):
         check(session, text)
@@ -86,6 +86,8 @@ def test_message_records_its_check_and_the_drafts_that_were_warned_of(session: S
     assert (detection["clause"], detection["detector"], detection["version"]) == ("F2", "code-pointing", 1)
     assert (recorded["mode"], recorded["rule_set"]) == ("advisory", 1)
     assert len(recorded["rule_set_hash"]) == 64
+    page = client_of(ada).get(f"/trajectories/{session.pk}/").content.decode()
+    assert "See line 1<ins> of it</ins>." in page, "what became of a draft is marked"
     check(session, WARNED)  # an answer that comes after the message it spoke of
     assert Draft.objects.get().checks == []
     session.reply("Ah.")
