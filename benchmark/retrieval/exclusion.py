@@ -1,11 +1,16 @@
 """Documents that may give the problem asked about away: the same problem of another contest, and later ones."""
 
+import re
 from collections.abc import Collection
 
+from benchmark.models.problems import Tier
 from benchmark.retrieval.documents import Corpus, Document
 
 NEAR_DUPLICATE = 0.8
 """Share of common shingles (Jaccard) from which on statements are near duplicates (METHODS.md 15)."""
+
+_TIER_BEHIND = re.compile(rf" \((?:{'|'.join(Tier.values)})(?: level)?\)$")
+"""As in "Cow Photography (Bronze Level)"; 13 problems of the USACO collection tell divisions apart so."""
 
 
 class NoDate(ValueError):
@@ -23,9 +28,10 @@ def places_left_out(
 ) -> set[int]:
     """The places of the document `without` and of those excluded by comparison with it (METHODS.md 15).
 
-    `same_name`: whatever its case and blanks; 16 of 49 retrievals of the USACO paper's Figure 9 share the name
-    (METHODS.md 1.4). `near_duplicates`: the statements share nearly all runs of words. `not_earlier`: the contest
-    was not before the document's; a missing date counts as late. `only`: ids outside of which everything is left out.
+    `same_name`: whatever its case and blanks, and a tier in brackets behind it; 16 of 49 retrievals of the USACO
+    paper's Figure 9 share the name (METHODS.md 1.4). `near_duplicates`: the statements share nearly all runs of words.
+    `not_earlier`: the contest was not before the document's; a missing date counts as late. `only`: ids outside of
+    which everything is left out.
     Raises NoDate when `without` has no date itself.
     """
     left_out = set()
@@ -49,7 +55,7 @@ def _same_name(corpus: Corpus, document: Document) -> set[int]:
 
 
 def _plain(title: str) -> str:
-    return " ".join(title.casefold().split())
+    return _TIER_BEHIND.sub("", " ".join(title.casefold().split()))
 
 
 def _near_duplicates(corpus: Corpus, document: Document) -> set[int]:
