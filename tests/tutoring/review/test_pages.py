@@ -144,7 +144,9 @@ def test_the_adjudicator_sees_both_reviews_side_by_side(
         assert shown in page
     assert pseudonym(rita) not in page, "an adjudicator judges arguments, not people"
     submit(held, reading(held.session, "F1", comment="Both words are in the analysis."))
-    page = client_of(rita).get(f"/review/sessions/{held.session_id}/").content.decode()
+    beside = f"/review/sessions/{held.session_id}/"
+    assert beside in client_of(judy).get(f"/review/reviews/{held.pk}/").content.decode()
+    page = client_of(rita).get(beside).content.decode()
     assert "Both words are in the analysis." in page
     assert '<span class="badge bad">F1</span>' in page, "what is forbidden does not look allowed"
     assert '<span class="badge good">A1</span>' in page
