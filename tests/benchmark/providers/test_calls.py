@@ -22,7 +22,6 @@ from benchmark.providers import (
     parse_model_spec,
     stream_with_retries,
 )
-from benchmark.providers.anthropic_messages import DEFAULT_MAX_OUTPUT_TOKENS
 from tests.imitation import Imitation, Script, Tokens, failure
 from tests.stack import HANG
 
@@ -101,7 +100,7 @@ async def test_only_the_parameters_asked_for_are_sent(imitation: Imitation, name
     await reply_to(name, "echo")
     sent = imitation.requests[0].body
     assert not sent.keys() & {"temperature", "top_p", "seed", "max_completion_tokens"}
-    assert sent.get("max_tokens") == (DEFAULT_MAX_OUTPUT_TOKENS if name == "anthropic" else None)
+    assert sent.get("max_tokens") == (16_384 if name == "anthropic" else None)
     await reply_to(name, "echo", parameters=Parameters(temperature=0.0, top_p=0.5, max_output_tokens=99))
     sent = imitation.requests[1].body
     assert (sent["temperature"], sent["top_p"], sent["max_tokens"]) == (0.0, 0.5, 99)
