@@ -44,6 +44,8 @@ _LENGTHS = {"title": 300, "contest": 200, "credits": 500, "license": 100}
 _LONGEST_IDENTIFIER = 200
 _LONGEST_SAMPLE = 10_000  # characters
 _LONGEST_ADDRESS = 500
+_HASHED_FORM = "1"
+"""Of the document that is hashed: with another, every stored problem would look changed."""
 
 
 @dataclass
@@ -73,9 +75,13 @@ class ImportResult:
 
 @dataclass(frozen=True)
 class _Prepared:
-    """A new or changed problem, rendered and with its bytes in the blob store, ready to be written."""
+    """A problem, rendered and with its bytes in the blob store, ready to be written.
+
+    `rendered_anew`: its content is stored as it is; only its HTML is that of an older renderer.
+    """
 
     external_id: str
+    rendered_anew: bool
     columns: dict[str, Any]
     tests: list[dict[str, Any]]
     references: list[dict[str, Any]]
@@ -94,17 +100,22 @@ def import_problems(
 ) -> ImportResult:
     """Import the source at `path` into the dataset of that name, which is made when it is new.
 
-    A problem whose content is stored already is not touched; a changed one keeps its row (sessions and
-    submissions refer to it) and gets the new fields, tests, references and figures. Rows are written in one
+    A problem whose content is stored already is not touched, but for its HTML when the renderer is a newer one; a
+    changed one keeps its row (sessions and submissions refer to it) and gets the new fields, tests, references and
+    figures. Rows are written in one
     transaction after the whole source was read. Raises BrokenSource, and then nothing was written but, at
     most, blobs that no row names.
     """
     if format_name not in FORMATS:
         raise BrokenSource(f"there is no format {format_name!r}; there are: {', '.join(FORMATS)}")
     _refuse_other_format(dataset_name, format_name)
-    stored = dict(
-        Problem.objects.filter(dataset__name=dataset_name).values_list("external_id", "content_hash")
-    )
+    rows = Problem.objects.filter(dataset__name=dataset_name)
+    stored = {
+        external_id: (content_hash, rendered_by)
+        for external_id, content_hash, rendered_by in rows.values_list(
+            "external_id", "content_hash", "rendered_by"
+        )
+    }
     result = ImportResult(dataset_name)
     changed: list[_Prepared] = []
     seen: set[str] = set()
@@ -165,8 +176,11 @@ def _unstorable(problem: ImportedProblem, seen: set[str]) -> str:
     return ""
 
 
-def _prepare(problem: ImportedProblem, dataset_name: str, stored_hash: str | None) -> _Prepared | None:
-    """What has to be written for this problem, or None when exactly this is stored."""
+def _prepare(problem: ImportedProblem, dataset_name: str, stored: tuple[str, str] | None) -> _Prepared | None:
+    """What has to be written for this problem, or None when exactly this is stored, rendered as it is now.
+
+    `stored` is its content hash and the version of its renderer.
+    """
     tests = [_stored_test(order, test) for order, test in enumerate(problem.tests)]
     references = [
         {
@@ -192,7 +206,7 @@ def _prepare(problem: ImportedProblem, dataset_name: str, stored_hash: str | Non
         *([problem.rating] if problem.rating else []),
         *([problem.signature, problem.oracle, problem.candidates] if problem.signature else []),
     )
-    if content_hash == stored_hash:
+    if stored == (content_hash, RENDERER_VERSION):
         return None
     addresses = {
         figure["name"]: reverse("figure", args=[dataset_name, problem.external_id, figure["name"]])
@@ -203,11 +217,13 @@ def _prepare(problem: ImportedProblem, dataset_name: str, stored_hash: str | Non
         columns["analysis_html"] = render(columns["analysis"], problem.analysis_format, addresses)
     columns |= {
         "content_hash": content_hash,
+        "rendered_by": RENDERER_VERSION,
         "rating": problem.rating,
         "signature": problem.signature.to_json() if problem.signature else None,
     }
     return _Prepared(
         problem.external_id,
+        stored is not None and stored[0] == content_hash,
         columns,
         tests,
         references,
@@ -290,14 +306,20 @@ def _put(content: bytes | Path) -> str:
 
 
 def _content_hash(*parts: object) -> str:
-    """sha256 over everything that is stored and over the renderer's version, so that a better one is applied."""
-    document = json.dumps([RENDERER_VERSION, *parts], sort_keys=True, ensure_ascii=True, default=str)
+    """sha256 over everything that is stored, without its HTML: runs, suites and verifiers hold to what was asked."""
+    document = json.dumps([_HASHED_FORM, *parts], sort_keys=True, ensure_ascii=True, default=str)
     return hashlib.sha256(document.encode()).hexdigest()
 
 
 def _write(dataset_name: str, format_name: str, problems: list[_Prepared]) -> None:
     dataset, _ = Dataset.objects.get_or_create(name=dataset_name, defaults={"format": format_name})
     for prepared in problems:
+        if prepared.rendered_anew:
+            html = {
+                name: prepared.columns[name] for name in ("statement_html", "analysis_html", "rendered_by")
+            }
+            dataset.problems.filter(external_id=prepared.external_id).update(**html)
+            continue
         problem, created = Problem.objects.update_or_create(
             dataset=dataset, external_id=prepared.external_id, defaults=prepared.columns
         )

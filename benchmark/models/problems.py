@@ -80,6 +80,9 @@ class Problem(models.Model):
     content_hash = models.CharField(
         max_length=64, help_text="sha256 over everything imported, tests included."
     )
+    rendered_by = models.CharField(
+        max_length=20, default="1", help_text="The version of the renderer that made the HTML."
+    )
     imported_at = models.DateTimeField(auto_now=True)
 
     class Meta:

@@ -1,7 +1,7 @@
 """Text of problems and chats to safe HTML, on the server.
 
-Everything returned here has passed `sanitising.sanitise`. RENDERER_VERSION is part of a problem's content hash,
-so raising it makes the next import render every statement again.
+Everything returned here has passed `sanitising.sanitise`. Problems hold the RENDERER_VERSION that made their HTML, so
+raising it makes the next import render every statement again.
 """
 
 from collections.abc import Mapping

@@ -147,11 +147,19 @@ def test_changed_content_is_updated_in_place(tmp_path: Path) -> None:
     assert stored_tests("1_bronze_sum") == [("sample-1", "sample", b"2 2\n", b"4\n")]
 
 
-def test_a_better_renderer_renders_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_better_renderer_renders_again_and_the_problem_stays_what_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = write(tmp_path, {"1_bronze_sum": problem()})
     run(path)
+    before, test = Problem.objects.get(), TestCase.objects.get()
     monkeypatch.setattr("benchmark.datasets.store.RENDERER_VERSION", "next")
+    monkeypatch.setattr("benchmark.datasets.store.render", lambda *_: "<p>better</p>")
     assert run(path)["updated"] == 1
+    after = Problem.objects.get()
+    assert after.statement_html == "<p>better</p>"
+    assert (after.pk, after.content_hash, TestCase.objects.get()) == (before.pk, before.content_hash, test)
+    assert run(path)["unchanged"] == 1
 
 
 @pytest.mark.parametrize(
