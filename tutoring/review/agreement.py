@@ -257,7 +257,10 @@ def _rows(version: int, state: State) -> list[AgreementRow]:
 
         def figure(coefficient: Coefficient, counts: Tables = counts, drawn: Tables = drawn) -> Figure:
             value = float(coefficient(counts))
-            return Figure(None, None) if np.isnan(value) else Figure(value, interval(coefficient(drawn)))
+            if np.isnan(value):
+                return Figure(None, None)
+            # Drawn from a single session, every resample is that session.
+            return Figure(value, interval(coefficient(drawn)) if len(pairs) > 1 else None)
 
         rows.append(
             AgreementRow(

@@ -36,11 +36,14 @@ def counted(client: Client, address: str) -> int:
 def test_figures_of_agreement_lead_to_their_sessions(
     recorded: SessionFactory, rita: User, rolf: User, ada: User, rosa: User
 ):
+    client = client_of(rosa)
     for first, second in ((("F1",), ("F1",)), (("F1",), ("A1",)), (("A2",), ("A2",)), (("F1",), ("F1",))):
         session = recorded("a", "b")
         review(rita, *first)
         review(rolf, *second)
-    client = client_of(rosa)
+        known = client.get("/review/agreement/").content.decode()
+        several = Session.objects.count() > 1
+        assert ('class="interval"' in known) == several, "one session says nothing of how sessions differ"
     assert counted(client, "/review/sessions/?measure=verdict&rule_set=1") == 4
     Invalidate(session_id=session.pk, person=ada, command=uuid4(), reason="No tutor.").execute()
     page = client.get("/review/agreement/").content.decode()
