@@ -85,9 +85,7 @@ def alpha(counted: Tables, distances: Tables) -> NDArray[np.float64]:
     return 1 - ratio
 
 
-def resampling_weights(
-    clusters: int, *, resamples: int = RESAMPLES, seed: int = SEED
-) -> NDArray[np.float32]:
+def resampling_weights(clusters: int, *, resamples: int = RESAMPLES, seed: int = SEED) -> NDArray[np.float32]:
     """How often each cluster is drawn in each resample, when as many are drawn as there are, with replacement.
 
     The product with the clusters' counts (a row each) is the counts of every resample. Single precision takes half the
