@@ -103,7 +103,9 @@ def measure(dictionaries: list[Path]) -> int:
     measured = [("floor (404)", floor, TARGET)]
     measured += [(name, seconds(client, address, 200), TARGET) for name, address in pages.items()]
     measured += [(name, seconds(reviewer, address, 200), TARGET) for name, address in review_pages.items()]
-    for name in ("agreement", "detectors", "behind a figure"):
+    for name in ("session", "trajectory"):
+        measured.append((f"{name}, first", first_views(client, pages[name]), TARGET))
+    for name in ("review", "reviews compared", "agreement", "detectors", "behind a figure"):
         measured.append((f"{name}, first", first_views(reviewer, review_pages[name]), TARGET))
     measured.append(
         ("draft check", seconds(client, f"/sessions/{session}/check/", 200, {"text": draft}), DRAFT_TARGET)
@@ -135,12 +137,13 @@ def timed(client: Client, address: str, status: int, form: dict[str, str] | None
 
 
 def first_views(client: Client, address: str) -> list[Time]:
-    """Times of three views, each with nothing kept from before."""
+    """Times of five views, each with nothing kept from before."""
+    from benchmark.rendering import markdown
     from tutoring.review import agreement, detector_scores
 
     times = []
-    for _ in range(3):
-        for kept in (agreement._pairs, agreement._rows, detector_scores._scores):
+    for _ in range(5):
+        for kept in (agreement._pairs, agreement._rows, detector_scores._scores, markdown._remembered):
             kept.cache_clear()
         times.append(timed(client, address, 200))
     return times
@@ -190,18 +193,18 @@ def fill(tutor: User) -> tuple[UUID, str]:
         )
         for number in range(SESSIONS)
     )
-    program = (
-        "Like this:\n\n```python\n" + "total = total + value  # and so on\n" * 40 + "print(total)\n```\n"
-    )
+
+    def program(turn: int) -> str:
+        lines = f"total = total + value  # and so on, {turn}\n" * 40
+        return f"Like this:\n\n```python\n{lines}print(total)\n```\n"
+
     reply = {
         "reply": 1,
         "message": 2,
-        "text": program,
         "reasoning": "",
         "stopped": False,
         "code_requested": True,
         "generation": 1,
-        "code": program,
         "extraction_rule": "tagged",
         "model": "m",
         "finish_reason": "stop",
@@ -211,12 +214,14 @@ def fill(tutor: User) -> tuple[UUID, str]:
         "started_at": None,
         "first_text_at": None,
     }
+    replies = [reply | {"text": program(turn), "code": program(turn)} for turn in range(TURNS)]
     said = {"mode": "talk", "text": "Look at $x_i$ in the sample again.", "sent": "Look at $x_i$ again."}
     opened = {"prompt": text}
     closed = {"reason": "", "outcome": "solved"}
     events: list[Event] = []
     for number, session in enumerate(sessions, start=1):
-        kinds = [("opened", opened), *[("message", said), ("reply", reply)] * TURNS, ("closed", closed)]
+        turns = [kind for one in replies for kind in (("message", said), ("reply", one))]
+        kinds = [("opened", opened), *turns, ("closed", closed)]
         events += [
             Event(session=session, seq=seq, kind=kind, data=data, at=timezone.now())
             for seq, (kind, data) in enumerate(kinds[:-1] if number == SESSIONS else kinds, start=1)

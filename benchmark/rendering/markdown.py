@@ -2,6 +2,7 @@
 
 import html
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
@@ -18,6 +19,10 @@ MAXIMUM_MARKDOWN = 100_000
 """Characters; a longer text is shown as plain text, and past this length cut, with a notice."""
 
 _MAXIMUM_FORMULA_LINES = 60
+_REMEMBERED = 1_000
+"""Rendered texts that are kept: messages never change, and whoever works on a session sees them with each page."""
+_LONGEST_REMEMBERED = 10_000
+"""Characters, so that what is kept stays below some 60 MB."""
 
 
 def render_markdown(text: str, figures: Mapping[str, str] | None = None) -> str:
@@ -26,11 +31,22 @@ def render_markdown(text: str, figures: Mapping[str, str] | None = None) -> str:
     `figures` maps the names of pictures the text may show to addresses on this site; any other picture
     becomes a link or a notice. Never raises; a formula that cannot be parsed is shown as code.
     """
+    if figures or len(text) > _LONGEST_REMEMBERED:
+        return _rendered(text, figures or {})
+    return _remembered(text)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _remembered(text: str) -> str:
+    return _rendered(text, {})
+
+
+def _rendered(text: str, figures: Mapping[str, str]) -> str:
     if len(text) > MAXIMUM_MARKDOWN:
         notice = f"Too long to format: the first {MAXIMUM_MARKDOWN} of {len(text)} characters as plain text."
         return plain(text[:MAXIMUM_MARKDOWN], notice)
     try:
-        rendered = _parser.render(text, {"figures": figures or {}})
+        rendered = _parser.render(text, {"figures": figures})
     except Exception as error:  # noqa: BLE001  (a message that breaks the parser must not break the page)
         return plain(text, f"This text could not be formatted ({type(error).__name__}).")
     return sanitise(rendered, figures)
