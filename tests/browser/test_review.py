@@ -32,9 +32,6 @@ HINT = "Look 🐄 at the sample. Does your loop end? Think of a heap."
 @pytest.fixture(scope="module")
 def recorded(site: Stack, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two sessions of twenty messages wait for a review, and no other: those of other tests count no more."""
-    site.manage(
-        "shell", "-c", "from tutoring.models import Session; Session.objects.update(invalidated=True)"
-    )
     turns = []
     for number in range(MESSAGES):
         turns.append({"role": "user", "content": f"{HINT} ({number})"})
@@ -43,7 +40,14 @@ def recorded(site: Stack, tmp_path_factory: pytest.TempPathFactory) -> Path:
     for _ in range(2):
         turns[0]["content"] = f"{HINT} {uuid4()}"
         (folder / f"silver_precutoff_made_{uuid4().hex[:6]}_correct1.json").write_text(json.dumps(turns))
-    site.manage("import_trajectories", str(folder))
+    site.manage(
+        "shell",
+        "-c",
+        "from django.core.management import call_command\n"
+        "from tutoring.models import Session\n"
+        "Session.objects.update(invalidated=True)\n"
+        f"call_command('import_trajectories', {str(folder)!r})\n",
+    )
     return folder
 
 
