@@ -21,7 +21,7 @@ hypothesis.settings.load_profile("ci")
 REPOSITORY = Path(__file__).resolve().parent.parent
 
 
-STACKS = ("stack", "imitated_stack", "supervised")
+STACKS = ("stack", "imitated_stack", "supervised", "workshop")
 """The fixtures that take longest to set up."""
 
 
@@ -29,16 +29,21 @@ STACKS = ("stack", "imitated_stack", "supervised")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     """Spread over several processes, the tests of a file stay together, and so do all files that share a stack.
 
-    Those come first: they wait more than they compute, and none is left over for one process at the end.
+    Those come first, for they wait more than they compute; then the files that judge programs, which compute meanwhile.
+    None of either is left over for one process at the end.
     """
     groups: dict[str, str] = {}
+    judging: set[str] = set()
     for item in items:
-        used = [name for name in STACKS if name in getattr(item, "fixturenames", ())]
+        fixtures = getattr(item, "fixturenames", ())
+        used = [name for name in STACKS if name in fixtures]
         groups[item.location[0]] = min([*used, groups.get(item.location[0], item.location[0])], key=rank)
+        if "sandbox" in fixtures:
+            judging.add(item.location[0])
     for item in items:
         item.add_marker(pytest.mark.xdist_group(groups[item.location[0]]))
     yield
-    items.sort(key=lambda item: rank(groups[item.location[0]]))
+    items.sort(key=lambda item: (rank(groups[item.location[0]]), item.location[0] not in judging))
 
 
 def rank(group: str) -> int:
