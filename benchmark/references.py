@@ -16,7 +16,7 @@ import judge
 from benchmark.functional import NotFunctional, Signature, driven
 from benchmark.judging import checker_for, judge_tests
 from benchmark.models import Judgement, Problem
-from benchmark.rendering.program_lines import find_programs, guess_language
+from benchmark.program_lines import find_programs, guess_language
 from benchmark.threads import in_threads
 
 _LONGEST_LINE = 500

@@ -14,9 +14,9 @@ from tqdm import tqdm
 
 from benchmark.management.arguments import dollars, positive
 from benchmark.providers import ModelSpec, Parameters, is_scripted, open_batching_provider, open_provider
+from benchmark.reports.wording import faults_told
 from benchmark.runner import Budget, Estimate, Limits, Price, Spent, Stop, Terms
 from benchmark.runner.asking import Call, Ledger, Outcome, ask_all
-from benchmark.similarity.report import faults_told
 from judge.management.tables import aligned
 
 T = TypeVar("T")

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from benchmark.program_lines import find_programs
 from benchmark.rendering.mathematics import formula_at
-from benchmark.rendering.program_lines import find_programs
 from benchmark.rendering.usaco_samples import SECTION, find_samples
 
 

@@ -91,6 +91,24 @@ def duration(seconds: float | None) -> str:
     return f"{hours} h {minutes} min"
 
 
+def faults_told(faults: Mapping[str, str]) -> list[str]:
+    """A line a kind of fault of the provider, with what it struck."""
+    kinds: dict[str, list[str]] = {}
+    for about, fault in faults.items():
+        kinds.setdefault(fault, []).append(about)
+    return [
+        f"{len(struck)} failed: {fault} ({', '.join(struck[:3])}{' …' if len(struck) > 3 else ''})"
+        for fault, struck in kinds.items()
+    ]
+
+
+def paid_told(spent: Mapping[str, Any]) -> str:
+    """Calls, tokens and money, as `Spent.to_json` gives them."""
+    cost = "at an unknown price" if spent["cost_usd"] is None else f"{spent['cost_usd']:,.2f} US dollars"
+    tokens = spent["input_tokens"] + spent["output_tokens"]
+    return f"{spent['calls']:,} calls, {tokens:,} tokens, {cost}"
+
+
 def label(run: Run, *, of: str = "", without: str = "") -> str:
     """The run in a few words: method, model, `of` what, and `own_settings`, those that make it differ from others."""
     return ", ".join(filter(None, [run.method, run.model_spec, of, own_settings(run, without=without)]))

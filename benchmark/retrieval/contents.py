@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from benchmark.rendering.program_lines import find_programs
+from benchmark.program_lines import find_programs
 from benchmark.retrieval.masking import mask
 
 Content = Literal["all", "statement", "statement+analysis", "statement+code", "masked"]

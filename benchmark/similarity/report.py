@@ -1,9 +1,6 @@
 """The figures of a run over questions as text."""
 
-from collections.abc import Mapping
-from typing import Any
-
-from benchmark.reports.wording import percent
+from benchmark.reports.wording import faults_told, paid_told, percent
 from benchmark.similarity.figures import RANDOM_ACCURACY, RANDOM_MRR, LabelShare, SimilarityFigures
 from judge.management.tables import aligned
 
@@ -77,24 +74,6 @@ def _labels(heading: str, shares: tuple[LabelShare, ...]) -> list[str]:
         for one in shares
     ]
     return ["", heading, *aligned(rows)]
-
-
-def faults_told(faults: Mapping[str, str]) -> list[str]:
-    """A line a kind of fault of the provider, with what it struck."""
-    kinds: dict[str, list[str]] = {}
-    for about, fault in faults.items():
-        kinds.setdefault(fault, []).append(about)
-    return [
-        f"{len(struck)} failed: {fault} ({', '.join(struck[:3])}{' …' if len(struck) > 3 else ''})"
-        for fault, struck in kinds.items()
-    ]
-
-
-def paid_told(spent: Mapping[str, Any]) -> str:
-    """Calls, tokens and money, as `Spent.to_json` gives them."""
-    cost = "at an unknown price" if spent["cost_usd"] is None else f"{spent['cost_usd']:,.2f} US dollars"
-    tokens = spent["input_tokens"] + spent["output_tokens"]
-    return f"{spent['calls']:,} calls, {tokens:,} tokens, {cost}"
 
 
 def _tokens(number: float | None) -> str:

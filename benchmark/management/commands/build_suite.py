@@ -22,9 +22,9 @@ from benchmark.management.bars import bar_of
 from benchmark.management.suite_output import add_judging, each_problem, stage_bars, suites_text
 from benchmark.models import PackageProgram, Problem
 from benchmark.providers import ModelSpecError, ProviderError, parse_model_spec
+from benchmark.reports.wording import paid_told
 from benchmark.runner.presence import CarriedOut, alone_with
 from benchmark.similarity.estimates import estimate_writing
-from benchmark.similarity.report import paid_told
 from benchmark.similarity.representations import Author
 from benchmark.suites import (
     COUNTS,

@@ -19,10 +19,10 @@ from benchmark.management.asking import (
 from benchmark.management.bars import bar_of
 from benchmark.models import Problem, Representation
 from benchmark.providers import ModelSpecError, ProviderError, parse_model_spec
+from benchmark.reports.wording import paid_told
 from benchmark.runner.asking import Ledger
 from benchmark.runner.presence import CarriedOut, alone_with
 from benchmark.similarity.estimates import estimate_writing
-from benchmark.similarity.report import paid_told
 from benchmark.similarity.representations import (
     KINDS,
     Author,

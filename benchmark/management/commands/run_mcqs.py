@@ -23,6 +23,7 @@ from benchmark.management.bars import bar_of
 from benchmark.management.encoding import add_encoding, encoding
 from benchmark.models import SimilarityRun
 from benchmark.providers import ModelSpecError, ProviderError, parse_model_spec
+from benchmark.reports.wording import faults_told
 from benchmark.retrieval import TOKENIZERS
 from benchmark.runner import CannotRun, Stop, Terms
 from benchmark.runner.asking import Ledger
@@ -31,7 +32,7 @@ from benchmark.similarity.encoders import Encoder, NoEncoder
 from benchmark.similarity.estimates import estimate_run
 from benchmark.similarity.figures import measure
 from benchmark.similarity.question_sets import LETTERS
-from benchmark.similarity.report import faults_told, text_of
+from benchmark.similarity.report import text_of
 from benchmark.similarity.representations import KINDS
 from benchmark.similarity.runs import Plan, Work, execute, resume_run, start_run, unwritten
 from benchmark.similarity.scorers import STATISTICS, Scorer

@@ -1,5 +1,6 @@
 """Choosing a model by a text, without loading what it does not need."""
 
+import os
 import subprocess
 import sys
 
@@ -55,13 +56,18 @@ def test_only_the_practice_provider_is_scripted():
     assert scripted == ["practice"]
 
 
-def test_no_sdk_is_loaded_before_a_provider_is_opened():
+def test_no_sdk_is_loaded_before_a_provider_is_opened_nor_importers_and_renderers_by_a_baseline():
     program = (
         "import sys, benchmark.providers as p; p.is_scripted(p.parse_model_spec('openai:x')); "
-        "print(*({'openai', 'anthropic', 'httpx2', 'httpx', 'pydantic'} & sys.modules.keys()))"
+        "print({'openai', 'anthropic', 'httpx2', 'httpx', 'pydantic'} & sys.modules.keys()); "
+        "import django; django.setup(); import benchmark.management.commands.run_baseline; "
+        "print({'benchmark.datasets', 'benchmark.rendering'} & sys.modules.keys())"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == ""
+    environment = os.environ | {"DJANGO_SETTINGS_MODULE": "config.settings"}
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment
+    )
+    assert done.stdout.split("\n") == ["set()", "set()", ""]
 
 
 def test_parameters_keep_only_what_was_asked_for():
