@@ -36,6 +36,8 @@ _LANGUAGES = {
 # Only these are ever lexed: among Pygments' hundreds of lexers some need quadratic time or worse on hostile text.
 _BY_NAME = {name: (lexer, names[0]) for lexer, names in _LANGUAGES.items() for name in names[1:]}
 _LEXERS: dict[str, Lexer] = {}
+_FORMATTER = HtmlFormatter(nowrap=True)
+"""One for all programs: a new one works out all classes of its style first."""
 _LABEL = re.compile(r"[\w+#.-]{1,24}")
 _MAXIMUM_LINE = 5_000
 
@@ -49,7 +51,7 @@ def highlight(code: str, language: str) -> str:
         and len(code) <= MAXIMUM_HIGHLIGHTED
         and all(len(line) <= _MAXIMUM_LINE for line in code.split("\n"))
     ):
-        body = pygments_highlight(code, _lexer(lexer_name), HtmlFormatter(nowrap=True))
+        body = pygments_highlight(code, _lexer(lexer_name), _FORMATTER)
     else:
         body = html.escape(code)
     if not label and _LABEL.fullmatch(language.strip()):
