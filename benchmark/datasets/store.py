@@ -102,9 +102,8 @@ def import_problems(
 
     A problem whose content is stored already is not touched, but for its HTML when the renderer is a newer one; a
     changed one keeps its row (sessions and submissions refer to it) and gets the new fields, tests, references and
-    figures. Rows are written in one
-    transaction after the whole source was read. Raises BrokenSource, and then nothing was written but, at
-    most, blobs that no row names.
+    figures. Rows are written in one transaction after the whole source was read. Raises BrokenSource, and then
+    nothing was written but, at most, blobs that no row names.
     """
     if format_name not in FORMATS:
         raise BrokenSource(f"there is no format {format_name!r}; there are: {', '.join(FORMATS)}")

@@ -162,9 +162,8 @@ def store(entries: list[tuple[Run, Generation]]) -> Sequence[tuple[Generation, S
     """
     run = entries[0][0]
     new = insert([row for _, row in entries])
-    paid = [row for row in new if row.reused_id is None]
-    tokens = sum(row.input_tokens or 0 for row in paid), sum(row.output_tokens or 0 for row in paid)
-    spent = Spent(len(paid), *tokens).add_to(run)
+    paid = (Spent.of_reply(row.input_tokens, row.output_tokens) for row in new if row.reused_id is None)
+    spent = sum(paid, Spent()).add_to(run)
     return [
         (row if row.pk else Generation.objects.get(work_item=row.work_item_id, step=row.step), spent)
         for _, row in entries
