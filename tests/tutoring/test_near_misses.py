@@ -15,6 +15,7 @@ from django.test import Client
 from benchmark.functional import Signature
 from tests.tutoring.conftest import PersonFactory
 from tests.tutoring.dialogues import RIGHT, WRONG, SessionUnderTest
+from tests.tutoring.review.browsing import whole
 from tutoring.actions import AbandonReason, CloseSession, near_misses
 from tutoring.conversation import tutor_view
 from tutoring.models import Event, NearMiss, Reply, Session
@@ -132,12 +133,11 @@ def test_researchers_see_near_misses_and_tutors_and_reviewers_do_not(
             f"/trajectories/{closed.pk}/",
             f"/trajectories/{closed.pk}/export.jsonl",
         ):
-            answer = client.get(address)
-            content = b"".join(answer) if answer.streaming else answer.content
-            assert b"CANARY" not in content, address
-            assert b"near" not in content.lower().replace(b"nearest", b"").replace(
-                b'"near_misses": []', b""
-            ), address
+            content = whole(client.get(address))
+            assert "CANARY" not in content, address
+            assert "near" not in content.lower().replace("nearest", "").replace('"near_misses": []', ""), (
+                address
+            )
     pushed = json.dumps([event.html for event in tutor_view(closed.refresh()).events])
     assert "CANARY" not in pushed
 
