@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pygments.lexers.python import PythonLexer
+from pygments.token import STANDARD_TYPES
 
 from benchmark.rendering import highlight, pygments_css, render, render_latex, render_markdown, render_usaco
 from benchmark.rendering.markdown import MAXIMUM_MARKDOWN
@@ -221,6 +223,47 @@ def test_hostile_programs_are_coloured_in_linear_time(language: str, piece: str)
     started = time.process_time()
     highlight(program, language)
     assert time.process_time() - started < 2
+
+
+PYTHON = st.sampled_from(
+    [*"#@'\"()[]{}:;,.=!<>-+*/%&|^~\\ \n\t5ax", "  ", "def ", "from ", "import ", "0x", "1e-", "f'", "rb"]
+)
+
+
+def coloured(markup: str) -> list[tuple[str, str]]:
+    """The characters of a program that have a class, with it, and without blanks, which show no colour."""
+    spans = re.findall(r'<span class="(\w+)">([^<]*)</span>', markup)
+    return [
+        (name, character)
+        for name, text in spans
+        for character in html.unescape(text)
+        if not character.isspace()
+    ]
+
+
+def assert_coloured_as_pygments_does(program: str) -> None:
+    rules = set(re.findall(r"\.highlight \.(\w+)", pygments_css()))
+    tokens = PythonLexer(stripnl=False).get_tokens(program.rstrip("\n") + "\n")
+    expected = [
+        (name, character)
+        for token, text in tokens
+        if (name := next(STANDARD_TYPES[kind] for kind in reversed(token.split()) if kind in STANDARD_TYPES))
+        in rules
+        for character in text
+        if not character.isspace()
+    ]
+    assert coloured(highlight(program, "python")) == expected
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(PYTHON, max_size=30).map("".join))
+def test_any_text_is_coloured_as_pygments_colours_python(source: str) -> None:
+    assert_coloured_as_pygments_does(source)
+
+
+def test_programs_are_coloured_as_pygments_colours_python(repository: Path) -> None:
+    for path in sorted((repository / "benchmark" / "rendering").glob("*.py")):
+        assert_coloured_as_pygments_does(path.read_text())
 
 
 ALPHABET = st.sampled_from(PIECES)
