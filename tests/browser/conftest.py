@@ -15,6 +15,23 @@ from tutoring.management.commands.create_demo_accounts import DEMO_PASSWORD
 
 OpenPage = Callable[..., Page]
 
+FEATURES_OFF = (
+    # Each window would load two pages of the browser's own, for what is typed into its address: ten times the work
+    # of a small page.
+    "WebUIOmniboxPopup",
+    "WebUIOmniboxAimPopup",
+    # Chromium heeds its last list alone: what Playwright's own turns off of that which pages could notice.
+    "AvoidUnnecessaryBeforeUnloadCheckSync",
+    "HttpsUpgrades",
+    "LensOverlay",
+    "OptimizationHints",
+    "PaintHolding",
+    "ThirdPartyStoragePartitioning",
+    "NetworkTimeServiceQuerying",
+    "AimEnabled",
+    "PreconnectToSearch",
+)
+
 
 @pytest.fixture(scope="module")
 def site(stack: Stack) -> Stack:
@@ -31,7 +48,7 @@ def chromium() -> Iterator[Browser]:
             pytest.fail("chromium is not installed, and CI must run these tests: apt-get install chromium")
         pytest.skip("chromium is not installed (apt-get install chromium)")
     # Chromium's own sandbox cannot be set up by root, and is not what is tested here.
-    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+    arguments = [f"--disable-features={','.join(FEATURES_OFF)}", *(["--no-sandbox"] if os.geteuid() == 0 else [])]
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=arguments)
         yield browser
