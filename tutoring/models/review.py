@@ -68,7 +68,7 @@ class Review(models.Model):
     class Meta:
         ordering = ["opened_at"]
         indexes = [
-            models.Index(fields=["rule_set", "state", "place"]),
+            models.Index(fields=["rule_set", "state", "place", "session"]),
             models.Index(fields=["reviewer", "state"]),
         ]
         constraints = [

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.contrib.auth.models import User
-from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from tutoring.models import Review, Session, Settlement
@@ -37,13 +38,15 @@ def is_own(session: Session, person: User) -> bool:
 
 def waiting_for_review(person: User, rule_set: int, now: datetime) -> QuerySet[Session]:
     """Sessions with a free place that this person may take, those first that have one review already."""
-    here = Review.objects.filter(session=OuterRef("pk"), rule_set=rule_set)
-    held = here.filter(holds(now), place__in=Review.INDEPENDENT).order_by().values("session")
+    held = Review.objects.filter(
+        holds(now), session=OuterRef("pk"), rule_set=rule_set, place__in=Review.INDEPENDENT
+    )
+    count = held.order_by().values("session").annotate(count=Count("pk")).values("count")
     return (
         reviewable()
         .exclude(tutor=person)
-        .exclude(Exists(here.filter(reviewer=person)))
-        .annotate(held=Coalesce(Subquery(held.annotate(count=Count("pk")).values("count")), 0))
+        .exclude(pk__in=_reviewed(person, rule_set))
+        .annotate(held=Coalesce(Subquery(count), 0))
         .filter(held__lt=len(Review.INDEPENDENT))
         .order_by("-held", F("recorded_at"), "pk")
     )
@@ -51,15 +54,22 @@ def waiting_for_review(person: User, rule_set: int, now: datetime) -> QuerySet[S
 
 def waiting_for_adjudication(person: User, rule_set: int, now: datetime) -> QuerySet[Session]:
     """Sessions whose reviews disagree and that this person neither held nor reviewed, the oldest first."""
-    here = Review.objects.filter(session=OuterRef("pk"), rule_set=rule_set)
-    disputed = Settlement.objects.filter(session=OuterRef("pk"), rule_set=rule_set, verdict="")
+    held = Review.objects.filter(holds(now), rule_set=rule_set, place=Review.ADJUDICATION)
     return (
-        Session.objects.filter(Exists(disputed), invalidated=False)
+        Session.objects.filter(
+            pk__in=Settlement.objects.filter(rule_set=rule_set, verdict="").values("session"),
+            invalidated=False,
+        )
         .exclude(tutor=person)
-        .exclude(Exists(here.filter(reviewer=person)))
-        .exclude(Exists(here.filter(holds(now), place=Review.ADJUDICATION)))
+        .exclude(pk__in=_reviewed(person, rule_set))
+        .exclude(pk__in=held.values("session"))
         .order_by("recorded_at", "pk")
     )
+
+
+def _reviewed(person: User, rule_set: int) -> QuerySet[Review, Any]:
+    """The sessions of which this person holds, or held, a review."""
+    return Review.objects.filter(reviewer=person, rule_set=rule_set).values("session")
 
 
 def free_place(session: Session, rule_set: int, now: datetime, *, adjudicates: bool) -> int | None:
