@@ -48,7 +48,10 @@ def chromium() -> Iterator[Browser]:
             pytest.fail("chromium is not installed, and CI must run these tests: apt-get install chromium")
         pytest.skip("chromium is not installed (apt-get install chromium)")
     # Chromium's own sandbox cannot be set up by root, and is not what is tested here.
-    arguments = [f"--disable-features={','.join(FEATURES_OFF)}", *(["--no-sandbox"] if os.geteuid() == 0 else [])]
+    arguments = [
+        f"--disable-features={','.join(FEATURES_OFF)}",
+        *(["--no-sandbox"] if os.geteuid() == 0 else []),
+    ]
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=arguments)
         yield browser
