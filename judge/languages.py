@@ -201,7 +201,7 @@ KOTLIN = replace(
     ),
     compile=(*_JVM_COMPILER, "-cp", "{libraries}", "{driver}", "{tool}", "{program}", "{sources}"),
     driver=_DRIVERS / "CompileKotlin.java",
-    version=("{machine}", "-cp", "{libraries}", "org.jetbrains.kotlin.cli.jvm.K2JVMCompiler", "-version"),
+    version=(*_JVM_COMPILER, "-cp", "{libraries}", "org.jetbrains.kotlin.cli.jvm.K2JVMCompiler", "-version"),
 )
 
 LANGUAGES: dict[str, Language] = {

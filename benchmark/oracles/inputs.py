@@ -30,7 +30,7 @@ class Recipe:
     seconds: float = 2.0
     stress: int = 3
     oracle_seconds: int = 1
-    budget: float | None = 1.5
+    budget: float | None = 1.35
 
     @property
     def allowance(self) -> Allowance:

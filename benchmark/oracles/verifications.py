@@ -102,10 +102,10 @@ def too_slow(program: Program, verifier: Verifier) -> int:
 
 
 def _allowance_of(program: Program, verifier: Verifier, cases: int) -> Allowance:
-    """A candidate's: two inputs without end, or 5/4 of the oracle's time; half a second for each start."""
+    """A candidate's: one and a half inputs without end, or 5/4 of the oracle's time; half a second for each start."""
     each = verifier.record.get("recipe", {}).get("oracle_seconds", Recipe.oracle_seconds)
     starting = cases / 2 if isinstance(program, Standalone) else 0
-    return Allowance(each, max(2 * each, 1.25 * verifier.record.get("answered_in", 0)) + starting)
+    return Allowance(each, max(1.5 * each, 1.25 * verifier.record.get("answered_in", 0)) + starting)
 
 
 def all_cases(verifier: Verifier) -> list[Case]:
@@ -145,9 +145,10 @@ def _minimal(verifier: Verifier, submission: Submission, stored: Verification) -
     def fails(inputs: list[str]) -> list[bool]:
         nonlocal left
         labelled = label(oracle, valid_only(parts, inputs), Allowance(1, left))
+        left -= labelled.seconds
         cases = labelled.cases
         answers = run_on(program, [case.input for case in cases], Allowance(1, left))
-        left -= labelled.seconds + sum(answer.seconds for answer in answers)
+        left -= sum(answer.seconds for answer in answers)
         for case, answer, right in zip(cases, answers, rule(cases, answers, checker), strict=True):
             if not right:
                 found[case.input] = _failure(Failure(case, answer.output or "", answer.fault or "WA"))

@@ -5,7 +5,6 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -98,16 +97,12 @@ def grade(sandbox: judge.SandboxStatus, make_test: MakeTest) -> Grade:
 
 
 def grade_in_all_ways(grade: Grade, program: Program, **options: Any) -> list[Judgement]:
-    """Grade a program; one in Python by a fork of a warm interpreter and by a fresh start, at the same time."""
+    """Grade a program; one in Python by a fork of a warm interpreter, then by a fresh start, compiled once for both."""
     ways = [True, False] if program.language == "python" else [False]
-
-    def one(warm_start: bool) -> Judgement:
-        return grade(
-            program.source, program.language, limits=program.limits, warm_start=warm_start, **options
-        )
-
-    with ThreadPoolExecutor(len(ways)) as pool:
-        return list(pool.map(one, ways))
+    return [
+        grade(program.source, program.language, limits=program.limits, warm_start=warm_start, **options)
+        for warm_start in ways
+    ]
 
 
 def skip_without(language: str) -> None:

@@ -52,7 +52,7 @@ def test_imported_programs_become_a_verifier_that_finds_the_smallest_failing_inp
     assert built[0]["tests"] >= 10
     assert manage("build_verifier", "--dataset", "algo", "--imported")["verifiers"] == built
     assert Verifier.objects.count() == 4
-    with pytest.raises(CommandError, match=r"built with other settings \(oracle_seconds=1 budget=1.5\)"):
+    with pytest.raises(CommandError, match=r"built with other settings \(oracle_seconds=1 budget=1.35\)"):
         manage("build_verifier", "--dataset", "algo", "--imported", "--profile", "algo")
     with pytest.raises(CommandError, match="budget=some: not a number"):
         manage("build_verifier", "--dataset", "algo", "--imported", "--set", "budget=some")
