@@ -26,25 +26,32 @@ READERS_PAGES = [
 ]
 
 # For each visible text: its colour, what lies behind it, whether it is large. Half-transparent layers are mixed.
+# A page has few colours: each is worked out once, and what lies behind an element once for all texts in it.
 CONTRASTS = """() => {
-  const channels = (colour) => {
-    const context = Object.assign(document.createElement("canvas"), {width: 1, height: 1}).getContext("2d");
-    context.fillStyle = colour;
-    context.fillRect(0, 0, 1, 1);
-    const [red, green, blue, alpha] = context.getImageData(0, 0, 1, 1).data;
-    return [red, green, blue, alpha / 255];
+  const pixel = Object.assign(document.createElement("canvas"), {width: 1, height: 1})
+    .getContext("2d", {willReadFrequently: true});
+  const once = (compute, known = new Map()) => (key) => {
+    if (!known.has(key)) known.set(key, compute(key));
+    return known.get(key);
   };
+  const channels = once((colour) => {
+    pixel.clearRect(0, 0, 1, 1);
+    pixel.fillStyle = colour;
+    pixel.fillRect(0, 0, 1, 1);
+    const [red, green, blue, alpha] = pixel.getImageData(0, 0, 1, 1).data;
+    return [red, green, blue, alpha / 255];
+  });
   const over = (top, bottom) => [0, 1, 2].map((i) => top[i] * top[3] + bottom[i] * (1 - top[3])).concat(1);
   const luminance = (colour) => {
     const [red, green, blue] = colour.map((c) => c / 255).map((c) =>
       c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
   };
-  const background = (element) => {
+  const background = once((element) => {
     if (!element) return channels(getComputedStyle(document.body).backgroundColor);
     const own = channels(getComputedStyle(element).backgroundColor);
     return own[3] === 1 ? own : over(own, background(element.parentElement));
-  };
+  });
   const low = [];
   const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (texts.nextNode()) {
