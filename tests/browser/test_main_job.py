@@ -119,7 +119,7 @@ def test_whole_session_needs_no_mouse(open_page: OpenPage) -> None:
     if agree.count():  # the admin's first session
         press_until_focused(page, "Tab", "I agree: start the session")
         page.keyboard.press("Enter")
-    page.wait_for_url(re.compile("/sessions/.+/"))
+    page.wait_for_url(re.compile("/sessions/[0-9a-f-]{36}/"))
 
     message(page).focus()
     page.keyboard.type("Please think about the shelves first.")
