@@ -16,7 +16,7 @@ from pathlib import Path
 
 from judge import cache
 from judge.compiler import Files, compile_key, run_compiler, stored
-from judge.languages import LANGUAGES, Language, ToolMissing
+from judge.languages import LANGUAGES, Language, ToolMissing, language_of
 from judge.sandbox import Sandbox, SandboxFault, open_sandbox
 
 _UNFINISHED = "new-"
@@ -26,14 +26,15 @@ _failed: set[Path] = set()
 
 
 def prepare() -> None:
-    """Make the precompiled headers of all installed compilers that are missing, unless another judge is at it.
+    """Make the precompiled headers that are missing of the languages that files are in when nobody says so.
 
-    Takes some seconds of one core for each, and little where they are there. Raises SandboxUnavailable.
+    Those of the others (C++ 17 and 23) are made for the first program that can use them. Does nothing while another
+    judge makes one. Takes some seconds of one core, and little where they are there. Raises SandboxUnavailable.
     """
     sandbox = open_sandbox()
     for language in LANGUAGES.values():
         with contextlib.suppress(ToolMissing, OSError):
-            if language.precompiled:
+            if language.precompiled and language_of(language.extensions[0]) == language.name:
                 precompiled_headers(sandbox, language, _including(language, language.precompiled))
 
 
