@@ -27,7 +27,7 @@ def made_once(name: str, make: Callable[[Path], None]) -> Path:
 
 def migrated_database() -> Path:
     """A SQLite file with every table, as the migrations leave it."""
-    return made_once("migrated", _migrate) / "hintbench.sqlite3"
+    return made_once("migrated", migrate) / "hintbench.sqlite3"
 
 
 def with_tables(var: Path) -> Path:
@@ -36,10 +36,14 @@ def with_tables(var: Path) -> Path:
     return var
 
 
-def _migrate(var: Path) -> None:
+def migrate(var: Path, database: str = "") -> None:
+    """Make every table: in the SQLite file of a HINTBENCH_VAR, or in the empty database of that URL."""
+    environment = {"DJANGO_SETTINGS_MODULE": "config.settings", "HINTBENCH_VAR": str(var)}
+    if database:
+        environment["DATABASE_URL"] = database
     subprocess.run(
         [sys.executable, "manage.py", "migrate", "--verbosity=0"],
         cwd=Path(__file__).resolve().parent.parent,
-        env=os.environ | {"DJANGO_SETTINGS_MODULE": "config.settings", "HINTBENCH_VAR": str(var)},
+        env=os.environ | environment,
         check=True,
     )

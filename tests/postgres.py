@@ -12,6 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.made_once import made_once, migrate
+
+MIGRATED = "migrated"
+
 
 def installed_programs() -> Path | None:
     """The folder of initdb: on PATH, or where Debian keeps it."""
@@ -23,10 +27,16 @@ def installed_programs() -> Path | None:
 
 
 class Postgres:
-    """The running server. It refuses to run as root, so root starts it as the user `postgres` or `nobody`."""
+    """A running server whose database `migrated` has every table.
 
-    def __init__(self, folder: Path, programs: Path) -> None:
-        self.folder = folder
+    It refuses to run as root, so root starts it as the user `postgres` or `nobody`.
+    """
+
+    def __init__(self, programs: Path, like: Path | None = None) -> None:
+        """Start with the data of a server that has been stopped, or with empty ones."""
+        # Not below pytest's own folder: that one is closed to other users, and the server runs as one.
+        self._temporary = tempfile.TemporaryDirectory(prefix="hintbench-postgres-")
+        self.folder = folder = Path(self._temporary.name)
         self.programs = programs
         self.databases = 0
         self.prefix: list[str] = []
@@ -35,22 +45,37 @@ class Postgres:
             user = pwd.getpwnam("postgres" if "postgres" in names else "nobody")
             os.chown(folder, user.pw_uid, user.pw_gid)
             self.prefix = ["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups"]
-        self._run("initdb", "-D", str(folder / "data"), "-A", "trust", "-U", "hintbench", "--no-sync")
+        if like:
+            subprocess.run(["cp", "-a", like, folder / "data"], check=True)
+        else:
+            self._run("initdb", "-D", str(folder / "data"), "-A", "trust", "-U", "hintbench", "--no-sync")
         options = f"-k {folder} -c listen_addresses= -c fsync=off"
         self._run(
             "pg_ctl", "-D", str(folder / "data"), "-w", "-l", str(folder / "log"), "-o", options, "start"
         )
 
-    def new_database(self, like: str = "template1") -> str:
-        """Make a database, empty or a copy of another that nobody uses, and return its DATABASE_URL."""
+    def new_database(self, like: str = MIGRATED) -> str:
+        """Make a database with every table, or a copy of another that nobody uses, and return its DATABASE_URL."""
         self.databases += 1
-        name = f"test{self.databases}"
-        source = like.rpartition("/")[2]
-        self._run("createdb", "-h", str(self.folder), "-U", "hintbench", "-T", source, name)
+        return self._create(f"test{self.databases}", like.rpartition("/")[2])
+
+    def _create(self, name: str, template: str) -> str:
+        self._run("createdb", "-h", str(self.folder), "-U", "hintbench", "-T", template, name)
         return f"postgres://hintbench@{str(self.folder).replace('/', '%2F')}/{name}"
 
     def stop(self) -> None:
-        self._run("pg_ctl", "-D", str(self.folder / "data"), "-m", "immediate", "stop")
+        self._stop("immediate")
+        self._temporary.cleanup()
+
+    def move_data(self, place: Path) -> None:
+        """Stop for good; the data, with every table in the database `migrated`, are then in `place`."""
+        migrate(place.parent, self._create(MIGRATED, "template1"))
+        self._stop("fast")
+        shutil.move(self.folder / "data", place)
+        self._temporary.cleanup()
+
+    def _stop(self, mode: str) -> None:
+        self._run("pg_ctl", "-D", str(self.folder / "data"), "-m", mode, "stop")
 
     def _run(self, program: str, *arguments: str) -> None:
         result = subprocess.run(
@@ -73,8 +98,7 @@ def postgres() -> Iterator[Postgres]:
         if os.environ.get("CI"):
             pytest.fail(message)
         pytest.skip(message)
-    # Not below pytest's own folder: that one is closed to other users, and the server runs as one.
-    with tempfile.TemporaryDirectory(prefix="hintbench-postgres-") as folder:
-        server = Postgres(Path(folder), programs)
-        yield server
-        server.stop()
+    data = made_once("postgres", lambda folder: Postgres(programs).move_data(folder / "data")) / "data"
+    server = Postgres(programs, like=data)
+    yield server
+    server.stop()

@@ -16,7 +16,6 @@ import django
 django.setup()
 
 from django.contrib.auth.models import Group, User  # noqa: E402
-from django.core.management import call_command  # noqa: E402
 from django.db import connection  # noqa: E402
 
 from benchmark.models import Dataset, Judgement, Problem  # noqa: E402
@@ -151,6 +150,5 @@ def review_tabs() -> tuple[list[str], int]:
 
 
 if __name__ == "__main__":
-    call_command("migrate", verbosity=0)
     races = (last_generation, execution, repeated_command, opening, claim, review_places, review_tabs)
     print(json.dumps({one.__name__: one() for one in races}))

@@ -7,8 +7,6 @@ not the products. A second dataset holds a problem without any test.
 import hashlib
 from pathlib import Path
 
-from django.core.management import call_command
-
 from benchmark import blobs
 from benchmark.models import Article, Corpus, Dataset, Problem, ReferenceSolution, TestCase
 from judge import Checker
@@ -81,7 +79,6 @@ def fill() -> None:
 
 
 def make_bank(var: Path, database: str = "") -> None:
-    """Tables and problems in a new `var`, in a process of its own."""
+    """Problems in a new `var`, or in a database, that has the tables; in a process of its own."""
     use_var(var, database)
-    call_command("migrate", verbosity=0)
     fill()
