@@ -89,7 +89,7 @@ def logins(
 
 @pytest.fixture
 def open_page(chromium: Browser, site: Stack, logins: Callable[[str], StorageState]) -> Iterator[OpenPage]:
-    """`open_page("demo-tutor", **options)`: a page of its own browser profile, logged in, at its first address.
+    """`open_page("demo-tutor", **options)`: an empty page of its own browser profile, logged in.
 
     At the end no page may have reported a script error, anything that the content security policy forbade,
     a missing file or a failure of the server.
@@ -122,7 +122,6 @@ def open_page(chromium: Browser, site: Stack, logins: Callable[[str], StorageSta
         page.on("console", on_message)
         if not failures_expected:
             page.on("response", on_response)
-        page.goto("/")
         return page
 
     yield open_

@@ -30,6 +30,7 @@ HINT = "Which balanced pictures are there in sample 1? Please name the first sin
 
 def test_tutor_guides_the_student_to_a_solution_and_a_reviewer_exports_how(open_page: OpenPage) -> None:
     tutor = open_page("demo-tutor")
+    tutor.goto("/")
     tutor.get_by_role("radio", name=re.compile("^Gold")).check()
     expect(tutor.get_by_role("status").filter(has_text=re.compile("^[1-7] of 8 problems"))).to_be_visible()
     tutor.get_by_role("radio", name="All").check()
@@ -79,6 +80,7 @@ def test_tutor_guides_the_student_to_a_solution_and_a_reviewer_exports_how(open_
     assert shown == sorted(set(shown))
 
     reviewer = open_page("demo-reviewer")
+    reviewer.goto("/")
     reviewer.get_by_label("Problem or file").fill("choir")
     reviewer.get_by_role("button", name="Filter").click()
     reviewer.get_by_role("link", name="The Choir Photograph").click()

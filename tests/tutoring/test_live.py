@@ -32,6 +32,7 @@ Group.objects.get(name="tutor").user_set.add(*tutors)
 from tutoring.protocols import PRESETS, freeze
 blind = replace(PRESETS["usaco-2024"], title="Blind", seconds_to_first_word={schedule}, characters_per_second=2000)
 freeze("blind", blind)
+freeze("later", replace(blind, title="Later", seconds_to_first_word={hang}))
 """
 
 WORDS = " ".join(f"word{number}" for number in range(30))
@@ -46,7 +47,11 @@ def tutors(imitated_stack: Stack) -> Iterator[str]:
     """Names of tutors nobody has used yet: sessions a problem are limited."""
     names = [f"tutor-{number}" for number in range(20)]
     imitated_stack.manage(
-        "shell", "-v", "0", "-c", MAKE_TUTORS.format(names=names, password=PASSWORD, schedule=SCHEDULE)
+        "shell",
+        "-v",
+        "0",
+        "-c",
+        MAKE_TUTORS.format(names=names, password=PASSWORD, schedule=SCHEDULE, hang=HANG),
     )
     return iter(names)
 
@@ -146,7 +151,8 @@ def test_blind_tutors_socket_is_the_same_with_a_fast_and_a_slow_model(
     sockets, paths, asked = {}, {}, {}
     for name, script in scripts.items():
         tutor = Visitor(imitated_stack, next(tutors), PASSWORD)
-        paths[name] = tutor.start_session("last-rolls", "Blind")
+        title = "Later" if name == "stopped" else "Blind"  # so that it is stopped before it appears
+        paths[name] = tutor.start_session("last-rolls", title)
         sockets[name] = tutor.socket(paths[name])
         sockets[name].listen_until(lambda s: bool(s.status))
         imitation.script(script)
