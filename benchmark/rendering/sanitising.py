@@ -51,6 +51,7 @@ _CLASSES = {
 }
 
 _PICTURE = re.compile(r"<img\b[^>]*>")
+_WORDS = re.compile(r"\salt=")
 _PICTURE_SOURCE = re.compile(r'\bsrc="([^"]*)"')
 
 
@@ -105,7 +106,9 @@ def _own_picture(tag: str, pictures: Mapping[str, str]) -> str:
     name = html.unescape(source[1]) if source else ""
     address = pictures.get(name)
     if source and address:
-        return tag[: source.start(1)] + html.escape(address) + tag[source.end(1) :]
+        own = tag[: source.start(1)] + html.escape(address) + tag[source.end(1) :]
+        # Without words for who does not see it (LaTeX has none beside the caption): then its name is not read out.
+        return own if _WORDS.search(tag) else own.replace("<img", '<img alt=""', 1)
     return f"<em>[picture {html.escape(name)} is not shown]</em>"
 
 
