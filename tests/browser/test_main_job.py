@@ -160,7 +160,7 @@ def press_until_focused(page, key: str, text: str, at_most: int = 40) -> None:
 
 def test_session_can_be_held_without_javascript(open_page: OpenPage) -> None:
     page = open_page("demo-tutor", java_script_enabled=False)
-    start_session(page, "seed-bank")
+    start_session(page, "last-rolls")
     page.get_by_role("button", name="Ask for code").click()
     end = time.monotonic() + HANG
     while not replies(page).count() and time.monotonic() < end:
