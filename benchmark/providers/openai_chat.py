@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
+from itertools import count
 from typing import Any
+from uuid import uuid4
 
 import httpx2
 import openai
@@ -36,6 +38,8 @@ class ChatCompletions:
         self._limit_name = limit_name
         # Whole, because the SDK takes an eighth of a call to put a path behind its base URL.
         self._url = f"{endpoint.address.rstrip('/')}/chat/completions"
+        # Names of calls, which the SDK would draw from the system for each, though it sends them nowhere.
+        self._prefix, self._calls = uuid4(), count()
         self._client = openai.AsyncOpenAI(
             api_key=endpoint.key or "none",  # the SDK insists on one; servers without keys ignore it
             base_url=endpoint.address,
@@ -56,7 +60,13 @@ class ChatCompletions:
             request |= {"stream": True, "stream_options": {"include_usage": True}}
             # The SDK's plain way to an endpoint: its typed one takes twice the processor time of the whole call.
             async with aclosing(
-                await self._client.post(self._url, cast_to=httpx2.Response, body=request, stream=True)
+                await self._client.post(
+                    self._url,
+                    cast_to=httpx2.Response,
+                    body=request,
+                    options={"idempotency_key": f"{self._prefix}-{next(self._calls)}"},
+                    stream=True,
+                )
             ) as response:
                 request_id = response.headers.get("x-request-id", "")
                 usage: Mapping[str, Any] | None = None

@@ -18,6 +18,7 @@ LEASE = timedelta(seconds=60)
 """How long a runner on another machine may be silent before its items are free; renewed every third of it."""
 
 _FREE = {"runner": "", "lease_until": None}
+_CLAIMED = ("id", "problem_id", "chain", "attempt")
 
 
 def free_lost(run_id: UUID, runner: str = "") -> int:
@@ -49,20 +50,22 @@ def claim(run_id: UUID, runner: str, count: int) -> list[WorkItem]:
 def _claim_pending(run_id: UUID, runner: str, count: int) -> list[WorkItem]:
     # One statement: the ORM makes it a query and an update, and builds both anew for every few replies.
     skipped = "FOR UPDATE SKIP LOCKED" if connection.features.has_select_for_update_skip_locked else ""
-    claimed = WorkItem.objects.raw(
+    statement = (
         "WITH free AS MATERIALIZED ("  # noqa: S608  (no value is in it)
         "SELECT id FROM benchmark_workitem WHERE run_id = %s AND state = 'pending' "
         f"ORDER BY id LIMIT %s {skipped}) "
         "UPDATE benchmark_workitem SET state = 'leased', attempt = attempt + 1, runner = %s, lease_until = %s "
-        "WHERE id IN (SELECT id FROM free) RETURNING id, problem_id, chain, attempt",
-        [
-            Run._meta.pk.get_db_prep_value(run_id, connection),
-            count,
-            runner,
-            connection.ops.adapt_datetimefield_value(timezone.now() + LEASE),
-        ],
+        f"WHERE id IN (SELECT id FROM free) RETURNING {', '.join(_CLAIMED)}"
     )
-    return sorted(claimed, key=lambda item: item.pk)
+    values = [
+        Run._meta.pk.get_db_prep_value(run_id, connection),
+        count,
+        runner,
+        connection.ops.adapt_datetimefield_value(timezone.now() + LEASE),
+    ]
+    with connection.cursor() as cursor:
+        cursor.execute(statement, values)
+        return [WorkItem.from_db(connection.alias, _CLAIMED, row) for row in sorted(cursor.fetchall())]
 
 
 def others_hold(run_id: UUID, runner: str) -> bool:

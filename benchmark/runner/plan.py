@@ -7,13 +7,14 @@ from difflib import get_close_matches
 from django.db import transaction
 
 from benchmark.methods import METHODS, PROFILES, Method, Profile, Sampling
-from benchmark.models import Corpus, Dataset, Problem, Run, TestCase, Verifier, WorkItem
+from benchmark.models import Corpus, Dataset, Problem, Run, TestCase, Verifier
 from benchmark.models.paying import PaidRun
 from benchmark.prompts import TemplateError
 from benchmark.providers import ModelSpec, parse_model_spec
 from benchmark.retrieval import training_part
 from benchmark.runner import leases
 from benchmark.runner.budget import Budget, Price
+from benchmark.runner.inserts import insert_items
 from benchmark.runner.manifest import (
     dataset_hash,
     environment,
@@ -185,14 +186,7 @@ def start_run(plan: Plan, terms: Terms) -> Run:
     run.manifest = manifest
     with transaction.atomic():
         run.save()
-        WorkItem.objects.bulk_create(
-            [
-                WorkItem(run=run, problem=problem, chain=chain)
-                for chain in range(plan.attempts)
-                for problem in plan.problems
-            ],
-            batch_size=1000,
-        )
+        insert_items(run, plan.problems)
     return run
 
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 from weakref import WeakValueDictionary
 
+from django.db import connection
+
 from benchmark.extraction import extract_program
 from benchmark.methods import Sampling
 from benchmark.models import Generation, Run, WorkItem
@@ -146,12 +148,15 @@ def cache_key(spec: ModelSpec, parameters: Mapping[str, Any], prompt_hash: str, 
 
 def find_paid(keys: list[str]) -> list[Generation | None]:
     """For each key the reply that was paid for, or None."""
+    # Most are not there, and a statement without rows costs the ORM as much as one with them.
     asked = ", ".join(["%s"] * len(keys))
-    rows = Generation.objects.raw(
-        f"SELECT * FROM benchmark_generation WHERE reused_id IS NULL AND cache_key IN ({asked})",  # noqa: S608  (no value is in it)
-        keys,
-    )
-    found = {row.cache_key: row for row in rows}
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT id FROM benchmark_generation WHERE reused_id IS NULL AND cache_key IN ({asked})",  # noqa: S608  (no value is in it)
+            keys,
+        )
+        paid = [key for (key,) in cursor.fetchall()]
+    found = {row.cache_key: row for row in Generation.objects.filter(pk__in=paid)} if paid else {}
     return [found.get(key) for key in keys]
 
 
