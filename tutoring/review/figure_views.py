@@ -28,7 +28,7 @@ from tutoring.review.agreement import (
 from tutoring.review.agreement import agreement as agreement_of_reviews
 from tutoring.review.content import COMPLIANT
 from tutoring.review.label_table import label_rows
-from tutoring.review.pages import PROBLEM_TEXTS
+from tutoring.review.pages import UNREAD
 from tutoring.review.places import reviewable
 from tutoring.review.records import readable_reviews
 from tutoring.review.solve_rates import counted_sessions, settled, solve_rates
@@ -213,7 +213,7 @@ def _behind_rate(request: HttpRequest, version: int) -> SessionQuerySet:
 @requires_role(Role.ADMIN)
 def audit(request: HttpRequest) -> HttpResponse:
     """Who did what, the newest first. Filters: person (user name), action, session."""
-    entries = AuditEntry.objects.select_related("person", "session__problem__dataset").defer(*PROBLEM_TEXTS)
+    entries = AuditEntry.objects.select_related("person", "session__problem").defer(*UNREAD)
     names = {"person": "person__username", "action": "action", "command": "command", "session": "session"}
     for name in ("command", "session"):
         if request.GET.get(name):

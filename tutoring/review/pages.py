@@ -6,16 +6,23 @@ import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from benchmark.models import Problem
 from tutoring.models import Review, Session
 from tutoring.review.content import Content, MessageLabels, Quote, labelled_messages
 from tutoring.rules import RuleSet
 from tutoring.rules.findings import shown_findings
 from tutoring.trajectory import Entry, Trajectory, read_trajectory
 
-PROBLEM_TEXTS = tuple(
-    f"session__problem__{text}" for text in ("statement", "statement_html", "analysis", "analysis_html")
+UNREAD = tuple(
+    f"{path}{field.name}"
+    for path, model, read in (
+        ("session__", Session, {"id", "source", "problem"}),
+        ("session__problem__", Problem, {"id", "title"}),
+    )
+    for field in model._meta.concrete_fields
+    if field.name not in read
 )
-"""What lists of reviews need not read."""
+"""What lists of reviews need not read: of a session they have its name."""
 
 FORBIDDEN_KEYS = "1234567890"
 ALLOWED_KEYS = "qwertyuiop"

@@ -32,7 +32,7 @@ from tutoring.review.actions import (
     claimed_review,
 )
 from tutoring.review.content import Content, MalformedContent, labelled_messages, read_form
-from tutoring.review.pages import PROBLEM_TEXTS, chips, read
+from tutoring.review.pages import UNREAD, chips, read
 from tutoring.review.places import reviewable, waiting_for_adjudication, waiting_for_review
 from tutoring.review.records import complete_reviews
 from tutoring.roles import Role, has_role, requires_role, roles_of
@@ -49,11 +49,7 @@ reviewers = requires_role(*REVIEWING)
 def queue(request: HttpRequest) -> HttpResponse:
     """What waits for this person, what they have begun and done, and how far the whole work is."""
     person, now, version = person_of(request), timezone.now(), current_rule_set().version
-    own = (
-        Review.objects.filter(reviewer=person)
-        .select_related("session__problem__dataset")
-        .defer(*PROBLEM_TEXTS)
-    )
+    own = Review.objects.filter(reviewer=person).select_related("session__problem").defer("content", *UNREAD)
     roles = roles_of(person)
     return render(
         request,
@@ -78,13 +74,13 @@ def _for_admins(version: int) -> dict[str, object]:
     """Open flags and assignments, and the people whom sessions can be assigned to."""
     assigned = Review.objects.filter(
         state=Review.State.OPEN, assigned_by__isnull=False, session__invalidated=False, rule_set=version
-    ).select_related("reviewer", "session__problem__dataset")
-    flags = Flag.objects.filter(answered_at=None).select_related("raised_by", "session__problem__dataset")
+    ).select_related("reviewer", "session__problem")
+    flags = Flag.objects.filter(answered_at=None).select_related("raised_by", "session__problem")
     able = Q(groups__name__in=[Role.REVIEWER, Role.ADJUDICATOR, Role.ADMIN]) | Q(is_superuser=True)
     people = User.objects.filter(able, is_active=True).distinct().order_by("username")
     return {
-        "flags": flags.defer(*PROBLEM_TEXTS),
-        "assigned": assigned.defer(*PROBLEM_TEXTS).order_by("lease_until"),
+        "flags": flags.defer(*UNREAD),
+        "assigned": assigned.defer(*UNREAD).order_by("lease_until"),
         "people": people,
     }
 
