@@ -69,6 +69,7 @@ class Review(models.Model):
         ordering = ["opened_at"]
         indexes = [
             models.Index(fields=["rule_set", "state", "place", "session"]),
+            models.Index(fields=["rule_set", "by", "state", "active_seconds"]),
             models.Index(fields=["reviewer", "state"]),
         ]
         constraints = [

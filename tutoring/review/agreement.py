@@ -8,6 +8,7 @@ table for each measure, one behind the other. Every figure is a sum of these row
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,7 +17,8 @@ from typing import Any
 from uuid import UUID
 
 import numpy as np
-from django.db.models import Count, Max, QuerySet
+from django.db.models import Count, Max, QuerySet, TextField
+from django.db.models.functions import Cast
 from numpy.typing import NDArray
 
 from benchmark.metrics import Interval
@@ -70,7 +72,7 @@ def count_agreement(first: Content, second: Content, rules: RuleSet) -> bytes:
     return b"".join(measure.table(first, second).tobytes() for measure in measures(rules))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Pairs:
     """Sessions with two independent reviews under one rule set; row i of `counts` is about session i.
 
@@ -104,38 +106,36 @@ class Pairs:
         return np.array([not reviewers or names == reviewers for names in self.reviewers], bool)
 
 
-State = tuple[int, datetime | None]
-"""How many sessions are settled or disputed, and since when: until that changes, figures are kept."""
-
-
 def counted_settlements(version: int) -> QuerySet[Settlement]:
     """What both reviews came to, disputed or not, of sessions that were not invalidated."""
     return Settlement.objects.filter(rule_set=version, session__invalidated=False)
 
 
-def _state(version: int) -> State:
-    found = counted_settlements(version).aggregate(count=Count("pk"), latest=Max("at"))
-    return found["count"], found["latest"]
-
-
 def complete_pairs(version: int) -> Pairs:
     """The sessions that count and whose two independent reviews under that rule set are in.
 
-    One query, two after a change.
+    One query, two after a change; the same object until then.
     """
-    return _pairs(version, _state(version))
+    found = counted_settlements(version).aggregate(count=Count("pk"), latest=Max("at"))
+    return _pairs(version, (found["count"], found["latest"]))
 
 
 @lru_cache(maxsize=2)
-def _pairs(version: int, state: State) -> Pairs:
+def _pairs(version: int, state: tuple[int, datetime | None]) -> Pairs:
+    """`state` is how many are settled or disputed, and since when: until that changes, the pairs are kept."""
     rows = counted_settlements(version).order_by("pk")
-    found = list(rows.values_list("session_id", "reviewers", "counts"))
+    # As text, because thousands of sessions have a few pairs of reviewers.
+    named = rows.annotate(names=Cast("reviewers", TextField())).values_list("session_id", "names", "counts")
+    found = list(named)
+    of_names: dict[str, tuple[str, str]] = {
+        names: tuple(json.loads(names)) for names in {names for _, names, _ in found}
+    }
     rules = rule_set(version)
     counts = np.frombuffer(b"".join(bytes(stored) for _, _, stored in found), _STORED)
     return Pairs(
         rules=rules,
         sessions=[session_id for session_id, _, _ in found],
-        reviewers=[(one, other) for _, (one, other), _ in found],
+        reviewers=[of_names[names] for _, names, _ in found],
         counts=counts.reshape(len(found), sum(measure.cells for measure in measures(rules))),
     )
 
@@ -239,14 +239,9 @@ class ReviewerPair:
     kappa: Figure
 
 
-def agreement(version: int) -> list[AgreementRow]:
-    """Each measure over all pairs under that rule set, with intervals; empty without pairs."""
-    return _rows(version, _state(version))
-
-
 @lru_cache(maxsize=2)
-def _rows(version: int, state: State) -> list[AgreementRow]:
-    pairs = _pairs(version, state)
+def agreement(pairs: Pairs) -> list[AgreementRow]:
+    """Each measure over all pairs, with intervals; empty without pairs. Kept as long as the same pairs are given."""
     if not pairs:
         return []
     resampled = resampling_weights(len(pairs)) @ pairs.counts.astype(np.float32)

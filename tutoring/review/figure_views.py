@@ -73,7 +73,7 @@ def agreement(request: HttpRequest) -> HttpResponse:
             "rule_set": rules,
             "versions": rule_set_versions(),
             "sessions": len(pairs),
-            "rows": agreement_of_reviews(rules.version),
+            "rows": agreement_of_reviews(pairs),
             "measures": measured,
             "matrix_of": matrix_of,
             "matrix": reviewer_pairs(pairs, matrix_of),
