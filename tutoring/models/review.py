@@ -70,7 +70,7 @@ class Review(models.Model):
         indexes = [
             models.Index(fields=["rule_set", "state", "place", "session"]),
             models.Index(fields=["rule_set", "by", "state", "active_seconds"]),
-            models.Index(fields=["reviewer", "state"]),
+            models.Index(fields=["reviewer", "state", "-submitted_at"]),
         ]
         constraints = [
             models.UniqueConstraint(fields=["session", "rule_set", "place"], name="review_place_held_once"),

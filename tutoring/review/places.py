@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from tutoring.models import Review, Session, Settlement
@@ -54,15 +54,15 @@ def waiting_for_review(person: User, rule_set: int, now: datetime) -> QuerySet[S
 
 def waiting_for_adjudication(person: User, rule_set: int, now: datetime) -> QuerySet[Session]:
     """Sessions whose reviews disagree and that this person neither held nor reviewed, the oldest first."""
-    held = Review.objects.filter(holds(now), rule_set=rule_set, place=Review.ADJUDICATION)
+    held = Review.objects.filter(
+        holds(now), session=OuterRef("pk"), rule_set=rule_set, place=Review.ADJUDICATION
+    )
+    disputed = Settlement.objects.filter(rule_set=rule_set, verdict="")
     return (
-        Session.objects.filter(
-            pk__in=Settlement.objects.filter(rule_set=rule_set, verdict="").values("session"),
-            invalidated=False,
-        )
+        Session.objects.filter(pk__in=disputed.values("session"), invalidated=False)
         .exclude(tutor=person)
         .exclude(pk__in=_reviewed(person, rule_set))
-        .exclude(pk__in=held.values("session"))
+        .exclude(Exists(held))
         .order_by("recorded_at", "pk")
     )
 
