@@ -9,10 +9,16 @@ class TutoringConfig(AppConfig):
 
     def ready(self) -> None:
         from benchmark.judging import judgement_finished
-        from tutoring.actions import record_verdict
 
         post_migrate.connect(prepare_tables, sender=self)
         judgement_finished.connect(record_verdict, dispatch_uid="tutoring")
+
+
+def record_verdict(**judged: Any) -> None:
+    """The verdict of an execution goes to its session. Loaded when there is one: most commands judge nothing."""
+    from tutoring import actions
+
+    actions.record_verdict(**judged)
 
 
 def prepare_tables(**_: Any) -> None:

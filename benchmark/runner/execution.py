@@ -72,8 +72,8 @@ async def execute(
     of processes may execute one run. With `cancel_batches` nothing new is asked: what the provider has not answered
     yet is cancelled, and the rest is stored. Raises ProviderError when the provider cannot be opened.
     """
-    # What the program consists of is no garbage: the collector would look through it again and again.
-    gc.collect()
+    # What the program consists of is no garbage: the collector would look through it again and again. What little
+    # is garbage already is kept, for finding it takes a tenth of a second.
     gc.freeze()
     spec = parse_model_spec(run.model_spec)
     batching = open_batching_provider(spec) if run.in_batches else None

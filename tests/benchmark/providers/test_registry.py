@@ -56,12 +56,12 @@ def test_only_the_practice_provider_is_scripted():
     assert scripted == ["practice"]
 
 
-def test_no_sdk_is_loaded_before_a_provider_is_opened_nor_importers_and_renderers_by_a_baseline():
+def test_no_sdk_is_loaded_before_a_provider_is_opened_nor_what_only_others_need_by_a_baseline():
     program = (
         "import sys, benchmark.providers as p; p.is_scripted(p.parse_model_spec('openai:x')); "
         "print({'openai', 'anthropic', 'httpx2', 'httpx', 'pydantic'} & sys.modules.keys()); "
         "import django; django.setup(); import benchmark.management.commands.run_baseline; "
-        "print({'benchmark.datasets', 'benchmark.rendering'} & sys.modules.keys())"
+        "print({'benchmark.datasets', 'benchmark.rendering', 'tutoring.actions'} & sys.modules.keys())"
     )
     environment = os.environ | {"DJANGO_SETTINGS_MODULE": "config.settings"}
     done = subprocess.run(
