@@ -136,6 +136,7 @@ def test_words_outlive_a_lost_connection_and_an_expired_login(open_page: OpenPag
     context = page.context
     talk(page, "Hello")
     expect(replies(page)).to_have_count(1)  # the page is connected
+    expect(page.get_by_role("button", name="Send")).to_be_enabled()  # and knows that the reply has ended
     context.set_offline(True)
     expect(page.locator("#connection")).to_contain_text("reconnecting")
     message(page).press_sequentially("Typed without a net")
