@@ -8,7 +8,7 @@ import judge
 from benchmark.models import Problem, Submission, SuiteTest, Verification, Verifier
 from benchmark.oracles.inputs import Recipe, valid_only
 from benchmark.oracles.quality import coverage, reached_lines
-from benchmark.oracles.running import Allowance, Function, Program, Standalone, run_on
+from benchmark.oracles.running import NO_TIME_LEFT, Allowance, Function, Program, Standalone, run_on
 from benchmark.oracles.shrinking import shrink
 from benchmark.oracles.store import (
     cases_of,
@@ -150,7 +150,7 @@ def _minimal(verifier: Verifier, submission: Submission, stored: Verification) -
         answers = run_on(program, [case.input for case in cases], Allowance(1, left))
         left -= sum(answer.seconds for answer in answers)
         for case, answer, right in zip(cases, answers, rule(cases, answers, checker), strict=True):
-            if not right:
+            if not right and answer.fault != NO_TIME_LEFT:
                 found[case.input] = _failure(Failure(case, answer.output or "", answer.fault or "WA"))
         return [text in found for text in inputs]
 

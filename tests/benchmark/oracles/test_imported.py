@@ -12,7 +12,9 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 
 from benchmark import judging
-from benchmark.models import Candidate, Suite, Verifier
+from benchmark.models import Candidate, Suite, Verification, Verifier
+from benchmark.oracles import verifications
+from benchmark.oracles.running import NO_TIME_LEFT, Answer
 from judge import sandbox_status
 
 pytestmark = [
@@ -42,7 +44,7 @@ def two_problems(source: Path, folder: Path) -> Path:
 
 
 def test_imported_programs_become_a_verifier_that_finds_the_smallest_failing_input(
-    shared_data: Path, tmp_path: Path, client: Client
+    shared_data: Path, tmp_path: Path, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     manage("import_problems", "algo", str(two_problems(shared_data / "algo", tmp_path)), "--dataset", "algo")
     with pytest.raises(CommandError, match="has no verifier"):
@@ -78,6 +80,13 @@ def test_imported_programs_become_a_verifier_that_finds_the_smallest_failing_inp
 
     verifier = Verifier.objects.get(state="ready")
     candidate = Candidate.objects.get(problem=verifier.problem)
+    Verification.objects.update(minimal=None)
+    with monkeypatch.context() as patched:
+        untried = Answer(None, NO_TIME_LEFT)
+        patched.setattr(verifications, "run_on", lambda program, inputs, allowance: [untried] * len(inputs))
+        hurried = verifications.verification_of(verifier, candidate.submission, shrunk=True)
+    assert hurried.minimal is not None
+    assert hurried.minimal["fault"] == "WA", "an input that no time was left for has not failed"
     judgement = judging.request_judgement(
         candidate.submission, test_suite=verifier.suite, stop_at_first_failure=False
     )
