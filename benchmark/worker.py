@@ -18,6 +18,7 @@ from rq import Queue, SimpleWorker
 from rq.job import Job
 
 import judge
+from benchmark.jobs import ListedJob
 from benchmark.judging import requeue_lost
 from benchmark.runner import carry_on
 
@@ -79,6 +80,7 @@ def run() -> None:
             worker = Worker(
                 queues,
                 connection=queues[0].connection,
+                job_class=ListedJob,
                 serializer=queues[0].serializer,
                 # RQ waits for a job 15 s less than this and then comes by `run_maintenance_tasks`.
                 worker_ttl=SWEEP_INTERVAL + 15,

@@ -46,22 +46,23 @@ class Part:
         self.name = name
         self.log = logs / f"{name}.log"
         self.pid: int | None = None
+        self.failures = 0
+        """Starts in a row that failed: the process ended within SHORT_LIFE seconds."""
         self._command = ["setpriv", "--pdeathsig", "KILL", "--", *command]
         self._tell = tell
         self._changed = changed
 
     async def keep_running(self) -> None:
         """Run the process until this coroutine is cancelled; then end it, within STOP_GRACE."""
-        failures = 0
         while True:
             started = time.monotonic()
             try:
                 how = await self._run_once()
             except OSError as error:
                 how = str(error)
-            failures = failures + 1 if time.monotonic() - started < SHORT_LIFE else 0
-            pause = min(0.5 * 2 ** (failures - 1), LONGEST_PAUSE) if failures else 0.0
-            self._report(how, failures, pause)
+            self.failures = self.failures + 1 if time.monotonic() - started < SHORT_LIFE else 0
+            pause = min(0.5 * 2 ** (self.failures - 1), LONGEST_PAUSE) if self.failures else 0.0
+            self._report(how, pause)
             await asyncio.sleep(pause)
 
     async def _run_once(self) -> str:
@@ -85,11 +86,11 @@ class Part:
             self._changed()
         return signal.Signals(-status).name if status < 0 else f"exit status {status}"
 
-    def _report(self, how: str, failures: int, pause: float) -> None:
+    def _report(self, how: str, pause: float) -> None:
         again = f"starting it again in {pause:g} s" if pause else "starting it again"
         self._tell(f"{self.name} has ended ({how}); {again}.")
-        if failures > QUIET_RESTARTS:
-            self._tell(f"{self.name} has failed {failures} times in a row. {end_of_log(self.log)}")
+        if self.failures > QUIET_RESTARTS:
+            self._tell(f"{self.name} has failed {self.failures} times in a row. {end_of_log(self.log)}")
 
 
 async def _end_group(process: asyncio.subprocess.Process) -> None:

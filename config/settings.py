@@ -111,6 +111,13 @@ RQ_QUEUES = {
     "background": {"URL": REDIS_URL, "DEFAULT_TIMEOUT": 3600, "SERIALIZER": "json"},
 }
 RQ_SHOW_ADMIN_LINK = False
+RQ = {"JOB_CLASS": "benchmark.jobs.ListedJob"}
+WORKER_JOBS: dict[str, tuple[type, ...]] = {
+    # Every function that a job may name, with the types of its arguments. Workers refuse all other jobs.
+    "benchmark.judging.perform": (int,),
+    "benchmark.runner.distribution.take_part": (str,),
+    "tutoring.actions.near_misses.measure": (int,),
+}
 
 # Model providers. Keys are read by the streamer and the workers, and shown nowhere.
 

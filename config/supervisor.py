@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, TextIO
 from django.core.exceptions import ImproperlyConfigured
 
 from config import system_packages, valkey
+from config.folders import make_private_folder
 from config.parts import Part, end_of_log, rotate, write_processes
 
 if TYPE_CHECKING:
@@ -64,12 +65,10 @@ def main() -> int:
     argparse.ArgumentParser(
         prog="./run", description=HELP, formatter_class=argparse.RawDescriptionHelpFormatter
     ).parse_args()
-    os.umask(0o077)
     try:
         from config import settings  # here, so that a wrong variable gives one line and no traceback
 
-        settings.VAR.mkdir(mode=0o700, parents=True, exist_ok=True)
-        settings.VAR.chmod(0o700)
+        make_private_folder(settings.VAR)
         with only_one_here(settings.VAR):
             asyncio.run(Supervisor(settings).run())
     except (ImproperlyConfigured, CannotStart, valkey.NoQueueServer, OSError) as error:
@@ -134,9 +133,7 @@ class Supervisor:
                 "setpriv is missing, which ties the processes together: apt-get install util-linux"
             )
         if not os.environ.get("REDIS_URL", "").strip():
-            queue = self._keep("valkey", *valkey.server_command(self._var))
-            if not await valkey.wait_for_server(self._var, START_TIMEOUT):
-                raise CannotStart(f"the queue server does not answer. {end_of_log(queue.log)}")
+            await self._start_queue_server()
         tell("Preparing the database …")
         status, logins = await _manage("prepare")
         if status:
@@ -154,6 +151,28 @@ class Supervisor:
         _, problems = await _manage("doctor", "--problems")
         if problems:
             tell(f"\n{problems}")
+
+    async def _start_queue_server(self) -> None:
+        """Start the server; data that it cannot load are moved aside, for another program may have written them."""
+        program = valkey.server_program()
+        version = await asyncio.to_thread(valkey.version_of, program)
+        queue = self._keep("valkey", *valkey.server_command(program, self._var))
+        if not await self._queue_server_answers(queue):
+            aside = valkey.move_data_aside(self._var) if queue.failures else None
+            if aside is None or not await self._queue_server_answers(queue):
+                if aside:
+                    valkey.put_data_back(self._var, aside)
+                raise CannotStart(f"the queue server does not answer. {end_of_log(queue.log)}")
+            writer = valkey.last_writer(self._var) or "another server"
+            tell(
+                f"{version} cannot read the queue's data, which {writer} wrote. They are now in {aside}; "
+                "nothing is lost, because workers find every waiting row in the database."
+            )
+        valkey.remember_writer(self._var, version)
+
+    async def _queue_server_answers(self, queue: Part) -> bool:
+        known = queue.failures
+        return await valkey.wait_for_server(self._var, START_TIMEOUT, lambda: queue.failures > known)
 
     def _keep(self, name: str, *command: str) -> Part:
         part = Part(name, command, self._logs, tell, self._note_processes)

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from config import valkey
 from tests.imitation import Imitation
 from tests.made_once import with_tables
 
@@ -62,6 +63,8 @@ class Stack:
             **variables,
         }
         var.mkdir(mode=0o700, exist_ok=True)
+        if "PATH" not in variables:
+            self.environment["PATH"] = f"{_bundled_server(var)}:{self.environment['PATH']}"
         if (cache := os.environ.get("JUDGE_CACHE")) and not (var / "judge").exists():
             (var / "judge").symlink_to(cache)  # so that it has what others compiled
         self._lines: list[str] = []
@@ -166,6 +169,16 @@ class Stack:
         assert self.supervisor.stdout is not None
         for line in self.supervisor.stdout:
             self._lines.append(line)
+
+
+def _bundled_server(var: Path) -> Path:
+    """A folder for PATH with the queue server that most users get, even where the system has an older one."""
+    program = valkey.bundled_program()
+    folder = var / "bin"
+    folder.mkdir(exist_ok=True)
+    if program and not (folder / "valkey-server").exists():
+        (folder / "valkey-server").symlink_to(program)
+    return folder
 
 
 def free_port() -> int:

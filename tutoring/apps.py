@@ -8,6 +8,7 @@ class TutoringConfig(AppConfig):
     name = "tutoring"
 
     def ready(self) -> None:
+        import config.checks  # noqa: F401  (registers the deployment checks)
         from benchmark.judging import judgement_finished
 
         post_migrate.connect(prepare_tables, sender=self)

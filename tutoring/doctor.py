@@ -52,6 +52,7 @@ def examine() -> Iterator[Part]:
     yield from _sandbox()
     yield from _languages()
     yield _queue()
+    yield _queue_protection()
     yield _database()
     yield _variable_folder()
     yield _free_disk()
@@ -137,6 +138,18 @@ def _queue() -> Part:
     except valkey.NoQueueServer as error:
         return Part("queue server", False, Need.NECESSARY, "no program found", without, str(error))
     return Part("queue server", True, Need.NECESSARY, f"not running; ./run starts {program}", without, "")
+
+
+def _queue_protection() -> Part:
+    missing = valkey.missing_protection(settings.REDIS_URL)
+    return Part(
+        "queue server's protection",
+        not missing,
+        Need.USEFUL,
+        f"REDIS_URL names another host without {missing}" if missing else "in place, or on this machine",
+        "whoever reaches that server or its network can read replies and disturb the queue",
+        "Give the server a password and TLS, and use rediss://:PASSWORD@HOST:PORT/0 as REDIS_URL.",
+    )
 
 
 def _database() -> Part:

@@ -67,6 +67,13 @@ def test_a_folder_open_to_others_is_a_problem(ailing: subprocess.CompletedProces
     assert "open to other users" in str(part["detail"])
 
 
+def test_a_queue_server_on_another_host_without_protection_is_named(tmp_path: Path):
+    part = parts_of(doctor(tmp_path, "--json", REDIS_URL="redis://192.0.2.1/0"))["queue server's protection"]
+    assert not part["ok"]
+    assert part["need"] == "useful"
+    assert part["detail"] == "REDIS_URL names another host without TLS and a password"
+
+
 def test_keys_are_reported_as_set_and_never_shown(ailing: subprocess.CompletedProcess[str]):
     assert "sk-very-secret" not in ailing.stdout + ailing.stderr
     assert parts_of(ailing)["provider openai"] == {

@@ -17,12 +17,12 @@ PAIRS = [("requirements.txt", "requirements.lock"), ("requirements-dev.txt", "re
 def requirements(path: Path) -> list[Requirement]:
     """The file's own lines, and those of the files it includes."""
     found = []
-    for line in path.read_text().splitlines():
+    for line in path.read_text().replace(" \\\n", "").splitlines():
         text = line.partition(" #")[0].strip()
         if text.startswith("-r "):
             found += requirements(path.parent / text.removeprefix("-r "))
         elif text and not text.startswith("#"):
-            found.append(Requirement(text))
+            found.append(Requirement(text.partition(" --hash=")[0].strip()))
     return found
 
 
@@ -47,11 +47,13 @@ def test_running_and_testing_use_the_same_versions():
 
 
 @pytest.mark.parametrize("lock", [lock for _, lock in PAIRS])
-def test_every_line_is_an_exact_version_and_no_index_is_named(lock: str):
-    for line in (REPOSITORY / lock).read_text().splitlines():
-        if not line.lstrip().startswith("#"):
-            assert re.fullmatch(r"[a-z0-9._-]+(\[[a-z0-9,_-]+\])?==[^\s;]+( ; .+)?", line), line
-    assert "://" not in (REPOSITORY / lock).read_text()
+def test_every_entry_is_an_exact_version_with_hashes_and_no_index_is_named(lock: str):
+    text = (REPOSITORY / lock).read_text()
+    for entry in text.replace(" \\\n", "").splitlines():
+        if not entry.lstrip().startswith("#"):
+            pattern = r"[a-z0-9._-]+(\[[a-z0-9,_-]+\])?==[^\s;]+( ; .+?)?(\s+--hash=sha256:[0-9a-f]{64})+"
+            assert re.fullmatch(pattern, entry), entry
+    assert "://" not in text
 
 
 @pytest.mark.parametrize("script", ["run", "test", "scripts/environment.sh", "scripts/lock"])

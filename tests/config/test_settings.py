@@ -144,6 +144,29 @@ def test_the_deployment_check_finds_nothing_under_https(tmp_path: Path):
     assert "no issues" in checked.stdout
 
 
+def test_the_deployment_check_warns_of_a_queue_server_that_anybody_on_the_network_can_reach(tmp_path: Path):
+    checked = start(
+        tmp_path,
+        "manage.py",
+        "check",
+        "--deploy",
+        HTTPS="1",
+        ALLOWED_HOSTS="tutor.example.org",
+        REDIS_URL="redis://queue.example.org/0",
+    )
+    assert "without TLS and a password" in checked.stderr
+    assert "rediss://:PASSWORD@HOST:PORT/0" in checked.stderr
+
+
+def test_a_fresh_folder_is_prepared_for_its_owner_only_even_with_a_key_of_its_own(tmp_path: Path):
+    var = tmp_path / "new" / "var"
+    prepared = start(tmp_path, "manage.py", "prepare", SECRET_KEY="k" * 60, HINTBENCH_VAR=str(var))
+    assert prepared.returncode == 0, prepared.stderr
+    assert "Demo logins:" in prepared.stdout
+    assert var.stat().st_mode & 0o777 == 0o700
+    assert not [path for path in var.iterdir() if path.stat().st_mode & 0o077]
+
+
 def test_every_change_of_a_table_has_its_migration(tmp_path: Path):
     checked = start(tmp_path, "manage.py", "makemigrations", "--check", "--dry-run")
     assert checked.returncode == 0, checked.stdout

@@ -1,7 +1,9 @@
 """./run's supervisor with real processes: it starts them, keeps them, and leaves none behind."""
 
+import asyncio
 import json
 import os
+import shutil
 import signal
 import socket
 import sqlite3
@@ -9,13 +11,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import django_rq
 import pytest
 from redis import Redis
 
+from config import valkey
+from config.parts import Part
 from tests.stack import HANG, REPOSITORY, Stack
 
 PARTS = {"valkey", "web", "streamer", "worker-1"}
@@ -24,7 +28,9 @@ PARTS = {"valkey", "web", "streamer", "worker-1"}
 @pytest.fixture(scope="module")
 def supervised(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     """A stack of this file's own, because its tests kill parts of it."""
-    running = Stack(tmp_path_factory.mktemp("supervised"))
+    running = Stack(
+        tmp_path_factory.mktemp("supervised"), DJANGO_SETTINGS_MODULE="tests.config.stack_settings"
+    )
     try:
         yield running.wait_until_ready()
     finally:
@@ -185,13 +191,89 @@ def test_a_port_in_use_is_said_before_anything_starts(tmp_path: Path):
     assert not (tmp_path / "var" / "logs").exists()
 
 
-def test_a_part_that_keeps_failing_is_reported_with_the_end_of_its_log(tmp_path: Path):
-    stack = Stack(tmp_path / "var", PATH=path_with_broken_valkey(tmp_path))
+async def test_a_part_that_keeps_failing_is_reported_with_the_end_of_its_log(tmp_path: Path):
+    lines: list[str] = []
+    reported = asyncio.Event()
+
+    def tell(line: str) -> None:
+        lines.append(line)
+        if "failed 3 times in a row" in line:
+            reported.set()
+
+    part = Part("web", ["sh", "-c", "echo no luck today; exit 1"], tmp_path, tell, lambda: None)
+    keeper = asyncio.create_task(part.keep_running())
+    await asyncio.wait_for(reported.wait(), HANG)
+    keeper.cancel()
+    assert lines[0] == "web has ended (exit status 1); starting it again in 0.5 s."
+    assert lines[-1].startswith("web has failed 3 times in a row.")
+    assert "no luck today" in lines[-1]
+
+
+def test_a_queue_server_that_cannot_start_ends_the_start_with_the_end_of_its_log(tmp_path: Path):
+    stack = Stack(tmp_path / "var", PATH=path_with_valkey(tmp_path, "echo no luck today; exit 1"))
+    assert stack.supervisor.wait(HANG) == 2
+    stack.stop()
+    assert "Hintbench cannot start: the queue server does not answer." in stack.output
+    assert "no luck today" in stack.output
+
+
+def test_it_starts_with_another_queue_server_that_cannot_read_the_former_ones_data(tmp_path: Path):
+    """Newer Valkey first, as the wheel brings it, then an older Redis, as a system's package brings it."""
+    redis = shutil.which("redis-server")
+    if redis is None:
+        if os.environ.get("CI"):
+            pytest.fail("redis-server is missing: apt-get install redis-server")
+        pytest.skip("needs redis-server: apt-get install redis-server")
+    bundled = valkey.bundled_program()
+    assert bundled is not None
+    var = tmp_path / "var"
+    with running_server(var, bundled):
+        Redis(unix_socket_path=str(var / "valkey.sock")).set("waiting", "job")
+    valkey.remember_writer(var, valkey.version_of(bundled))
+    stack = Stack(var, PATH=path_with_valkey(tmp_path, f'exec "{redis}" "$@"')).wait_until_ready()
     try:
-        stack.wait_for(lambda: "valkey has failed 3 times in a row" in stack.output)
-        assert "no luck today" in stack.output
+        assert (
+            f"{valkey.version_of(redis)} cannot read the queue's data, which {valkey.version_of(bundled)} wrote"
+            in (stack.output)
+        )
+        assert str(var / "valkey.unreadable-1") in stack.output
+        assert valkey.last_writer(var) == valkey.version_of(redis)
+        assert queue_server(stack).get("waiting") is None
+        stack.wait_until_healthy()
     finally:
         stack.stop()
+    (var / "valkey").rename(var / "of-redis")
+    (var / "valkey.unreadable-1").rename(var / "valkey")
+    with running_server(var, bundled):
+        assert Redis(unix_socket_path=str(var / "valkey.sock")).get("waiting") == b"job"
+
+
+def test_data_that_are_not_the_fault_stay_where_they_are(tmp_path: Path):
+    data = tmp_path / "var" / "valkey"
+    data.mkdir(parents=True, mode=0o700)
+    (data / "appendonly.aof").write_text("kept")
+    stack = Stack(tmp_path / "var", PATH=path_with_valkey(tmp_path, "echo no luck today; exit 1"))
+    assert stack.supervisor.wait(HANG) == 2
+    stack.stop()
+    assert (data / "appendonly.aof").read_text() == "kept"
+    assert [path.name for path in data.parent.glob("valkey*")] == ["valkey"]
+
+
+@pytest.mark.parametrize(
+    ("url", "missing"),
+    [
+        ("unix:///var/valkey.sock", ""),
+        ("redis://localhost:6379/0", ""),
+        ("redis://127.0.0.1/0", ""),
+        ("redis://[::1]:6379", ""),
+        ("rediss://:secret@queue.example:6379/0", ""),
+        ("redis://:secret@queue.example:6379/0", "TLS"),
+        ("rediss://queue.example:6379/0", "a password"),
+        ("redis://10.0.0.7:6379/0", "TLS and a password"),
+    ],
+)
+def test_a_queue_server_on_another_host_needs_tls_and_a_password(url: str, missing: str):
+    assert valkey.missing_protection(url) == missing
 
 
 def test_an_interrupt_counts_even_where_a_script_has_started_it_in_the_background(tmp_path: Path):
@@ -199,10 +281,10 @@ def test_an_interrupt_counts_even_where_a_script_has_started_it_in_the_backgroun
         signal.SIGINT, signal.SIG_IGN
     )  # as a shell script does for `./run &`; children inherit it
     try:
-        stack = Stack(tmp_path / "var", PATH=path_with_broken_valkey(tmp_path))
+        stack = Stack(tmp_path / "var", PATH=path_with_valkey(tmp_path, "exec sleep 600"))
     finally:
         signal.signal(signal.SIGINT, usual)
-    stack.wait_for(lambda: "valkey has ended" in stack.output)
+    stack.wait_for(lambda: "valkey" in stack.pids())
     assert stack.stop(signal.SIGINT) == 0
     assert not processes_of(stack)
 
@@ -220,7 +302,9 @@ def test_it_starts_again_where_it_was_killed_and_sigterm_ends_all_within_ten_sec
     supervised: Stack, tmp_path: Path
 ):
     supervised.stop(signal.SIGKILL)
-    again = Stack(supervised.var).wait_until_ready()
+    again = Stack(
+        supervised.var, DJANGO_SETTINGS_MODULE=supervised.environment["DJANGO_SETTINGS_MODULE"]
+    ).wait_until_ready()
     started = tmp_path / "started"
     enqueue(again, "work_long", str(started))
     again.wait_for(started.exists)
@@ -232,12 +316,26 @@ def test_it_starts_again_where_it_was_killed_and_sigterm_ends_all_within_ten_sec
     assert not (again.var / "processes.json").exists()
 
 
-def path_with_broken_valkey(tmp_path: Path) -> str:
+def path_with_valkey(tmp_path: Path, script: str) -> str:
+    """A PATH on which `valkey-server` is this shell script."""
     program = tmp_path / "bin" / "valkey-server"
     program.parent.mkdir()
-    program.write_text("#!/bin/sh\necho no luck today\nexit 1\n")
+    program.write_text(f"#!/bin/sh\n{script}\n")
     program.chmod(0o755)
     return f"{program.parent}:{os.environ['PATH']}"
+
+
+@contextmanager
+def running_server(var: Path, program: str) -> Iterator[None]:
+    """A queue server on its own, stopped in the orderly way at the end."""
+    var.mkdir(mode=0o700, exist_ok=True)
+    server = subprocess.Popen(valkey.server_command(program, var), stdout=subprocess.DEVNULL)
+    try:
+        assert asyncio.run(valkey.wait_for_server(var, HANG, lambda: server.poll() is not None))
+        yield
+    finally:
+        server.terminate()
+        server.wait(HANG)
 
 
 def queue_server(stack: Stack) -> Redis:

@@ -14,6 +14,7 @@ from benchmark.corpora import TEXTBOOK
 from benchmark.corpora.store import import_corpus
 from benchmark.models import Dataset
 from benchmark.models.corpora import SHIPPED
+from config.folders import make_private_folder
 from tutoring.management.commands.create_demo_accounts import DEMO_ACCOUNTS, DEMO_PASSWORD, refusal
 
 PRACTICE = "practice"
@@ -28,8 +29,9 @@ class Command(BaseCommand):
     requires_system_checks = []  # they load every page, and ./run waits for this command
 
     def handle(self, *arguments: Any, **options: Any) -> None:
+        make_private_folder(settings.VAR)
         call_command("migrate", interactive=False, verbosity=0)
-        Path(settings.STATIC_ROOT).mkdir(exist_ok=True)
+        Path(settings.STATIC_ROOT).mkdir(parents=True, exist_ok=True)
         self._load_practice_problems()
         import_corpus("markdown", TEXTBOOK, SHIPPED)  # takes a moment when nothing changed
         if not User.objects.exists() and refusal() is None:

@@ -1,0 +1,23 @@
+"""Deployment checks of our own, which `manage.py check --deploy` runs beside Django's."""
+
+from typing import Any
+
+from django.conf import settings
+from django.core import checks
+
+from config.valkey import missing_protection
+
+
+@checks.register(checks.Tags.security, deploy=True)
+def check_queue_server(**options: Any) -> list[checks.CheckMessage]:
+    """Warn when the queue server is on another host and lacks TLS or a password."""
+    missing = missing_protection(settings.REDIS_URL)
+    if not missing:
+        return []
+    return [
+        checks.Warning(
+            f"REDIS_URL names a queue server on another host without {missing}.",
+            hint="Use rediss://:PASSWORD@HOST:PORT/0, or a server on this machine.",
+            id="hintbench.W001",
+        )
+    ]

@@ -1,0 +1,6 @@
+"""The real settings, with jobs of the tests beside those that a worker runs."""
+
+from config.settings import *  # noqa: F403
+from config.settings import WORKER_JOBS
+
+WORKER_JOBS = WORKER_JOBS | {"tests.config.jobs.note": (str, str), "tests.config.jobs.work_long": (str,)}
