@@ -76,14 +76,14 @@ class Part:
                 stderr=asyncio.subprocess.STDOUT,
                 start_new_session=True,
             )
-        self.pid = process.pid
-        self._changed()
         try:
+            self.pid = process.pid
+            self._changed()
             status = await process.wait()
         finally:
             await _end_group(process)
             self.pid = None
-            self._changed()
+        self._changed()
         return signal.Signals(-status).name if status < 0 else f"exit status {status}"
 
     def _report(self, how: str, pause: float) -> None:
@@ -118,12 +118,13 @@ def end_of_log(log: Path) -> str:
     return "".join([f"The end of {log}:", *(f"\n    {line}" for line in lines)])
 
 
-def write_processes(path: Path, address: str, parts: Sequence[Part]) -> None:
-    """Note who runs: `{"address", "supervisor": pid, "parts": {name: pid or null}}`, replaced in one step."""
+def write_processes(path: Path, address: str, parts: Sequence[Part], *, stopping: bool) -> None:
+    """Note who runs: `{"address", "supervisor": pid, "stopping", "parts": {name: pid or null}}`, in one step."""
     temporary = path.with_name(f"{path.name}.new")
     processes = {
         "address": address,
         "supervisor": os.getpid(),
+        "stopping": stopping,
         "parts": {part.name: part.pid for part in parts},
     }
     temporary.write_text(json.dumps(processes))

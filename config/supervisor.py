@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 START_TIMEOUT = 60.0
 """Seconds the queue server and the pages each have to answer at the start."""
 
+LEAST_FREE_DISK = 50_000_000
+"""Bytes without which the database and the logs of a start could not be written."""
+
 LOG_CHECK = 60.0
 """Seconds between looks at the size of the logs."""
 
@@ -69,12 +72,27 @@ def main() -> int:
         from config import settings  # here, so that a wrong variable gives one line and no traceback
 
         make_private_folder(settings.VAR)
+        check_free_disk(settings.VAR)
         with only_one_here(settings.VAR):
             asyncio.run(Supervisor(settings).run())
-    except (ImproperlyConfigured, CannotStart, valkey.NoQueueServer, OSError) as error:
+    except (ImproperlyConfigured, CannotStart, valkey.NoQueueServer) as error:
         tell(f"Hintbench cannot start: {error}")
         return 2
+    except OSError as error:
+        reason = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        tell(f"Hintbench cannot start: {reason}. HINTBENCH_VAR names the folder that it writes to.")
+        return 2
     return 0
+
+
+def check_free_disk(var: Path) -> None:
+    """Raise CannotStart when less than LEAST_FREE_DISK is free where everything is written."""
+    free = shutil.disk_usage(var).free
+    if free < LEAST_FREE_DISK:
+        raise CannotStart(
+            f"only {free / 1e6:.0f} MB are free where {var} lies, and {LEAST_FREE_DISK / 1e6:.0f} MB are needed. "
+            "Free some, or set HINTBENCH_VAR to a folder on another disk."
+        )
 
 
 def only_one_here(var: Path) -> TextIO:
@@ -88,6 +106,8 @@ def only_one_here(var: Path) -> TextIO:
         with suppress(OSError, ValueError, KeyError):
             processes = json.loads((var / "processes.json").read_text())
             where = f" at {processes['address']} (process {processes['supervisor']})"
+            if processes["stopping"]:
+                raise CannotStart(f"the one in {var}{where} is stopping. Try again in ten seconds.") from None
         raise CannotStart(
             f"it is already running in {var}{where}. Stop it, or set HINTBENCH_VAR and PORT."
         ) from None
@@ -106,6 +126,7 @@ class Supervisor:
         self._address = f"http://{f'[{self._host}]' if ':' in self._host else self._host}:{self._port}/"
         self._parts: list[Part] = []
         self._keepers: dict[str, asyncio.Task[None]] = {}
+        self._stopping = False
 
     async def run(self) -> None:
         """Returns after a signal, when everything has ended. Raises CannotStart or NoQueueServer."""
@@ -120,6 +141,8 @@ class Supervisor:
                 await signalled
             tell("Stopping …")
         finally:
+            self._stopping = True
+            self._note_processes()
             await _cancel([starting])
             queue = [self._keepers.pop(name) for name in ("valkey",) if name in self._keepers]
             await _cancel(list(self._keepers.values()))
@@ -181,7 +204,9 @@ class Supervisor:
         return part
 
     def _note_processes(self) -> None:
-        write_processes(self._var / "processes.json", self._address, self._parts)
+        # The file only informs: a full disk must not end processes that run.
+        with suppress(OSError):
+            write_processes(self._var / "processes.json", self._address, self._parts, stopping=self._stopping)
 
     def _check_port(self) -> None:
         family = socket.AF_INET6 if ":" in self._host else socket.AF_INET

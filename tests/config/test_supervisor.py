@@ -1,6 +1,7 @@
 """./run's supervisor with real processes: it starts them, keeps them, and leaves none behind."""
 
 import asyncio
+import fcntl
 import json
 import os
 import shutil
@@ -13,14 +14,15 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from types import SimpleNamespace
 
 import django_rq
 import pytest
 from redis import Redis
 
-from config import valkey
+from config import supervisor, valkey
 from config.parts import Part
-from tests.stack import HANG, REPOSITORY, Stack
+from tests.stack import HANG, REPOSITORY, Stack, free_port
 
 PARTS = {"valkey", "web", "streamer", "worker-1"}
 
@@ -112,6 +114,63 @@ def test_a_second_start_in_the_same_folder_is_refused_and_says_where_the_first_o
         f"already running in {supervised.var} at {supervised.url}/ (process {supervised.supervisor.pid})"
         in second.stdout
     )
+
+
+def refused_start(**variables: str) -> str:
+    """What a start prints that ends with status 2."""
+    refused = subprocess.run(
+        [sys.executable, "-m", "config.supervisor"],
+        cwd=REPOSITORY,
+        env=os.environ | {"DJANGO_SETTINGS_MODULE": "config.settings", "PORT": str(free_port())} | variables,
+        capture_output=True,
+        text=True,
+        timeout=HANG,
+    )
+    assert refused.returncode == 2, refused.stdout
+    return refused.stdout
+
+
+def test_a_start_while_another_one_stops_says_to_wait(tmp_path: Path):
+    processes = {"address": "http://127.0.0.1:8000/", "supervisor": 77, "stopping": True, "parts": {}}
+    (tmp_path / "processes.json").write_text(json.dumps(processes))
+    with (tmp_path / "run.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        printed = refused_start(HINTBENCH_VAR=str(tmp_path))
+    assert printed == (
+        f"Hintbench cannot start: the one in {tmp_path} at http://127.0.0.1:8000/ (process 77) is stopping. "
+        "Try again in ten seconds.\n"
+    )
+
+
+def test_a_folder_that_cannot_be_written_is_one_line():
+    printed = refused_start(HINTBENCH_VAR="/proc/hintbench")
+    assert printed.startswith("Hintbench cannot start: /proc/hintbench: ")
+    assert printed.count("\n") == 1
+
+
+def test_a_full_disk_stops_the_start_before_anything_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=2_000_000))
+    with pytest.raises(supervisor.CannotStart, match=r"only 2 MB are free where .* and 50 MB are needed"):
+        supervisor.check_free_disk(tmp_path)
+
+
+async def test_a_process_whose_start_cannot_be_noted_is_not_left_alone(tmp_path: Path):
+    """As on a full disk: what `changed` raises must not leave a process that nobody watches."""
+    started: list[int] = []
+
+    def changed() -> None:
+        if part.pid is not None:
+            started.append(part.pid)
+            raise OSError("No space left on device")
+
+    reported = asyncio.Event()
+    part = Part("web", ["sleep", "600"], tmp_path, lambda line: reported.set(), changed)
+    keeper = asyncio.create_task(part.keep_running())
+    await asyncio.wait_for(reported.wait(), HANG)
+    keeper.cancel()
+    assert not process_is_alive(started[0])
 
 
 def test_the_worker_takes_jobs_again_after_the_queue_server_was_killed(supervised: Stack, tmp_path: Path):
