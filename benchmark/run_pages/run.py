@@ -14,11 +14,11 @@ from django.views.decorators.http import require_safe
 from benchmark.models import Batch, Run
 from benchmark.reports import FORMATS
 from benchmark.reports.kept import kept_figures
-from benchmark.reports.usage import Usage, measure_usage, price_of
-from benchmark.reports.wording import HEADINGS, group_name, intervals_used
+from benchmark.reports.usage import Usage, measure_usage
+from benchmark.reports.wording import HEADINGS, group_name, intervals_used, price_words, spent_money
 from benchmark.run_pages.access import find_run, for_researchers
 from benchmark.run_pages.leaderboard import progress_of
-from benchmark.runner import Spent
+from benchmark.runner import Price, Spent
 
 MEDIA_TYPES = {"csv": "text/csv", "json": "application/json", "html": "text/html"}
 
@@ -36,6 +36,7 @@ def run(request: HttpRequest, run_id: UUID) -> HttpResponse:
             "run": found,
             "figures": figures,
             "intervals": intervals_used(figures),
+            "price": price_words(figures),
             "parts": [
                 (HEADINGS[by], [(group, group_name(group, figures)) for group in groups])
                 for by, groups in groupby(figures.groups, key=lambda group: group.by)
@@ -48,7 +49,7 @@ def run(request: HttpRequest, run_id: UUID) -> HttpResponse:
 
 @dataclass(frozen=True)
 class Live:
-    """The progress of a run. `money` is what was paid in US dollars, None without a price.
+    """The progress of a run. `money` is what was paid, in words.
 
     `seconds_left` is None until some items were done since `since`.
     """
@@ -58,7 +59,7 @@ class Live:
     failed: int
     usage: Usage
     paid: Spent
-    money: float | None
+    money: str
     since: float
     done_then: int
     seconds_left: float | None
@@ -99,7 +100,7 @@ def _live(found: Run, since: float, done_then: int | None) -> Live:
         counted.failed,
         measure_usage(found),
         paid,
-        paid.cost(price_of(found)),
+        spent_money(paid.to_json(Price.of_run(found))),
         since,
         done_then,
         left * passed / new if new > 0 and passed > 0 else None,

@@ -105,7 +105,8 @@ async def _watch(stop: Stop, pool: ThreadPoolExecutor) -> None:
         await asyncio.sleep(_LOOK)
         await loop.run_in_executor(pool, _serve_tutors)
         if loop.time() > end:
-            stop.ask("the turn is over", final=False)
+            # A wait that the provider asked for goes on: the next turn would call too early.
+            stop.ask("the turn is over", final=False, ends_waits=False)
 
 
 def _serve_tutors() -> None:

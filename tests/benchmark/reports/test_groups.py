@@ -130,8 +130,11 @@ def test_cost_is_unknown_without_a_price_and_a_lower_bound_without_all_tokens(
     partly = make_run([("bronze", ["AC"]), ("bronze", ["WA"])], unknown=1)
     call_command("report", str(partly.pk), "--price", "1000000", "0")
     assert "at least 100.00 US dollars" in capsys.readouterr().out
-    call_command("report", str(make_run([("bronze", ["AC"])], model="practice:student").pk))
-    assert "0.00 US dollars" in capsys.readouterr().out
+    scripted = make_run([("bronze", ["AC"])], model="practice:student")
+    assert report(capsys, scripted)["cost"] is None, "no price is known for scripted replies, not even 0"
+    assert report(capsys, scripted, "--price", "10", "30")["cost"] == pytest.approx(
+        (100 * 10 + 10 * 30) / 1e6
+    )
     with pytest.raises(CommandError, match="not a number of dollars"):
         call_command("report", str(whole.pk), "--price", "-1", "2")
 
