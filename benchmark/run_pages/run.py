@@ -37,6 +37,7 @@ def run(request: HttpRequest, run_id: UUID) -> HttpResponse:
             "figures": figures,
             "intervals": intervals_used(figures),
             "price": price_words(figures),
+            "draws": figures.depends_on["draws"],
             "parts": [
                 (HEADINGS[by], [(group, group_name(group, figures)) for group in groups])
                 for by, groups in groupby(figures.groups, key=lambda group: group.by)
@@ -93,14 +94,14 @@ def _live(found: Run, since: float, done_then: int | None) -> Live:
     done_then = counted.done if done_then is None else done_then
     new, passed = counted.done - done_then, time.time() - since
     left = counted.total - counted.done - counted.failed
-    paid = Spent.of_run(found)
+    paid, price = Spent.of_run(found), Price.of_run(found)
     return Live(
         counted.total,
         counted.done,
         counted.failed,
         measure_usage(found),
         paid,
-        spent_money(paid.to_json(Price.of_run(found))),
+        "unknown" if paid.cost(price) is None else spent_money(paid.to_json(price)),
         since,
         done_then,
         left * passed / new if new > 0 and passed > 0 else None,

@@ -308,3 +308,31 @@ def test_pages_need_as_many_queries_for_many_rows_as_for_few(
         return counted
 
     assert count(make(2)) == count(make(30))
+
+
+def test_epochs_replays_and_possibly_billed_calls_are_on_the_page(make_run: MakeRun, visit: Visit) -> None:  # noqa: F811
+    original = make_run([("bronze", ["AC", "WA"]), ("gold", ["AC", "AC"])], **FINISHED)
+    price = {"input": 10, "output": 30}
+    replay = make_run(
+        [("bronze", ["AC", "WA"]), ("gold", ["AC", "AC"])],
+        on=original, epochs=2, first_draw=3, price=price, paid_calls=1, paid_input_tokens=1000,
+        calls_broken_off=2, **FINISHED,
+    )  # fmt: skip
+    paid = Generation.objects.filter(work_item__run=original).order_by("pk")
+    for row, source in zip(
+        Generation.objects.filter(work_item__run=replay).order_by("pk"), paid, strict=True
+    ):
+        row.reused = source
+        row.save()
+    page = unescape(visit(f"/runs/{replay.pk}/"))
+    assert "Replay: all 4 replies repeat stored ones." in page
+    assert 'Standard error between epochs</th><td class="number">25.00 %' in page, (
+        "100 % and 50 %: s = 35.36 %"
+    )
+    assert "Draw numbers</dt><dd>3, 4<" in page
+    assert "at least 0.01 US dollars" in page
+    assert "2 calls without a complete reply, possibly billed" in page
+    assert "10 and 30 US dollars for a million tokens (given)" in page
+    page = visit(f"/runs/{original.pk}/")
+    assert "Replay" not in page
+    assert "between epochs" not in page
