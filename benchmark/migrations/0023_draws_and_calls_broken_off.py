@@ -81,6 +81,15 @@ class Migration(migrations.Migration):
                 help_text="Of the input tokens, those from the provider's cache; as the provider reports them.",
             ),
         ),
+        migrations.AddField(
+            model_name="runner",
+            name="waiting",
+            field=models.TextField(
+                blank=True,
+                default="",
+                help_text="What its calls wait for before they are repeated, in words.",
+            ),
+        ),
         migrations.AlterField(
             model_name="run",
             name="attempts",

@@ -260,6 +260,9 @@ class Runner(models.Model):
         blank=True,
         help_text="Blank: no limits are shared. It asks in batches, or only keeps others from its work.",
     )
+    waiting = models.TextField(
+        blank=True, default="", help_text="What its calls wait for before they are repeated, in words."
+    )
     seen_at = models.DateTimeField(help_text="Renewed every few seconds.")
 
     class Meta:

@@ -66,6 +66,8 @@ class Live:
     seconds_left: float | None
     batches: list[Batch]
     """Those that the provider works on."""
+    waits: list[str]
+    """What calls wait for before they are repeated."""
 
     @property
     def share(self) -> int:
@@ -106,6 +108,7 @@ def _live(found: Run, since: float, done_then: int | None) -> Live:
         done_then,
         left * passed / new if new > 0 and passed > 0 else None,
         list(found.batches.filter(ended_at=None)) if found.in_batches else [],
+        list(found.runners.exclude(waiting="").values_list("waiting", flat=True)),
     )
 
 

@@ -13,7 +13,7 @@ from benchmark.models.paying import PaidRun
 from benchmark.prompts import Prompt
 from benchmark.providers import ModelSpec, Parameters, ProviderError, Reply, complete, open_provider
 from benchmark.runner.budget import Budget, Price, Spent
-from benchmark.runner.calls import CountedProvider, announced_retry
+from benchmark.runner.calls import CountedProvider, Waits
 from benchmark.runner.commits import Commits
 from benchmark.runner.pace import Limits, Pace, PacedProvider
 from benchmark.runner.presence import HEARTBEAT, beat, leave, present
@@ -90,7 +90,7 @@ async def ask_all(
     pace = Pace(ledger.limits)
     counted = CountedProvider(open_provider(spec))
     provider = PacedProvider(counted, pace, ledger.limits)
-    retry = announced_retry(tell, stop)
+    retry = Waits(tell).retry(stop)
     waiting = iter(calls)
     in_flight = 0
 

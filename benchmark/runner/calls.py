@@ -61,18 +61,26 @@ class CountedProvider:
         await self._provider.aclose()
 
 
-def announced_retry(tell: Callable[[str], object], stop: Stop) -> Retry:
-    """Return the usual retries, whose waits are announced by `tell` and end when a stop is asked for.
+class Waits:
+    """The waits of a process before calls are repeated. Those at the same time are announced by one line."""
 
-    Calls that wait at the same time are announced by one line.
-    """
-    announced_until = 0.0
+    def __init__(self, tell: Callable[[str], object]) -> None:
+        self._tell = tell
+        self._line = ""
+        self._until = 0.0
 
-    def announce(seconds: float, error: ProviderError) -> None:
-        nonlocal announced_until
-        now = time.monotonic()
-        if seconds >= _SHORTEST_TOLD and now >= announced_until:
-            announced_until = now + seconds
-            tell(f"Waiting {seconds:,.0f} seconds before calls are repeated: {error.message}")
+    @property
+    def line(self) -> str:
+        """What calls wait for now, in words; blank when none waits."""
+        return self._line if time.monotonic() < self._until else ""
 
-    return Retry(announce=announce, sleep=stop.sleep)
+    def retry(self, stop: Stop) -> Retry:
+        """Return the usual retries, whose waits are announced and end when a stop is asked for."""
+        return Retry(announce=self._announce, sleep=stop.sleep)
+
+    def _announce(self, seconds: float, error: ProviderError) -> None:
+        if seconds < _SHORTEST_TOLD or self.line:
+            return
+        self._until = time.monotonic() + seconds
+        self._line = f"Waiting {seconds:,.0f} seconds before calls are repeated: {error.message}"
+        self._tell(self._line)

@@ -30,7 +30,7 @@ from benchmark.providers import (
 from benchmark.runner import leases
 from benchmark.runner.batches import Batches
 from benchmark.runner.budget import Budget, Price, Spent
-from benchmark.runner.calls import CountedProvider, announced_retry
+from benchmark.runner.calls import CountedProvider, Waits
 from benchmark.runner.chain import StoredChain
 from benchmark.runner.commits import Commits
 from benchmark.runner.judges import JudgeFault, Judges, judge_threads
@@ -153,7 +153,8 @@ class _Execution:
         self._pace = Pace(limits)
         self.calls = CountedProvider(provider)
         self._provider = PacedProvider(self.calls, self._pace, limits)
-        self._retry = announced_retry(progress.tell, stop)
+        self._waits = Waits(progress.tell)
+        self._retry = self._waits.retry(stop)
         self._budget = Budget(**run.budget)
         self._price = Price.of_run(run)
         self._asking = 0
@@ -218,7 +219,7 @@ class _Execution:
                 self._stop.ask("the run was stopped", final=False)
 
     def _beat(self) -> int:
-        return beat(self._name, self._run.model_spec, self._run)
+        return beat(self._name, self._run.model_spec, self._run, self._waits.line)
 
     def _heartbeat(self, broken_off: int) -> tuple[int, str]:
         leases.renew(self._run.pk, self._name)

@@ -12,7 +12,7 @@ from django.contrib.auth.models import Group, User
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
-from benchmark.models import Generation, Run, WorkItem
+from benchmark.models import Generation, Run, Runner, WorkItem
 from tests.benchmark.reports.conftest import MakeRun, make_run  # noqa: F401  a fixture
 
 FINISHED = {"state": "finished", "finished_at": datetime(2026, 1, 2, tzinfo=UTC)}
@@ -334,5 +334,9 @@ def test_epochs_replays_and_possibly_billed_calls_are_on_the_page(make_run: Make
     assert "2 calls without a complete reply, possibly billed" in page
     assert "10 and 30 US dollars for a million tokens (given)" in page
     page = visit(f"/runs/{original.pk}/")
+    assert "Wait</dt>" not in page
+    waiting = "Waiting 60 seconds before calls are repeated: OpenAI: HTTP 429"
+    Runner.objects.create(name="one", run=original, waiting=waiting, seen_at=datetime(2026, 1, 2, tzinfo=UTC))
+    assert waiting in visit(f"/runs/{original.pk}/progress/?since=0&done=0")
     assert "Replay" not in page
     assert "between epochs" not in page

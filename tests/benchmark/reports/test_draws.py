@@ -42,7 +42,8 @@ def test_epochs_are_compared_on_the_problems_that_are_finished_in_all_of_them(ma
     chains = [["AC", "WA", "AC", "AC"], ["WA", "WA", "WA", "AC"], ["AC", "AC", "AC", "fault"]]
     run = make_run([("bronze", verdicts) for verdicts in chains], epochs=2)
     once, twice = between_epochs(run, [1, 2])
-    assert (once.problems, once.values) == (3, (pytest.approx((0.5 + 0 + 1) / 3), pytest.approx(2.5 / 3)))
+    assert once.problems == 3
+    assert list(once.values) == pytest.approx([(0.5 + 0 + 1) / 3, 2.5 / 3])
     assert (twice.problems, twice.values) == (2, (0.5, 1.0)), "the third problem has one attempt in epoch 2"
     assert between_epochs(run, [3]) == (), "an epoch has two attempts"
     assert between_epochs(make_run([("bronze", ["AC", "WA"])]), [1]) == ()

@@ -1,9 +1,13 @@
 """Waits that the provider asks for, and calls that broke off: what a user sees, and what holds meanwhile."""
 
+import asyncio
 import csv
 import io
 import signal
 
+import pytest
+
+from benchmark.runner.stopping import Stop, Stopped
 from tests.benchmark.runs.bank import REPLY
 from tests.benchmark.runs.conftest import Workshop
 from tests.benchmark.runs.test_resume import only_run, until
@@ -34,6 +38,7 @@ def test_a_long_wait_keeps_its_lease_and_ends_when_the_run_is_interrupted(worksh
     until(lambda: "Waiting" in command.errors())
     before = leased_until()
     until(lambda: leased_until() > before)
+    until(lambda: "HTTP 429" in workshop.rows("select waiting from benchmark_runner")[0][0])
     command.signal(signal.SIGINT)
     status, _, errors = command.wait()
     assert status == 1
@@ -103,3 +108,14 @@ def test_questions_outside_runs_count_and_wait_the_same_way(workshop: Workshop) 
     assert "Waiting 1 seconds" in errors
     assert "at least" in output
     assert "1 call broke off without a complete reply, possibly billed." in output
+
+
+async def test_the_end_of_a_workers_turn_does_not_end_a_wait_but_a_stop_does() -> None:
+    stop = Stop()
+    stop.ask("the turn is over", final=False, ends_waits=False)
+    await stop.sleep(0.01)
+    waiting = asyncio.create_task(stop.sleep(500))
+    stop.ask("interrupted")
+    with pytest.raises(Stopped):
+        await waiting
+    assert (stop.reason, stop.final) == ("the turn is over", False)
