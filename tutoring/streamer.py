@@ -30,6 +30,7 @@ from benchmark.providers import (
     ProviderError,
     ReasoningDelta,
     Restarted,
+    Retry,
     TextDelta,
     open_provider,
     parse_model_spec,
@@ -257,7 +258,9 @@ class Streamer:
         if provider is None:
             provider = self.providers[spec.provider] = await asyncio.to_thread(open_provider, spec)
         parameters = Parameters()
-        async for event in stream_with_retries(provider, spec.model, chat.claimed.messages, parameters):
+        retry = Retry(announce=partial(_log_wait, chat.claimed.pk))
+        events = stream_with_retries(provider, spec.model, chat.claimed.messages, parameters, retry=retry)
+        async for event in events:
             match event:
                 case TextDelta(text):
                     chat.answer.first_text_at = chat.answer.first_text_at or timezone.now().isoformat()
@@ -373,3 +376,9 @@ def _record_forgotten_verdicts() -> None:
     for session in waiting.select_related("judgement"):
         if session.judgement is not None:
             record_verdict(session.judgement)
+
+
+def _log_wait(reply_id: int, seconds: float, error: ProviderError) -> None:
+    logger.warning(
+        "reply %s waits %.0f seconds before its model is called again: %s", reply_id, seconds, error
+    )

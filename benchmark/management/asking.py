@@ -13,10 +13,12 @@ from django.core.management.base import CommandError, CommandParser
 from tqdm import tqdm
 
 from benchmark.management.arguments import dollars, positive
-from benchmark.providers import ModelSpec, Parameters, is_scripted, open_batching_provider, open_provider
+from benchmark.management.bars import write_line
+from benchmark.providers import ModelSpec, Parameters, open_batching_provider, open_provider
 from benchmark.reports.wording import faults_told
 from benchmark.runner import Budget, Estimate, Limits, Price, Spent, Stop, Terms
 from benchmark.runner.asking import Call, Ledger, Outcome, ask_all
+from benchmark.runner.pricing import price_for
 from judge.management.tables import aligned
 
 T = TypeVar("T")
@@ -24,6 +26,12 @@ T = TypeVar("T")
 ASSUMED = (
     "Assumed: replies of 500 tokens (low), 1,500 (expected) and 8,000 (high), or --max-output-tokens where that is "
     "less. A token is counted as 4.5, 4 and 3 characters of a prompt."
+)
+
+
+PRICE_HELP = (
+    "US dollars for a million tokens; default: the price of the model that the package genai-prices ships, else the "
+    "cost is unknown"
 )
 
 
@@ -44,10 +52,10 @@ def add_asking(parser: CommandParser, spender: str) -> None:
         nargs=2,
         type=dollars,
         metavar=("INPUT", "OUTPUT"),
-        help="US dollars for a million tokens, for --dry-run and --max-cost",
+        help=PRICE_HELP,
     )
     for name, kind, help in (
-        ("cost", dollars, "US dollars; needs --price"),
+        ("cost", dollars, "US dollars; needs a known price"),
         ("tokens", positive, "tokens, input and output together"),
         ("calls", positive, "calls"),
     ):
@@ -78,15 +86,21 @@ def add_limits(parser: CommandParser, concurrency: str = "calls in flight; defau
     )
 
 
-def price_of(options: Mapping[str, Any], spec: ModelSpec | None) -> Price | None:
-    """The price that was given; scripted replies cost nothing."""
-    if options["price"]:
-        return Price(*options["price"])
-    return Price(0, 0) if spec is not None and is_scripted(spec) else None
+def price_of(
+    options: Mapping[str, Any], spec: ModelSpec | None, *, former: Price | None = None, batch: bool = False
+) -> Price | None:
+    """Return the price that --price gives, else the `former` one of the run, else the listed one; None: unknown.
+
+    Raises ProviderError for batches of a provider without them.
+    """
+    if spec is None:
+        return None
+    given = Price(*options["price"]) if options["price"] else None
+    return former if former and not given else price_for(spec, given, batch=batch)
 
 
 def terms(options: Mapping[str, Any], price: Price | None, former: Terms) -> Terms:
-    """The terms that the options ask for; what they do not say stays as it was."""
+    """Return the terms that the options ask for, at this price; the rest stays as it was."""
 
     def given(kind: type, prefix: str) -> dict[str, Any]:
         asked = {field.name: options.get(prefix + field.name) for field in fields(kind)}
@@ -94,7 +108,7 @@ def terms(options: Mapping[str, Any], price: Price | None, former: Terms) -> Ter
 
     return replace(
         former,
-        price=price or former.price,
+        price=price,
         budget=replace(former.budget, **given(Budget, "max_")),
         limits=replace(former.limits, **given(Limits, "")),
         distributed=options.get("distribute") or former.distributed,
@@ -117,7 +131,9 @@ def ledger(options: Mapping[str, Any], spec: ModelSpec, spent: Spent) -> Ledger:
     """What may be spent where no run keeps it; `spent` was. Raises CommandError for a cost without a price."""
     asked = terms(options, price_of(options, spec), Terms())
     if asked.budget.cost is not None and asked.price is None:
-        raise CommandError("--max-cost needs --price INPUT OUTPUT: without a price no cost is known.")
+        raise CommandError(
+            f"--max-cost needs --price INPUT OUTPUT: no price is listed for {spec}, so its cost is unknown."
+        )
     return Ledger(asked.price, asked.budget, asked.limits, spent=spent)
 
 
@@ -187,7 +203,7 @@ def ask_under(
         bar.set_postfix(dollars=ledger.shown, refresh=False)
         bar.update()
 
-    work = ask_all(calls, spec, parameters, ledger=ledger, stop=stop, advance=advance)
+    work = ask_all(calls, spec, parameters, ledger=ledger, stop=stop, advance=advance, tell=write_line)
     outcome = carry_out(work, stop) or Outcome()
     if outcome.done == len(calls):
         return None

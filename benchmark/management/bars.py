@@ -7,6 +7,11 @@ from typing import Any
 from tqdm import tqdm
 
 
+def write_line(line: str) -> None:
+    """Write a line on standard error, above the bar."""
+    tqdm.write(line, file=sys.stderr)
+
+
 def bar_of(items: "Iterable[Any] | None" = None, **options: Any) -> "tqdm[Any]":
     """tqdm's bar. Where standard error is no terminal, such as a log, it is drawn every ten seconds at most."""
     return tqdm(items, mininterval=0.1 if sys.stderr.isatty() else 10, **options)

@@ -7,7 +7,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from benchmark.management.bars import bar_of
+from benchmark.management.bars import bar_of, write_line
 from benchmark.models import Run, WorkItem
 from benchmark.runner import Price, Progress, Spent, Stop, cores, execute, follow
 from judge import Verdict
@@ -31,17 +31,16 @@ def progress_of(run: Run, bar: "tqdm[Any]") -> Progress:
 
     def show(progress: Progress) -> None:
         spent = progress.spent
-        tokens = spent.input_tokens + spent.output_tokens
-        shown = f"solved={progress.solved}, failed={progress.failed}, tokens={tokens}"
+        shown = f"solved={progress.solved}, failed={progress.failed}, tokens={spent.tokens}"
         if price is not None:
-            shown += f", usd={spent.cost(price):.2f}"
+            shown += f", usd={spent.shown(price)}"
         if progress.batched:
             shown += f", batch={progress.answered}/{progress.batched}"
         bar.set_postfix_str(shown, refresh=False)
         bar.update(progress.done - bar.n)
 
     solved = run.items.filter(state=WorkItem.State.DONE, judgement__verdict=Verdict.AC).count()
-    return Progress(int(bar.n), 0, solved, spent=Spent.of_run(run), changed=show)
+    return Progress(int(bar.n), 0, solved, spent=Spent.of_run(run), changed=show, tell=write_line)
 
 
 async def carry_out(run: Run, progress: Progress, stop: Stop, *, cancel_batches: bool = False) -> None:

@@ -5,7 +5,7 @@ from benchmark.models.corpora import Article, Corpus
 from benchmark.models.judging import Judgement, Submission
 from benchmark.models.oracles import Candidate, Verification, Verifier
 from benchmark.models.problems import Dataset, Figure, Problem, ReferenceSolution, TestCase
-from benchmark.models.runs import Generation, KeptFigures, Run, Runner, WorkItem
+from benchmark.models.runs import DrawCounter, Generation, KeptFigures, Run, Runner, WorkItem
 from benchmark.models.similarity import (
     Option,
     Question,
@@ -23,6 +23,7 @@ __all__ = [
     "Candidate",
     "Corpus",
     "Dataset",
+    "DrawCounter",
     "Figure",
     "Generation",
     "Judgement",

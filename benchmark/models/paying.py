@@ -9,7 +9,9 @@ class PaidRun(models.Model):
     """A run that asks a model. What it paid is counted in the transaction that stores the replies."""
 
     price = models.JSONField(
-        null=True, blank=True, help_text="US dollars for a million input and output tokens; null: unknown."
+        null=True,
+        blank=True,
+        help_text="US dollars for a million input, output and cached input tokens, and their source; null: unknown.",
     )
     budget = models.JSONField(
         default=dict, blank=True, help_text="What may be spent: cost (US dollars), tokens, calls."
@@ -25,6 +27,16 @@ class PaidRun(models.Model):
     )
     paid_input_tokens = models.PositiveBigIntegerField(default=0)
     paid_output_tokens = models.PositiveBigIntegerField(default=0)
+    paid_cached_input_tokens = models.PositiveBigIntegerField(
+        default=0,
+        help_text="Of the input tokens, those from the provider's cache; as the provider reports them.",
+    )
+    calls_without_tokens = models.PositiveBigIntegerField(
+        default=0, help_text="Paid calls whose tokens the provider did not report."
+    )
+    calls_broken_off = models.PositiveBigIntegerField(
+        default=0, help_text="Calls that began and gave no complete reply. They are possibly billed."
+    )
 
     class Meta:
         abstract = True

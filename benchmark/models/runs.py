@@ -26,7 +26,14 @@ class Run(PaidRun):
     parameters = models.JSONField(
         help_text="Every parameter of the method, sampling included, defaults filled in."
     )
-    attempts = models.PositiveIntegerField(default=1, help_text="Chains a problem.")
+    attempts = models.PositiveIntegerField(default=1, help_text="Chains a problem, of all epochs together.")
+    epochs = models.PositiveIntegerField(
+        default=1, help_text="Whole passes over all problems; the chains are divided equally among them."
+    )
+    first_draw = models.PositiveIntegerField(
+        default=0,
+        help_text="The draw number of the first epoch; each further epoch has the next one. 0: the stored replies.",
+    )
     state = models.CharField(max_length=10, choices=State.choices, default=State.OPEN, db_index=True)
     manifest = models.JSONField(help_text="What the result depends on, as it was when the run started.")
     distributed = models.BooleanField(default=False, help_text="Whether workers carry it out.")
@@ -40,9 +47,29 @@ class Run(PaidRun):
         return f"{self.method} with {self.model_spec} on {self.dataset.name}: {self.state}"
 
     @property
+    def attempts_per_epoch(self) -> int:
+        """Return the number of chains a problem in each epoch."""
+        return self.attempts // self.epochs
+
+    def draw_of(self, chain: int) -> tuple[int, int]:
+        """Return the draw number of a chain, and the number of the chain within its epoch."""
+        epoch, chain_in_epoch = divmod(chain, self.attempts_per_epoch)
+        return self.first_draw + epoch, chain_in_epoch
+
+    @property
     def in_batches(self) -> bool:
         """Whether its questions are handed to the provider in batches."""
         return bool(self.manifest.get("batch"))
+
+
+class DrawCounter(models.Model):
+    """The highest draw number that a run with this model has."""
+
+    model_spec = models.CharField(max_length=200, primary_key=True, help_text="provider:model")
+    last = models.PositiveIntegerField(default=0)
+
+    def __str__(self) -> str:
+        return f"draw {self.last} of {self.model_spec}"
 
 
 class KeptFigures(models.Model):
@@ -232,6 +259,9 @@ class Runner(models.Model):
         db_index=True,
         blank=True,
         help_text="Blank: no limits are shared. It asks in batches, or only keeps others from its work.",
+    )
+    waiting = models.TextField(
+        blank=True, default="", help_text="What its calls wait for before they are repeated, in words."
     )
     seen_at = models.DateTimeField(help_text="Renewed every few seconds.")
 

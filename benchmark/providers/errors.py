@@ -102,7 +102,8 @@ def retry_after_seconds(headers: Mapping[str, str]) -> float | None:
             wait = float(headers[name]) * unit
         except (KeyError, ValueError):
             continue
-        return wait if 0 <= wait < float("inf") else None
+        if 0 <= wait < float("inf"):
+            return wait
     try:
         moment = parsedate_to_datetime(headers["retry-after"])
     except (KeyError, ValueError):

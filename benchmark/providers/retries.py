@@ -28,28 +28,44 @@ from benchmark.providers.protocol import (
 class Retry:
     """How often a call is tried in all, and the waits between (seconds).
 
-    The n-th wait is drawn between half of and all of `base` doubled n-1 times; when the provider names a
-    wait, that one and up to a quarter more, so that many waiting calls do not return at once. None exceeds
-    `cap`.
+    The n-th wait is drawn between half of and all of `base` doubled n-1 times, and at most `cap`. A wait that the
+    provider asks for is honoured up to `longest`; up to a quarter of it, and at most `cap`, is added, so that many
+    waiting calls do not return at once. A call whose provider asks for a longer wait is not repeated.
+
+    `announce` takes each wait and its reason before it begins.
     """
 
     attempts: int = 4
     base: float = 1.0
     cap: float = 30.0
+    longest: float = 600.0
+    announce: Callable[[float, ProviderError], object] = field(
+        default=lambda seconds, error: None, repr=False, compare=False
+    )
     sleep: Callable[[float], Awaitable[object]] = field(default=asyncio.sleep, repr=False, compare=False)
     random: Callable[[], float] = field(default=random.random, repr=False, compare=False)
 
-    def again(self, failures: int, error: ProviderError) -> bool:
-        """Whether to call again after so many failures, `error` being the last."""
-        return error.retryable and failures < self.attempts
+    def check(self, failures: int, error: ProviderError) -> None:
+        """Raise the error, the last of so many, unless the call is to be repeated."""
+        if not error.retryable or failures >= self.attempts:
+            raise error
+        if error.retry_after is not None and error.retry_after > self.longest:
+            raise ProviderError(
+                error.kind,
+                f"{error.message} The provider asks for a wait of {error.retry_after:,.0f} seconds, longer than the "
+                f"{self.longest:,.0f} seconds that a call waits at most. Go on later.",
+                retryable=False,
+                retry_after=error.retry_after,
+            )
 
     async def pause(self, failures: int, error: ProviderError) -> None:
-        """Waits before the next call."""
+        """Wait before the next call."""
         if error.retry_after is not None:
-            wait = error.retry_after * (1 + self.random() / 4)
+            wait = error.retry_after + min(self.cap, error.retry_after / 4) * self.random()
         else:
-            wait = self.base * 2.0 ** (failures - 1) * (1 + self.random()) / 2
-        await self.sleep(min(self.cap, wait))
+            wait = min(self.cap, self.base * 2.0 ** (failures - 1) * (1 + self.random()) / 2)
+        self.announce(wait, error)
+        await self.sleep(wait)
 
 
 @dataclass(frozen=True)
@@ -99,9 +115,8 @@ async def stream_with_retries(
                     yield event
             return
         except ProviderError as failure:
-            if not retry.again(attempt, failure):
-                raise
             error = failure
+        retry.check(attempt, error)
         if begun:
             yield Restarted(error)
         await retry.pause(attempt, error)
@@ -121,9 +136,8 @@ async def complete(
         try:
             return await _complete_once(provider, model, messages, parameters, attempt)
         except ProviderError as failure:
-            if not retry.again(attempt, failure):
-                raise
             error = failure
+        retry.check(attempt, error)
         await retry.pause(attempt, error)
         attempt += 1
 

@@ -301,12 +301,23 @@ def _caveats(first: Run, other: Run) -> list[str]:
             one, two = _at(first.manifest, path), _at(other.manifest, path)
             if one != two:
                 said.append(words + (f": {one} and {two}." if len(str(one)) < 60 else "."))
+    first_replies, other_replies = (_paid_replies(run) for run in (first, other))
+    if other_replies and other_replies <= first_replies:
+        said.append(
+            "This run repeats stored replies of the first run: the variance between them is zero by construction."
+        )
     for run, name in ((first, "The first run"), (other, "This run")):
         if run.state != Run.State.FINISHED:
             said.append(f"{name} is not finished: only its finished attempts are compared.")
         if run.manifest.get("scripted_model"):
             said.append(f"{name} has scripted replies: its figures say nothing about any model.")
     return said
+
+
+def _paid_replies(run: Run) -> set[int]:
+    """Return the keys of the paid replies that the run's own or repeated replies are."""
+    rows = Generation.objects.filter(work_item__run=run).order_by()
+    return {reused or pk for pk, reused in rows.values_list("pk", "reused_id")}
 
 
 def _at(manifest: Mapping[str, Any], path: Sequence[str]) -> Any:

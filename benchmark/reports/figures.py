@@ -14,6 +14,7 @@ from benchmark.methods import METHODS
 from benchmark.metrics import TooFewAttempts
 from benchmark.models import Generation, Problem, Run, WorkItem
 from benchmark.reports.cutoffs import cutoff_of
+from benchmark.reports.draws import BetweenEpochs, between_epochs, count_repeated, replay_note
 from benchmark.reports.groups import Facts, Group, Outcome, group_figures
 from benchmark.reports.published_tables import Beside, beside
 from benchmark.reports.steps import AfterReflections, after_reflections
@@ -28,8 +29,9 @@ class RunFigures:
 
     `seconds` is the time of all calls together, `wall_seconds` from the start of the run to its end (None before);
     `cost` is in US dollars, None where the price or the tokens are unknown, and `cost_at_least` where some are.
-    `models_returned` are the names that the provider gave the model in its replies, `after` the scores after fewer
-    reflections.
+    Calls that broke off gave no complete reply and are possibly billed. `replies_repeated` are those that another run
+    paid for. `models_returned` are the names that the provider gave the model in its replies, `after` the scores
+    after fewer reflections.
     """
 
     run: str
@@ -53,6 +55,11 @@ class RunFigures:
     price: Price | None
     cost: float | None
     cost_at_least: bool
+    calls_broken_off: int
+    epochs: int
+    first_draw: int
+    between_epochs: tuple[BetweenEpochs, ...]
+    replies_repeated: int
     faults: dict[str, int]
     published: tuple[Beside, ...]
     models_returned: tuple[str, ...]
@@ -70,6 +77,7 @@ class RunFigures:
         return {
             "parameters": self.parameters,
             "models_returned": list(self.models_returned),
+            "draws": list(range(self.first_draw, self.first_draw + self.epochs)),
             **self.manifest,
         }
 
@@ -82,6 +90,8 @@ class RunFigures:
             said.append(
                 f"Incomplete: {self.done} of {self.total} items are done; the figures are of those only."
             )
+        if replay := replay_note(self.replies_repeated, self.generations):
+            said.append(replay)
         if self.samples_only:
             said.append(
                 f"{self.samples_only} of {self.done} attempts were judged on samples only: no hidden tests known."
@@ -146,6 +156,7 @@ def measure(
         share = 1.0 if accepted else (passed or 0) / tests if tests else 0.0
         outcomes[problem].append(Outcome(accepted, share, accepted or not verdict or not stopped))
         samples_only += facts[problem].samples_only and not by_suites
+    usage = measure_usage(run, usual_price)
     models = _models_returned(run)
     cutoff = cutoff or _known_cutoff(run, models)
     return RunFigures(
@@ -169,7 +180,12 @@ def measure(
             cutoff,
         ),
         verdicts={verdict.value: verdicts[verdict] for verdict in Verdict if verdicts[verdict]},
-        **vars(measure_usage(run, usual_price)),
+        **vars(usage),
+        epochs=run.epochs,
+        first_draw=run.first_draw,
+        between_epochs=between_epochs(run, ks),
+        # Without a reply that was not paid for here, no query is needed.
+        replies_repeated=count_repeated(run) if run.paid_calls < usage.generations else 0,
         faults=dict(faults.most_common()),
         published=tuple(beside(run)),
         models_returned=models,

@@ -13,11 +13,13 @@ from benchmark.reports.wording import (
     HEADINGS,
     contest_interval,
     duration,
+    epochs_told,
     group_name,
     interval,
     intervals_used,
     money,
     percent,
+    price_words,
     tests_share,
     token_count,
 )
@@ -34,6 +36,7 @@ def _run(figures: RunFigures) -> dict[str, object]:
         "figures": figures,
         "ks": [figure.k for figure in figures.groups[0].pass_at],
         "interval": intervals_used(figures),
+        "epochs": epochs_told(figures),
         "parts": [
             (HEADINGS[by], [_group(group, figures) for group in groups])
             for by, groups in groupby(figures.groups, key=lambda group: group.by)
@@ -45,6 +48,8 @@ def _run(figures: RunFigures) -> dict[str, object]:
                 for t in figures.tokens
             ),
             ("cost", money(figures)),
+            ("price", price_words(figures)),
+            ("calls that broke off, possibly billed", figures.calls_broken_off),
             ("time of the calls", duration(figures.seconds)),
             ("from start to end", duration(figures.wall_seconds)),
         ],

@@ -9,6 +9,7 @@ from typing import Any
 from django.db.models import Count
 
 from benchmark.models import KeptFigures, Run, WorkItem
+from benchmark.reports.draws import BetweenEpochs
 from benchmark.reports.figures import RunFigures, measure
 from benchmark.reports.groups import Group, PassAtK, TestsAtK
 from benchmark.reports.published_tables import beside
@@ -16,7 +17,7 @@ from benchmark.reports.steps import AfterReflections
 from benchmark.reports.usage import Tokens
 from benchmark.runner import Price
 
-FORM = 3
+FORM = 4
 """Raised when what is kept changes its form, so that it is measured again."""
 
 _NOT_KEPT = ("run", "dataset", "model", "method", "parameters", "manifest", "published")
@@ -84,6 +85,9 @@ def _read(run: Run, document: dict[str, Any]) -> RunFigures:
             "cutoff": date.fromisoformat(document["cutoff"]) if document["cutoff"] else None,
             "groups": tuple(_group(group) for group in document["groups"]),
             "models_returned": tuple(document["models_returned"]),
+            "between_epochs": tuple(
+                BetweenEpochs(**one | {"values": tuple(one["values"])}) for one in document["between_epochs"]
+            ),
             "after": tuple(AfterReflections(**one) for one in document["after"]),
             "tokens": tuple(Tokens(**tokens) for tokens in document["tokens"]),
             "price": Price(**document["price"]) if document["price"] else None,

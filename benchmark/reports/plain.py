@@ -8,11 +8,13 @@ from benchmark.reports.wording import (
     HEADINGS,
     contest_interval,
     duration,
+    epochs_told,
     group_name,
     interval,
     intervals_used,
     money,
     percent,
+    price_words,
     tests_share,
     token_count,
 )
@@ -32,6 +34,7 @@ def _run(figures: RunFigures) -> str:
         "",
         *_groups(figures),
         f"  {intervals_used(figures)}",
+        *(f"  {line}" for line in epochs_told(figures)),
         "",
         *_table(
             ["verdict", "attempts", "share"],
@@ -47,6 +50,8 @@ def _run(figures: RunFigures) -> str:
             ["cost and time", ""],
             [
                 ["cost", money(figures)],
+                ["price", price_words(figures)],
+                ["calls that broke off, possibly billed", str(figures.calls_broken_off)],
                 ["calls together", duration(figures.seconds)],
                 ["from start to end", duration(figures.wall_seconds)],
             ],

@@ -49,6 +49,11 @@ def _rows(figures: RunFigures) -> Iterator[tuple[object, ...]]:
             name = f"tests@{share.k}" + " (at least)" * share.at_least
             yield name, *of, share.value, None, None, share.problems
     every = ("all", "all")
+    for between in figures.between_epochs:
+        for number, of_epoch in enumerate(between.values, 1):
+            yield f"pass@{between.k} of epoch {number}", *every, of_epoch, None, None, between.problems
+        name = f"pass@{between.k} standard error between epochs"
+        yield name, *every, between.standard_error, None, None, figures.epochs
     for after in figures.after:
         yield (
             f"pass@1 after {after.i} reflections",
@@ -65,6 +70,8 @@ def _rows(figures: RunFigures) -> Iterator[tuple[object, ...]]:
         yield f"{tokens.kind} tokens", *every, tokens.known if known else None, None, None, known
     cost = "cost in US dollars" + " (at least)" * figures.cost_at_least
     yield cost, *every, figures.cost, None, None, figures.generations
+    yield "calls broken off, possibly billed", *every, figures.calls_broken_off, None, None, None
+    yield "replies repeated", *every, figures.replies_repeated, None, None, figures.generations
     yield "seconds of calls", *every, figures.seconds, None, None, figures.generations
     yield "failed items", *every, figures.failed, None, None, figures.total
     for one in figures.published:

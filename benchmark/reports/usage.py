@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from django.db.models import Count, Sum
 
 from benchmark.models import Generation, Run
-from benchmark.providers import parse_model_spec, part_of_price
+from benchmark.providers import parse_model_spec
 from benchmark.runner import Price
+from benchmark.runner.pricing import price_for
 
 TOKEN_KINDS = ("input", "output", "cached_input", "reasoning")
 
@@ -25,7 +26,8 @@ class Usage:
     """What all replies of a run took, those that came from the cache too.
 
     `seconds` is the time of all calls together, `wall_seconds` from the start of the run to its end (None before);
-    `cost` is in US dollars: None without a price, `cost_at_least` when some generations' tokens are unknown.
+    `cost` is in US dollars: None without a price, `cost_at_least` when some generations' tokens are unknown or calls
+    broke off. These gave no complete reply and are possibly billed.
     """
 
     generations: int
@@ -35,6 +37,7 @@ class Usage:
     price: Price | None
     cost: float | None
     cost_at_least: bool
+    calls_broken_off: int
 
 
 def measure_usage(run: Run, usual_price: Price | None = None) -> Usage:
@@ -51,12 +54,14 @@ def measure_usage(run: Run, usual_price: Price | None = None) -> Usage:
     tokens = tuple(
         Tokens(kind, row[f"{kind}_sum"] or 0, generations - row[f"{kind}_known"]) for kind in TOKEN_KINDS
     )
-    price = _paid_of(usual_price, run) if usual_price else price_of(run)
+    price = Price.of_run(run)
+    if usual_price:
+        price = price_for(parse_model_spec(run.model_spec), usual_price, batch=run.in_batches)
     billed = tokens[:2]
-    unknown = any(counted.unknown for counted in billed)
+    at_least = any(counted.unknown for counted in billed) or run.calls_broken_off > 0
     cost = None
     if price is not None and (not generations or any(counted.unknown < generations for counted in billed)):
-        cost = price.of(tokens[0].known, tokens[1].known)
+        cost = price.of(*(counted.known for counted in tokens[:3]))
     return Usage(
         generations=generations,
         tokens=tokens,
@@ -64,14 +69,6 @@ def measure_usage(run: Run, usual_price: Price | None = None) -> Usage:
         wall_seconds=(run.finished_at - run.started_at).total_seconds() if run.finished_at else None,
         price=price,
         cost=cost,
-        cost_at_least=cost is not None and unknown,
+        cost_at_least=cost is not None and at_least,
+        calls_broken_off=run.calls_broken_off,
     )
-
-
-def _paid_of(usual_price: Price, run: Run) -> Price:
-    return usual_price.times(part_of_price(parse_model_spec(run.model_spec), batch=run.in_batches))
-
-
-def price_of(run: Run) -> Price | None:
-    """The price stored with the run; nothing is charged for scripted replies; else unknown."""
-    return Price(0, 0) if run.manifest.get("scripted_model") else Price.of_run(run)

@@ -78,6 +78,33 @@ def money(figures: RunFigures | Usage) -> str:
     return f"{bound}{figures.cost:,.2f} US dollars"
 
 
+def price_words(figures: RunFigures) -> str:
+    """The price behind the cost, with its source."""
+    return figures.price.described if figures.price else "unknown"
+
+
+def epochs_told(figures: RunFigures) -> list[str]:
+    """Return a line for each k: pass@k of the epochs, and the standard error between them."""
+    return [
+        f"{figures.epochs} epochs, {one.problems} problems: pass@{one.k} "
+        f"{', '.join(map(percent, one.values)) or 'n/a'}; standard error between epochs {percent(one.standard_error)}"
+        for one in figures.between_epochs
+    ]
+
+
+def spent_money(spent: Mapping[str, Any]) -> str:
+    """The money that `Spent.to_json` gives, as "at least 1.25 US dollars" where that is a lower bound."""
+    if spent["cost_usd"] is None:
+        return "at an unknown price"
+    return f"{'at least ' if spent['cost_is_lower_bound'] else ''}{spent['cost_usd']:,.2f} US dollars"
+
+
+def broken_off_told(number: int) -> str:
+    """Return the sentence about calls that broke off; blank without any."""
+    calls = "1 call" if number == 1 else f"{number:,} calls"
+    return f"{calls} broke off without a complete reply, possibly billed." if number else ""
+
+
 def duration(seconds: float | None) -> str:
     """A time in its two largest units; "unknown" for None."""
     if seconds is None:
@@ -104,9 +131,10 @@ def faults_told(faults: Mapping[str, str]) -> list[str]:
 
 def paid_told(spent: Mapping[str, Any]) -> str:
     """Calls, tokens and money, as `Spent.to_json` gives them."""
-    cost = "at an unknown price" if spent["cost_usd"] is None else f"{spent['cost_usd']:,.2f} US dollars"
     tokens = spent["input_tokens"] + spent["output_tokens"]
-    return f"{spent['calls']:,} calls, {tokens:,} tokens, {cost}"
+    words = f"{spent['calls']:,} calls, {tokens:,} tokens, {spent_money(spent)}"
+    broken_off = broken_off_told(spent["calls_broken_off"])
+    return f"{words}. {broken_off}" if broken_off else words
 
 
 def label(run: Run, *, of: str = "", without: str = "") -> str:
@@ -127,6 +155,10 @@ def own_settings(run: Run, *, without: str = "") -> str:
         if value != usual.get(name, value) and name != without
     }
     words = [f"profile {profile.name}"] if profile else []
+    if run.epochs > 1:
+        words.append(f"{run.epochs} epochs")
+    if run.first_draw:
+        words.append(f"draw {run.first_draw}")
     return ", ".join([*words, *(f"{name}={written(value)}" for name, value in own.items())])
 
 

@@ -14,11 +14,11 @@ from django.views.decorators.http import require_safe
 from benchmark.models import Batch, Run
 from benchmark.reports import FORMATS
 from benchmark.reports.kept import kept_figures
-from benchmark.reports.usage import Usage, measure_usage, price_of
-from benchmark.reports.wording import HEADINGS, group_name, intervals_used
+from benchmark.reports.usage import Usage, measure_usage
+from benchmark.reports.wording import HEADINGS, group_name, intervals_used, price_words, spent_money
 from benchmark.run_pages.access import find_run, for_researchers
 from benchmark.run_pages.leaderboard import progress_of
-from benchmark.runner import Spent
+from benchmark.runner import Price, Spent
 
 MEDIA_TYPES = {"csv": "text/csv", "json": "application/json", "html": "text/html"}
 
@@ -36,6 +36,8 @@ def run(request: HttpRequest, run_id: UUID) -> HttpResponse:
             "run": found,
             "figures": figures,
             "intervals": intervals_used(figures),
+            "price": price_words(figures),
+            "draws": figures.depends_on["draws"],
             "parts": [
                 (HEADINGS[by], [(group, group_name(group, figures)) for group in groups])
                 for by, groups in groupby(figures.groups, key=lambda group: group.by)
@@ -48,7 +50,7 @@ def run(request: HttpRequest, run_id: UUID) -> HttpResponse:
 
 @dataclass(frozen=True)
 class Live:
-    """The progress of a run. `money` is what was paid in US dollars, None without a price.
+    """The progress of a run. `money` is what was paid, in words.
 
     `seconds_left` is None until some items were done since `since`.
     """
@@ -58,12 +60,14 @@ class Live:
     failed: int
     usage: Usage
     paid: Spent
-    money: float | None
+    money: str
     since: float
     done_then: int
     seconds_left: float | None
     batches: list[Batch]
     """Those that the provider works on."""
+    waits: list[str]
+    """What calls wait for before they are repeated."""
 
     @property
     def share(self) -> int:
@@ -92,18 +96,19 @@ def _live(found: Run, since: float, done_then: int | None) -> Live:
     done_then = counted.done if done_then is None else done_then
     new, passed = counted.done - done_then, time.time() - since
     left = counted.total - counted.done - counted.failed
-    paid = Spent.of_run(found)
+    paid, price = Spent.of_run(found), Price.of_run(found)
     return Live(
         counted.total,
         counted.done,
         counted.failed,
         measure_usage(found),
         paid,
-        paid.cost(price_of(found)),
+        "unknown" if paid.cost(price) is None else spent_money(paid.to_json(price)),
         since,
         done_then,
         left * passed / new if new > 0 and passed > 0 else None,
         list(found.batches.filter(ended_at=None)) if found.in_batches else [],
+        list(found.runners.exclude(waiting="").values_list("waiting", flat=True)),
     )
 
 

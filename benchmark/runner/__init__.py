@@ -10,6 +10,7 @@ from benchmark.runner.judges import cores
 from benchmark.runner.pace import Limits
 from benchmark.runner.plan import (
     CannotRun,
+    Draws,
     Plan,
     Terms,
     check_judge,
@@ -25,6 +26,7 @@ __all__ = [
     "IN_BATCHES",
     "Budget",
     "CannotRun",
+    "Draws",
     "Estimate",
     "Limits",
     "Plan",

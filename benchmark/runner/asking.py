@@ -13,10 +13,11 @@ from benchmark.models.paying import PaidRun
 from benchmark.prompts import Prompt
 from benchmark.providers import ModelSpec, Parameters, ProviderError, Reply, complete, open_provider
 from benchmark.runner.budget import Budget, Price, Spent
+from benchmark.runner.calls import CountedProvider, Waits
 from benchmark.runner.commits import Commits
 from benchmark.runner.pace import Limits, Pace, PacedProvider
 from benchmark.runner.presence import HEARTBEAT, beat, leave, present
-from benchmark.runner.stopping import HOPELESS, UNCOUNTED, Stop
+from benchmark.runner.stopping import HOPELESS, UNCOUNTED, Stop, Stopped
 
 NO_BOUND, NOTHING, USUAL = Budget(), Spent(), Limits()
 
@@ -58,8 +59,7 @@ class Ledger:
     @property
     def shown(self) -> str:
         """Money, for a bar."""
-        cost = self.spent.cost(self.price)
-        return "unknown" if cost is None else f"{cost:.2f}"
+        return self.spent.shown(self.price)
 
 
 @dataclass
@@ -78,15 +78,19 @@ async def ask_all(
     ledger: Ledger,
     stop: Stop,
     advance: Callable[[], object],
+    tell: Callable[[str], object],
 ) -> Outcome:
     """Make the calls until all are made or a stop is asked for, as many at once as the limits allow.
 
     No call begins once the ledger has reached its budget; those in flight are waited for. A call that fails is
-    counted and left for the next time. Raises ProviderError when the provider cannot be opened.
+    counted and left for the next time. `tell` takes lines for the user. Raises ProviderError when the provider cannot
+    be opened.
     """
     outcome = Outcome()
     pace = Pace(ledger.limits)
-    provider = PacedProvider(open_provider(spec), pace, ledger.limits)
+    counted = CountedProvider(open_provider(spec))
+    provider = PacedProvider(counted, pace, ledger.limits)
+    retry = Waits(tell).retry(stop)
     waiting = iter(calls)
     in_flight = 0
 
@@ -99,8 +103,10 @@ async def ask_all(
                 return
             in_flight += 1
             try:
-                reply = await complete(provider, spec.model, call.prompt.messages, parameters)
+                reply = await complete(provider, spec.model, call.prompt.messages, parameters, retry=retry)
                 ledger.spent += await commits.run(partial(_store, call, reply, ledger))
+            except Stopped:
+                return
             except ProviderError as error:
                 outcome.faults[call.about] = f"provider fault ({error.kind}): {error.message}"
                 if error.kind in HOPELESS:
@@ -113,9 +119,16 @@ async def ask_all(
             outcome.done += 1
             advance()
 
+    async def count_broken_off(commits: Commits) -> None:
+        if number := counted.take_broken_off():
+            broken_off = Spent(calls_broken_off=number)
+            ledger.spent += broken_off
+            await commits.run(lambda: ledger.write(broken_off))
+
     async def keep_alive(commits: Commits, name: str) -> None:
         while True:
             await pace.share_with(await commits.run(lambda: beat(name, str(spec))))
+            await count_broken_off(commits)
             await asyncio.sleep(HEARTBEAT)
 
     try:
@@ -127,6 +140,7 @@ async def ask_all(
                         tasks.create_task(work(commits))
             finally:
                 heart.cancel()
+                await count_broken_off(commits)
                 await commits.run(lambda: leave(None, name))
     finally:
         await provider.aclose()
@@ -136,6 +150,7 @@ async def ask_all(
 def _store(call: Call, reply: Reply, ledger: Ledger) -> Spent:
     """Keep the reply and count it; returns what it cost."""
     call.keep(reply)
-    paid = Spent.of_reply(reply.usage.input_tokens, reply.usage.output_tokens)
+    usage = reply.usage
+    paid = Spent.of_reply(usage.input_tokens, usage.output_tokens, usage.cached_input_tokens)
     ledger.write(paid)
     return paid

@@ -67,9 +67,6 @@ _PATIENCE = 24 * 3600.0
 _AGAIN = Retry(base=0)
 """A question without a reply goes into the next batch; there is nothing to wait for before."""
 
-_USUAL = Retry()
-"""How often the provider is asked to make a batch."""
-
 _FAULTS_OF_THIS_SIDE = frozenset({"authentication", "configuration"})
 """Faults of this side: the batch is not touched by them, and a later process gets its replies."""
 
@@ -88,10 +85,12 @@ class Batches:
         spent: Callable[[], Spent],
         under_way: Callable[[], int],
         told: Callable[[int, int], None],
+        retry: Retry,
         cancel: bool,
     ) -> None:
         """`under_way` counts the chains that may still ask something; `told` takes how many questions are with the
-        provider and how many of them are answered. With `cancel` no batch begins, and those that are there end.
+        provider and how many of them are answered. `retry` says how often the provider is asked to make a batch. With
+        `cancel` no batch begins, and those that are there end.
         """
         self._run = run
         self._provider = provider
@@ -101,6 +100,7 @@ class Batches:
         self._spent = spent
         self._under_way = under_way
         self._told = told
+        self._retry = retry
         self._cancel = cancel
         self._budget = Budget(**run.budget)
         self._price = Price.of_run(run)
@@ -242,12 +242,13 @@ class Batches:
                 break
             except ProviderError as error:
                 failures += 1
-                if _USUAL.again(failures, error):
-                    await _USUAL.pause(failures, error)
-                elif error.kind == "rate_limit":
-                    return self._ask_for_less(batch_id, error)
-                else:
+                try:
+                    self._retry.check(failures, error)
+                except ProviderError as last:
+                    if last.kind == "rate_limit":
+                        return self._ask_for_less(batch_id, last)
                     raise
+                await self._retry.pause(failures, error)
         await self._look_after(batch)
 
     async def _create(self, batch_id: UUID, requests: Mapping[str, dict[str, Any]]) -> Batch:
@@ -363,11 +364,12 @@ class Batches:
             try:
                 return await ask()
             except ProviderError as error:
-                if not error.retryable or time.monotonic() > deadline:
+                failures += 1
+                wait = min(2.0**failures, _LONGEST_LOOK) if error.retry_after is None else error.retry_after
+                if not error.retryable or time.monotonic() + wait > deadline:
                     raise
-                logger.warning("the provider is asked again about a batch: %s", error)
-            failures += 1
-            await asyncio.sleep(min(2.0**failures, _LONGEST_LOOK))
+                logger.warning("the provider is asked again about a batch in %.0f seconds: %s", wait, error)
+            await asyncio.sleep(wait)
 
     def _tell(self) -> None:
         questions = sum(number for number, _ in self._with_provider.values())

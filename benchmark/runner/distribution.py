@@ -105,7 +105,8 @@ async def _watch(stop: Stop, pool: ThreadPoolExecutor) -> None:
         await asyncio.sleep(_LOOK)
         await loop.run_in_executor(pool, _serve_tutors)
         if loop.time() > end:
-            stop.ask("the turn is over", final=False)
+            # A wait that the provider asked for goes on: the next turn would call too early.
+            stop.ask("the turn is over", final=False, ends_waits=False)
 
 
 def _serve_tutors() -> None:
@@ -123,12 +124,22 @@ def _serve_tutors() -> None:
 
 async def follow(run: Run, progress: Progress, stop: Stop) -> None:
     """Show how far the workers are until nothing is left; a stop is passed on to them and waited for."""
+    told: set[str] = set()
     while True:
+        waits = await asyncio.to_thread(waits_of, run)
+        for line in sorted(waits - told):
+            progress.tell(line)
+        told = waits
         at_work = await asyncio.to_thread(_look, run, progress, stop.reason)
         progress.changed(progress)
         if not at_work:
             return
         await asyncio.sleep(_LOOK)
+
+
+def waits_of(run: Run) -> set[str]:
+    """Return what calls of the run wait for now, in words."""
+    return set(run.runners.exclude(waiting="").values_list("waiting", flat=True))
 
 
 def _look(run: Run, progress: Progress, stop_reason: str) -> bool:

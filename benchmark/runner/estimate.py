@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from asgiref.sync import sync_to_async
 from django.db.models import Count, Sum
+from django.db.models.functions import Coalesce
 
 from benchmark.methods import AssumedChain
 from benchmark.models import Generation, Problem, Run
@@ -54,15 +55,16 @@ ASSUMED = (
 
 @dataclass(frozen=True)
 class Estimate:
-    """Calls and tokens of a whole run under one assumption."""
+    """Calls and tokens of a whole run under one assumption; without a pilot no input token is taken to be cached."""
 
     generations: int
     input_tokens: int
     output_tokens: int
+    cached_input_tokens: int = 0
 
     def cost(self, price: Price) -> float:
-        """US dollars."""
-        return price.of(self.input_tokens, self.output_tokens)
+        """Return the cost in US dollars."""
+        return price.of(self.input_tokens, self.output_tokens, self.cached_input_tokens)
 
 
 async def estimate(plans: Sequence[Plan]) -> list[dict[str, Estimate]]:
@@ -106,7 +108,12 @@ def rescaled(run: Run) -> dict[str, Estimate]:
         Generation.objects.filter(work_item__run=run)
         .order_by()
         .values_list("work_item__problem")
-        .annotate(Count("pk"), Sum("input_tokens"), Sum("output_tokens"))
+        .annotate(
+            Count("pk"),
+            Sum("input_tokens"),
+            Sum("output_tokens"),
+            cached=Coalesce(Sum("cached_input_tokens"), 0),
+        )
     )
     if Generation.objects.filter(work_item__run=run, output_tokens=None).exists() or not rows:
         raise ValueError("the provider did not say how many tokens its replies took")

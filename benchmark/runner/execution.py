@@ -9,6 +9,7 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
 
 from django.utils import timezone
@@ -29,6 +30,7 @@ from benchmark.providers import (
 from benchmark.runner import leases
 from benchmark.runner.batches import Batches
 from benchmark.runner.budget import Budget, Price, Spent
+from benchmark.runner.calls import CountedProvider, Waits
 from benchmark.runner.chain import StoredChain
 from benchmark.runner.commits import Commits
 from benchmark.runner.judges import JudgeFault, Judges, judge_threads
@@ -55,6 +57,7 @@ class Progress:
     """How far the run is; `changed` is called after each change. `spent` is of all processes of the run.
 
     `batched` is how many questions are with the provider in batches, and `answered` how many of them it has answered.
+    `tell` takes lines for the user.
     """
 
     done: int = 0
@@ -64,6 +67,7 @@ class Progress:
     answered: int = 0
     spent: Spent = field(default_factory=Spent)
     changed: Callable[["Progress"], None] = lambda progress: None
+    tell: Callable[[str], object] = logger.warning
 
 
 async def execute(
@@ -94,13 +98,20 @@ async def execute(
                 await execution.work()
             finally:
                 # Shielded by its thread: it is done even while this task is being cancelled.
-                await commits.run(lambda: _conclude(run, name, stop))
+                broken_off = execution.calls.take_broken_off()
+                await commits.run(lambda: _conclude(run, name, stop, broken_off))
     finally:
         await provider.aclose()
 
 
-def _conclude(run: Run, runner: str, stop: Stop) -> None:
+def _count_broken_off(run: Run, number: int) -> None:
+    if number:
+        Spent(calls_broken_off=number).add_to(run)
+
+
+def _conclude(run: Run, runner: str, stop: Stop, broken_off: int) -> None:
     """Give back what is unfinished and set the run's state: finished only when every item is done."""
+    _count_broken_off(run, broken_off)
     leases.release_all(run.pk, runner)
     attended = leave(run, runner)
     left = run.items.exclude(state=WorkItem.State.DONE)
@@ -140,7 +151,10 @@ class _Execution:
         self._model = spec.model
         self._slots = limits.concurrency
         self._pace = Pace(limits)
-        self._provider = PacedProvider(provider, self._pace, limits)
+        self.calls = CountedProvider(provider)
+        self._provider = PacedProvider(self.calls, self._pace, limits)
+        self._waits = Waits(progress.tell)
+        self._retry = self._waits.retry(stop)
         self._budget = Budget(**run.budget)
         self._price = Price.of_run(run)
         self._asking = 0
@@ -175,6 +189,7 @@ class _Execution:
             spent=lambda: self._progress.spent,
             under_way=lambda: self._under_way - self._replies.held_up,
             told=told,
+            retry=self._retry,
             cancel=cancel,
         )
 
@@ -197,16 +212,18 @@ class _Execution:
         """Prolong the leases, see who else is there, and stop when the run was stopped elsewhere."""
         while True:
             await asyncio.sleep(HEARTBEAT)
-            sharers, state = await self._commits.run(self._heartbeat)
+            broken_off = self.calls.take_broken_off()
+            sharers, state = await self._commits.run(partial(self._heartbeat, broken_off))
             await self._pace.share_with(sharers)
             if state == Run.State.STOPPED:
                 self._stop.ask("the run was stopped", final=False)
 
     def _beat(self) -> int:
-        return beat(self._name, self._run.model_spec, self._run)
+        return beat(self._name, self._run.model_spec, self._run, self._waits.line)
 
-    def _heartbeat(self) -> tuple[int, str]:
+    def _heartbeat(self, broken_off: int) -> tuple[int, str]:
         leases.renew(self._run.pk, self._name)
+        _count_broken_off(self._run, broken_off)
         return self._beat(), Run.objects.values_list("state", flat=True).get(pk=self._run.pk)
 
     async def _take_items(self) -> None:
@@ -290,7 +307,7 @@ class _Execution:
         self._stop.check()
         self._asking += 1
         try:
-            return await complete(self._provider, self._model, prompt.messages, parameters)
+            return await complete(self._provider, self._model, prompt.messages, parameters, retry=self._retry)
         finally:
             self._asking -= 1
 

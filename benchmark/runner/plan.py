@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from difflib import get_close_matches
+from typing import Literal
 
 from django.db import transaction
 
@@ -14,6 +15,7 @@ from benchmark.providers import ModelSpec, parse_model_spec
 from benchmark.retrieval import training_part
 from benchmark.runner import leases
 from benchmark.runner.budget import Budget, Price
+from benchmark.runner.draws import take_draws
 from benchmark.runner.inserts import insert_items
 from benchmark.runner.manifest import (
     dataset_hash,
@@ -43,6 +45,7 @@ class Plan:
     method: Method
     settings: Sampling
     attempts: int
+    """Chains a problem, of all epochs together."""
     profile: Profile | None
     problems: tuple[Problem, ...]
     left_out: Mapping[str, str]
@@ -50,7 +53,12 @@ class Plan:
     without_samples: tuple[str, ...]
     """Ids of the problems whose statement has no sample; Reflexion takes the first answer to them."""
     pilot: Pilot | None = None
+    epochs: int = 1
+    first_draw: int | None = 0
+    """None: fresh draws, numbered when the run starts."""
 
+
+Draws = Literal["repeat", "fresh"]
 
 TERMS = ("price", "budget", "limits", "distributed")
 """The columns of a run that `Terms` are kept in."""
@@ -87,7 +95,8 @@ class Terms:
             )
         if self.budget.cost is not None and self.price is None:
             raise CannotRun(
-                "--max-cost needs a price: give --price INPUT OUTPUT, in US dollars for a million tokens."
+                "--max-cost needs a price: give --price INPUT OUTPUT, in US dollars for a million tokens; none is "
+                "listed for this model."
             )
         run.price = asdict(self.price) if self.price else None
         run.budget = {name: bound for name, bound in asdict(self.budget).items() if bound is not None}
@@ -103,13 +112,18 @@ def plan_run(
     settings: Sampling,
     *,
     attempts: int = 1,
+    epochs: int = 1,
+    first_draw: int | None = 0,
     profile: Profile | None = None,
     problem_ids: Sequence[str] = (),
     tier: str = "",
     limit: int | None = None,
     pilot: int | None = None,
 ) -> Plan:
-    """What the run would consist of, `pilot` problems of it at most. Raises CannotRun when that is nothing."""
+    """Return the plan of a run with so many attempts a problem in each epoch, over `pilot` problems at most.
+
+    `first_draw` None asks for fresh draws. Raises CannotRun when there is nothing to run.
+    """
     chosen = _choose(dataset, problem_ids, tier, limit)
     tests = TestCase.objects.filter(problem__dataset=dataset).order_by()
     judgeable = set(tests.values_list("problem_id", flat=True).distinct())
@@ -147,7 +161,7 @@ def plan_run(
         raise CannotRun(f"Nothing to run in {dataset.name}: {why}.")
     _textbook(settings)
     _representations(dataset, spec, settings)
-    tried = choose_pilot(problems, pilot, attempts) if pilot else None
+    tried = choose_pilot(problems, pilot, attempts * epochs) if pilot else None
     if tried:
         problems = tuple(problem for problem in problems if problem.external_id in tried.problems)
     return Plan(
@@ -155,12 +169,14 @@ def plan_run(
         spec,
         method,
         settings,
-        attempts,
+        attempts * epochs,
         profile,
         problems,
         left_out=left_out,
         without_samples=tuple(problem.external_id for problem in problems if problem.pk not in sampled),
         pilot=tried,
+        epochs=epochs,
+        first_draw=first_draw,
     )
 
 
@@ -172,6 +188,7 @@ def start_run(plan: Plan, terms: Terms) -> Run:
         model_spec=str(plan.spec),
         parameters=asdict(plan.settings),
         attempts=plan.attempts,
+        epochs=plan.epochs,
     )
     terms.apply_to(run)
     check_judge(plan.settings.language)
@@ -185,6 +202,7 @@ def start_run(plan: Plan, terms: Terms) -> Run:
         manifest["pilot"] = plan.pilot.to_json()
     run.manifest = manifest
     with transaction.atomic():
+        run.first_draw = take_draws(run.model_spec, run.epochs, plan.first_draw)
         run.save()
         insert_items(run, plan.problems)
     return run
@@ -248,10 +266,11 @@ def check_judge(language: str) -> None:
         raise CannotRun(str(error)) from None
 
 
-def plan_like(run: Run) -> Plan:
-    """The plan of a new run that is the same: its problems, model, settings and attempts.
+def plan_like(run: Run, draws: Draws = "repeat") -> Plan:
+    """Return the plan of a new run of the same problems, model, settings, attempts and epochs.
 
-    Raises CannotRun when the problems, the textbook or the prompts are not those the run had.
+    "repeat" gives it the draw numbers of the run too. Raises CannotRun when the problems, the textbook or the prompts
+    are not those the run had.
     """
     _check_unchanged(run)
     method = METHODS[run.method]
@@ -265,7 +284,9 @@ def plan_like(run: Run) -> Plan:
         parse_model_spec(run.model_spec),
         method,
         method.settings(**run.parameters),
-        attempts=run.attempts,
+        attempts=run.attempts_per_epoch,
+        epochs=run.epochs,
+        first_draw=None if draws == "fresh" else run.first_draw,
         profile=PROFILES.get(profile["name"]) if profile else None,
         problem_ids=list(run.items.filter(chain=0).values_list("problem__external_id", flat=True)),
     )

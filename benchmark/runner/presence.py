@@ -105,11 +105,15 @@ def _sweep(folder: Path) -> None:
                 path.unlink()
 
 
-def beat(name: str, model_spec: str, run: Run | None = None) -> int:
-    """Say that the runner lives, outside of runs or in this one; returns how many share its model's limits, with it."""
+def beat(name: str, model_spec: str, run: Run | None = None, waiting: str = "") -> int:
+    """Renew the runner's row; return how many runners share its model's limits, this one included.
+
+    `run` is None outside of runs. `waiting` says in words what its calls wait for.
+    """
     limited = "" if run is not None and run.in_batches else model_spec
     Runner.objects.update_or_create(
-        name=name, defaults={"run": run, "model_spec": limited, "seen_at": timezone.now()}
+        name=name,
+        defaults={"run": run, "model_spec": limited, "waiting": waiting, "seen_at": timezone.now()},
     )
     return 1 + _living(Runner.objects.filter(model_spec=model_spec).exclude(name=name))
 

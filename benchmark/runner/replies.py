@@ -52,7 +52,8 @@ class Replies:
     """Replies of one model under one run's parameters, each stored before anybody sees it.
 
     The cache key is made of all a reply depends on and of the attempt, so a question that another method or run has
-    paid for in the same chain is answered with that reply, while chains stay independent draws.
+    paid for in the same chain is answered with that reply, while chains stay independent draws. An epoch with a draw
+    number of its own has keys of its own.
     """
 
     def __init__(
@@ -77,8 +78,10 @@ class Replies:
     async def to(self, question: Question) -> Generation:
         """The stored reply. Raises ProviderError."""
         parameters = question.prompt.parameters(self._settings.parameters).to_json()
-        draw = f"{question.item.chain}.{question.asked}"
-        key = cache_key(self._spec, parameters, question.prompt_hash, draw)
+        number, chain = self._run.draw_of(question.item.chain)
+        key = cache_key(
+            self._spec, parameters, question.prompt_hash, draw_name(number, chain, question.asked)
+        )
         # One chain at a time asks a question; two problems may have the same text.
         lock = self._locks.setdefault(key, asyncio.Lock())
         self.held_up += 1
@@ -140,6 +143,11 @@ class Replies:
         )
 
 
+def draw_name(number: int, chain: int, asked: int) -> str:
+    """Return the name of a draw for its cache key. Draw number 0 keeps the form that stored replies have."""
+    return f"{chain}.{asked}" if number == 0 else f"{chain}.{asked}.{number}"
+
+
 def cache_key(spec: ModelSpec, parameters: Mapping[str, Any], prompt_hash: str, draw: str) -> str:
     """sha256 of all a reply depends on: model, address, parameters, messages and which draw it is."""
     parts = [f"{spec} {address_of(spec)}", json.dumps(parameters, sort_keys=True), prompt_hash, draw]
@@ -167,7 +175,11 @@ def store(entries: list[tuple[Run, Generation]]) -> Sequence[tuple[Generation, S
     """
     run = entries[0][0]
     new = insert([row for _, row in entries])
-    paid = (Spent.of_reply(row.input_tokens, row.output_tokens) for row in new if row.reused_id is None)
+    paid = (
+        Spent.of_reply(row.input_tokens, row.output_tokens, row.cached_input_tokens)
+        for row in new
+        if row.reused_id is None
+    )
     spent = sum(paid, Spent()).add_to(run)
     return [
         (row if row.pk else Generation.objects.get(work_item=row.work_item_id, step=row.step), spent)

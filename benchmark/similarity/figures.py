@@ -74,7 +74,8 @@ class TokenCost:
 class SimilarityFigures:
     """An unreadable answer counts as wrong, and is counted apart. Questions without an answer count nowhere.
 
-    `spent` is what the run itself has paid, representations included; what others had paid before is not in it.
+    `replies_repeated` are those that another run paid for. `spent` is what the run itself has paid, representations
+    included; what others had paid before is not in it.
     """
 
     run: str
@@ -90,6 +91,7 @@ class SimilarityFigures:
     scripted_model: bool
     questions: int
     answered: int
+    replies_repeated: int
     correct: int
     unreadable: int
     accuracy: float | None
@@ -137,6 +139,7 @@ def measure(run: SimilarityRun) -> SimilarityFigures:
         scripted_model=run.manifest["scripted_model"],
         questions=min(limit, questions) if limit else questions,
         answered=len(answers),
+        replies_repeated=sum(answer.reused_id is not None for answer in answers),
         correct=correct,
         unreadable=sum(answer.chosen is None for answer in answers),
         accuracy=correct / len(answers) if answers else None,

@@ -1,5 +1,6 @@
 """The figures of a run over questions as text."""
 
+from benchmark.reports.draws import replay_note
 from benchmark.reports.wording import faults_told, paid_told, percent
 from benchmark.similarity.figures import RANDOM_ACCURACY, RANDOM_MRR, LabelShare, SimilarityFigures
 from judge.management.tables import aligned
@@ -48,6 +49,8 @@ def text_of(figures: SimilarityFigures) -> str:
             f"representations, {_tokens(tokens.answer)} for the answer){ratio}",
             f"Paid by this run: {paid_told(figures.spent)}",
         ]
+    if replay := replay_note(figures.replies_repeated, figures.answered):
+        lines.append(replay)
     return "\n".join(lines)
 
 

@@ -1,10 +1,12 @@
 """Runs over a set of questions: what one is made of, and how it is carried out and carried on."""
 
+import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 
 from asgiref.sync import sync_to_async
+from django.db import transaction
 from django.db.models import Prefetch
 from django.utils import timezone
 
@@ -21,8 +23,9 @@ from benchmark.prompts import Prompt, our_templates
 from benchmark.providers import ModelSpec, Parameters, is_scripted, parse_model_spec
 from benchmark.runner import CannotRun, Spent, Stop, Terms
 from benchmark.runner.asking import Call, Ledger, ask_all
+from benchmark.runner.draws import take_draws
 from benchmark.runner.manifest import dataset_hash, environment
-from benchmark.runner.replies import cache_key
+from benchmark.runner.replies import cache_key, draw_name
 from benchmark.similarity.choice import TEMPLATES, choice_prompt, read_letter, shown_order
 from benchmark.similarity.encoders import Encoder
 from benchmark.similarity.figures import measure
@@ -42,6 +45,8 @@ from benchmark.similarity.representations import (
 )
 from benchmark.similarity.scorers import Scorer
 
+logger = logging.getLogger(__name__)
+
 Task = SimilarityRun.Task
 PROVIDERS_DEFAULT = Parameters()
 
@@ -59,6 +64,8 @@ class Plan:
     shuffle: int | None = None
     correct_at: str = ""
     limit: int | None = None
+    draw: int | None = 0
+    """The draw number of the choices; None: a fresh one, taken when the run starts."""
 
     def __post_init__(self) -> None:
         asked = self.kind.made or self.task == Task.CHOOSE
@@ -76,6 +83,7 @@ class Plan:
             "shuffle": self.shuffle,
             "correct_at": self.correct_at,
             "limit": self.limit,
+            "draw": self.draw,
         }
 
     @classmethod
@@ -92,6 +100,7 @@ class Plan:
             given["shuffle"],
             given["correct_at"],
             given["limit"],
+            given.get("draw", 0),
         )
 
     @property
@@ -124,7 +133,10 @@ def start_run(plan: Plan, terms: Terms) -> SimilarityRun:
         },
     )
     terms.apply_to(run)
-    run.save()
+    with transaction.atomic():
+        if plan.task == Task.CHOOSE:
+            run.parameters["draw"] = take_draws(run.model_spec, 1, plan.draw)
+        run.save()
     return run
 
 
@@ -211,12 +223,13 @@ async def execute(
     encoder: Encoder | None = None,
     begin: Callable[[int], object] = lambda total: None,
     advance: Callable[[], object] = lambda: None,
+    tell: Callable[[str], object] = logger.warning,
 ) -> None:
     """Write the representations that are missing, then answer the questions that are not answered.
 
-    Everything is stored as it comes, so the process may end at any point. `begin` is told the number of steps. What
-    the provider fails at is told in the run's row, and tried again when the run goes on. Raises ProviderError,
-    CannotRun and NoEncoder.
+    Everything is stored as it comes, so the process may end at any point. `begin` takes the number of steps, `tell`
+    lines for the user. The faults of the provider are stored in the run's row, and tried again when the run goes on.
+    Raises ProviderError, CannotRun and NoEncoder.
     """
     work = Work(Plan.of(run), run)
     await sync_to_async(work.load)()
@@ -226,7 +239,13 @@ async def execute(
     async def ask(calls: list[Call]) -> None:
         assert author is not None
         outcome = await ask_all(
-            calls, parse_model_spec(author.spec), author.parameters, ledger=ledger, stop=stop, advance=advance
+            calls,
+            parse_model_spec(author.spec),
+            author.parameters,
+            ledger=ledger,
+            stop=stop,
+            advance=advance,
+            tell=tell,
         )
         faults.update(outcome.faults)
 
@@ -256,7 +275,10 @@ def unwritten(plan: Plan, run: SimilarityRun | None) -> str:
 
 def paid_for(rows: Iterable[Representation]) -> Spent:
     """What it cost to have them written, for whichever run."""
-    return sum((Spent.of_reply(row.input_tokens, row.output_tokens) for row in rows), Spent())
+    return sum(
+        (Spent.of_reply(row.input_tokens, row.output_tokens, row.cached_input_tokens) for row in rows),
+        Spent(),
+    )
 
 
 def write_calls(kind: Kind, author: Author, problems: Sequence[Problem]) -> list[Call]:
@@ -303,7 +325,8 @@ class _Choice:
         order = shown_order(question.number, right, work.plan.shuffle, work.plan.correct_at)
         shown = [work.texts[options[place].problem.external_id] for place in order]
         prompt = choice_prompt(work.plan.kind, work.texts[question.reference.external_id], shown)
-        key = cache_key(work.plan.spec, work.plan.sampling.to_json(), prompt.hash, "0.0")
+        draw = draw_name(work.plan.draw or 0, 0, 0)
+        key = cache_key(work.plan.spec, work.plan.sampling.to_json(), prompt.hash, draw)
         return cls(work, question, right, order, prompt, key)
 
     def call(self) -> Call:

@@ -47,7 +47,8 @@ def written_programs(problem: Problem, author: Author, writing: int) -> list[Pac
 def paid_for(problems: Iterable[Problem], author: Author, writing: int) -> Spent:
     """What it cost to have all of that written for these problems."""
     rows = [row.writing for problem in problems for row in _written(problem, author, writing)]
-    return sum((Spent.of_reply(row["input_tokens"], row["output_tokens"]) for row in rows), Spent())
+    tokens = ("input_tokens", "output_tokens", "cached_input_tokens")
+    return sum((Spent.of_reply(*(row.get(name) for name in tokens)) for row in rows), Spent())
 
 
 def writing_prompt(problem: Problem, part: str) -> Prompt:

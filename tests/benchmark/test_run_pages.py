@@ -12,7 +12,7 @@ from django.contrib.auth.models import Group, User
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
-from benchmark.models import Generation, Run, WorkItem
+from benchmark.models import Generation, Run, Runner, WorkItem
 from tests.benchmark.reports.conftest import MakeRun, make_run  # noqa: F401  a fixture
 
 FINISHED = {"state": "finished", "finished_at": datetime(2026, 1, 2, tzinfo=UTC)}
@@ -308,3 +308,35 @@ def test_pages_need_as_many_queries_for_many_rows_as_for_few(
         return counted
 
     assert count(make(2)) == count(make(30))
+
+
+def test_epochs_replays_and_possibly_billed_calls_are_on_the_page(make_run: MakeRun, visit: Visit) -> None:  # noqa: F811
+    original = make_run([("bronze", ["AC", "WA"]), ("gold", ["AC", "AC"])], **FINISHED)
+    price = {"input": 10, "output": 30}
+    replay = make_run(
+        [("bronze", ["AC", "WA"]), ("gold", ["AC", "AC"])],
+        on=original, epochs=2, first_draw=3, price=price, paid_calls=1, paid_input_tokens=1000,
+        calls_broken_off=2, **FINISHED,
+    )  # fmt: skip
+    paid = Generation.objects.filter(work_item__run=original).order_by("pk")
+    for row, source in zip(
+        Generation.objects.filter(work_item__run=replay).order_by("pk"), paid, strict=True
+    ):
+        row.reused = source
+        row.save()
+    page = unescape(visit(f"/runs/{replay.pk}/"))
+    assert "Replay: all 4 replies repeat stored ones." in page
+    assert 'Standard error between epochs</th><td class="number">25.00 %' in page, (
+        "100 % and 50 %: s = 35.36 %"
+    )
+    assert "Draw numbers</dt><dd>3, 4<" in page
+    assert "at least 0.01 US dollars" in page
+    assert "2 calls without a complete reply, possibly billed" in page
+    assert "10 and 30 US dollars for a million tokens (given)" in page
+    page = visit(f"/runs/{original.pk}/")
+    assert "Wait</dt>" not in page
+    waiting = "Waiting 60 seconds before calls are repeated: OpenAI: HTTP 429"
+    Runner.objects.create(name="one", run=original, waiting=waiting, seen_at=datetime(2026, 1, 2, tzinfo=UTC))
+    assert waiting in visit(f"/runs/{original.pk}/progress/?since=0&done=0")
+    assert "Replay" not in page
+    assert "between epochs" not in page

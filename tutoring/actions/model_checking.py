@@ -5,14 +5,27 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import logging
 
 from django.db import transaction
 
-from benchmark.providers import Message, ModelSpec, Parameters, Provider, Reply, complete, open_provider
+from benchmark.providers import (
+    Message,
+    ModelSpec,
+    Parameters,
+    Provider,
+    ProviderError,
+    Reply,
+    Retry,
+    complete,
+    open_provider,
+)
 from tutoring.models import Finding, RuleCheck, Session
 from tutoring.rules import current_rule_set, model_checker
 from tutoring.rules.contexts import message_contexts
 from tutoring.rules.findings import to_finding
+
+logger = logging.getLogger(__name__)
 
 AT_ONCE = 8
 """Questions about one session that are asked side by side."""
@@ -79,4 +92,9 @@ async def _ask(spec: ModelSpec, questions: list[str]) -> list[Reply]:
 
 async def _reply(provider: Provider, spec: ModelSpec, room: asyncio.Semaphore, question: str) -> Reply:
     async with room:
-        return await complete(provider, spec.model, [Message("user", question)], Parameters())
+        messages = [Message("user", question)]
+        return await complete(provider, spec.model, messages, Parameters(), retry=Retry(announce=_log_wait))
+
+
+def _log_wait(seconds: float, error: ProviderError) -> None:
+    logger.warning("a question waits %.0f seconds before it is asked again: %s", seconds, error)

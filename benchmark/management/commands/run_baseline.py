@@ -4,7 +4,7 @@ import asyncio
 import json
 from contextlib import suppress
 from dataclasses import asdict
-from typing import Any
+from typing import Any, get_args
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
@@ -22,10 +22,13 @@ from benchmark.providers import (
     part_of_price,
 )
 from benchmark.reports import RunFigures, kept_figures
+from benchmark.reports.draws import replay_note
+from benchmark.reports.wording import broken_off_told, epochs_told, spent_money
 from benchmark.runner import (
     ASSUMED,
     IN_BATCHES,
     CannotRun,
+    Draws,
     Estimate,
     Plan,
     Price,
@@ -43,8 +46,8 @@ from benchmark.runner import (
 )
 
 _OF_NEW_RUNS = (
-    "dataset", "model", "method", "profile", "set", "attempts", "problems", "tier", "limit", "dry_run", "pilot", "like",
-    "batch",
+    "dataset", "model", "method", "profile", "set", "attempts", "epochs", "problems", "tier", "limit", "dry_run",
+    "pilot", "like", "draws", "batch",
 )  # fmt: skip
 _SUMMARIES = "; ".join(f"{profile.name}, {profile.summary}" for profile in PROFILES.values())
 _REQUIRED = ("dataset", "model", "method")
@@ -53,7 +56,10 @@ _OF_THE_PAPERS = list(METHODS)[:8]
 _EACH_ALONE = (
     "Each as if it were the only one; what methods ask alike, drafts for instance, is paid for once."
 )
-_BY_PILOT = "Mean and 95 % interval. A run of all problems pays nothing again for those of the pilot."
+_STORED_ARE_FREE = "Questions that were paid for before are in these numbers, and are not paid for again."
+_BY_PILOT = "Mean and 95 % interval. "
+_PILOT_IS_REPEATED = f"{_BY_PILOT}A run of all problems pays nothing again for those of the pilot."
+_PILOT_IS_FRESH = f"{_BY_PILOT}A run of all problems pays for those of the pilot too: its draws are others."
 
 
 class Command(BaseCommand):
@@ -80,7 +86,19 @@ class Command(BaseCommand):
             "--attempts",
             type=positive,
             metavar="N",
-            help="independent attempts a problem; default: the profile's, or 1",
+            help="independent attempts a problem in each epoch; default: the profile's, or 1",
+        )
+        parser.add_argument(
+            "--epochs",
+            type=positive,
+            metavar="N",
+            help="N whole passes over all problems, each with draws of its own; default: 1",
+        )
+        parser.add_argument(
+            "--draws",
+            choices=get_args(Draws),
+            help="repeat: questions that were paid for are answered with the stored replies (default); fresh: every "
+            "question is asked again",
         )
         parser.add_argument("--problems", metavar="ID,ID…", help="only these problems")
         parser.add_argument("--tier", choices=Tier.values)
@@ -105,7 +123,7 @@ class Command(BaseCommand):
             nargs=2,
             type=dollars,
             metavar=("INPUT", "OUTPUT"),
-            help="US dollars for a million tokens; without it the cost is unknown",
+            help=asking.PRICE_HELP,
         )
         parser.add_argument(
             "--cutoff",
@@ -114,7 +132,7 @@ class Command(BaseCommand):
             help="last day of the model's training texts, for the figures; default: what is known of the model",
         )
         for name, kind, help in (
-            ("cost", dollars, "US dollars; needs --price"),
+            ("cost", dollars, "US dollars; needs a known price"),
             ("tokens", positive, "tokens, input and output together"),
             ("calls", positive, "calls of the model"),
         ):
@@ -192,7 +210,7 @@ class Command(BaseCommand):
 
     def _tell_cost(self, options: dict[str, Any]) -> None:
         plans, batch = _all_planned(options), _asks_in_batches(options)
-        price = _price_of(options, plans[0].spec, batch=batch)
+        price = asking.price_of(options, plans[0].spec, batch=batch)
         estimates = asyncio.run(estimate(plans))
         if options["json"]:
             documents = [
@@ -202,6 +220,9 @@ class Command(BaseCommand):
                     "parameters": asdict(plan.settings),
                     "problems": len(plan.problems),
                     "attempts": plan.attempts,
+                    "epochs": plan.epochs,
+                    "draws": "fresh" if plan.first_draw is None else "repeat",
+                    "price": price and asdict(price),
                     "left_out": list(plan.left_out),
                     "batch": batch,
                     "estimates": asking.estimates_json(found, price),
@@ -214,10 +235,16 @@ class Command(BaseCommand):
         for plan, found in zip(plans, estimates, strict=True):
             problems = _counted(len(plan.problems), "problem", "problems")
             attempts = _counted(plan.attempts, "attempt", "attempts")
+            if plan.epochs > 1:
+                attempts += f" in {plan.epochs} epochs"
             asked = f", in batches, {_discount(plan.spec)}" if batch else ""
             self.stdout.write(f"{plan.method.name} on {problems}, {attempts} each{asked}. Nobody was called.")
             *table, assumed = asking.estimates_table(found, price, ASSUMED)
             self.stdout.write("\n".join(table))
+        if price:
+            self.stdout.write(f"Price: {price.described}.")
+        if plans[0].first_draw == 0:
+            self.stdout.write(_STORED_ARE_FREE)
         self.stdout.write(assumed if len(plans) == 1 else f"{_EACH_ALONE}\n{assumed}")
 
     def _tell(
@@ -235,7 +262,12 @@ class Command(BaseCommand):
                 "failed": figures.failed,
                 "solved": figures.solved,
                 "generations": figures.generations,
+                "epochs": figures.epochs,
+                "first_draw": figures.first_draw,
+                "between_epochs": [asdict(one) for one in figures.between_epochs],
+                "replies_repeated": figures.replies_repeated,
                 "tokens": {t.kind: None if t.unknown else t.known for t in figures.tokens},
+                "price": price and asdict(price),
                 "paid": spent.to_json(price),
             }
             if "pilot" in run.manifest:
@@ -249,11 +281,17 @@ class Command(BaseCommand):
             f"{figures.done} of {figures.total} items done, {figures.solved} solved, {figures.failed} failed. "
             f"Figures: manage.py report {figures.run}"
         )
-        cost = spent.cost(price)
         self.stdout.write(
             f"Paid for {spent.calls:,} of {_counted(figures.generations, 'reply', 'replies')}, "
-            f"{'at an unknown price' if cost is None else f'{cost:,.2f} US dollars'}."
+            f"{spent_money(spent.to_json(price))}."
         )
+        for line in (
+            broken_off_told(spent.calls_broken_off),
+            replay_note(figures.replies_repeated, figures.generations),
+            *epochs_told(figures),
+        ):
+            if line:
+                self.stdout.write(line)
         if "pilot" in run.manifest:
             problems = run.manifest["pilot"]["of_problems"]
             if estimates is None:
@@ -262,7 +300,8 @@ class Command(BaseCommand):
                 self.stdout.write(
                     f"All {_counted(problems, 'problem', 'problems')} would take, by this pilot:"
                 )
-                self.stdout.write("\n".join(asking.estimates_table(estimates, price, _BY_PILOT)))
+                by_pilot = _PILOT_IS_FRESH if run.first_draw else _PILOT_IS_REPEATED
+                self.stdout.write("\n".join(asking.estimates_table(estimates, price, by_pilot)))
 
 
 def _in_our_order(name: str) -> str:
@@ -294,13 +333,13 @@ def _planned(options: dict[str, Any]) -> Plan:
         given = [
             f"--{name}"
             for name in _OF_NEW_RUNS
-            if name not in ("dry_run", "like") and options[name] is not None
+            if name not in ("dry_run", "like", "draws") and options[name] is not None
         ]
         if given:
             raise CommandError(
                 f"A run like another takes everything from it: leave out {', '.join(given)} with --like."
             )
-        return plan_like(find_run(options["like"]))
+        return plan_like(find_run(options["like"]), options["draws"] or "repeat")
     missing = [f"--{name}" for name in _REQUIRED if not options[name]]
     if missing:
         raise CommandError(f"Missing: {', '.join(missing)} (or --resume RUN to go on with a run).")
@@ -318,6 +357,8 @@ def _planned(options: dict[str, Any]) -> Plan:
         method,
         settings,
         attempts=options["attempts"] or (profile.attempts.get(method.name, 1) if profile else 1),
+        epochs=options["epochs"] or 1,
+        first_draw=None if options["draws"] == "fresh" else 0,
         profile=profile,
         problem_ids=[name.strip() for name in (options["problems"] or "").split(",") if name.strip()],
         tier=options["tier"] or "",
@@ -336,19 +377,10 @@ def _discount(spec: ModelSpec) -> str:
     return f"at {part:.0%} of the usual price" if part < 1 else "for which no discount is known"
 
 
-def _price_of(options: dict[str, Any], spec: ModelSpec, *, batch: bool) -> Price | None:
-    """The price that was given, or what of it is paid in batches; scripted replies cost nothing.
-
-    Raises ProviderError for batches of a provider without them.
-    """
-    part = part_of_price(spec, batch=batch)
-    price = asking.price_of(options, spec)
-    return price.times(part) if price else None
-
-
 def _terms(options: dict[str, Any], former: Terms, spec: ModelSpec) -> Terms:
     """The terms that the options ask for; what they do not say stays as it was."""
-    return asking.terms(options, _price_of(options, spec, batch=former.batch), former)
+    price = asking.price_of(options, spec, former=former.price, batch=former.batch)
+    return asking.terms(options, price, former)
 
 
 def _resumed(options: dict[str, Any]) -> Run:

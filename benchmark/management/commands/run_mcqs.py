@@ -4,7 +4,7 @@ import asyncio
 import json
 from argparse import ArgumentTypeError
 from contextlib import ExitStack
-from typing import Any
+from typing import Any, get_args
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
@@ -19,13 +19,13 @@ from benchmark.management.asking import (
     terms,
     try_to_open,
 )
-from benchmark.management.bars import bar_of
+from benchmark.management.bars import bar_of, write_line
 from benchmark.management.encoding import add_encoding, encoding
 from benchmark.models import SimilarityRun
 from benchmark.providers import ModelSpecError, ProviderError, parse_model_spec
 from benchmark.reports.wording import faults_told
 from benchmark.retrieval import TOKENIZERS
-from benchmark.runner import CannotRun, Stop, Terms
+from benchmark.runner import CannotRun, Draws, Stop, Terms
 from benchmark.runner.asking import Ledger
 from benchmark.runner.presence import CarriedOut, alone_with
 from benchmark.similarity.encoders import Encoder, NoEncoder
@@ -37,7 +37,17 @@ from benchmark.similarity.representations import KINDS
 from benchmark.similarity.runs import Plan, Work, execute, resume_run, start_run, unwritten
 from benchmark.similarity.scorers import STATISTICS, Scorer
 
-_OF_NEW_RUNS = ("questions", "task", "representation", "model", "scorer", "shuffle", "correct_at", "limit")
+_OF_NEW_RUNS = (
+    "questions",
+    "task",
+    "representation",
+    "model",
+    "scorer",
+    "shuffle",
+    "correct_at",
+    "limit",
+    "draws",
+)
 _REQUIRED = ("questions", "task", "representation")
 
 
@@ -84,6 +94,12 @@ class Command(BaseCommand):
             help="put the right option at this letter in every question",
         )
         parser.add_argument("--limit", type=positive, metavar="N", help="only the first N questions")
+        parser.add_argument(
+            "--draws",
+            choices=get_args(Draws),
+            help="repeat: choices that were paid for are answered with the stored replies (default); fresh: every "
+            "choice is asked again. Representations are written once in any case",
+        )
         parser.add_argument("--resume", metavar="RUN", help="go on with this run")
         add_encoding(parser)
         add_asking(parser, "the whole run, however often it goes on, has")
@@ -93,7 +109,7 @@ class Command(BaseCommand):
             stored = find_similarity_run(options["resume"]) if options["resume"] else None
             plan = self._resumed(options, stored) if stored else self._planned(options)
             former = Terms.of_run(stored) if stored else Terms()
-            asked = terms(options, price_of(options, plan.spec), former)
+            asked = terms(options, price_of(options, plan.spec, former=former.price), former)
             if options["dry_run"]:
                 work = Work(plan, stored)
                 work.load()
@@ -119,7 +135,15 @@ class Command(BaseCommand):
                     bar.update()
 
                 carry_out(
-                    execute(run, ledger=ledger, stop=stop, encoder=encoder, begin=bar.reset, advance=advance),
+                    execute(
+                        run,
+                        ledger=ledger,
+                        stop=stop,
+                        encoder=encoder,
+                        begin=bar.reset,
+                        advance=advance,
+                        tell=write_line,
+                    ),
                     stop,
                 )
         except (CannotRun, CarriedOut, ModelSpecError, NoEncoder, ProviderError, ValueError) as error:
@@ -143,6 +167,8 @@ class Command(BaseCommand):
         rank = options["task"] == SimilarityRun.Task.RANK
         if options["scorer"] and not rank:
             raise CommandError("--scorer has no use with --task choose: the model compares.")
+        if options["draws"] and rank:
+            raise CommandError("--draws has no use with --task rank: no model chooses.")
         names = ("tokenizer", "k1", "b", "epsilon", "statistics")
         scorer = Scorer(options["scorer"] or Scorer.name, **{name: options[name] for name in names})
         return Plan(
@@ -155,6 +181,7 @@ class Command(BaseCommand):
             options["shuffle"],
             options["correct_at"] or "",
             options["limit"],
+            None if options["draws"] == "fresh" else 0,
         )
 
     def _resumed(self, options: dict[str, Any], run: SimilarityRun) -> Plan:

@@ -3,6 +3,8 @@
 import asyncio
 import pickle
 from contextlib import aclosing, asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from types import SimpleNamespace
 
 import pytest
@@ -28,6 +30,7 @@ from tests.stack import HANG
 MESSAGES = [Message("system", "Be brief."), Message("user", "Say hi there.")]
 FAST = Retry(base=0.001, cap=0.2)
 ONCE = Retry(attempts=1)
+DATE_IN_590_SECONDS = "a date in 590 seconds"
 DEFAULTS = Parameters()
 KEY = "sk-imitation-000000"
 
@@ -165,20 +168,45 @@ async def test_errors_are_retried_within_bounds_when_that_can_help(
 
 @each_sdk
 @pytest.mark.parametrize(
-    ("headers", "wait"),
-    [({"retry_after_ms": "150"}, 0.15), ({"retry_after": "2"}, 2.0), ({"retry_after": "3600"}, 5.0)],
+    ("headers", "least", "most"),
+    [
+        ({"retry_after_ms": "150"}, 0.15, 0.1875),
+        ({"retry_after": "60"}, 60, 75),
+        ({"retry_after": "600"}, 600, 630),
+        ({"retry_after": DATE_IN_590_SECONDS}, 590 - HANG, 620),
+    ],
 )
-async def test_the_wait_a_provider_asks_for_is_honoured_up_to_the_cap(
-    imitation: Imitation, name, headers, wait
+@pytest.mark.parametrize("chance", [0.0, 1.0])
+async def test_the_wait_a_provider_asks_for_is_honoured_and_announced(
+    imitation: Imitation, name, headers, least, most, chance
 ):
     waits: list[float] = []
+    announced: list[tuple[float, str]] = []
 
     async def sleep(seconds: float) -> None:
         waits.append(seconds)
 
+    date = format_datetime(datetime.now(UTC) + timedelta(seconds=590), usegmt=True)
+    headers = {key: value.replace(DATE_IN_590_SECONDS, date) for key, value in headers.items()}
     imitation.script(failure(429, **headers))
-    reply = await reply_to(name, "echo", Retry(cap=5.0, sleep=sleep, random=lambda: 0.0))
-    assert (reply.attempts, waits) == (2, [wait])
+    retry = Retry(
+        announce=lambda seconds, error: announced.append((seconds, error.kind)),
+        sleep=sleep,
+        random=lambda: chance,
+    )
+    reply = await reply_to(name, "echo", retry)
+    assert reply.attempts == 2
+    assert announced == [(waits[0], "rate_limit")]
+    assert least <= waits[0] <= most
+
+
+@each_sdk
+async def test_a_wait_of_more_than_ten_minutes_is_a_failure_that_says_so(imitation: Imitation, name):
+    imitation.script(failure(429, retry_after="900"))
+    error = await error_of(name, "echo", Retry())
+    assert len(imitation.requests) == 1
+    assert (error.kind, error.retryable, error.retry_after) == ("rate_limit", False, 900)
+    assert "asks for a wait of 900 seconds, longer than the 600 seconds" in error.message
 
 
 async def test_waits_without_a_wish_of_the_provider_double_up_to_the_cap(imitation: Imitation):

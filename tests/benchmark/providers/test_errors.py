@@ -17,6 +17,8 @@ from tests.stack import HANG
         ({"retry-after-ms": "250", "retry-after": "9"}, 0.25),
         ({"retry-after": "1.5"}, 1.5),
         ({"retry-after-ms": "soon", "retry-after": "2"}, 2.0),
+        ({"retry-after-ms": "inf", "retry-after": "2"}, 2.0),
+        ({"retry-after-ms": "-5", "retry-after": "2"}, 2.0),
         ({"retry-after": "-1"}, None),
         ({"retry-after": "inf"}, None),
         ({"retry-after": "soon"}, None),

@@ -2,9 +2,11 @@
 
 import json
 from datetime import UTC, date, datetime, timedelta
+from importlib import import_module
 from typing import Any
 
 import pytest
+from django.apps import apps
 from django.core.management import CommandError, call_command
 
 from benchmark.metrics import cluster_bootstrap
@@ -130,8 +132,11 @@ def test_cost_is_unknown_without_a_price_and_a_lower_bound_without_all_tokens(
     partly = make_run([("bronze", ["AC"]), ("bronze", ["WA"])], unknown=1)
     call_command("report", str(partly.pk), "--price", "1000000", "0")
     assert "at least 100.00 US dollars" in capsys.readouterr().out
-    call_command("report", str(make_run([("bronze", ["AC"])], model="practice:student").pk))
-    assert "0.00 US dollars" in capsys.readouterr().out
+    scripted = make_run([("bronze", ["AC"])], model="practice:student")
+    assert report(capsys, scripted)["cost"] is None, "no price is known for scripted replies, not even 0"
+    assert report(capsys, scripted, "--price", "10", "30")["cost"] == pytest.approx(
+        (100 * 10 + 10 * 30) / 1e6
+    )
     with pytest.raises(CommandError, match="not a number of dollars"):
         call_command("report", str(whole.pk), "--price", "-1", "2")
 
@@ -177,3 +182,14 @@ def test_kept_figures_are_those_measured_and_measured_again_when_the_run_went_on
     assert kept_figures(run).done == 4
     run.items.update(state="pending")
     assert kept_figures(run).done == 0
+
+
+def test_the_migration_counts_unknown_and_cached_tokens_of_stored_runs(make_run: MakeRun) -> None:
+    run = make_run([("bronze", ["AC"]), ("bronze", ["WA"]), ("bronze", ["WA"])], unknown=2)
+    repeated, first, *_ = Generation.objects.filter(work_item__run=run).order_by("pk")
+    Generation.objects.filter(work_item__run=run).update(cached_input_tokens=7)
+    Generation.objects.filter(pk=repeated.pk).update(reused=first)
+    migration = import_module("benchmark.migrations.0024_count_calls_without_tokens")
+    migration.count_from_rows(apps, None)
+    run.refresh_from_db()
+    assert (run.calls_without_tokens, run.paid_cached_input_tokens) == (1, 14)

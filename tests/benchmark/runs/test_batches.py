@@ -51,7 +51,11 @@ def test_a_run_in_batches_ends_like_any_other_at_half_the_price(workshop: Worksh
         "calls": 16,
         "input_tokens": 16 * 11,
         "output_tokens": 16 * 7,
+        "cached_input_tokens": 16 * 3,
+        "calls_without_tokens": 0,
+        "calls_broken_off": 0,
         "cost_usd": pytest.approx(16 * COST),
+        "cost_is_lower_bound": False,
     }
     # Drafts; those of them that failed and answers after the others; what is left, the one that expired among it.
     assert sizes(workshop) == [8, 8, 3]

@@ -25,7 +25,11 @@ def test_a_run_stops_when_its_budget_is_used_up_and_goes_on_with_a_higher_one(wo
         "calls": 1,
         "input_tokens": 11,
         "output_tokens": 7,
+        "cached_input_tokens": 3,
+        "calls_without_tokens": 0,
+        "calls_broken_off": 0,
         "cost_usd": pytest.approx(COST),
+        "cost_is_lower_bound": False,
     }
     resume = ("--resume", document["run"], "--concurrency", "1")
     cost = workshop.baseline(*resume, "--max-calls", "9", "--max-cost", str(2 * COST), status=1)
@@ -72,6 +76,7 @@ def test_a_pilot_tries_some_problems_and_rescales_the_estimate(workshop: Worksho
         "generations": 8,
         "input_tokens": 88,
         "output_tokens": 56,
+        "cached_input_tokens": 24,
         "cost_usd": pytest.approx(8 * COST),
     }
     assert pilot["estimates"]["low"] == pilot["estimates"]["high"], "all replies of the imitation are alike"

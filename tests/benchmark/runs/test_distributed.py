@@ -1,12 +1,14 @@
 """Runs that workers carry out, with the real queue, worker and supervisor: any of them may be killed."""
 
+import signal
 import sqlite3
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 from tests.benchmark.runs.bank import REPLY
-from tests.imitation import Hold, Imitation, Script, pieces_of
+from tests.imitation import Hold, Imitation, Script, failure, pieces_of
 from tests.stack import HANG, REPOSITORY, Stack
 
 ITEMS, CONCURRENCY = 12, 4
@@ -45,3 +47,37 @@ def test_a_run_goes_on_after_kill_9_of_its_worker_and_then_of_its_client(
     judged = "select state, count(judgement_id), count(distinct judgement_id) from benchmark_workitem group by state"
     assert rows(imitated_stack, judged) == [("done", ITEMS, ITEMS)]
     assert len(imitation.requests) == ITEMS + CONCURRENCY, "only what was in flight is asked for again"
+
+
+def test_a_client_shows_its_workers_wait_and_stops_it_and_fresh_draws_are_those_of_the_run(
+    imitated_stack: Stack, imitation: Imitation, tmp_path: Path
+) -> None:
+    imitation.script(ANSWER, failure(429, retry_after="500"))
+    errors = tmp_path / "errors"
+
+    def start(*arguments: str) -> subprocess.Popen[bytes]:
+        with errors.open("wb") as file:
+            return subprocess.Popen(
+                [sys.executable, "manage.py", "run_baseline", *arguments, "--distribute"],
+                cwd=REPOSITORY, env=imitated_stack.environment, stderr=file,
+            )  # fmt: skip
+
+    client = start(
+        "--dataset", "practice", "--model", "openai:gpt-4o", "--method", "zero-shot", "--limit", "1",
+        "--epochs", "3", "--draws", "fresh", "--concurrency", "1",
+    )  # fmt: skip
+    imitated_stack.wait_for(lambda: "Waiting 5" in errors.read_text())
+    client.send_signal(signal.SIGINT)
+    assert client.wait(HANG) == 1
+    [(run, state, draw)] = rows(
+        imitated_stack, "select id, state, first_draw from benchmark_run where epochs = 3"
+    )
+    assert (state, draw) == ("stopped", 1)
+    imitation.script(*[ANSWER] * 2)
+    assert start("--resume", run).wait(HANG) == 0
+    assert len(imitation.requests) == 4, "the reply of the first epoch is not asked for again"
+    keys = (
+        "select count(distinct cache_key) from benchmark_generation g join benchmark_workitem i "
+        f"on i.id = g.work_item_id where i.run_id = '{run}'"
+    )
+    assert rows(imitated_stack, keys) == [(3,)]

@@ -83,6 +83,21 @@ def test_a_model_chooses_and_letters_are_read_where_they_can_be(workshop: Worksh
     assert first.count("[BEGIN REFERENCE]") == 1
 
 
+def test_a_repeated_choice_is_a_replay_and_fresh_draws_ask_again(workshop: Workshop) -> None:
+    asked = (*CHOOSE, "--representation", "statement", "--model", SAYS_A, "--limit", "3")
+    assert run(workshop, *asked)["replies_repeated"] == 0
+    again = run(workshop, *asked)
+    assert (again["replies_repeated"], again["spent"]["calls"], again["parameters"]["draw"]) == (3, 0, 0)
+    assert "Replay: all 3 replies repeat stored ones." in workshop.manage("report_mcqs", again["run"])[0]
+    for draw in (1, 2):
+        fresh = run(workshop, *asked, "--draws", "fresh")
+        assert (fresh["replies_repeated"], fresh["spent"]["calls"]) == (0, 3)
+        assert fresh["parameters"]["draw"] == draw
+    ranked = (*RANK, "--representation", "statement", "--draws", "fresh")
+    _, errors = workshop.manage("run_mcqs", *ranked, status=1)
+    assert "--draws has no use with --task rank" in errors
+
+
 def test_the_right_option_can_be_put_at_any_letter(workshop: Workshop) -> None:
     for letter, accuracy in (("A", 1), ("D", 0)):
         arguments = (*CHOOSE, "--representation", "solution", "--model", SAYS_A, "--correct-at", letter)
@@ -188,7 +203,8 @@ def test_a_run_keeps_its_budget_through_kills_and_faults_and_goes_on_with_what_i
     assert stopped["stop_reason"] == "the budget of 14.00 US dollars is used up (14.00 spent)"
     assert [one["about"] for one in stopped["faults"]] == ["question 2"]
     assert "provider fault (bad_request)" in stopped["faults"][0]["fault"]
-    assert stopped["spent"] == {"calls": 2, "input_tokens": 22, "output_tokens": 14, "cost_usd": 14}
+    spent = {name: stopped["spent"][name] for name in ("calls", "input_tokens", "output_tokens", "cost_usd")}
+    assert spent == {"calls": 2, "input_tokens": 22, "output_tokens": 14, "cost_usd": 14}
     text, _ = workshop.manage("report_mcqs", stopped["run"])
     assert "1 failed: provider fault (bad_request)" in text
 

@@ -1,0 +1,55 @@
+"""The standard error between epochs."""
+
+from math import sqrt
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmark.reports.draws import between_epochs, epoch_standard_error, replay_note
+from tests.benchmark.reports.conftest import MakeRun
+
+
+@pytest.mark.parametrize(
+    ("values", "error"),
+    [
+        ([], None),
+        ([0.5], None),
+        ([0.25, 0.25], 0.0),
+        ([0.0, 1.0], 0.5),  # s² = 1/2, over 2
+        ([0.1, 0.2, 0.4], sqrt(0.07 / 3 / 3)),  # mean 7/30, squares 0.14/3 together
+    ],
+)
+def test_the_standard_error_between_epochs_is_that_of_their_mean(
+    values: list[float], error: float | None
+) -> None:
+    found = epoch_standard_error(values)
+    assert found == (None if error is None else pytest.approx(error))
+
+
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=30), st.floats(-1, 1))
+def test_it_does_not_depend_on_order_or_level_and_is_at_most_that_of_opposites(
+    values: list[float], shift: float
+) -> None:
+    error = epoch_standard_error(values)
+    assert error is not None
+    assert epoch_standard_error(sorted(values)) == pytest.approx(error, abs=1e-9)
+    assert epoch_standard_error([value + shift for value in values]) == pytest.approx(error, abs=1e-9)
+    assert 0 <= error <= 0.5 / sqrt(len(values) - 1) + 1e-9
+
+
+def test_epochs_are_compared_on_the_problems_that_are_finished_in_all_of_them(make_run: MakeRun) -> None:
+    chains = [["AC", "WA", "AC", "AC"], ["WA", "WA", "WA", "AC"], ["AC", "AC", "AC", "fault"]]
+    run = make_run([("bronze", verdicts) for verdicts in chains], epochs=2)
+    once, twice = between_epochs(run, [1, 2])
+    assert once.problems == 3
+    assert list(once.values) == pytest.approx([(0.5 + 0 + 1) / 3, 2.5 / 3])
+    assert (twice.problems, twice.values) == (2, (0.5, 1.0)), "the third problem has one attempt in epoch 2"
+    assert between_epochs(run, [3]) == (), "an epoch has two attempts"
+    assert between_epochs(make_run([("bronze", ["AC", "WA"])]), [1]) == ()
+
+
+def test_the_note_of_a_replay_says_how_much_of_it_is_repeated() -> None:
+    assert replay_note(0, 5) == ""
+    assert replay_note(5, 5).startswith("Replay: all 5 replies repeat stored ones.")
+    assert replay_note(2, 5).startswith("2 of 5 replies repeat stored ones.")

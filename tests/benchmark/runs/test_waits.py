@@ -1,0 +1,121 @@
+"""Waits that the provider asks for, and calls that broke off: what a user sees, and what holds meanwhile."""
+
+import asyncio
+import csv
+import io
+import signal
+
+import pytest
+
+from benchmark.runner.stopping import Stop, Stopped
+from tests.benchmark.runs.bank import REPLY
+from tests.benchmark.runs.conftest import Workshop
+from tests.benchmark.runs.test_resume import only_run, until
+from tests.imitation import Hold, Script, failure, pieces_of
+
+SOLUTION = Script(pieces_of(REPLY))
+CUT = Script(pieces_of(REPLY), ending="cut", after=3)
+ONE = ("--limit", "1", "--concurrency", "1")
+RUN = ("run_baseline", "--dataset", "orchard", "--model", "openai:gpt-4o", "--method", "zero-shot")
+PRICE = ("--price", "1000", "2000")
+
+
+def test_a_wait_is_told_with_its_seconds_and_reason(workshop: Workshop) -> None:
+    workshop.imitation.script(failure(429, retry_after_ms="1000"), SOLUTION)
+    _, errors = workshop.manage(*RUN, *ONE)
+    [line] = [line for line in errors.splitlines() if line.startswith("Waiting")]
+    assert line == "Waiting 1 seconds before calls are repeated: OpenAI: HTTP 429: No luck this time."
+
+
+def test_a_long_wait_keeps_its_lease_and_ends_when_the_run_is_interrupted(workshop: Workshop) -> None:
+    workshop.imitation.script(failure(429, retry_after="500"))
+    command = workshop.start(*RUN, *ONE)
+
+    def leased_until() -> str:
+        [(end,)] = workshop.rows("select lease_until from benchmark_workitem")
+        return str(end)
+
+    until(lambda: "Waiting" in command.errors())
+    before = leased_until()
+    until(lambda: leased_until() > before)
+    until(lambda: "HTTP 429" in workshop.rows("select waiting from benchmark_runner")[0][0])
+    command.signal(signal.SIGINT)
+    status, _, errors = command.wait()
+    assert status == 1
+    assert "--resume" in errors
+    assert workshop.rows("select state from benchmark_workitem") == [("pending",)]
+    assert len(workshop.imitation.requests) == 1
+    workshop.imitation.script(SOLUTION)
+    assert workshop.baseline("--resume", only_run(workshop))["state"] == "finished"
+
+
+def test_a_wait_of_more_than_ten_minutes_is_a_fault_that_resume_tries_again(workshop: Workshop) -> None:
+    workshop.imitation.script(failure(429, retry_after="601"))
+    _, errors = workshop.manage(*RUN, *ONE, status=1)
+    assert "The provider asks for a wait of 601 seconds, longer than the 600 seconds" in errors
+    assert len(workshop.imitation.requests) == 1
+
+
+def test_calls_that_broke_off_are_counted_as_possibly_billed_and_make_the_cost_a_lower_bound(
+    workshop: Workshop,
+) -> None:
+    # The refused call is certain to cost nothing.
+    workshop.imitation.script(CUT, failure(429, retry_after_ms="1"), SOLUTION)
+    document = workshop.baseline(*ONE, *PRICE)
+    paid = document["paid"]
+    assert (paid["calls"], paid["calls_broken_off"], paid["cost_is_lower_bound"]) == (1, 1, True)
+    report = workshop.report(document["run"])
+    assert (report["calls_broken_off"], report["cost_at_least"]) == (1, True)
+    told, _ = workshop.manage("report", document["run"])
+    assert "at least 0.03 US dollars" in told
+    assert "calls that broke off, possibly billed" in told
+    rows = {
+        row["figure"]: row["value"]
+        for row in csv.DictReader(
+            io.StringIO(workshop.manage("report", document["run"], "--format", "csv")[0])
+        )
+    }
+    assert rows["calls broken off, possibly billed"] == "1"
+    assert float(rows["cost in US dollars (at least)"]) > 0
+
+
+def test_the_last_lines_name_calls_that_broke_off_and_unknown_tokens(workshop: Workshop) -> None:
+    workshop.imitation.script(CUT, Script(pieces_of(REPLY), tokens=None), SOLUTION)
+    output, _ = workshop.manage(*RUN, "--limit", "2", "--concurrency", "1", *PRICE)
+    assert "Paid for 2 of 2 replies, at least 0.03 US dollars." in output
+    assert "1 call broke off without a complete reply, possibly billed." in output
+    resumed = workshop.baseline("--resume", only_run(workshop))
+    assert (resumed["paid"]["calls_without_tokens"], resumed["paid"]["cost_is_lower_bound"]) == (1, True)
+
+
+def test_calls_that_are_dropped_by_a_second_interrupt_are_counted(workshop: Workshop) -> None:
+    workshop.imitation.script(Script(pieces_of(REPLY), hold=Hold(2)))
+    command = workshop.start(*RUN, *ONE)
+    until(lambda: len(workshop.imitation.requests) == 1)
+    command.signal(signal.SIGINT)
+    until(lambda: "Once more drops them" in command.errors())
+    command.signal(signal.SIGINT)
+    assert command.wait()[0] == 1
+    assert workshop.rows("select calls_broken_off, paid_calls from benchmark_run") == [(1, 0)]
+
+
+def test_questions_outside_runs_count_and_wait_the_same_way(workshop: Workshop) -> None:
+    workshop.imitation.script(CUT, failure(429, retry_after_ms="1000"), *[SOLUTION] * 4)
+    output, errors = workshop.manage(
+        "represent", "--dataset", "orchard", "--model", "openai:gpt-4o", "--representation", "summary",
+        "--concurrency", "1", *PRICE,
+    )  # fmt: skip
+    assert "Waiting 1 seconds" in errors
+    assert "at least" in output
+    assert "1 call broke off without a complete reply, possibly billed." in output
+
+
+async def test_the_end_of_a_workers_turn_does_not_end_a_wait_but_a_stop_does() -> None:
+    stop = Stop()
+    stop.ask("the turn is over", final=False, ends_waits=False)
+    await stop.sleep(0.01)
+    waiting = asyncio.create_task(stop.sleep(500))
+    stop.ask("interrupted")
+    with pytest.raises(Stopped):
+        await waiting
+    assert (stop.reason, stop.final) == ("the turn is over", False)

@@ -1,0 +1,27 @@
+"""What the streamer's log says."""
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from benchmark.providers import Message
+from tests.imitation import Imitation, Script, failure
+from tutoring.streamer import Chat, Streamer
+
+
+async def test_a_wait_that_the_provider_asks_for_is_in_the_log(
+    imitation: Imitation, caplog: pytest.LogCaptureFixture
+) -> None:
+    imitation.script(failure(429, retry_after="0"), Script())
+    claimed = SimpleNamespace(
+        pk=7, model_spec="openai:m", messages=[Message("user", "Hello")], shown_from=None, answer=None
+    )
+    streamer, chat = Streamer(1), Chat(cast("Any", claimed))
+    await streamer._stream(chat)
+    assert chat.answer.text == "Hello, world."
+    [record] = [one for one in caplog.records if one.name == "tutoring.streamer"]
+    assert record.getMessage() == (
+        "reply 7 waits 0 seconds before its model is called again: OpenAI: HTTP 429: No luck this time."
+    )
+    await streamer.providers["openai"].aclose()
