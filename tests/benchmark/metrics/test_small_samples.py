@@ -99,10 +99,12 @@ def test_t_on_problem_means_is_scipys(values: list[float]) -> None:
     if len(set(values)) == 1:
         width = 1 - 0.05 ** (1 / len(values))
         bounds = max(values[0] - width, 0), min(values[0] + width, 1)
-        assert (method, interval) == ("bound", pytest.approx(bounds))
+        assert method == "bound"
+        assert interval == pytest.approx(bounds)
     else:
         low, high = stats.t.interval(0.95, len(values) - 1, fmean(values), stats.sem(values))
-        assert (method, interval) == ("t", pytest.approx((max(low, 0), min(high, 1))))
+        assert method == "t"
+        assert interval == pytest.approx((max(low, 0), min(high, 1)))
 
 
 def test_over_clusters_each_problem_weighs_the_same_and_clusters_are_the_degrees_of_freedom() -> None:
