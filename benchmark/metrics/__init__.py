@@ -21,9 +21,11 @@ from benchmark.metrics.small_samples import (
     mean_interval,
     paired_proportions,
     problem_t,
+    problem_t_test,
     rate_interval,
     ratio_set,
     sign_e_value,
+    visible_mean,
 )
 
 __all__ = [
@@ -46,6 +48,7 @@ __all__ = [
     "paired_proportions",
     "pass_at_k",
     "problem_t",
+    "problem_t_test",
     "problems_needed",
     "rate_interval",
     "ratio_set",
@@ -53,5 +56,6 @@ __all__ = [
     "sign_e_value",
     "standard_error",
     "visible_difference",
+    "visible_mean",
     "wilson",
 ]

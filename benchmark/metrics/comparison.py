@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from benchmark.metrics.intervals import Interval
 from benchmark.metrics.small_samples import (
+    POWER,
     IntervalMethod,
     NamedInterval,
     mean_interval,
@@ -15,8 +16,6 @@ from benchmark.metrics.small_samples import (
 )
 
 SIGNIFICANCE = 0.05
-POWER = 0.8
-"""The chance of finding a difference of the size that `problems_needed` and `visible_difference` speak of."""
 
 
 def mcnemar(only_first: int, only_second: int) -> float:

@@ -8,7 +8,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import exp, inf, lgamma, log, sqrt
-from statistics import fmean
+from statistics import fmean, stdev
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -19,6 +19,9 @@ FEWEST_FOR_BOOTSTRAP = 60
 """Problems (or contests) from which the percentile bootstrap is used."""
 
 CONFIDENCE = 0.95
+
+POWER = 0.8
+"""The chance of finding a difference of the size that is called visible."""
 
 IntervalMethod = Literal["wilson", "newcombe", "t", "bound", "bootstrap"]
 
@@ -95,6 +98,35 @@ def zero_spread(units: int) -> float:
     If a larger share of problems came out otherwise, at least one of these would have with a chance above 95 %.
     """
     return float(1 - (1 - CONFIDENCE) ** (1 / units))
+
+
+def problem_t_test(differences: Sequence[float]) -> float:
+    """Return the two-sided p of the t test of a mean of 0 with one value a problem.
+
+    Values without spread are not tested: p is 1. Raises ValueError without values.
+    """
+    if not differences:
+        raise ValueError("a test needs at least one problem")
+    deviations = np.asarray(differences, dtype=float) - fmean(differences)
+    squares, problems = float(deviations @ deviations), len(differences)
+    if squares <= _ROUNDING:
+        return 1.0
+    from scipy.special import stdtr
+
+    error = sqrt(squares / (problems - 1) / problems)
+    return float(2 * stdtr(problems - 1, -abs(fmean(differences)) / error))
+
+
+def visible_mean(differences: Sequence[float]) -> float:
+    """Return the mean difference that the t test on as many problems with this spread finds with a power of 80 %.
+
+    At least `zero_spread`, at most 1.
+    """
+    problems = len(differences)
+    if problems == 1:
+        return 1.0
+    factor = t_quantile(problems - 1) + t_quantile(problems - 1, POWER)
+    return min(max(factor * stdev(differences) / sqrt(problems), zero_spread(problems)), 1.0)
 
 
 def mean_interval(
@@ -196,11 +228,11 @@ def sign_e_value(for_first: int, for_second: int) -> float:
 
 
 @lru_cache(maxsize=1_000)
-def t_quantile(degrees: int) -> float:
-    """Return the 97.5 % quantile of Student's t."""
+def t_quantile(degrees: int, probability: float = (1 + CONFIDENCE) / 2) -> float:
+    """Return a quantile of Student's t, the 97.5 % one by default."""
     from scipy.special import stdtrit
 
-    return float(stdtrit(degrees, (1 + CONFIDENCE) / 2))
+    return float(stdtrit(degrees, probability))
 
 
 def _within(centre: float, half_width: float, lowest: float) -> Interval:

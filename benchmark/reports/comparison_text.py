@@ -64,8 +64,8 @@ def _range(found: Range) -> str:
 
 
 def points(value: float | None) -> str:
-    """A difference of shares in percentage points, with its sign."""
-    return "n/a" if value is None else f"{100 * value:+.2f}"
+    """A difference of shares in percentage points, with its sign; never a negative zero."""
+    return "n/a" if value is None else f"{100 * value:+z.2f}"
 
 
 def point_interval(interval: Interval | None) -> str:

@@ -44,15 +44,15 @@ def intervals_used(figures: RunFigures) -> str:
 
 
 def percent(value: float | None) -> str:
-    """A share as a percentage with two digits; "n/a" where it is not defined."""
-    return "n/a" if value is None else f"{100 * value:.2f} %"
+    """A share as a percentage with two digits, never a negative zero; "n/a" where it is not defined."""
+    return "n/a" if value is None else f"{100 * value:z.2f} %"
 
 
 def interval(figure: PassAtK | AfterReflections) -> str:
     """The interval of a figure in percent, or "n/a"."""
     if figure.low is None or figure.high is None:
         return "n/a"
-    return f"[{100 * figure.low:.2f}, {100 * figure.high:.2f}]"
+    return f"[{100 * figure.low:z.2f}, {100 * figure.high:z.2f}]"
 
 
 def token_count(tokens: Tokens, generations: int) -> str:
@@ -70,7 +70,7 @@ def contest_interval(figure: PassAtK) -> str:
     """The interval over whole contests in percent; "n/a" with fewer than two."""
     if figure.contest_low is None or figure.contest_high is None:
         return "n/a"
-    return f"[{100 * figure.contest_low:.2f}, {100 * figure.contest_high:.2f}]"
+    return f"[{100 * figure.contest_low:z.2f}, {100 * figure.contest_high:z.2f}]"
 
 
 def tests_share(figure: TestsAtK) -> str:

@@ -26,7 +26,7 @@ def text_of(figures: SimilarityFigures) -> str:
         ("MRR", figures.mrr, figures.mrr_interval, figures.mrr_interval_method, RANDOM_MRR),
     ):
         if value is not None and interval is not None:
-            shown = f"[{100 * interval.low:.2f}, {100 * interval.high:.2f}] ({INTERVAL_NAMES[method]})"
+            shown = f"[{100 * interval.low:z.2f}, {100 * interval.high:z.2f}] ({INTERVAL_NAMES[method]})"
             rows.append((name, percent(value), shown, percent(chance)))
     lines += aligned(rows) if len(rows) > 1 else []
     lines += ["", *aligned([("right option at", "questions", "found", "letter chosen")] + [
@@ -38,7 +38,7 @@ def text_of(figures: SimilarityFigures) -> str:
         one = figures.rating
         lines += [
             "",
-            f"Rating and failure: Pearson r = {one.r:.2f}, p = {one.p:.2f}, {one.questions} questions",
+            f"Rating and failure: Pearson r = {one.r:z.2f}, p = {one.p:.2f}, {one.questions} questions",
         ]
     if tokens := figures.tokens:
         ratio = "" if tokens.ratio is None else f", ×{tokens.ratio:.1f} of the run by statement"
