@@ -25,6 +25,7 @@ from benchmark.metrics.small_samples import (
     rate_interval,
     ratio_set,
     sign_e_value,
+    t_quantile,
     visible_mean,
 )
 
@@ -55,6 +56,7 @@ __all__ = [
     "share_at_k",
     "sign_e_value",
     "standard_error",
+    "t_quantile",
     "visible_difference",
     "visible_mean",
     "wilson",

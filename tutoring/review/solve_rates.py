@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import combinations
 from statistics import fmean
 from urllib.parse import urlencode
 
-from django.db.models import Count, F, OuterRef, QuerySet, Subquery
-from django.db.models.lookups import GreaterThan
+from django.db.models import Case, Count, OuterRef, Q, QuerySet, Subquery, Value, When
 
 from benchmark.metrics import (
     NamedInterval,
@@ -27,7 +27,7 @@ from benchmark.metrics import (
     visible_difference,
     visible_mean,
 )
-from tutoring.models import Session, Settlement
+from tutoring.models import Protocol, Session, Settlement
 from tutoring.models.sessions import SessionQuerySet
 from tutoring.review.content import COMPLIANT
 
@@ -71,19 +71,19 @@ class Rate:
             tally.solved += solved
             tally.sessions += sessions
 
-    @property
+    @cached_property
     def left_out(self) -> int:
         """How many sessions are of an unknown problem."""
         return self.sessions - sum(tally.sessions for tally in self.by_problem.values())
 
-    @property
+    @cached_property
     def share(self) -> float | None:
         """The mean over problems of the share of solved sessions; None without sessions."""
         if self.by_problem:
             return fmean(tally.share for tally in self.by_problem.values())
         return self.solved / self.sessions if self.sessions else None
 
-    @property
+    @cached_property
     def interval(self) -> NamedInterval | None:
         """Wilson's where every problem has a single session, else t on problem means.
 
@@ -137,37 +137,37 @@ def settled(version: int) -> QuerySet[Settlement]:
 
 
 def solve_rates(version: int) -> list[SolveRates]:
-    """A row for each model, protocol and kind of attempt. One query."""
+    """Return a row for each model, protocol and kind of attempt. Two queries."""
+    names = {
+        pk: f"{name} v{number}" for pk, name, number in Protocol.objects.values_list("pk", "name", "version")
+    }
+    attempt_of = Case(
+        When(number=None, then=Value("unknown")), When(number=1, then=Value("first")), default=Value("later")
+    )
     counts = (
         counted_sessions()
         .order_by()
         .values_list(
-            "model_spec",
-            "protocol",
-            "protocol__name",
-            "protocol__version",
-            "number",
-            "outcome",
-            GreaterThan(F("late_replies"), 0),
-            Subquery(settled(version).values("verdict")),
-            "problem",
+            "model_spec", "protocol", attempt_of, Subquery(settled(version).values("verdict")), "problem"
         )
-        .annotate(count=Count("pk"))
+        .annotate(
+            sessions=Count("pk"),
+            solved=Count("pk", filter=Q(outcome=Session.Outcome.SOLVED)),
+            late=Count("pk", filter=Q(late_replies__gt=0)),
+        )
     )
-    rows: dict[tuple[str, str, str], SolveRates] = {}
-    for model, protocol, name, protocol_version, number, outcome, late, found, problem, count in counts:
-        attempt = "unknown" if number is None else "first" if number == 1 else "later"
-        protocol_name = f"{name} v{protocol_version}" if name else ""
-        key = (model, protocol_name, attempt)
-        row = rows.setdefault(key, SolveRates(model, protocol, protocol_name, attempt))
-        row.late += count if late else 0
-        rates = [row.everything]
+    rows: dict[tuple[str, int | None, str], SolveRates] = {}
+    for model, protocol, attempt, found, problem, sessions, solved, late in counts:
+        key = (model, protocol, attempt)
+        if key not in rows:
+            rows[key] = SolveRates(model, protocol, names.get(protocol, ""), attempt)
+        row = rows[key]
+        row.late += late
+        row.everything.add(problem, solved, sessions)
         if found is None:
-            row.unreviewed += count
+            row.unreviewed += sessions
         else:
-            rates.append(row.compliant if found == COMPLIANT else row.breached)
-        for rate in rates:
-            rate.add(problem, count if outcome == Session.Outcome.SOLVED else 0, count)
+            (row.compliant if found == COMPLIANT else row.breached).add(problem, solved, sessions)
     order = list(ATTEMPTS)
     return sorted(rows.values(), key=lambda row: (row.model, row.protocol_name, order.index(row.attempt)))
 
