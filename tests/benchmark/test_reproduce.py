@@ -77,7 +77,9 @@ def test_choices_are_named_for_figures_whose_data_is_missing_too(capsys: pytest.
     }
     with pytest.raises(CommandError, match=r"^Without their data: N-11\.$"):
         call_command("reproduce", "N-11")
-    assert "[1] Chosen after the result was seen: The source does not say how" in capsys.readouterr().out
+    text = capsys.readouterr().out
+    assert "[1] Chosen after the result was seen: The source does not say how" in text
+    assert "0 of 0 agree, 1 without their data. With a choice made after seeing the result: N-11." in text
 
 
 def test_what_needs_no_data_works_without_and_the_rest_says_what_to_fetch(

@@ -16,6 +16,7 @@ from urllib.parse import urlencode
 from django.db.models import Case, Count, OuterRef, Q, QuerySet, Subquery, Value, When
 
 from benchmark.metrics import (
+    SIGNIFICANCE,
     NamedInterval,
     PairedDifference,
     holm,
@@ -194,7 +195,9 @@ class Contrast:
 
     @property
     def inside_noise(self) -> bool:
-        """Whether the interval contains no difference."""
+        """Whether the test, or the interval where there is none, shows no difference."""
+        if self.holm is not None:
+            return self.holm >= SIGNIFICANCE
         return self.difference.interval.low <= 0 <= self.difference.interval.high
 
     @property

@@ -67,9 +67,12 @@ class Command(BaseCommand):
 
 
 def _summary(kind: str, results: Sequence[dict[str, Any]]) -> str:
-    agreeing = sum(result["agrees"] for result in results)
+    computed = [result for result in results if not result["missing"]]
+    agreeing = sum(result["agrees"] for result in computed)
+    missing = len(results) - len(computed)
     chosen = [result["name"] for result in results if result["chosen_after"]]
-    said = f"{kind.capitalize()}: {agreeing} of {len(results)} agree."
+    said = f"{kind.capitalize()}: {agreeing} of {len(computed)} agree"
+    said += f", {missing} without their data." if missing else "."
     return said + (f" With a choice made after seeing the result: {', '.join(chosen)}." if chosen else "")
 
 
