@@ -1,15 +1,21 @@
 """Whether two ways of solving the same problems differ: paired tests, their correction, and what they could see."""
 
+from collections import Counter
 from collections.abc import Collection, Hashable, Sequence
 from math import ceil, sqrt
 from statistics import NormalDist, fmean, stdev
 from typing import NamedTuple
 
-from benchmark.metrics.intervals import Interval, cluster_bootstrap
+from benchmark.metrics.intervals import Interval
+from benchmark.metrics.small_samples import (
+    POWER,
+    IntervalMethod,
+    NamedInterval,
+    mean_interval,
+    paired_proportions,
+)
 
 SIGNIFICANCE = 0.05
-POWER = 0.8
-"""The chance of finding a difference of the size that `problems_needed` and `visible_difference` speak of."""
 
 
 def mcnemar(only_first: int, only_second: int) -> float:
@@ -37,17 +43,35 @@ class PairedDifference(NamedTuple):
     mean: float
     standard_error: float | None
     interval: Interval
+    method: IntervalMethod
 
 
 def paired_difference(
-    first: Sequence[float], second: Sequence[float], clusters: Sequence[Hashable] | None = None
+    first: Sequence[float],
+    second: Sequence[float],
+    clusters: Sequence[Hashable] | None = None,
+    *,
+    binary: bool = False,
 ) -> PairedDifference:
-    """The difference on the same problems, with a bootstrap that draws problems or clusters of them."""
+    """Return the difference on the same problems with its 95 % interval, over problems or clusters of them.
+
+    `binary` states that each value is a single outcome, 0 or 1: fewer than 60 such pairs have Newcombe's interval.
+    All else has that of `mean_interval`. Raises ValueError without problems.
+    """
     differences = [one - other for one, other in zip(first, second, strict=True)]
     if not differences:
         raise ValueError("a difference needs at least one problem that both have")
     error = stdev(differences) / sqrt(len(differences)) if len(differences) > 1 else None
-    return PairedDifference(fmean(differences), error, cluster_bootstrap(differences, clusters))
+    interval, method = mean_interval(differences, clusters, lowest=-1)
+    if binary and clusters is None and method == "t":
+        interval, method = _newcombe(first, second)
+    return PairedDifference(fmean(differences), error, interval, method)
+
+
+def _newcombe(first: Sequence[float], second: Sequence[float]) -> NamedInterval:
+    counts = Counter(zip(map(bool, first), map(bool, second), strict=True))
+    table = ((True, True), (True, False), (False, True), (False, False))
+    return NamedInterval(paired_proportions(*(counts[cell] for cell in table)), "newcombe")
 
 
 def problems_needed(difference: float, discordant: float) -> int | None:

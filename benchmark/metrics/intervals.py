@@ -1,4 +1,4 @@
-"""95 % intervals: Wilson for one attempt a problem, a bootstrap over problems or contests for several.
+"""95 % intervals: Wilson for one attempt a problem, a bootstrap over many problems or contests for several.
 
 scipy is imported where it is used: it takes most of a second and 70 MB, and most processes show no figures.
 """
@@ -57,7 +57,7 @@ def cluster_bootstrap(
     """
     if not values:
         raise ValueError("an interval needs at least one problem")
-    sums, counts = _totals(values, clusters)
+    sums, counts = totals(values, clusters)
     generator = np.random.default_rng(seed)
     means = np.empty(resamples)
     for start in range(
@@ -80,11 +80,11 @@ def standard_error(values: Sequence[float], clusters: Sequence[Hashable] | None 
     if not values:
         raise ValueError("a standard error needs at least one problem")
     centred = np.asarray(values, dtype=float) - np.mean(values)
-    sums, _ = _totals(centred.tolist(), clusters)
+    sums, _ = totals(centred.tolist(), clusters)
     return sqrt(float(sums @ sums)) / len(values)
 
 
-def _totals(
+def totals(
     values: Sequence[float], clusters: Sequence[Hashable] | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The sum and the number of the values of each cluster, clusters in the order of their first problem."""

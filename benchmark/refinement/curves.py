@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from benchmark.metrics import Interval, cluster_bootstrap, pass_at_k, wilson
+from benchmark.metrics import Interval, IntervalMethod, pass_at_k, rate_interval
 
 
 @dataclass(frozen=True)
@@ -29,10 +29,17 @@ class PassAt:
     k: int
     value: float
     interval: Interval
+    method: IntervalMethod
 
-    def to_json(self) -> dict[str, float]:
+    def to_json(self) -> dict[str, float | str]:
         """All of it by name."""
-        return {"k": self.k, "value": self.value, "low": self.interval.low, "high": self.interval.high}
+        return {
+            "k": self.k,
+            "value": self.value,
+            "low": self.interval.low,
+            "high": self.interval.high,
+            "interval_method": self.method,
+        }
 
 
 @dataclass(frozen=True)
@@ -153,11 +160,8 @@ def pass_beside(refinements: Sequence[Refinement], resampled: Mapping[str, Resam
 
 
 def _point(k: int, shares: Sequence[float]) -> PassAt:
-    """The mean; its interval is Wilson's where every problem is solved or not, else a bootstrap over problems."""
-    value = sum(shares) / len(shares)
-    if set(shares) <= {0.0, 1.0}:
-        return PassAt(k, value, wilson(round(sum(shares)), len(shares)))
-    return PassAt(k, value, cluster_bootstrap(shares))
+    """Return the mean; its interval is Wilson's where every problem is solved or not (see `rate_interval`)."""
+    return PassAt(k, sum(shares) / len(shares), *rate_interval(shares, single=set(shares) <= {0.0, 1.0}))
 
 
 def _sum(numbers: Sequence[int | None]) -> int | None:

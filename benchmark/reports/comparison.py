@@ -15,11 +15,13 @@ from django.db.models.functions import MD5
 from benchmark.metrics import (
     SIGNIFICANCE,
     Interval,
+    RatioSet,
     holm,
     mcnemar,
     overlap,
     paired_difference,
     problems_needed,
+    ratio_set,
     visible_difference,
 )
 from benchmark.models import Generation, Problem, Run, WorkItem
@@ -47,7 +49,8 @@ class Pair:
 
     `holm` is p adjusted for all runs compared with the first. `inside_noise` says that it shows no difference, nor
     does the interval where there are several attempts a problem; `visible` is the difference that these problems
-    would show with a power of 80 %, `needed` the problems that this difference would need.
+    would show with a power of 80 %, `needed` the problems that this difference would need. `interval_method` and
+    `contest_interval_method` name the methods of the intervals (`benchmark.metrics.IntervalMethod`), or are "none".
     """
 
     run: str
@@ -60,7 +63,9 @@ class Pair:
     difference: float | None
     standard_error: float | None
     interval: Interval | None
+    interval_method: str
     contest_interval: Interval | None
+    contest_interval_method: str
     only_first: tuple[str, ...]
     only_this: tuple[str, ...]
     p: float
@@ -112,13 +117,16 @@ class Overlap:
 class PartOfBest:
     """What a run reaches of the best score but the first run's, and of its gain over the first; None of nothing.
 
-    Over the problems that all runs tried. The USACO paper gives such shares for smaller corpora ("% of maximum", its
-    Table 7) and does not say which of the two they are.
+    Over the problems that all runs tried. The sets hold the ratios that a t test on problems does not reject; the best
+    run has none, since its ratio to itself is 1. The USACO paper gives such shares for smaller corpora ("% of maximum",
+    its Table 7) and does not say which of the two they are.
     """
 
     run: str
     of_score: float | None
     of_gain: float | None
+    of_score_set: RatioSet | None
+    of_gain_set: RatioSet | None
 
 
 @dataclass(frozen=True)
@@ -222,16 +230,26 @@ def _parts_of_best(first: _Outcomes, others: Sequence[_Outcomes]) -> tuple[PartO
     tried = first.verdicts.keys() & set.intersection(*(set(other.verdicts) for other in others))
     if len(others) < 2 or not tried:
         return ()
-    before, *scores = (fmean(one.value(problem) for problem in tried) for one in (first, *others))
-    best = max(scores)
-    return tuple(
-        PartOfBest(
-            str(other.run.pk),
-            score / best if best else None,
-            (score - before) / (best - before) if best > before else None,
+    before, *values = ([one.value(problem) for problem in tried] for one in (first, *others))
+    best = max(values, key=fmean)
+    best_gain = _gains(best, before)
+    parts = []
+    for other, own in zip(others, values, strict=True):
+        own_gain = _gains(own, before)
+        parts.append(
+            PartOfBest(
+                str(other.run.pk),
+                fmean(own) / fmean(best) if any(best) else None,
+                fmean(own_gain) / fmean(best_gain) if fmean(best) > fmean(before) else None,
+                ratio_set(own, best) if any(best) and own is not best else None,
+                ratio_set(own_gain, best_gain) if fmean(best) > fmean(before) and own is not best else None,
+            )
         )
-        for other, score in zip(others, scores, strict=True)
-    )
+    return tuple(parts)
+
+
+def _gains(after: Sequence[float], before: Sequence[float]) -> list[float]:
+    return [one - other for one, other in zip(after, before, strict=True)]
 
 
 def _pair(
@@ -246,11 +264,12 @@ def _pair(
     only_this = [p for p in known if other.first(p) == Verdict.AC != first.first(p)]
     before = [first.value(problem) for problem in both]
     after = [other.value(problem) for problem in both]
-    difference = paired_difference(after, before) if both else None
+    binary = all(len(one.verdicts[problem]) == 1 for one in (first, other) for problem in both)
+    difference = paired_difference(after, before, binary=binary) if both else None
     contests = [problems[problem][1] for problem in both]
     by_contest = None
     if all(contests) and len(set(contests)) > 1:
-        by_contest = paired_difference(after, before, contests).interval
+        by_contest = paired_difference(after, before, contests)
     discordant = (len(only_first) + len(only_this)) / len(known) if known else 0.0
     transitions: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     for problem in known:
@@ -270,7 +289,9 @@ def _pair(
         "difference": difference.mean if difference else None,
         "standard_error": difference.standard_error if difference else None,
         "interval": difference.interval if difference else None,
-        "contest_interval": by_contest,
+        "interval_method": difference.method if difference else "none",
+        "contest_interval": by_contest.interval if by_contest else None,
+        "contest_interval_method": by_contest.method if by_contest else "none",
         "only_first": tuple(problems[problem][0] for problem in only_first),
         "only_this": tuple(problems[problem][0] for problem in only_this),
         "p": mcnemar(len(only_first), len(only_this)),

@@ -1,8 +1,8 @@
 """A comparison for terminals."""
 
-from benchmark.metrics import Interval
+from benchmark.metrics import Interval, Range, RatioSet
 from benchmark.reports.comparison import Comparison, Pair
-from benchmark.reports.wording import percent
+from benchmark.reports.wording import INTERVAL_NAMES, interval_methods, percent
 from judge import Verdict
 from judge.management.tables import aligned
 
@@ -23,22 +23,58 @@ def comparison_text(comparison: Comparison) -> str:
         ]
         blocks.append("\n".join(aligned(rows)))
     if comparison.parts_of_best:
-        parts = [("run", "of the best score", "of the largest gain")]
+        parts = [("run", "of the best score", "95 % set", "of the largest gain", "95 % set")]
         parts += [
-            (names[one.run], percent(one.of_score), percent(one.of_gain)) for one in comparison.parts_of_best
+            (
+                names[one.run],
+                percent(one.of_score),
+                ratio_ranges(one.of_score_set),
+                percent(one.of_gain),
+                ratio_ranges(one.of_gain_set),
+            )
+            for one in comparison.parts_of_best
         ]
         blocks.append("\n".join(aligned(parts)))
-    return "\n\n".join(blocks)
+    return "\n\n".join([*blocks, methods_of(comparison)])
+
+
+def methods_of(comparison: Comparison) -> str:
+    """Return the description of the methods behind the intervals and sets of the comparison."""
+    used = {
+        method for pair in comparison.pairs for method in (pair.interval_method, pair.contest_interval_method)
+    }
+    sets = "; 95 % sets of ratios: test inversion (Fieller)" if comparison.parts_of_best else ""
+    return interval_methods(used) + sets
+
+
+def ratio_ranges(found: RatioSet | None) -> str:
+    """Return the ratios that the test does not reject, in percent; a set without an end says so."""
+    return "n/a" if found is None else " or ".join(_range(one) for one in found.ranges)
+
+
+def _range(found: Range) -> str:
+    match found:
+        case Range(None, None):
+            return "any ratio"
+        case Range(None, high):
+            return f"at most {percent(high)}"
+        case Range(low, None):
+            return f"at least {percent(low)}"
+    return f"{percent(found.low)} to {percent(found.high)}"
 
 
 def points(value: float | None) -> str:
-    """A difference of shares in percentage points, with its sign."""
-    return "n/a" if value is None else f"{100 * value:+.2f}"
+    """A difference of shares in percentage points, with its sign; never a negative zero."""
+    return "n/a" if value is None else f"{100 * value:+z.2f}"
 
 
 def point_interval(interval: Interval | None) -> str:
     """An interval of differences in percentage points."""
     return "n/a" if interval is None else f"[{points(interval.low)}, {points(interval.high)}]"
+
+
+def _named(interval: Interval | None, method: str) -> str:
+    return point_interval(interval) + (f" ({INTERVAL_NAMES[method]})" if interval else "")
 
 
 def _pair(pair: Pair, tests: int) -> list[str]:
@@ -48,8 +84,8 @@ def _pair(pair: Pair, tests: int) -> list[str]:
         *(f"  ! {caveat}" for caveat in pair.caveats),
         f"  {pair.problems} problems in both" + (f"; not compared: {left_out}" if left_out else ""),
         f"  pass@1: {percent(pair.first_value)} -> {percent(pair.value)}, difference {points(pair.difference)} points",
-        f"  95 % intervals: {point_interval(pair.interval)} over problems, "
-        f"{point_interval(pair.contest_interval)} over contests",
+        f"  95 % intervals: {_named(pair.interval, pair.interval_method)} over problems, "
+        f"{_named(pair.contest_interval, pair.contest_interval_method)} over contests",
         f"  first attempts: {len(pair.only_first)} solved only before, {len(pair.only_this)} only now; "
         f"McNemar p = {pair.p:.4g}" + (f", Holm for {tests} runs {pair.holm:.4g}" if tests > 1 else ""),
     ]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Literal
 
-from benchmark.metrics import cluster_bootstrap, pass_at_k, share_at_k, standard_error, wilson
+from benchmark.metrics import mean_interval, pass_at_k, rate_interval, share_at_k, standard_error
 from benchmark.models.problems import Tier
 
 By = Literal["all", "tier", "cutoff", "tag", "year"]
@@ -42,8 +42,9 @@ class Outcome:
 class PassAtK:
     """pass@k over `problems`, those with at least k attempts so far; without any there is only that number.
 
-    `interval` says how the 95 % interval was made: "wilson", "bootstrap" (whole problems drawn) or "none".
-    `contest_low` and `contest_high`, where whole contests are drawn, are None for fewer than two contests.
+    `interval` and `contest_interval` name the method of the 95 % intervals over problems and over contests
+    (`benchmark.metrics.IntervalMethod`), or are "none". `contest_low` and `contest_high` are None for fewer than two
+    contests.
     `standard_error` is that of the mean over problems, as the USACO paper's code has it.
     """
 
@@ -56,6 +57,7 @@ class PassAtK:
     contests: int
     contest_low: float | None
     contest_high: float | None
+    contest_interval: str
     standard_error: float | None
 
 
@@ -158,10 +160,7 @@ Tried = Sequence[tuple[Facts, Sequence[Outcome]]]
 
 
 def _pass_at(tried: Tried, k: int, attempts: int, *, clustered: bool) -> PassAtK:
-    """One problem is one draw for the interval, however many attempts were made at it.
-
-    Where all problems came out as 0, or all as 1, a bootstrap would claim certainty: Wilson's bound is given.
-    """
+    """Return pass@k. Each problem is one value for the interval, however many attempts were made at it."""
     enough = [(fact, of_problem) for fact, of_problem in tried if len(of_problem) >= k]
     values = [
         pass_at_k(len(of_problem), sum(outcome.accepted for outcome in of_problem), k)
@@ -172,15 +171,11 @@ def _pass_at(tried: Tried, k: int, attempts: int, *, clustered: bool) -> PassAtK
     ]
     number = len(set(contests))
     if not values:
-        return PassAtK(k, 0, None, None, None, "none", 0, None, None, None)
-    alike = set(values) in ({0.0}, {1.0})
-    if attempts == 1 or alike:
-        interval, method = wilson(int(sum(values)), len(values)), "wilson"
-    else:
-        interval, method = cluster_bootstrap(values), "bootstrap"
+        return PassAtK(k, 0, None, None, None, "none", 0, None, None, "none", None)
+    interval, method = rate_interval(values, single=attempts == 1)
     over_contests = None
-    if clustered and number > 1 and len(contests) == len(values) and not alike:
-        over_contests = cluster_bootstrap(values, contests)
+    if clustered and number > 1 and len(contests) == len(values):
+        over_contests = mean_interval(values, contests)
     return PassAtK(
         k,
         len(values),
@@ -189,8 +184,9 @@ def _pass_at(tried: Tried, k: int, attempts: int, *, clustered: bool) -> PassAtK
         interval.high,
         method,
         number,
-        over_contests.low if over_contests else None,
-        over_contests.high if over_contests else None,
+        over_contests.interval.low if over_contests else None,
+        over_contests.interval.high if over_contests else None,
+        over_contests.method if over_contests else "none",
         standard_error(values),
     )
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from django.db.models import F, Q
 
 from benchmark.methods import METHODS, Reflexion, Retry, Selection, select
-from benchmark.metrics import cluster_bootstrap, pass_at_k, wilson
+from benchmark.metrics import pass_at_k, rate_interval
 from benchmark.models import Generation, Run, WorkItem
 from judge import Verdict
 
@@ -20,7 +20,7 @@ class AfterReflections:
     """pass@1 had every chain been allowed `i` reflections, over the `problems` with a finished chain.
 
     In `unjudged` chains the answer that would count then was never judged on all tests; there is no value while there
-    are any. The 95 % interval is made as that of pass@1.
+    are any. The 95 % interval is made as that of pass@1; `interval` names its method.
     """
 
     i: int
@@ -29,6 +29,7 @@ class AfterReflections:
     value: float | None
     low: float | None
     high: float | None
+    interval: str
 
 
 @dataclass(frozen=True)
@@ -85,12 +86,11 @@ def _after(
     selected = [[_selected(chain[: i + 1], selection) for chain in chains] for chains in by_problem]
     unjudged = sum(answer.accepted is None for chains in selected for answer in chains)
     if unjudged:
-        return AfterReflections(i, len(selected), unjudged, None, None, None)
+        return AfterReflections(i, len(selected), unjudged, None, None, None, "none")
     counts = [(len(chains), sum(answer.accepted is True for answer in chains)) for chains in selected]
     values = [pass_at_k(number, accepted, 1) for number, accepted in counts]
-    alike = set(values) in ({0.0}, {1.0})
-    interval = wilson(int(sum(values)), len(values)) if attempts == 1 or alike else cluster_bootstrap(values)
-    return AfterReflections(i, len(values), 0, sum(values) / len(values), interval.low, interval.high)
+    interval, method = rate_interval(values, single=attempts == 1)
+    return AfterReflections(i, len(values), 0, sum(values) / len(values), *interval, method)
 
 
 def _selected(chain: Sequence[Answer], selection: Selection) -> Answer:

@@ -10,6 +10,7 @@ from benchmark.reports.figures import RunFigures
 
 _COLUMNS = (
     "run", "dataset", "model", "method", "complete", "figure", "by", "group", "value", "low", "high", "n",
+    "interval_method",
 )  # fmt: skip
 
 
@@ -25,14 +26,16 @@ def as_csv(runs: Sequence[RunFigures]) -> str:
     """One figure a row; `n` is the number of problems, attempts or generations it is over.
 
     The value of tokens is blank when not one generation says them, and else the known sum, of which `n`
-    generations are the source.
+    generations are the source. `interval_method` is blank for figures without an interval.
     """
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(_COLUMNS)
     for figures in runs:
         about = (figures.run, figures.dataset, figures.model, figures.method, figures.complete)
-        writer.writerows((*about, *row) for row in _rows(figures))
+        for row in _rows(figures):
+            blanks = [""] * (len(_COLUMNS) - len(about) - len(row))
+            writer.writerow((*about, *row, *blanks))
     return file.getvalue().rstrip("\n")
 
 
@@ -40,11 +43,17 @@ def _rows(figures: RunFigures) -> Iterator[tuple[object, ...]]:
     for group in figures.groups:
         of = (group.by, group.name)
         for figure in group.pass_at:
-            yield f"pass@{figure.k}", *of, figure.value, figure.low, figure.high, figure.problems
+            over_problems = (figure.low, figure.high, figure.problems, figure.interval)
+            yield f"pass@{figure.k}", *of, figure.value, *over_problems
             yield f"pass@{figure.k} standard error", *of, figure.standard_error, None, None, figure.problems
             if figure.contest_low is not None:
-                interval = (figure.contest_low, figure.contest_high)
-                yield f"pass@{figure.k} over contests", *of, figure.value, *interval, figure.contests
+                over_contests = (
+                    figure.contest_low,
+                    figure.contest_high,
+                    figure.contests,
+                    figure.contest_interval,
+                )
+                yield f"pass@{figure.k} over contests", *of, figure.value, *over_contests
         for share in group.tests_at:
             name = f"tests@{share.k}" + " (at least)" * share.at_least
             yield name, *of, share.value, None, None, share.problems
@@ -62,6 +71,7 @@ def _rows(figures: RunFigures) -> Iterator[tuple[object, ...]]:
             after.low,
             after.high,
             after.problems,
+            after.interval,
         )
     for verdict, count in figures.verdicts.items():
         yield f"verdict {verdict}", *every, count / figures.done, None, None, figures.done

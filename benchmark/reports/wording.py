@@ -1,6 +1,6 @@
 """How figures are written for people, the same in every form of a report."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict
 from functools import lru_cache
 from typing import Any
@@ -12,31 +12,47 @@ from benchmark.reports.groups import Group, PassAtK, TestsAtK
 from benchmark.reports.steps import AfterReflections
 from benchmark.reports.usage import Tokens, Usage
 
+INTERVAL_NAMES = {
+    "wilson": "Wilson",
+    "newcombe": "Newcombe",
+    "t": "t",
+    "bootstrap": "bootstrap",
+    "bound": "bound",
+    "none": "",
+}
+"""The short name of the method of an interval, as it stands beside a figure."""
+
 _INTERVALS = {
-    "bootstrap": "bootstrap, drawing whole problems",
-    "wilson": "Wilson, over problems",
+    "wilson": "Wilson, one outcome a problem",
+    "newcombe": "Newcombe's paired interval, one outcome a problem and run",
+    "t": "t on the means of fewer than 60 problems or contests",
+    "bootstrap": "bootstrap, drawing whole problems or contests",
+    "bound": "bound, where all problems or contests have the same value",
 }
 
 
+def interval_methods(used: Collection[str]) -> str:
+    """Return the description of the methods of intervals that are in use."""
+    return f"95 % intervals: {'; '.join(words for kind, words in _INTERVALS.items() if kind in used) or 'none yet'}"
+
+
 def intervals_used(figures: RunFigures) -> str:
-    """Which kinds of intervals the figures have."""
-    used = {figure.interval for group in figures.groups for figure in group.pass_at}
-    kinds = [words for kind, words in _INTERVALS.items() if kind in used]
-    if len(kinds) > 1:
-        kinds[1] += " where all problems came out alike"
-    return f"95 % intervals: {'; '.join(kinds) or 'none yet'}"
+    """Return the description of the methods behind the intervals of the figures."""
+    scores = [figure for group in figures.groups for figure in group.pass_at]
+    used = {method for figure in scores for method in (figure.interval, figure.contest_interval)}
+    return interval_methods(used | {one.interval for one in figures.after})
 
 
 def percent(value: float | None) -> str:
-    """A share as a percentage with two digits; "n/a" where it is not defined."""
-    return "n/a" if value is None else f"{100 * value:.2f} %"
+    """A share as a percentage with two digits, never a negative zero; "n/a" where it is not defined."""
+    return "n/a" if value is None else f"{100 * value:z.2f} %"
 
 
 def interval(figure: PassAtK | AfterReflections) -> str:
     """The interval of a figure in percent, or "n/a"."""
     if figure.low is None or figure.high is None:
         return "n/a"
-    return f"[{100 * figure.low:.2f}, {100 * figure.high:.2f}]"
+    return f"[{100 * figure.low:z.2f}, {100 * figure.high:z.2f}]"
 
 
 def token_count(tokens: Tokens, generations: int) -> str:
@@ -54,7 +70,7 @@ def contest_interval(figure: PassAtK) -> str:
     """The interval over whole contests in percent; "n/a" with fewer than two."""
     if figure.contest_low is None or figure.contest_high is None:
         return "n/a"
-    return f"[{100 * figure.contest_low:.2f}, {100 * figure.contest_high:.2f}]"
+    return f"[{100 * figure.contest_low:z.2f}, {100 * figure.contest_high:z.2f}]"
 
 
 def tests_share(figure: TestsAtK) -> str:

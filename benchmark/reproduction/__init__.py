@@ -11,6 +11,24 @@ from benchmark.reproduction import (  # noqa: F401  they register themselves
     similarity,
     suites,
 )
-from benchmark.reproduction.registry import REPRODUCTIONS, Check, DataMissing, Files, Reproduction
+from benchmark.reproduction.registry import (
+    CONSISTENCY,
+    RECOMPUTED,
+    REPRODUCTIONS,
+    Check,
+    DataMissing,
+    Files,
+    Kind,
+    Reproduction,
+)
 
-__all__ = ["REPRODUCTIONS", "Check", "DataMissing", "Files", "Reproduction"]
+__all__ = [
+    "CONSISTENCY",
+    "RECOMPUTED",
+    "REPRODUCTIONS",
+    "Check",
+    "DataMissing",
+    "Files",
+    "Kind",
+    "Reproduction",
+]

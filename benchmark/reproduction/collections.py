@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Iterator
 
 from benchmark.datasets.usaco import contest_of
-from benchmark.reproduction.registry import Check, Files, reproduces
+from benchmark.reproduction.registry import RECOMPUTED, Check, Files, reproduces
 
 
-@reproduces("N-3", "the 484 problems of the USACO dictionary")
+@reproduces("N-3", "the 484 problems of the USACO dictionary", RECOMPUTED)
 def usaco(files: Files) -> Iterator[Check]:
     problems = list(files.json("usaco/usaco_dict.json").values())
     levels = Counter(problem["problem_level"] for problem in problems)
@@ -24,7 +24,7 @@ def usaco(files: Files) -> Iterator[Check]:
     yield Check.equal("with 1, 2, 3 and 4 samples", [431, 42, 10, 1], [samples[n] for n in (1, 2, 3, 4)])
 
 
-@reproduces("N-21", "the 36 problems after the models' cutoff")
+@reproduces("N-21", "the 36 problems after the models' cutoff", RECOMPUTED)
 def after_cutoff(files: Files) -> Iterator[Check]:
     problems = list(files.json("usaco/postcutoff_problems_dict.json").values())
     contests = Counter(contest_of(problem["contest_link"])[1] for problem in problems)

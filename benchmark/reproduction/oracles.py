@@ -20,7 +20,7 @@ from benchmark.oracles.inputs import PUBLISHED, Parts, make_inputs
 from benchmark.oracles.quality import agreement, coverage, reached_lines
 from benchmark.oracles.running import Function
 from benchmark.oracles.verifying import Case, label, verify
-from benchmark.reproduction.registry import Check, Files, reproduces
+from benchmark.reproduction.registry import RECOMPUTED, Check, Files, reproduces
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,9 @@ class Measured:
     coverage_of_all: float
 
 
-@reproduces("N-8", "ALGO: Agreement of samples and of oracle tests with LeetCode's verdicts, 35 problems")
+@reproduces(
+    "N-8", "ALGO: Agreement of samples and of oracle tests with LeetCode's verdicts, 35 problems", RECOMPUTED
+)
 def _agreement(files: Files) -> Iterator[Check]:
     problems = _measured(_folder(files))
     for figure, expected, passes in (
@@ -47,7 +49,11 @@ def _agreement(files: Files) -> Iterator[Check]:
         yield Check.equal(f"Agreement of {figure}", expected, obtained)
 
 
-@reproduces("N-9", "ALGO: oracles and candidates on the samples, and Coverage from samples to oracle tests")
+@reproduces(
+    "N-9",
+    "ALGO: oracles and candidates on the samples, and Coverage from samples to oracle tests",
+    RECOMPUTED,
+)
 def _samples_and_coverage(files: Files) -> Iterator[Check]:
     problems = _measured(_folder(files))
     for who, expected, passes in (

@@ -4,22 +4,31 @@ import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+Kind = Literal["recomputed from data", "consistency of printed numbers"]
+RECOMPUTED: Kind = "recomputed from data"
+CONSISTENCY: Kind = "consistency of printed numbers"
+"""What an agreement shows: that data gives the figure again, or only that printed numbers fit each other."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """One figure: what it is, what was published, what came out, and whether the two agree."""
+    """One figure: what it is, what was published, what came out, and whether the two agree.
+
+    `chosen_after` is the one of the reproduction's choices that the figure rests on, blank where it rests on none.
+    """
 
     figure: str
     expected: str
     obtained: str
     agrees: bool
+    chosen_after: str = ""
 
     @classmethod
-    def equal(cls, figure: str, expected: object, obtained: object) -> "Check":
-        """Agrees when both are the same."""
-        return cls(figure, str(expected), str(obtained), expected == obtained)
+    def equal(cls, figure: str, expected: object, obtained: object, *, chosen_after: str = "") -> "Check":
+        """Return a check that agrees when both are the same."""
+        return cls(figure, str(expected), str(obtained), expected == obtained, chosen_after)
 
 
 class DataMissing(Exception):
@@ -63,22 +72,30 @@ class Files:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """A figure or a few that belong together, by the name METHODS.md gives them."""
+    """A figure or a few that belong together, by the name METHODS.md gives them.
+
+    `chosen_after` says what was chosen after the result was seen, because the source leaves it open. An agreement that
+    rests on such a choice shows less than others.
+    """
 
     name: str
     title: str
+    kind: Kind
     checks: Callable[[Files], Iterable[Check]]
+    chosen_after: tuple[str, ...] = ()
 
 
 REPRODUCTIONS: dict[str, Reproduction] = {}
 
 
-def reproduces(name: str, title: str) -> Callable[[Callable[[Files], Iterable[Check]]], None]:
-    """A decorator that registers a function from the user's files to checks."""
+def reproduces(
+    name: str, title: str, kind: Kind, *chosen_after: str
+) -> Callable[[Callable[[Files], Iterable[Check]]], None]:
+    """Return a decorator that registers a function from the user's files to checks."""
 
     def register(checks: Callable[[Files], Iterable[Check]]) -> None:
         if name in REPRODUCTIONS:
             raise ValueError(f"{name} is registered twice")
-        REPRODUCTIONS[name] = Reproduction(name, title, checks)
+        REPRODUCTIONS[name] = Reproduction(name, title, kind, checks, chosen_after)
 
     return register

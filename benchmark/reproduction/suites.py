@@ -12,7 +12,7 @@ from benchmark.datasets.icpc import open_icpc
 from benchmark.datasets.records import ImportedProblem, ProgramRecord, TestKind
 from benchmark.providers.practice import PRACTICE_PROBLEMS
 from benchmark.refinement import curve_of, read_eval_results
-from benchmark.reproduction.registry import Check, DataMissing, Files, reproduces
+from benchmark.reproduction.registry import RECOMPUTED, Check, DataMissing, Files, reproduces
 from benchmark.suites.generating import MadeTest, make_tests
 from benchmark.suites.kill_matrix import KillMatrix, TriedProgram, mean_curve
 from benchmark.suites.recipes import Generator, Recipe, SuiteProgram
@@ -26,7 +26,7 @@ _ORACLE_SECONDS = 10.0
 """Of an oracle on an input (METHODS.md 14)."""
 
 
-@reproduces("N-14", "Refine@1 to 5 from ICPC-Eval's result files")
+@reproduces("N-14", "Refine@1 to 5 from ICPC-Eval's result files", RECOMPUTED)
 def refinement_curves(files: Files) -> Iterator[Check]:
     found = sorted(files.path(RESULTS).glob("eval_results_*.json"))
     if not found:
@@ -48,7 +48,9 @@ class _Known:
     slow: bool
 
 
-@reproduces("N-16", "suites by the practice set's generators, measured with its wrong and slow programs")
+@reproduces(
+    "N-16", "suites by the practice set's generators, measured with its wrong and slow programs", RECOMPUTED
+)
 def practice_suites(files: Files) -> Iterator[Check]:
     """Takes minutes: slow programs run until their limit."""
     curves = []
@@ -68,7 +70,7 @@ def practice_suites(files: Files) -> Iterator[Check]:
     )
 
 
-@reproduces("N-17", "slow programs of the practice set as oracles on small inputs")
+@reproduces("N-17", "slow programs of the practice set as oracles on small inputs", RECOMPUTED)
 def slow_oracles(files: Files) -> Iterator[Check]:
     """Agreement as in ALGO: does a program pass all of the oracle's tests exactly when it is known to be right?"""
     for problem in _practice():

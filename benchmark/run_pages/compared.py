@@ -15,7 +15,7 @@ from django.views.decorators.http import require_safe
 from benchmark.models import Run
 from benchmark.reports import Comparison, NothingToCompare, compare
 from benchmark.reports.comparison import Pair
-from benchmark.reports.comparison_text import verdict_axes
+from benchmark.reports.comparison_text import methods_of, verdict_axes
 from benchmark.reports.kept import item_counts
 from benchmark.run_pages.access import asked_runs, for_researchers
 
@@ -49,6 +49,7 @@ def compared(request: HttpRequest) -> HttpResponse:
         {
             "runs": runs,
             "comparison": comparison,
+            "methods": methods_of(comparison),
             "pairs": [(pair, _matrix(pair)) for pair in comparison.pairs],
             "overlaps": [(labels[one.run], labels[one.other], one) for one in comparison.overlaps],
             "parts_of_best": [(labels[one.run], one) for one in comparison.parts_of_best],
@@ -84,12 +85,13 @@ def _csv(comparison: Comparison) -> str:
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(
         ["first", "run", "problems", "first_value", "value", "difference", "low", "high", "only_first", "only_this",
-         "p", "holm", "inside_noise"]
+         "p", "holm", "inside_noise", "interval_method"]
     )  # fmt: skip
     for pair in comparison.pairs:
         low, high = pair.interval or (None, None)
         writer.writerow(
             [comparison.first, pair.run, pair.problems, pair.first_value, pair.value, pair.difference, low, high,
-             len(pair.only_first), len(pair.only_this), pair.p, pair.holm, pair.inside_noise]
+             len(pair.only_first), len(pair.only_this), pair.p, pair.holm, pair.inside_noise,
+             pair.interval_method]
         )  # fmt: skip
     return file.getvalue()

@@ -10,14 +10,12 @@ from django.db.models import Count, Sum
 from django.db.models.functions import Coalesce
 
 from benchmark.methods import AssumedChain
+from benchmark.metrics import t_quantile
 from benchmark.models import Generation, Problem, Run
 from benchmark.prompts import Task
 from benchmark.runner.budget import Price
-from benchmark.runner.pilot import PILOT_SEED
 from benchmark.runner.plan import Plan
 from benchmark.runner.texts import Texts
-
-_DRAWS = 2_000
 
 PLAYED = 40
 """Problems played through at most, spread evenly over those of the run; the figures are scaled up."""
@@ -100,8 +98,8 @@ async def _estimate(plan: Plan, texts: Texts) -> dict[str, Estimate]:
 def rescaled(run: Run) -> dict[str, Estimate]:
     """The estimate for all problems from the replies to those of the pilot, cached ones included.
 
-    "expected" scales the mean; "low" and "high" are the 95 % interval of a bootstrap over problems. Raises
-    ValueError when the provider did not say the tokens of every reply.
+    "expected" scales the mean; "low" and "high" are the 95 % interval of t over the problems of the pilot, of no width
+    for a single problem. Raises ValueError when the provider did not say the tokens of every reply.
     """
     pilot = run.manifest["pilot"]
     rows = (
@@ -118,11 +116,14 @@ def rescaled(run: Run) -> dict[str, Estimate]:
     if Generation.objects.filter(work_item__run=run, output_tokens=None).exists() or not rows:
         raise ValueError("the provider did not say how many tokens its replies took")
     values = np.array([row[1:] for row in rows], float)
-    draws = np.random.default_rng(PILOT_SEED).integers(0, len(values), (_DRAWS, len(values)))
-    low, high = np.quantile(values[draws].mean(axis=1), [0.025, 0.975], axis=0)
+    problems, mean = len(values), values.mean(axis=0)
+    reach = np.zeros_like(mean)
+    if problems > 1:
+        reach = t_quantile(problems - 1) * values.std(axis=0, ddof=1) / math.sqrt(problems)
+    bounds = {"low": np.maximum(mean - reach, 0), "expected": mean, "high": mean + reach}
     return {
         name: Estimate(*(round(pilot["of_problems"] * float(number)) for number in means))
-        for name, means in (("low", low), ("expected", values.mean(axis=0)), ("high", high))
+        for name, means in bounds.items()
     }
 
 

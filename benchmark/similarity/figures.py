@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from benchmark.metrics import Interval, cluster_bootstrap, wilson
+from benchmark.metrics import Interval, mean_interval, wilson
 from benchmark.models import Option, QuestionAnswer, Representation, SimilarityRun
 from benchmark.runner.budget import Price, Spent
 from benchmark.similarity.labels import label
@@ -98,6 +98,7 @@ class SimilarityFigures:
     accuracy_interval: Interval | None
     mrr: float | None
     mrr_interval: Interval | None
+    mrr_interval_method: str
     fallbacks: int
     positions: tuple[Position, ...]
     over_represented: tuple[LabelShare, ...]
@@ -120,6 +121,7 @@ def measure(run: SimilarityRun) -> SimilarityFigures:
     )
     correct = sum(answer.correct for answer in answers)
     ranks = [1 / answer.rank for answer in answers if answer.rank]
+    mrr_interval, mrr_method = mean_interval(ranks) if ranks else (None, "none")
     made = _representations(answers)
     failed = [answer for answer in answers if not answer.correct]
     labels = _label_shares(failed, answers)
@@ -145,7 +147,8 @@ def measure(run: SimilarityRun) -> SimilarityFigures:
         accuracy=correct / len(answers) if answers else None,
         accuracy_interval=wilson(correct, len(answers)) if answers else None,
         mrr=fmean(ranks) if ranks else None,
-        mrr_interval=cluster_bootstrap(ranks) if ranks else None,
+        mrr_interval=mrr_interval,
+        mrr_interval_method=mrr_method,
         fallbacks=sum(not found for _, found in made.values()),
         positions=_positions(answers, right),
         over_represented=tuple(one for one in labels[:LISTED] if one.difference > 0),

@@ -1,7 +1,7 @@
 """The figures of a run over questions as text."""
 
 from benchmark.reports.draws import replay_note
-from benchmark.reports.wording import faults_told, paid_told, percent
+from benchmark.reports.wording import INTERVAL_NAMES, faults_told, paid_told, percent
 from benchmark.similarity.figures import RANDOM_ACCURACY, RANDOM_MRR, LabelShare, SimilarityFigures
 from judge.management.tables import aligned
 
@@ -22,12 +22,12 @@ def text_of(figures: SimilarityFigures) -> str:
             f"{figures.fallbacks} representations are whole replies, because their section was missing"
         )
     rows = [("", "", "95 % interval", "by lot")]
-    for name, value, interval, chance in (
-        ("accuracy", figures.accuracy, figures.accuracy_interval, RANDOM_ACCURACY),
-        ("MRR", figures.mrr, figures.mrr_interval, RANDOM_MRR),
+    for name, value, interval, method, chance in (
+        ("accuracy", figures.accuracy, figures.accuracy_interval, "wilson", RANDOM_ACCURACY),
+        ("MRR", figures.mrr, figures.mrr_interval, figures.mrr_interval_method, RANDOM_MRR),
     ):
         if value is not None and interval is not None:
-            shown = f"[{100 * interval.low:.2f}, {100 * interval.high:.2f}]"
+            shown = f"[{100 * interval.low:z.2f}, {100 * interval.high:z.2f}] ({INTERVAL_NAMES[method]})"
             rows.append((name, percent(value), shown, percent(chance)))
     lines += aligned(rows) if len(rows) > 1 else []
     lines += ["", *aligned([("right option at", "questions", "found", "letter chosen")] + [
@@ -39,7 +39,7 @@ def text_of(figures: SimilarityFigures) -> str:
         one = figures.rating
         lines += [
             "",
-            f"Rating and failure: Pearson r = {one.r:.2f}, p = {one.p:.2f}, {one.questions} questions",
+            f"Rating and failure: Pearson r = {one.r:z.2f}, p = {one.p:.2f}, {one.questions} questions",
         ]
     if tokens := figures.tokens:
         ratio = "" if tokens.ratio is None else f", ×{tokens.ratio:.1f} of the run by statement"

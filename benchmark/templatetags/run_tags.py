@@ -3,14 +3,15 @@
 from django import template
 from django.utils.http import urlencode
 
-from benchmark.metrics import Interval
+from benchmark.metrics import Interval, RatioSet
 from benchmark.models import Run
 from benchmark.reports import RunFigures
-from benchmark.reports.comparison_text import point_interval, points
+from benchmark.reports.comparison_text import point_interval, points, ratio_ranges
 from benchmark.reports.groups import Group, PassAtK, TestsAtK
 from benchmark.reports.steps import AfterReflections
 from benchmark.reports.usage import Tokens, Usage
 from benchmark.reports.wording import (
+    INTERVAL_NAMES,
     contest_interval,
     duration,
     interval,
@@ -90,6 +91,18 @@ def in_points(value: float | None) -> str:
 def point_bounds(value: Interval | None) -> str:
     """An interval of differences."""
     return point_interval(value)
+
+
+@register.filter
+def ratio_bounds(found: RatioSet | None) -> str:
+    """A set of ratios."""
+    return ratio_ranges(found)
+
+
+@register.filter
+def method_name(method: str) -> str:
+    """The short name of the method of an interval."""
+    return INTERVAL_NAMES[method]
 
 
 @register.filter

@@ -8,7 +8,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from benchmark import reproduction
-from benchmark.reproduction import Check, Files, Reproduction
+from benchmark.reproduction import CONSISTENCY, RECOMPUTED, REPRODUCTIONS, Check, Files, Reproduction
 from benchmark.reproduction.printed import samples_that_fit, whole_number
 
 
@@ -26,6 +26,60 @@ def test_what_is_published_comes_out_again(shared_data: Path, capsys: pytest.Cap
     assert all(result["agrees"] for result in results.values())
     figure_9 = {one["figure"]: one for one in results["N-5"]["checks"]}
     assert figure_9["first problem as printed"]["obtained"] == "28"
+
+
+def test_what_data_gives_is_told_from_what_printed_numbers_say_about_each_other(
+    shared_data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kinds = {name: one.kind for name, one in REPRODUCTIONS.items()}
+    printed = {name for name, kind in kinds.items() if kind == CONSISTENCY}
+    assert printed == {"N-1", "N-2", "N-12", "N-13", "N-22"}, "no data behind these"
+    results = reproduce(capsys, "N-13", "N-3", "--data", str(shared_data))
+    assert list(results) == ["N-13", "N-3"]
+    assert {name: result["kind"] for name, result in results.items()} == {
+        "N-13": "consistency of printed numbers",
+        "N-3": "recomputed from data",
+    }
+    call_command("reproduce", "N-13", "N-3", "--data", str(shared_data))
+    text = capsys.readouterr().out
+    order = ["== Recomputed from data ==", "N-3:", "== Consistency of printed numbers ==", "N-13:"]
+    assert [text.index(heading) for heading in order] == sorted(text.index(heading) for heading in order)
+    assert "Recomputed from data: 1 of 1 agree." in text
+    assert (
+        "Consistency of printed numbers: 1 of 1 agree. With a choice made after seeing the result: N-13."
+        in text
+    )
+
+
+def test_choices_made_after_the_result_was_seen_are_marked_where_they_are(
+    shared_data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    results = reproduce(capsys, "N-1", "N-13", "N-22", "--data", str(shared_data))
+    assert results["N-1"]["chosen_after"] == []
+    marked = {one["figure"]: one["chosen_after"] for one in results["N-13"]["checks"] if one["chosen_after"]}
+    assert list(marked) == ["Grok 3 mini"]
+    assert "because 11.8 fits no other way" in marked["Grok 3 mini"]
+    assert results["N-13"]["chosen_after"] == [*marked.values()]
+    fewest = [one for one in results["N-22"]["checks"] if one["chosen_after"]]
+    assert len(fewest) == 5
+    call_command("reproduce", "N-13")
+    text = capsys.readouterr().out
+    assert "agrees [1]" in text
+    assert "[1] Chosen after the result was seen: Scores that are" in text
+
+
+def test_choices_are_named_for_figures_whose_data_is_missing_too(capsys: pytest.CaptureFixture[str]) -> None:
+    assert {name for name, one in REPRODUCTIONS.items() if one.chosen_after} == {
+        "N-6",
+        "N-11",
+        "N-13",
+        "N-22",
+    }
+    with pytest.raises(CommandError, match=r"^Without their data: N-11\.$"):
+        call_command("reproduce", "N-11")
+    text = capsys.readouterr().out
+    assert "[1] Chosen after the result was seen: The source does not say how" in text
+    assert "0 of 0 agree, 1 without their data. With a choice made after seeing the result: N-11." in text
 
 
 def test_what_needs_no_data_works_without_and_the_rest_says_what_to_fetch(
@@ -50,7 +104,7 @@ def test_a_figure_that_differs_ends_with_status_1(
     def checks(files: Files) -> list[Check]:
         return [Check.equal("answer", 42, 41)]
 
-    monkeypatch.setitem(reproduction.REPRODUCTIONS, "N-1", Reproduction("N-1", "changed", checks))
+    monkeypatch.setitem(reproduction.REPRODUCTIONS, "N-1", Reproduction("N-1", "changed", RECOMPUTED, checks))
     with pytest.raises(CommandError, match=r"Not as published: N-1\."):
         call_command("reproduce", "N-1", "N-2")
     [line] = [line for line in capsys.readouterr().out.splitlines() if "answer" in line]

@@ -230,7 +230,7 @@ def test_runs_are_compared_on_a_page_and_as_files(
         **FINISHED | {"manifest": {"profile": {"name": "usaco-paper"}}},
     )
     page = visit(f"{both}&run={third.pk}")
-    best = re.findall(r"narrow-label\">Of the (?:best score|largest gain): </span>(\S+) %<", page)
+    best = re.findall(r"narrow-label\">Of the (?:best score|largest gain): </span>(\S+) %", page)
     assert best == ["100.00", "100.00", "50.00", "0.00"]
     own = "profile usaco-paper, p=4, corpus_content=statement"
     assert f"episodic, openai:m, {first.dataset.name}, {own}</a>" in page

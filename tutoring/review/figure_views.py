@@ -11,7 +11,7 @@ from uuid import UUID
 from django.core.exceptions import BadRequest
 from django.core.paginator import Paginator
 from django.db.models import Exists, Q, QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
@@ -31,7 +31,7 @@ from tutoring.review.label_table import label_rows
 from tutoring.review.pages import UNREAD
 from tutoring.review.places import reviewable
 from tutoring.review.records import readable_reviews
-from tutoring.review.solve_rates import counted_sessions, settled, solve_rates
+from tutoring.review.solve_rates import contrasts, counted_sessions, settled, solve_rates
 from tutoring.roles import Role, requires_role
 from tutoring.rules import RuleSet, UnknownRuleSet, current_rule_set, rule_set, rule_set_versions
 from tutoring.trajectory import readable_session
@@ -115,8 +115,9 @@ def reviewers_at_work(version: int) -> list[Reviewer]:
 @require_GET
 @readers
 def rates(request: HttpRequest) -> HttpResponse:
-    """Solve rates of all and of compliant sessions."""
+    """Solve rates of all and of compliant sessions, and contrasts of models and of protocols."""
     rules = asked_rule_set(request)
+    rows = solve_rates(rules.version)
     return render(
         request,
         "tutoring/review/solve_rates.html",
@@ -124,7 +125,8 @@ def rates(request: HttpRequest) -> HttpResponse:
             "rule_set": rules,
             "versions": rule_set_versions(),
             "rule_set_version": str(rules.version),
-            "rows": solve_rates(rules.version),
+            "rows": rows,
+            "contrasts": contrasts(rows),
         },
     )
 
@@ -147,7 +149,8 @@ def sessions(request: HttpRequest) -> HttpResponse:
 
 def _behind(request: HttpRequest, rules: RuleSet) -> SessionQuerySet:
     """Filters, all optional: measure with differing and reviewers; by with state; reviews; settled; and those of a
-    solve rate: rate with model, protocol, attempt, found and solved."""
+    solve rate: rate with model, protocol, attempt, found and solved, and with beside_model and beside_protocol the
+    problems of another row alone."""
     asked = request.GET
     version = rules.version
     found = Session.objects.all()
@@ -183,20 +186,27 @@ def _settlements(version: int, *, disputed: bool) -> QuerySet[Settlement]:
     return settlements.filter(verdict="") if disputed else settlements.exclude(verdict="")
 
 
-def _behind_rate(request: HttpRequest, version: int) -> SessionQuerySet:
-    asked = request.GET
-    found = counted_sessions().filter(model_spec=asked.get("model", ""))
-    protocol = asked.get("protocol", "")
-    if protocol and not (protocol.isdecimal() and len(protocol) < 10):
+def _of_row(asked: QueryDict, model: str, protocol: str) -> SessionQuerySet:
+    """The sessions of one row of the solve rates; `model` and `protocol` are the names of the parameters."""
+    number = asked.get(protocol, "")
+    if number and not (number.isdecimal() and len(number) < 10):
         raise BadRequest("The protocol must be given by its number.")
-    found = found.filter(protocol=int(protocol)) if protocol else found.filter(protocol=None)
+    found = counted_sessions().filter(
+        model_spec=asked.get(model, ""), protocol=int(number) if number else None
+    )
     match asked.get("attempt"):
         case "first":
-            found = found.filter(number=1)
+            return found.filter(number=1)
         case "later":
-            found = found.filter(number__gt=1)
-        case _:
-            found = found.filter(number=None)
+            return found.filter(number__gt=1)
+    return found.filter(number=None)
+
+
+def _behind_rate(request: HttpRequest, version: int) -> SessionQuerySet:
+    asked = request.GET
+    found = _of_row(asked, "model", "protocol")
+    if "beside_model" in asked:
+        found = found.filter(problem__in=_of_row(asked, "beside_model", "beside_protocol").values("problem"))
     match asked.get("found"):
         case "compliant":
             found = found.filter(Exists(settled(version).filter(verdict=COMPLIANT)))

@@ -1,15 +1,34 @@
-"""How often sessions end solved: all of them, and those that reviews found compliant."""
+"""How often sessions end solved: all of them, and those that reviews found compliant.
+
+Sessions of one problem are alike, so every rate is the mean over problems of the share of a problem's sessions, and
+its interval is over problems. `contrasts` compares models or protocols on the problems that both have.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import combinations
+from statistics import fmean
 from urllib.parse import urlencode
 
-from django.db.models import Count, F, OuterRef, QuerySet, Subquery
-from django.db.models.lookups import GreaterThan
+from django.db.models import Case, Count, OuterRef, Q, QuerySet, Subquery, Value, When
 
-from benchmark.metrics import Interval, wilson
-from tutoring.models import Session, Settlement
+from benchmark.metrics import (
+    SIGNIFICANCE,
+    NamedInterval,
+    PairedDifference,
+    holm,
+    mcnemar,
+    paired_difference,
+    problem_t,
+    problem_t_test,
+    rate_interval,
+    visible_difference,
+    visible_mean,
+)
+from tutoring.models import Protocol, Session, Settlement
 from tutoring.models.sessions import SessionQuerySet
 from tutoring.review.content import COMPLIANT
 
@@ -17,20 +36,67 @@ ATTEMPTS = {"first": "1", "later": "2 and later", "unknown": "unknown"}
 """A tutor who tries again knows the trap by then: later attempts are not independent of the first."""
 
 
+FEWEST_TO_TEST = 6
+"""Problems in common from which a contrast is tested (FRONTIER.md 3.1)."""
+
+
 @dataclass
-class Rate:
-    """Solved sessions among some, with Wilson's 95 % interval."""
+class Tally:
+    """Sessions at one problem, and how many of them were solved."""
 
     solved: int = 0
     sessions: int = 0
 
     @property
+    def share(self) -> float:
+        return self.solved / self.sessions
+
+
+@dataclass
+class Rate:
+    """Solved sessions among some. The share and the interval leave out the sessions whose problem is unknown.
+
+    Where no problem is known, the share is of sessions, and there is no interval.
+    """
+
+    solved: int = 0
+    sessions: int = 0
+    by_problem: dict[int, Tally] = field(default_factory=dict)
+
+    def add(self, problem: int | None, solved: int, sessions: int) -> None:
+        """Count sessions at one problem, or at an unknown one."""
+        self.solved += solved
+        self.sessions += sessions
+        if problem is not None:
+            tally = self.by_problem.setdefault(problem, Tally())
+            tally.solved += solved
+            tally.sessions += sessions
+
+    @cached_property
+    def left_out(self) -> int:
+        """How many sessions are of an unknown problem."""
+        return self.sessions - sum(tally.sessions for tally in self.by_problem.values())
+
+    @cached_property
     def share(self) -> float | None:
+        """The mean over problems of the share of solved sessions; None without sessions."""
+        if self.by_problem:
+            return fmean(tally.share for tally in self.by_problem.values())
         return self.solved / self.sessions if self.sessions else None
 
-    @property
-    def interval(self) -> Interval | None:
-        return wilson(self.solved, self.sessions) if self.sessions else None
+    @cached_property
+    def interval(self) -> NamedInterval | None:
+        """Wilson's where every problem has a single session, else t on problem means.
+
+        t is taken for many problems too: it covers as well there as the bootstrap, which would take half of the page's
+        time.
+        """
+        if not self.by_problem:
+            return None
+        shares = [tally.share for tally in self.by_problem.values()]
+        if all(tally.sessions == 1 for tally in self.by_problem.values()):
+            return rate_interval(shares, single=True)
+        return problem_t(shares)
 
 
 @dataclass
@@ -72,36 +138,121 @@ def settled(version: int) -> QuerySet[Settlement]:
 
 
 def solve_rates(version: int) -> list[SolveRates]:
-    """A row for each model, protocol and kind of attempt. One query."""
+    """Return a row for each model, protocol and kind of attempt. Two queries."""
+    names = {
+        pk: f"{name} v{number}" for pk, name, number in Protocol.objects.values_list("pk", "name", "version")
+    }
+    attempt_of = Case(
+        When(number=None, then=Value("unknown")), When(number=1, then=Value("first")), default=Value("later")
+    )
     counts = (
         counted_sessions()
         .order_by()
         .values_list(
-            "model_spec",
-            "protocol",
-            "protocol__name",
-            "protocol__version",
-            "number",
-            "outcome",
-            GreaterThan(F("late_replies"), 0),
-            Subquery(settled(version).values("verdict")),
+            "model_spec", "protocol", attempt_of, Subquery(settled(version).values("verdict")), "problem"
         )
-        .annotate(count=Count("pk"))
+        .annotate(
+            sessions=Count("pk"),
+            solved=Count("pk", filter=Q(outcome=Session.Outcome.SOLVED)),
+            late=Count("pk", filter=Q(late_replies__gt=0)),
+        )
     )
-    rows: dict[tuple[str, str, str], SolveRates] = {}
-    for model, protocol, name, protocol_version, number, outcome, late, found, count in counts:
-        attempt = "unknown" if number is None else "first" if number == 1 else "later"
-        protocol_name = f"{name} v{protocol_version}" if name else ""
-        key = (model, protocol_name, attempt)
-        row = rows.setdefault(key, SolveRates(model, protocol, protocol_name, attempt))
-        row.late += count if late else 0
-        rates = [row.everything]
+    rows: dict[tuple[str, int | None, str], SolveRates] = {}
+    for model, protocol, attempt, found, problem, sessions, solved, late in counts:
+        key = (model, protocol, attempt)
+        if key not in rows:
+            rows[key] = SolveRates(model, protocol, names.get(protocol, ""), attempt)
+        row = rows[key]
+        row.late += late
+        row.everything.add(problem, solved, sessions)
         if found is None:
-            row.unreviewed += count
+            row.unreviewed += sessions
         else:
-            rates.append(row.compliant if found == COMPLIANT else row.breached)
-        for rate in rates:
-            rate.sessions += count
-            rate.solved += count if outcome == Session.Outcome.SOLVED else 0
+            (row.compliant if found == COMPLIANT else row.breached).add(problem, solved, sessions)
     order = list(ATTEMPTS)
     return sorted(rows.values(), key=lambda row: (row.model, row.protocol_name, order.index(row.attempt)))
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """Two rows that differ in the model or the protocol alone, on the problems that both have.
+
+    `difference` is the first row's share minus the second's. `p` is McNemar's exact test where every problem has one
+    session of each, else the t test on problem means; `holm` is p adjusted for all contrasts. Both are None for fewer
+    than FEWEST_TO_TEST problems. `visible` is the difference that these problems would show with a power of 80 %.
+    """
+
+    first: SolveRates
+    second: SolveRates
+    problems: int
+    first_sessions: int
+    second_sessions: int
+    left_out: int
+    difference: PairedDifference
+    visible: float
+    p: float | None
+    holm: float | None
+
+    @property
+    def inside_noise(self) -> bool:
+        """Whether the test, or the interval where there is none, shows no difference."""
+        if self.holm is not None:
+            return self.holm >= SIGNIFICANCE
+        return self.difference.interval.low <= 0 <= self.difference.interval.high
+
+    @property
+    def first_query(self) -> str:
+        """The part of an address that names the sessions of the first row that are compared."""
+        return _compared_query(self.first, self.second)
+
+    @property
+    def second_query(self) -> str:
+        """The same of the second row."""
+        return _compared_query(self.second, self.first)
+
+
+def _compared_query(row: SolveRates, other: SolveRates) -> str:
+    beside = urlencode({"beside_model": other.model, "beside_protocol": other.protocol or ""})
+    return f"{row.query}&{beside}"
+
+
+def contrasts(rows: Sequence[SolveRates]) -> list[Contrast]:
+    """Return the contrast of every two rows of the same attempt that have problems in common."""
+    found = [
+        fields
+        for one, other in combinations(rows, 2)
+        if one.attempt == other.attempt
+        and (one.model == other.model) != (one.protocol_name == other.protocol_name)
+        and (fields := _contrast(one, other))
+    ]
+    tested = [contrast.p for contrast in found if contrast.p is not None]
+    adjusted = iter(holm(tested))
+    return [replace(one, holm=next(adjusted) if one.p is not None else None) for one in found]
+
+
+def _contrast(first: SolveRates, second: SolveRates) -> Contrast | None:
+    one, other = first.everything.by_problem, second.everything.by_problem
+    common = sorted(one.keys() & other.keys())
+    if not common:
+        return None
+    shares = [one[problem].share for problem in common], [other[problem].share for problem in common]
+    sessions = [sum(tallies[problem].sessions for problem in common) for tallies in (one, other)]
+    single = all(tallies[problem].sessions == 1 for tallies in (one, other) for problem in common)
+    differences = [before - after for before, after in zip(*shares, strict=True)]
+    won, lost = sum(value > 0 for value in differences), sum(value < 0 for value in differences)
+    if single:
+        p, visible = mcnemar(won, lost), visible_difference(len(common), (won + lost) / len(common))
+    else:
+        p, visible = problem_t_test(differences), visible_mean(differences)
+    return Contrast(
+        first=first,
+        second=second,
+        problems=len(common),
+        first_sessions=sessions[0],
+        second_sessions=sessions[1],
+        left_out=first.everything.sessions + second.everything.sessions - sum(sessions),
+        difference=paired_difference(*shares, binary=single),
+        visible=visible,
+        p=p if len(common) >= FEWEST_TO_TEST else None,
+        holm=None,
+    )

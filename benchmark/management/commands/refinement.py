@@ -20,6 +20,7 @@ from benchmark.refinement import (
     refinements_of,
     rejudge,
 )
+from benchmark.reports.wording import INTERVAL_NAMES
 from benchmark.runner import cores
 from judge.management.tables import aligned
 
@@ -162,5 +163,5 @@ def _judged(judged: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def _interval(one: dict[str, float]) -> str:
-    return f"{one['low']:.1%} to {one['high']:.1%}"
+def _interval(one: Mapping[str, Any]) -> str:
+    return f"{one['low']:.1%} to {one['high']:.1%} ({INTERVAL_NAMES[one['interval_method']]})"

@@ -1,19 +1,21 @@
 """manage.py reproduce: published figures that need no model, expected beside obtained."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from benchmark.reproduction import REPRODUCTIONS, DataMissing, Files
+from benchmark.reproduction import CONSISTENCY, RECOMPUTED, REPRODUCTIONS, DataMissing, Files
 from judge.management.tables import aligned
 
 
 class Command(BaseCommand):
     help = (
-        "Recompute published figures that need no model and print what was expected beside what came out. The exit "
+        "Recompute published figures that need no model and print what was expected beside what came out: figures "
+        f"{RECOMPUTED} apart from the {CONSISTENCY}, and choices that were made after the result was seen. The exit "
         f"status is 0 when all were computed and agree. There are: {', '.join(sorted(REPRODUCTIONS))}."
     )
 
@@ -34,13 +36,12 @@ class Command(BaseCommand):
                 f"There is no {', '.join(unknown)}. There are: {', '.join(sorted(REPRODUCTIONS))}."
             )
         files = Files(options["data"])
-        results = []
-        for name in options["names"] or sorted(REPRODUCTIONS, key=lambda name: int(name.partition("-")[2])):
-            results.append(_reproduce(name, files))
-            if not options["json"]:
-                self.stdout.write("\n".join(_lines(results[-1])))
+        names = options["names"] or sorted(REPRODUCTIONS, key=lambda name: int(name.partition("-")[2]))
         if options["json"]:
+            results = [_reproduce(name, files) for name in names]
             self.stdout.write(json.dumps({"results": results}, ensure_ascii=False))
+        else:
+            results = self._printed(names, files)
         without = [result["name"] for result in results if result["missing"]]
         differing = [result["name"] for result in results if not result["missing"] and not result["agrees"]]
         said = [f"Not as published: {', '.join(differing)}."] if differing else []
@@ -48,14 +49,42 @@ class Command(BaseCommand):
         if said:
             raise CommandError(" ".join(said))
 
+    def _printed(self, names: Sequence[str], files: Files) -> list[dict[str, Any]]:
+        """Print the figures recomputed from data, then those that only compare printed numbers, and a summary."""
+        results: list[dict[str, Any]] = []
+        for kind in (RECOMPUTED, CONSISTENCY):
+            chosen = [name for name in names if REPRODUCTIONS[name].kind == kind]
+            if not chosen:
+                continue
+            self.stdout.write(f"== {kind.capitalize()} ==")
+            of_kind = []
+            for name in chosen:
+                of_kind.append(_reproduce(name, files))
+                self.stdout.write("\n".join(_lines(of_kind[-1])))
+            self.stdout.write(_summary(kind, of_kind) + "\n")
+            results += of_kind
+        return results
+
+
+def _summary(kind: str, results: Sequence[dict[str, Any]]) -> str:
+    computed = [result for result in results if not result["missing"]]
+    agreeing = sum(result["agrees"] for result in computed)
+    missing = len(results) - len(computed)
+    chosen = [result["name"] for result in results if result["chosen_after"]]
+    said = f"{kind.capitalize()}: {agreeing} of {len(computed)} agree"
+    said += f", {missing} without their data." if missing else "."
+    return said + (f" With a choice made after seeing the result: {', '.join(chosen)}." if chosen else "")
+
 
 def _reproduce(name: str, files: Files) -> dict[str, Any]:
     reproduction = REPRODUCTIONS[name]
     result: dict[str, Any] = {
         "name": name,
         "title": reproduction.title,
+        "kind": reproduction.kind,
         "missing": "",
         "agrees": False,
+        "chosen_after": list(reproduction.chosen_after),
         "checks": [],
     }
     try:
@@ -67,11 +96,13 @@ def _reproduce(name: str, files: Files) -> dict[str, Any]:
 
 def _lines(result: dict[str, Any]) -> list[str]:
     head = f"{result['name']}: {result['title']}"
+    choices = result["chosen_after"]
+    notes = [f"[{number}] Chosen after the result was seen: {said}" for number, said in enumerate(choices, 1)]
     if result["missing"]:
-        return [head, f"  {result['missing']}"]
+        return [head, *(f"  {line}" for line in [result["missing"], *notes])]
     rows = [("", "expected", "obtained", "")]
-    rows += [
-        (check["figure"], check["expected"], check["obtained"], "agrees" if check["agrees"] else "DIFFERS")
-        for check in result["checks"]
-    ]
-    return [head, *(f"  {line}" for line in aligned(rows))]
+    for check in result["checks"]:
+        agrees = "agrees" if check["agrees"] else "DIFFERS"
+        mark = f" [{choices.index(check['chosen_after']) + 1}]" if check["chosen_after"] else ""
+        rows.append((check["figure"], check["expected"], check["obtained"], agrees + mark))
+    return [head, *(f"  {line}" for line in [*aligned(rows), *notes])]

@@ -1,13 +1,15 @@
 """manage.py compare: what differs, by how much, whether it is noise, and what could not be compared."""
 
 import json
+import re
 from datetime import date
+from math import sqrt
 from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
 
-from benchmark.metrics import mcnemar
+from benchmark.metrics import cluster_bootstrap, mcnemar, paired_proportions
 from benchmark.models import Generation, Run
 from tests.benchmark.reports.conftest import MakeRun
 
@@ -72,7 +74,10 @@ def test_parts_of_the_best_score_and_of_its_gain(
         (str(less.pk), pytest.approx(3 / 6), pytest.approx(1 / 4)),
     ]
     call_command("compare", str(first.pk), str(full.pk), str(less.pk))
-    assert capsys.readouterr().out.split()[-4:] == ["50.00", "%", "25.00", "%"]
+    *_, best, other, _, methods = capsys.readouterr().out.strip().splitlines()
+    assert best.split()[-6:] == ["100.00", "%", "n/a", "100.00", "%", "n/a"]
+    assert re.search(r" 50\.00 %  .* to .*  25\.00 %  .* to ", other)
+    assert methods.endswith("95 % sets of ratios: test inversion (Fieller)")
     worse = compare(capsys, full, first, less)["parts_of_best"]
     assert [one["of_gain"] for one in worse] == [None, None]
     assert compare(capsys, first, full)["parts_of_best"] == []
@@ -91,7 +96,64 @@ def test_several_attempts_count_together_and_contests_are_drawn_whole(
     [pair] = compare(capsys, first, second)["pairs"]
     assert pair["difference"] == 0.5
     assert pair["only_this"] == ["0", "1"]
-    assert pair["contest_interval"] == [0.25, 0.75]
+    assert (pair["contest_interval"], pair["contest_interval_method"]) == ([-1, 1], "t"), (
+        "two contests say little"
+    )
+    low, high = pair["interval"]
+    assert (low, high) == pytest.approx((0.5 - 3.182446 * sqrt(1 / 24), 1.0), abs=1e-5)
+    assert pair["interval_method"] == "t"
+
+
+def test_single_attempts_at_few_problems_have_newcombes_interval(
+    make_run: MakeRun, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The percentile bootstrap of the same pairs is [0.05, 0.35]; it covers 88 to 92 % with so few problems."""
+    first = make_run(verdicts("a" * 4 + "w" * 16), state="finished")
+    second = make_run(verdicts("a" * 8 + "w" * 12), on=first, state="finished")
+    [pair] = compare(capsys, first, second)["pairs"]
+    assert pair["interval"] == pytest.approx(list(paired_proportions(4, 4, 0, 12)))
+    assert pair["interval_method"] == "newcombe"
+    call_command("compare", str(first.pk), str(second.pk))
+    text = capsys.readouterr().out
+    assert "(Newcombe) over problems" in text
+    assert "95 % intervals: Newcombe's paired interval, one outcome a problem and run" in text
+
+
+def test_runs_without_any_difference_have_no_interval_of_no_width(
+    make_run: MakeRun, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = make_run(verdicts("aaww"), state="finished")
+    [pair] = compare(capsys, first, make_run(verdicts("aaww"), on=first, state="finished"))["pairs"]
+    width = 1 - 0.05 ** (1 / 4)
+    assert (pair["interval"], pair["interval_method"]) == (pytest.approx([-width, width]), "bound")
+
+
+def test_many_problems_keep_the_bootstrap(make_run: MakeRun, capsys: pytest.CaptureFixture[str]) -> None:
+    first = make_run(verdicts("a" * 20 + "w" * 40), state="finished")
+    second = make_run(verdicts("a" * 30 + "w" * 30), on=first, state="finished")
+    [pair] = compare(capsys, first, second)["pairs"]
+    differences = [0.0] * 20 + [1.0] * 10 + [0.0] * 30
+    assert (pair["interval"], pair["interval_method"]) == ([*cluster_bootstrap(differences)], "bootstrap")
+
+
+def test_shares_of_the_best_have_sets_which_may_be_unbounded(
+    make_run: MakeRun, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = make_run(verdicts("w" * 12), state="finished")
+    best = make_run(verdicts("a" * 10 + "ww"), on=first, state="finished")
+    less = make_run(verdicts("aaaaa" + "w" * 7), on=first, state="finished")
+    parts = {one["run"]: one for one in compare(capsys, first, best, less)["parts_of_best"]}
+    assert parts[str(best.pk)]["of_score_set"] is None
+    found = parts[str(less.pk)]["of_score_set"]
+    [[low, high]] = found["ranges"]
+    assert 0 < low < found["ratio"] == 0.5 < high < 1
+    only_one = make_run(verdicts("a" + "w" * 11), on=first, state="finished")
+    never = make_run(verdicts("w" * 11 + "a"), on=first, state="finished")
+    parts = {one["run"]: one for one in compare(capsys, first, only_one, never)["parts_of_best"]}
+    sets = [one["of_score_set"]["ranges"] for one in parts.values() if one["of_score_set"]]
+    assert sets == [[[None, None]]]
+    call_command("compare", *(str(run.pk) for run in (first, only_one, never)))
+    assert "any ratio" in capsys.readouterr().out
 
 
 def test_chains_part_at_a_prompt_a_reply_or_an_end(

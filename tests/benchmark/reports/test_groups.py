@@ -9,7 +9,7 @@ import pytest
 from django.apps import apps
 from django.core.management import CommandError, call_command
 
-from benchmark.metrics import cluster_bootstrap
+from benchmark.metrics import problem_t
 from benchmark.models import Generation, Judgement, Run
 from benchmark.reports import measure
 from benchmark.reports.cutoffs import cutoff_of, known_cutoffs
@@ -99,7 +99,9 @@ def test_contests_are_drawn_whole_where_every_problem_has_one(make_run: MakeRun)
     dated = make_run([("bronze", ["AC"]), ("bronze", ["AC"]), ("bronze", ["WA"])], contests=CONTESTS[:3])
     figure = measure(dated).groups[0].pass_at[0]
     assert figure.contests == 2
-    assert (figure.contest_low, figure.contest_high) == cluster_bootstrap([1, 1, 0], ["a", "a", "b"])
+    interval = figure.contest_low, figure.contest_high
+    assert (interval, figure.contest_interval) == problem_t([1, 1, 0], ["a", "a", "b"])
+    assert figure.contest_interval == "t"
     undated = measure(make_run([("bronze", ["AC"]), ("bronze", ["WA"])], contests=CONTESTS[2:])).groups[0]
     assert undated.pass_at[0].contest_low is None
 

@@ -10,7 +10,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from pytest_django import DjangoAssertNumQueries
 
-from benchmark.metrics import cluster_bootstrap, wilson
+from benchmark.metrics import cluster_bootstrap, problem_t, wilson
 from benchmark.models import Run
 from tests.benchmark.reports.conftest import MakeRun
 
@@ -46,15 +46,30 @@ def test_one_attempt_a_problem_has_a_wilson_interval_in_all_and_by_tier(
     assert (said["complete"], said["caveats"]) == (True, [])
 
 
-def test_several_attempts_are_averaged_within_problems_and_bootstrapped_over_them(
+def test_several_attempts_are_averaged_within_problems_with_t_over_few_of_them(
     make_run: MakeRun, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = make_run([("bronze", ["AC", "AC", "WA", "WA"]), ("bronze", ["WA", "WA", "WA", "WA"])])
     first, second = figures(capsys, run, k=(1, 2))["groups"][0]["pass_at"]
     assert first["value"] == 0.25
-    assert (first["low"], first["high"]) == cluster_bootstrap([0.5, 0.0])
-    assert first["interval"] == "bootstrap"
+    assert ((first["low"], first["high"]), first["interval"]) == problem_t([0.5, 0.0])
+    assert first["interval"] == "t"
     assert second["value"] == pytest.approx((5 / 6) / 2)
+    call_command("report", str(run.pk), "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert {row["interval_method"] for row in rows if row["figure"] == "pass@1"} == {"t"}
+    assert {row["interval_method"] for row in rows if row["figure"] == "seconds of calls"} == {""}
+
+
+def test_many_problems_with_several_attempts_keep_the_bootstrap(
+    make_run: MakeRun, capsys: pytest.CaptureFixture[str]
+) -> None:
+    attempts = [("", ["AC", "WA"])] * 20 + [("", ["WA", "WA"])] * 39
+    few = figures(capsys, make_run(attempts))["groups"][0]["pass_at"][0]
+    assert few["interval"] == "t"
+    many = figures(capsys, make_run([*attempts, ("", ["WA", "WA"])]))["groups"][0]["pass_at"][0]
+    expected = cluster_bootstrap([0.5] * 20 + [0.0] * 40)
+    assert ((many["low"], many["high"]), many["interval"]) == (expected, "bootstrap")
 
 
 def test_no_certainty_is_claimed_where_all_problems_came_out_alike(
@@ -62,11 +77,10 @@ def test_no_certainty_is_claimed_where_all_problems_came_out_alike(
 ) -> None:
     run = make_run([("bronze", ["WA", "WA"]), ("bronze", ["WA", "WA"]), ("gold", ["AC", "WA"])])
     everything, bronze, _ = (group["pass_at"][0] for group in figures(capsys, run)["groups"])
-    assert everything["interval"] == "bootstrap"
-    assert (bronze["interval"], bronze["low"], bronze["high"]) == ("wilson", *wilson(0, 2))
-    assert "drawing whole problems; Wilson, over problems where all problems came out alike" in report(
-        capsys, run
-    )
+    assert everything["interval"] == "t"
+    assert (bronze["interval"], bronze["low"]) == ("bound", 0)
+    assert bronze["high"] == pytest.approx(1 - 0.05 ** (1 / 2))
+    assert "t on the means of fewer than 60 problems or contests; bound, where all" in report(capsys, run)
 
 
 def test_pass_at_k_beyond_the_attempts_is_refused(make_run: MakeRun) -> None:

@@ -1,12 +1,18 @@
 """What a run may spend and how fast: budgets, shared limits, replies paid for once, pilots."""
 
+from math import sqrt
+from statistics import stdev
+
 import pytest
 from django.core.management import CommandError, call_command
 from pytest_django import Settings
 
+from benchmark.models import Generation
 from benchmark.providers import Message, Parameters, ProviderError
+from benchmark.runner import rescaled
 from benchmark.runner.budget import Budget, Price, Spent
 from benchmark.runner.pace import BURST, Rate, check_length
+from tests.benchmark.reports.conftest import MakeRun, make_run  # noqa: F401
 from tests.benchmark.runs.bank import REPLY, fill
 from tests.benchmark.runs.conftest import Workshop
 from tests.imitation import Script, pieces_of
@@ -82,6 +88,18 @@ def test_a_pilot_tries_some_problems_and_rescales_the_estimate(workshop: Worksho
     assert pilot["estimates"]["low"] == pilot["estimates"]["high"], "all replies of the imitation are alike"
     whole = workshop.baseline("--attempts", "2")
     assert (whole["generations"], whole["paid"]["calls"]) == (8, 4)
+
+
+def test_a_pilot_of_few_problems_is_rescaled_with_t(
+    make_run: MakeRun,  # noqa: F811
+) -> None:
+    run = make_run([("", ["AC"])] * 3, state="finished", manifest={"pilot": {"of_problems": 30}})
+    for tokens, generation in zip((10, 20, 60), Generation.objects.filter(work_item__run=run), strict=True):
+        generation.output_tokens = tokens
+        generation.save()
+    found = {name: one.output_tokens for name, one in rescaled(run).items()}
+    reach = 4.302653 * stdev([10, 20, 60]) / sqrt(3)
+    assert found == {"low": 0, "expected": 900, "high": round(30 * (30 + reach))}
 
 
 def test_a_prompt_that_leaves_no_room_for_the_reply_is_not_sent(workshop: Workshop) -> None:

@@ -102,12 +102,12 @@ def test_a_reply_without_a_program_is_an_attempt_that_solves_nothing(workshop: W
     assert workshop.report(document["run"])["verdicts"] == {"AC": 1, "NO_CODE": 1}
 
 
-def test_several_attempts_give_unbiased_pass_at_k_with_a_bootstrap_over_problems(workshop: Workshop) -> None:
+def test_several_attempts_give_unbiased_pass_at_k_with_an_interval_over_problems(workshop: Workshop) -> None:
     workshop.imitation.script(SOLUTION, SOLUTION, TALK, SOLUTION)
     document = workshop.baseline("--tier", "bronze", "--attempts", "2", "--concurrency", "1")
     figures = workshop.report(document["run"], "--k", "1", "2")
     first, second = figures["groups"][0]["pass_at"]
-    assert (first["value"], first["interval"]) == (0.75, "bootstrap")
+    assert (first["value"], first["interval"]) == (0.75, "t")
     assert (second["k"], second["value"], second["problems"]) == (2, 1.0, 2)
     _, errors = workshop.manage("report", document["run"], "--k", "3", status=1)
     assert "pass@3 needs at least 3 attempts a problem" in errors

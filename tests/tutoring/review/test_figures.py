@@ -5,21 +5,26 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections.abc import Sequence
 from uuid import UUID, uuid4
 
+import pytest
 from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from benchmark.models import Problem
+from benchmark.metrics import Interval, paired_difference, problem_t
+from benchmark.models import Dataset, Problem
 from tests.tutoring.review.browsing import client_of, whole
 from tests.tutoring.review.conftest import SessionFactory
 from tests.tutoring.review.readings import claim, review
 from tutoring.actions import Invalidate, check_session
 from tutoring.models import AuditEntry, Flag, Protocol, Review, Session, TrainingResult
+from tutoring.review.agreement import Figure
 from tutoring.roles import pseudonym
+from tutoring.templatetags.review_tags import coefficient
 
 
 def links_to_sessions(page: str) -> set[str]:
@@ -98,14 +103,107 @@ def test_solve_rates_tell_all_from_compliant_and_first_from_later(
         r"<tr>\s*<th scope=.row.*?</tr>", page, re.DOTALL
     )
     text = [re.sub(r"\s+", " ", re.sub("<[^>]+>", " ", row)) for row in rows]
-    assert "67 % 21 to 94 2 of 3" in text[0], text
-    assert "50 % 9 to 91 1 of 2" in text[0]
-    assert "100 % 21 to 100 1 of 1" in text[0]
+    assert "67 % 2 of 3 problems unknown: no interval" in text[0], text
+    assert "50 % 1 of 2" in text[0]
+    assert "100 % 1 of 1" in text[0]
     assert "2 of 2" in text[1]
     links = [
         link.replace("&amp;", "&") for link in re.findall(r'href="(/review/sessions/[^"]+)">(?=\d)', rows[0])
     ]
     assert [counted(client, link) for link in links] == [2, 3, 1, 2, 1, 1]
+
+
+def closed_sessions(problems: Sequence[Problem | None], outcomes: str, model: str = "openai:m") -> None:
+    """First sessions, one for each letter (s: solved, n: not), at the problems in turn."""
+    for number, letter in enumerate(outcomes):
+        Session.objects.create(
+            problem=problems[number % len(problems)],
+            model_spec=model,
+            number=1,
+            origin=Session.Origin.IMPORTED,
+            state=Session.State.CLOSED,
+            outcome={"s": Session.Outcome.SOLVED, "n": Session.Outcome.NOT_SOLVED}[letter],
+        )
+
+
+def problems_of(dataset: Dataset, count: int) -> list[Problem]:
+    return [
+        Problem.objects.create(
+            dataset=dataset,
+            external_id=f"p{number}",
+            title=f"P{number}",
+            time_limit=1,
+            memory_limit=2**26,
+            checker={"kind": "tokens"},
+        )
+        for number in range(count)
+    ]
+
+
+def readable(page: str) -> str:
+    return re.sub(r"\s+", " ", re.sub("<[^>]+>", " ", page)).replace(" ;", ";")
+
+
+def test_sessions_of_one_problem_are_no_independent_draws(doubling: Problem, rosa: User):
+    """Wilson over these 24 sessions would be 31 to 69; the four problems, two always solved, say far less."""
+    problems = problems_of(doubling.dataset, 4)
+    closed_sessions(problems, "ssnn" * 6)
+    closed_sessions([None], "s")
+    page = readable(client_of(rosa).get("/review/solve-rates/").content.decode())
+    low, high = problem_t([1.0, 1.0, 0.0, 0.0]).interval
+    assert (low, high) == (0, 1)
+    assert "50 % 0 to 100 13 of 25 t, 4 problems; 1 of unknown problems left out" in page
+    assert "Differences on the same problems" not in page
+
+
+def test_a_problem_with_more_sessions_weighs_no_more(doubling: Problem, rosa: User):
+    problems = problems_of(doubling.dataset, 3)
+    closed_sessions(problems[:1], "nnnnnnnn")
+    closed_sessions(problems[1:], "ss")
+    page = readable(client_of(rosa).get("/review/solve-rates/").content.decode())
+    assert "67 % 0 to 100 2 of 10 t, 3 problems" in page
+
+
+def test_one_session_a_problem_keeps_wilson(doubling: Problem, rosa: User):
+    closed_sessions(problems_of(doubling.dataset, 3), "ssn")
+    page = readable(client_of(rosa).get("/review/solve-rates/").content.decode())
+    assert "67 % 21 to 94 2 of 3 Wilson, 3 problems" in page
+
+
+def test_models_are_compared_on_the_problems_that_both_have(doubling: Problem, rosa: User):
+    problems = problems_of(doubling.dataset, 14)
+    closed_sessions(problems[:12], "ssssssssnnnn")
+    closed_sessions(problems[2:], "sssnnnnnnnnn", "openai:n")
+    client = client_of(rosa)
+    source = client.get("/review/solve-rates/").content.decode()
+    interval = paired_difference([1] * 6 + [0] * 4, [1] * 3 + [0] * 7, binary=True).interval
+    expected = f"+30 {interval.low * 100:+.0f} to {interval.high * 100:+.0f} Newcombe"
+    assert expected in readable(source)
+    assert "p: 0.250 Holm p: 0.250 Sessions left out: 4" in readable(source)
+    assert "inside the noise visible from" in readable(source)
+    links = re.findall(r'href="([^"]*beside_model[^"]*)"', source)
+    assert [counted(client, link.replace("&amp;", "&")) for link in links] == [10, 10]
+    closed_sessions(problems[2:3], "n")
+    several = readable(client.get("/review/solve-rates/").content.decode())
+    assert re.search(r" \+25 \S+ to \S+ t ", several), (
+        "a second session at a problem makes it no pair of outcomes"
+    )
+
+
+def test_few_common_problems_are_not_tested(doubling: Problem, rosa: User):
+    problems = problems_of(doubling.dataset, 5)
+    closed_sessions(problems, "sssss")
+    closed_sessions(problems, "nnnnn", "openai:n")
+    page = readable(client_of(rosa).get("/review/solve-rates/").content.decode())
+    assert "+100 +55 to +100 bound" in page
+    assert "p: – Holm p: –" in page
+
+
+@pytest.mark.parametrize(("value", "shown"), [(-0.001, "0.00"), (-0.0, "0.00"), (-0.006, "-0.01")])
+def test_no_coefficient_is_a_negative_zero(value: float, shown: str):
+    assert coefficient(Figure(value, None)) == shown
+    figure = coefficient(Figure(value, Interval(-0.004, 0.2)))
+    assert figure == f'{shown} <span class="interval">0.00 to 0.20</span>'
 
 
 def test_the_audit_log_names_who_what_and_when_and_is_filtered(

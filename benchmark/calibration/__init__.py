@@ -1,0 +1,9 @@
+"""Simulated checks of estimators (FRONTIER.md 2.3): `CALIBRATIONS` is the table of them.
+
+Each module of this folder registers one calibration with `@calibrates`; a new module is named here.
+"""
+
+from benchmark.calibration import intervals  # noqa: F401  registers itself
+from benchmark.calibration.registry import CALIBRATIONS, LEAST_COVERAGE, SEEDS, Calibration, Cell, Result
+
+__all__ = ["CALIBRATIONS", "LEAST_COVERAGE", "SEEDS", "Calibration", "Cell", "Result"]
