@@ -7,7 +7,7 @@ from django.db.models import QuerySet
 import judge
 from benchmark.models import Problem, Submission, SuiteTest, Verification, Verifier
 from benchmark.oracles.inputs import Recipe, valid_only
-from benchmark.oracles.quality import coverage, reached_lines
+from benchmark.oracles.quality import reached_statements
 from benchmark.oracles.running import NO_TIME_LEFT, Allowance, Function, Program, Standalone, run_on
 from benchmark.oracles.shrinking import shrink
 from benchmark.oracles.store import (
@@ -115,18 +115,15 @@ def all_cases(verifier: Verifier) -> list[Case]:
 
 
 def measure_coverage(verifier: Verifier, submission: Submission) -> dict[str, float]:
-    """The shares of the program's statements that the samples reach, and that all tests reach.
+    """Return the shares of the program's statements that the samples reach, and that all tests reach.
 
-    Raises ValueError for a program that is not in Python, SyntaxError and SandboxFault.
+    Raises ValueError for a program that is not in Python or does not compile, SandboxFault and SandboxUnavailable.
     """
     cases = all_cases(verifier)
     program = candidate_program(verifier.problem, submission)
-    reached = reached_lines(program, [case.input for case in cases])
-    by_samples = [lines for case, lines in zip(cases, reached, strict=True) if case.sample]
-    return {
-        "samples": coverage(submission.source, set().union(*by_samples)),
-        "all": coverage(submission.source, set().union(*reached)),
-    }
+    reached = reached_statements(program, [case.input for case in cases])
+    samples = sum(case.sample for case in cases)  # they come first
+    return {"samples": reached.coverage(samples), "all": reached.coverage()}
 
 
 def _minimal(verifier: Verifier, submission: Submission, stored: Verification) -> dict[str, str] | None:

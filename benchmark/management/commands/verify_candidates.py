@@ -159,7 +159,7 @@ def _verified(candidate: NamedCandidate, *, coverage: bool) -> Verified:
     if coverage and verification.coverage is None and candidate.submission.language == "python":
         try:
             verification.coverage = measure_coverage(verifier, candidate.submission)
-        except (SyntaxError, ValueError):  # a program that does not run reaches nothing
+        except ValueError:  # a program that does not compile reaches nothing
             verification.coverage = {"samples": 0.0, "all": 0.0}
         verification.save(update_fields=["coverage"])
     return Verified(candidate, verification)

@@ -7,7 +7,6 @@ import pytest
 from benchmark.datasets.algo import read_stored
 from benchmark.functional import NotFunctional, Signature
 from benchmark.oracles.inputs import Parts, Recipe, accepts_all, make_inputs
-from benchmark.oracles.quality import coverage, reached_lines
 from benchmark.oracles.running import Allowance, Function, Standalone, run_on
 from benchmark.oracles.verifying import Case, label, verify
 from benchmark.reproduction.oracles import measure
@@ -133,24 +132,6 @@ def test_an_oracle_without_an_answer_drops_the_input_and_a_second_one_disputes_i
     assert [(case.input, case.answer) for case in labelled.cases] == [("2", "2"), ("4", "4")]
     assert dict(labelled.dropped) == {"RTE": 1}
     assert labelled.disputed == (("7", "2", "7"),)
-
-
-def test_statements_are_covered_as_they_are_reached() -> None:
-    source = '''"""Words."""
-n = int(input())
-if (n >
-        3):
-    print("large")
-else:
-    for i in range(n):
-        print(i)
-'''
-    large, none = reached_lines(Standalone(source, "python"), ["9", "0"])
-    assert coverage(source, large) == 3 / 5
-    assert coverage(source, none) == 3 / 5
-    assert coverage(source, large | none) == 4 / 5
-    with pytest.raises(ValueError, match="Python only"):
-        reached_lines(Standalone("int main() {}", "cpp"), ["1"])
 
 
 def test_published_verdicts_come_out_of_the_stored_programs(shared_data: Path) -> None:
