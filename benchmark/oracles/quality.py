@@ -70,6 +70,4 @@ def reached_statements(program: Program, inputs: Sequence[str]) -> Reached:
 
 
 def _numbers(value: object) -> frozenset[int]:
-    return (
-        frozenset(one for one in value if isinstance(one, int)) if isinstance(value, list) else frozenset()
-    )
+    return frozenset(one for one in value if isinstance(one, int)) if isinstance(value, list) else frozenset()

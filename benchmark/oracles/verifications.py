@@ -1,5 +1,6 @@
 """What verifiers in the database say of programs, found once, and the smallest inputs on which those fail."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from django.db.models import QuerySet
@@ -20,9 +21,10 @@ from benchmark.oracles.store import (
     signature_of,
 )
 from benchmark.oracles.verifying import Case, Failure, label, rule, verify
+from benchmark.oracles.verifying import Verification as Said
 
 KEPT_FAILURES = 10
-"""Failed tests of a program that are remembered with their texts."""
+"""Failed tests of a program that are stored with their texts, those with the shortest inputs."""
 
 _KEPT_CHARACTERS = 10_000
 
@@ -71,12 +73,50 @@ def verification_of(verifier: Verifier, submission: Submission, *, shrunk: bool 
     return stored
 
 
-def _verify(verifier: Verifier, submission: Submission) -> Verification:
-    problem = verifier.problem
-    checker = judge.Checker.from_json(problem.checker)
-    cases = all_cases(verifier)
-    program = candidate_program(problem, submission)
+def smallest_failures(said: Verification) -> list[dict[str, Any]]:
+    """Return the failures that are known, the shortest inputs first, the smallest one that was found among them.
+
+    Rows of older versions keep their order, since prompts were made of it.
+    """
+    if said.outcomes is None:
+        return list(said.failures)
+    known = {one["input"]: one for one in [*said.failures, *([said.minimal] if said.minimal else [])]}
+    return sorted(known.values(), key=lambda one: len(one["input"]))
+
+
+def add_outcomes(said: Verification) -> None:
+    """Try the program of a row that an older version stored again, to learn which tests it passes.
+
+    Raises SandboxFault and SandboxUnavailable.
+    """
+    if said.outcomes is None:
+        program = candidate_program(said.verifier.problem, said.submission)
+        _, said.outcomes = _tried(program, said.verifier)
+        said.save(update_fields=["outcomes"])
+
+
+def _tried(program: Program, verifier: Verifier) -> tuple[Said, dict[str, str]]:
+    """Return what samples and suite say of the program, and which tests of each kind it passes."""
+    checker = judge.Checker.from_json(verifier.problem.checker)
+    cases, written = all_cases(verifier), written_cases(verifier)
     said = verify(program, cases, checker, _allowance_of(program, verifier, len(cases)))
+    by_written = verify(program, written, checker, _allowance_of(program, verifier, len(written)))
+    failed = {id(failure.case) for failure in (*said.failures, *by_written.failures)}
+
+    def passes(tried: Iterable[Case]) -> str:
+        return "".join("01"[id(case) not in failed] for case in tried)
+
+    return said, {
+        "samples": passes(case for case in cases if case.sample),
+        "tests": passes(case for case in cases if not case.sample),
+        "written": passes(written),
+    }
+
+
+def _verify(verifier: Verifier, submission: Submission) -> Verification:
+    program = candidate_program(verifier.problem, submission)
+    said, outcomes = _tried(program, verifier)
+    shortest = sorted(said.failures, key=lambda failure: len(failure.case.input))
     stored, _ = Verification.objects.get_or_create(
         verifier=verifier,
         submission=submission,
@@ -87,7 +127,8 @@ def _verify(verifier: Verifier, submission: Submission) -> Verification:
             "total": said.total,
             "slow": too_slow(program, verifier) if said.accepted else 0,
             "output_hash": said.signature,
-            "failures": [_failure(one) for one in said.failures[:KEPT_FAILURES]],
+            "outcomes": outcomes,
+            "failures": [_failure(one) for one in shortest[:KEPT_FAILURES]],
         },
     )
     return stored
@@ -112,6 +153,14 @@ def all_cases(verifier: Verifier) -> list[Case]:
     """Everything a candidate is tried on: the samples, then the tests of the suite."""
     tests = verifier.suite.tests.all() if verifier.suite else SuiteTest.objects.none()
     return [*samples_of(verifier.problem), *cases_of(tests)]
+
+
+def written_cases(verifier: Verifier) -> list[Case]:
+    """Return the tests whose answers the model wrote itself."""
+    return [
+        Case(f"written-{number}", read(one["input"]), read(one["answer"]))
+        for number, one in enumerate(verifier.record.get("written_tests", []), 1)
+    ]
 
 
 def measure_coverage(verifier: Verifier, submission: Submission) -> dict[str, float]:

@@ -16,7 +16,7 @@ from benchmark.reports.steps import AfterReflections
 from benchmark.reports.usage import Tokens
 from benchmark.runner import Price
 
-FORM = 3
+FORM = 4
 """Raised when what is kept changes its form, so that it is measured again."""
 
 _NOT_KEPT = ("run", "dataset", "model", "method", "parameters", "manifest", "published")

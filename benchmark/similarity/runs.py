@@ -41,6 +41,7 @@ from benchmark.similarity.representations import (
     writing_of,
 )
 from benchmark.similarity.scorers import Scorer
+from benchmark.similarity.ties import Placing, tied_best
 
 Task = SimilarityRun.Task
 PROVIDERS_DEFAULT = Parameters()
@@ -337,7 +338,7 @@ def _used(work: Work, question: Question) -> list[int]:
 
 
 def _rank(work: Work, encoder: Encoder | None, advance: Callable[[], object]) -> None:
-    """Rank the options of every question left; equal scores stand in the order of the letters."""
+    """Rank the options of every question left."""
     plan, run = work.plan, work.run
     assert plan.scorer is not None
     assert run is not None
@@ -350,18 +351,17 @@ def _rank(work: Work, encoder: Encoder | None, advance: Callable[[], object]) ->
         right = next(option.place for option in options if option.similar)
         scores = compare(question.reference.external_id, [option.problem.external_id for option in options])
         order = shown_order(question.number, right, plan.shuffle, plan.correct_at)
-        best_first = sorted(order, key=[-score for score in scores].__getitem__)
-        rank = best_first.index(right) + 1
+        placing, best = Placing.of(scores, right), tied_best(scores)
         answers.append(
             QuestionAnswer(
                 run=run,
                 question=question,
                 messages=[],
                 order=order,
-                chosen=best_first[0],
-                correct=rank == 1,
+                chosen=best[0] if len(best) == 1 else None,
+                correct=placing.accuracy == 1,
                 scores=scores,
-                rank=rank,
+                rank=placing.first,
                 representations=_used(work, question),
             )
         )

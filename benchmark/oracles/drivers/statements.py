@@ -55,6 +55,7 @@ class Statements:
         if not excluded:
             return excluded
         excluded = {self.first(line) for line in with_suites(tokens, excluded)}
+        node: Any
         for node in ast.walk(tree):
             if isinstance(node, _DEFINITIONS):
                 begin = min((one.lineno for one in node.decorator_list), default=node.lineno)
