@@ -51,7 +51,7 @@ def oracle_fault(problem: Problem, source: str) -> str:
     if said.failures:
         return f"{said.failures[0].fault} on sample {said.failures[0].case.name}"
     inputs = [case.input for case in samples]
-    return str(confirmed(oracle, inputs, said.answers, ON_SAMPLES, checker)[1] or "")
+    return str(confirmed(oracle, inputs, said.answers, ON_SAMPLES, checker).unstable or "")
 
 
 def without_outputs(dataset: Dataset) -> dict[str, str]:

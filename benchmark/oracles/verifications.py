@@ -28,7 +28,7 @@ KEPT_FAILURES = 10
 
 _KEPT_CHARACTERS = 10_000
 
-_SHRINKING_SECONDS = 1.0
+_SHRINKING_SECONDS = 0.6
 """CPU seconds of oracle and program together for making one input smaller."""
 
 
@@ -190,8 +190,8 @@ def _minimal(verifier: Verifier, submission: Submission, stored: Verification) -
 
     def fails(inputs: list[str]) -> list[bool]:
         nonlocal left
-        labelled = label(oracle, valid_only(parts, inputs), Allowance(1, left))
-        left -= labelled.seconds
+        labelled = label(oracle, valid_only(parts, inputs), Allowance(1, left), checker=checker)
+        left -= labelled.seconds + labelled.confirming
         cases = labelled.cases
         answers = run_on(program, [case.input for case in cases], Allowance(1, left))
         left -= sum(answer.seconds for answer in answers)

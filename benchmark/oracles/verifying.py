@@ -58,16 +58,26 @@ class Labelled:
 
     `dropped` counts inputs without an answer by fault. `disputed` are inputs on which a second oracle, whose answer is
     the third part, differs. `unstable` and `second_unstable` are where the oracle, and the second one, are not
-    deterministic: an oracle that is not labels nothing, a second one disputes nothing. `seconds` are of the CPU that
-    the oracle took for its first answers.
+    deterministic: an oracle that is not labels nothing, a second one disputes nothing. `seconds` of CPU are those of
+    the oracle's first answers, `confirming` those of its second ones.
     """
 
     cases: tuple[Case, ...]
     dropped: Counter[str] = field(default_factory=Counter)
     disputed: tuple[tuple[str, str, str], ...] = ()
     seconds: float = 0.0
+    confirming: float = 0.0
     unstable: Unstable | None = None
     second_unstable: Unstable | None = None
+
+
+@dataclass(frozen=True)
+class Confirmed:
+    """Answers that a program gave twice, the shortest input on which it did not, and CPU seconds of asking again."""
+
+    answers: list[Answer]
+    unstable: Unstable | None
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -93,7 +103,7 @@ class Verification:
 
 
 NO_SECOND_ANSWER = "no second answer"
-"""The fault of an input that a program answered once, and not again within twice the time."""
+"""The fault of an input that a program answered once, and not again within the time for that."""
 
 
 def label(
@@ -108,26 +118,26 @@ def label(
     An input without an answer is dropped, one that is disputed removed. The shortest are answered first, so that a slow
     oracle spends its time where it has a chance. Raises SandboxFault and SandboxUnavailable.
     """
-    first = _shortest_first(oracle, inputs, allowance)
-    answers, unstable = confirmed(oracle, inputs, first, allowance, checker)
+    found = confirmed(oracle, inputs, _shortest_first(oracle, inputs, allowance), allowance, checker)
+    answers = found.answers
     dropped = Counter(answer.fault for answer in answers if answer.output is None)
     seconds = sum(answer.seconds for answer in answers)
-    if unstable:
-        return Labelled((), dropped, seconds=seconds, unstable=unstable)
+    if found.unstable:
+        return Labelled((), dropped, seconds=seconds, confirming=found.seconds, unstable=found.unstable)
     answered = [
         (text, answer.output)
         for text, answer in zip(inputs, answers, strict=True)
         if answer.output is not None
     ]
-    disputed, second_unstable = [], None
+    disputed = []
+    others: Confirmed | None = None
     if second is not None:
         texts = [text for text, _ in answered]
-        first = _shortest_first(second, texts, allowance)
-        others, second_unstable = confirmed(second, texts, first, allowance, checker)
+        others = confirmed(second, texts, _shortest_first(second, texts, allowance), allowance, checker)
         disputed = [
             (text, output, other.output)
-            for (text, output), other in zip(answered, others, strict=True)
-            if not second_unstable and other.output is not None and other.output.split() != output.split()
+            for (text, output), other in zip(answered, others.answers, strict=True)
+            if not others.unstable and other.output is not None and other.output.split() != output.split()
         ]
     removed = {text for text, _, _ in disputed}
     kept = [(text, output) for text, output in answered if text not in removed]
@@ -136,7 +146,8 @@ def label(
         dropped,
         tuple(disputed),
         seconds,
-        second_unstable=second_unstable,
+        found.seconds,
+        second_unstable=others.unstable if others else None,
     )
 
 
@@ -146,16 +157,16 @@ def confirmed(
     answers: Sequence[Answer],
     allowance: Allowance,
     checker: judge.Checker,
-) -> tuple[list[Answer], Unstable | None]:
-    """Ask each answered input again, in another environment; return the answers that stay, and where one differs.
+) -> Confirmed:
+    """Ask each answered input again, in another environment.
 
     Outputs are compared as the checker compares them, or by their tokens where it is a program. The second pass may
-    take twice the time of the first one; an answer that it does not reach is withdrawn.
+    take half as long again as the first one, and 0.5 s; an answer that it does not reach is withdrawn.
     """
     places = [place for place, answer in enumerate(answers) if answer.output is not None]
     spent = sum(answers[place].seconds for place in places)
-    twice = Allowance(2 * allowance.each, None if allowance.total is None else 2 * spent + 1)
-    again = _shortest_first(program, [inputs[place] for place in places], twice, again=True)
+    time = Allowance(2 * allowance.each, None if allowance.total is None else 1.5 * spent + 0.5)
+    again = _shortest_first(program, [inputs[place] for place in places], time, again=True)
     plain = checker if checker.program is None else TOKENS
     kept = list(answers)
     differing = []
@@ -167,7 +178,8 @@ def confirmed(
             differing.append(Unstable(inputs[place], first, f"a fault: {other.fault}"))
         elif not judge.check(plain, other.output.encode(), first.encode()).accepted:
             differing.append(Unstable(inputs[place], first, other.output))
-    return kept, min(differing, key=lambda one: len(one.input), default=None)
+    shortest = min(differing, key=lambda one: len(one.input), default=None)
+    return Confirmed(kept, shortest, sum(answer.seconds for answer in again))
 
 
 def _shortest_first(

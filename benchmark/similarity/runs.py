@@ -119,7 +119,7 @@ def start_run(plan: Plan, terms: Terms) -> SimilarityRun:
         model_spec=str(plan.spec) if plan.spec else "",
         parameters=plan.parameters,
         manifest={
-            **_inputs(plan),
+            **run_inputs(plan),
             "scripted_model": plan.spec is not None and is_scripted(plan.spec),
             "environment": environment("python"),
         },
@@ -129,7 +129,7 @@ def start_run(plan: Plan, terms: Terms) -> SimilarityRun:
     return run
 
 
-def _inputs(plan: Plan) -> dict[str, object]:
+def run_inputs(plan: Plan) -> dict[str, object]:
     """What may not change while a run is carried on."""
     templates = our_templates()
     names = [plan.kind.template] if plan.kind.made else []
@@ -147,7 +147,7 @@ def _inputs(plan: Plan) -> dict[str, object]:
 def resume_run(run: SimilarityRun, terms: Terms) -> Plan:
     """Open the run again, on these terms. Raises CannotRun when it would not go on with what it began with."""
     plan = Plan.of(run)
-    for name, now in _inputs(plan).items():
+    for name, now in run_inputs(plan).items():
         if run.manifest[name] != now:
             raise CannotRun(
                 f"The {name} changed since run {run.pk} began, so its answers would not belong together. "

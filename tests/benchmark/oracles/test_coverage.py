@@ -93,7 +93,8 @@ def indented(lines: list[str]) -> str:
 
 SIMPLE = st.sampled_from(
     ["n += 1", "n = n * 2; n -= 1", "pass", "print(\n    n,\n    n\n)", "'text'", "n = 2 + 3",
-     "m = [i for i in\n     range(n)]", "k = lambda: n", "n = n + \\\n    1", "global q", "assert n is not None, (\n    n)", "del_ = 1; del del_"]
+     "m = [i for i in\n     range(n)]", "k = lambda: n", "n = n + \\\n    1", "global q",
+     "assert n is not None, (\n    n)", "del_ = 1; del del_"]
 )  # fmt: skip
 CONDITIONS = st.sampled_from(["n > 2", "n < 0", "0", "1", "not n", "n in (\n        1, 2)", "__debug__"])
 
