@@ -7,7 +7,16 @@ from statistics import fmean
 from typing import Any
 
 from benchmark import judging
-from benchmark.models import Candidate, Generation, Judgement, Problem, Run, Submission, Verification
+from benchmark.models import (
+    Candidate,
+    Generation,
+    Judgement,
+    Problem,
+    Run,
+    Submission,
+    Verification,
+    Verifier,
+)
 from benchmark.oracles.quality import agreement
 from benchmark.oracles.ranking import by_majority, n_at_k
 
@@ -100,10 +109,11 @@ def imported_candidates(problems: Iterable[Problem]) -> Iterator[NamedCandidate]
         yield NamedCandidate(row.problem, row.name, row.submission, accepted)
 
 
-def candidates_of_run(run: Run, *, judged: bool) -> Iterator[NamedCandidate]:
-    """Every program that a run's model gave as an answer. With `judged` the hidden tests decide what is accepted.
+def candidates_of_run(run: Run, *, judge_missing: bool) -> Iterator[NamedCandidate]:
+    """Yield every program that a run's model gave as an answer; the hidden tests decide what is accepted.
 
-    Problems of which only samples are known have no official verdict.
+    With `judge_missing` programs without a stored judgement are judged now, else their verdict is unknown. Problems of
+    which only samples are known have no official verdict.
     """
     rows = Generation.objects.filter(work_item__run=run).exclude(
         purpose__in=(Generation.Purpose.VERIFIER, Generation.Purpose.DRAFT)
@@ -112,18 +122,35 @@ def candidates_of_run(run: Run, *, judged: bool) -> Iterator[NamedCandidate]:
     for row in rows.order_by("work_item__problem__external_id", "work_item__chain", "step"):
         problem = row.work_item.problem
         submission = judging.store_submission(problem, row.code, str(run.parameters["language"]))
-        accepted = _accepted(submission, run) if judged and not problem.samples_only else None
+        accepted = None if problem.samples_only else _accepted(submission, run, judge_missing)
         yield NamedCandidate(problem, f"chain {row.work_item.chain} step {row.step}", submission, accepted)
 
 
-def _accepted(submission: Submission, run: Run) -> bool | None:
-    """Whether the hidden tests accept the program, judged now where that was never done; None for a judge fault."""
+def stored_verifications(candidates: Iterable[NamedCandidate]) -> list[Verified]:
+    """Return what the newest verifiers of the problems said of these candidates; those never tried are left out."""
+    chosen = list(candidates)
+    problems = {one.problem.pk for one in chosen}
+    built = Verifier.objects.filter(problem__in=problems).exclude(state=Verifier.State.PROGRAMS)
+    newest = {problem: pk for pk, problem in built.order_by("pk").values_list("pk", "problem")}
+    rows = Verification.objects.filter(verifier__in=newest.values()).defer("failures")
+    by_submission = {row.submission_id: row for row in rows}
+    return [
+        Verified(one, by_submission[one.submission.pk])
+        for one in chosen
+        if one.submission.pk in by_submission
+    ]
+
+
+def _accepted(submission: Submission, run: Run, judge_missing: bool) -> bool | None:
+    """Return whether the hidden tests accept the program; None without a judgement, or for a judge fault."""
     stored = submission.judgements.filter(
         suite=Judgement.Suite.ALL,
         test_suite=None,
         state=Judgement.State.DONE,
         policy=run.parameters["policy"],
     ).first()
+    if stored is None and not judge_missing:
+        return None
     if stored is None:
         stored = judging.request_judgement(submission, policy=run.parameters["policy"])
         judging.perform(stored.pk)

@@ -154,6 +154,7 @@ def _record(recipe: Recipe, made: MadeInputs, labelled: Labelled) -> dict[str, A
     return {
         "recipe": asdict(recipe),
         "answered_in": round(labelled.seconds, 3),
+        "confirmed_in": round(labelled.confirming, 3),
         "judge_version": judge.JUDGE_VERSION,
         "inputs": len(made.kept),
         "invalid": made.invalid,

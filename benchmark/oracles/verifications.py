@@ -28,8 +28,10 @@ KEPT_FAILURES = 10
 
 _KEPT_CHARACTERS = 10_000
 
-_SHRINKING_SECONDS = 0.6
-"""CPU seconds of oracle and program together for making one input smaller."""
+_SHRINKING_SECONDS = 1.0
+"""CPU seconds of oracle and program together for making one input smaller, less what asking the oracle twice took."""
+
+_LEAST_SHRINKING_SECONDS = 0.3
 
 
 class NoVerifier(Exception):
@@ -176,7 +178,10 @@ def measure_coverage(verifier: Verifier, submission: Submission) -> dict[str, fl
 
 
 def _minimal(verifier: Verifier, submission: Submission, stored: Verification) -> dict[str, str] | None:
-    """The smallest input found on which program and oracle differ, from the shortest failing test that is no sample."""
+    """Return the smallest input found on which program and oracle differ; None if no test but samples fails.
+
+    It is made from the shortest failing test that is no sample, and the oracle is asked it twice.
+    """
     failing = [one for one in stored.failures if not one["sample"] and not one["cut"]]
     if not failing:
         return None
@@ -185,14 +190,19 @@ def _minimal(verifier: Verifier, submission: Submission, stored: Verification) -
     program = candidate_program(problem, submission)
     oracle = oracle_program(problem, verifier.oracle)
     parts = parts_of(problem, programs_of(verifier))
-    found = {one["input"]: one for one in failing}
-    left = _SHRINKING_SECONDS
+    found: dict[str, dict[str, str]] = {one["input"]: one for one in failing}
+    left = max(_LEAST_SHRINKING_SECONDS, _SHRINKING_SECONDS - verifier.record.get("confirmed_in", 0))
 
     def fails(inputs: list[str]) -> list[bool]:
         nonlocal left
-        labelled = label(oracle, valid_only(parts, inputs), Allowance(1, left), checker=checker)
-        left -= labelled.seconds + labelled.confirming
-        cases = labelled.cases
+        valid = valid_only(parts, inputs)
+        expected = run_on(oracle, valid, Allowance(1, left))
+        left -= sum(answer.seconds for answer in expected)
+        cases = [
+            Case("", text, answer.output)
+            for text, answer in zip(valid, expected, strict=True)
+            if answer.output is not None
+        ]
         answers = run_on(program, [case.input for case in cases], Allowance(1, left))
         left -= sum(answer.seconds for answer in answers)
         for case, answer, right in zip(cases, answers, rule(cases, answers, checker), strict=True):
@@ -201,8 +211,11 @@ def _minimal(verifier: Verifier, submission: Submission, stored: Verification) -
         return [text in found for text in inputs]
 
     shortest = min(found, key=len)
-    smallest: dict[str, str] = found[shrink(shortest, fails, values=problem.signature is not None)]
-    return smallest
+    smallest = shrink(shortest, fails, values=problem.signature is not None)
+    twice = label(
+        oracle, [smallest], Allowance(1), checker=checker
+    ).cases  # tests of the suite were asked twice before
+    return found[smallest if twice else shortest]
 
 
 def _failure(failure: Failure) -> dict[str, Any]:

@@ -172,7 +172,7 @@ def _share(value: float | None) -> str:
 
 def _candidates(options: dict[str, Any]) -> list[NamedCandidate]:
     if options["run"]:
-        return list(candidates_of_run(find_run(options["run"]), judged=True))
+        return list(candidates_of_run(find_run(options["run"]), judge_missing=True))
     return list(imported_candidates(find_dataset(options["dataset"]).problems.all()))
 
 
