@@ -75,7 +75,9 @@ class Command(BaseCommand):
         stopped = "" if options["report"] else self._run(cells, options)
         self._print(cells, options["json"])
         if stopped:
-            raise CommandError(f"{stopped}\nNot finished. The same command goes on.")
+            raise CommandError(
+                f"{stopped}\nNot finished. The same command goes on; where a bound was reached, give a higher one."
+            )
 
     def _run(self, cells: Sequence[Cell], options: dict[str, Any]) -> str:
         """Run the cells that have no finished run; return why the grid was stopped, blank if it was not."""
