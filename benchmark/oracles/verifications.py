@@ -82,7 +82,7 @@ def smallest_failures(said: Verification) -> list[dict[str, Any]]:
     """
     if said.outcomes is None:
         return list(said.failures)
-    known = {one["input"]: one for one in [*said.failures, *([said.minimal] if said.minimal else [])]}
+    known = {one["input"]: one for one in [*([said.minimal] if said.minimal else []), *said.failures]}
     return sorted(known.values(), key=lambda one: len(one["input"]))
 
 
