@@ -10,7 +10,7 @@ from benchmark.run_pages.items import items
 from benchmark.run_pages.leaderboard import leaderboard
 from benchmark.run_pages.matrix import matrix
 from benchmark.run_pages.mcqs import question, question_set, question_sets
-from benchmark.run_pages.oracles import verifier, verifiers
+from benchmark.run_pages.oracles import candidate_rankings, verifier, verifiers
 from benchmark.run_pages.published import published
 from benchmark.run_pages.refinement import refinement
 from benchmark.run_pages.run import export, progress, run
@@ -32,6 +32,7 @@ urlpatterns = [
     path("runs/suites/", suites, name="suites"),
     path("runs/suites/<slug:dataset>/<int:version>/<path:external_id>/", suite, name="suite"),
     path("runs/verifiers/", verifiers, name="verifiers"),
+    path("runs/verifiers/rankings/", candidate_rankings, name="candidate_rankings"),
     path("runs/verifiers/<int:verifier_id>/", verifier, name="verifier"),
     path("runs/chains/<int:item_id>/", chain, name="chain"),
     path("runs/<uuid:run_id>/", run, name="run"),

@@ -36,6 +36,7 @@ from benchmark.models import (
 )
 from benchmark.rendering import RENDERER_VERSION, render
 from benchmark.similarity.question_sets import QuestionsInUse, import_question_set
+from benchmark.tags import distinct_tags
 
 Progress = Callable[[int, int], None]
 """Called with the entries done and their total."""
@@ -197,7 +198,8 @@ def _prepare(problem: ImportedProblem, dataset_name: str, stored: tuple[str, str
     programs = [_stored_program(order, one) for order, one in enumerate(problem.programs)]
     columns = _columns(problem)
     content_hash = _content_hash(
-        columns,
+        columns
+        | {"tags": [_clean(tag) for tag in problem.tags]},  # in all their spellings, as in older versions
         tests,
         references,
         figures,
@@ -258,7 +260,7 @@ def _columns(problem: ImportedProblem) -> dict[str, Any]:
             columns[name] = columns[name][: length - 1] + "…"
     return columns | {
         "tier": problem.tier,
-        "tags": [_clean(tag) for tag in problem.tags],
+        "tags": distinct_tags(map(_clean, problem.tags)),
         "statement_format": problem.statement_format,
         "analysis_format": problem.analysis_format,
         "time_limit": problem.time_limit,

@@ -19,6 +19,13 @@ def positive(text: str) -> int:
     return int(text)
 
 
+def not_negative(text: str) -> int:
+    """Return a whole number from 0, as the `type` of an argparse option."""
+    if not text.isdecimal():
+        raise ArgumentTypeError(f"{text!r} is not a whole number from 0")
+    return int(text)
+
+
 def dollars(text: str) -> float:
     """An amount of money that is not negative, as the `type` of an argparse option."""
     try:

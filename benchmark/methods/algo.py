@@ -17,6 +17,7 @@ from benchmark.prompts import (
     COUNTEREXAMPLE_TEMPLATES,
     TAGGED_TEMPLATES,
     VERIFIER_TEMPLATES,
+    WRITTEN_TESTS_TEMPLATES,
     Prompt,
     batch_prompt,
     counterexample_prompt,
@@ -25,6 +26,7 @@ from benchmark.prompts import (
     tagged_prompt,
     tricky_prompt,
     validator_prompt,
+    written_tests_prompt,
 )
 
 
@@ -53,6 +55,10 @@ class Building(Algo):
         default=False,
         metadata=takes("ask for another oracle; tests on which the two differ are disputed and removed"),
     )
+    written_tests: bool = field(
+        default=False,
+        metadata=takes("ask for tests with answers of the model's own, to rank by them for comparison"),
+    )
     oracle_seconds: int = field(
         default=Recipe.oracle_seconds,
         metadata=takes("CPU seconds of an oracle for one input", minimum=1, maximum=60),
@@ -64,6 +70,11 @@ class Building(Algo):
             minimum=0.1,
         ),
     )
+
+    @property
+    def own_templates(self) -> tuple[str, ...]:
+        """The templates of what is asked for by a setting."""
+        return WRITTEN_TESTS_TEMPLATES if self.written_tests else ()
 
     @property
     def recipe(self) -> Recipe:
@@ -112,6 +123,12 @@ async def build(chain: Chain, settings: Building, found: Found) -> Generation:
             "second_oracle",
             oracle_prompt(task, form),
             lambda tried: bench.oracle_passes(tried.second_oracle),
+        )
+    if settings.written_tests:
+        await add(
+            "written_tests",
+            written_tests_prompt(task, form),
+            bench.writes_tests,
         )
     await bench.build(programs, settings.recipe)
     return oracle
@@ -209,6 +226,7 @@ VERIFIER = Answer(
     settings=Building,
     templates=VERIFIER_TEMPLATES,
     solve=build,
+    needs_outputs=True,
 )
 IMPLICIT = Answer(
     name="algo-implicit",

@@ -11,7 +11,7 @@ from benchmark.prompts import OracleCase
 
 @dataclass(frozen=True)
 class Score:
-    """What the problem's verifier says of an answer: tests passed, and the first cases that fail."""
+    """What the problem's verifier says of an answer: tests passed, and failing cases, the smallest inputs first."""
 
     passed: int
     samples_passed: bool
@@ -41,6 +41,10 @@ class Bench(Protocol):
         """Whether the generator, the batch or the tricky function (`kind`) makes an input that is valid."""
         ...
 
+    async def writes_tests(self, programs: VerifierPrograms) -> bool:
+        """Whether the function that returns tests with answers returns any."""
+        ...
+
     async def build(self, programs: VerifierPrograms, recipe: Recipe) -> None:
         """Store the verifier: inputs, the oracle's answers, and the suite of them."""
         ...
@@ -67,6 +71,10 @@ class AssumedBench:
         return self._passes
 
     async def makes_inputs(self, programs: VerifierPrograms, kind: str) -> bool:
+        """As assumed."""
+        return self._passes
+
+    async def writes_tests(self, programs: VerifierPrograms) -> bool:
         """As assumed."""
         return self._passes
 

@@ -40,6 +40,8 @@ class Answer(Part):
     solve: Callable[[Chain, Any, Found], Awaitable[Generation]]
     needs_verifier: bool = False
     """Whether there is nothing to go by for a problem without a verifier."""
+    needs_outputs: bool = False
+    """Whether a finished output must answer an input, which is not so for interactive and multi-pass problems."""
 
 
 def compose(searches: Sequence[Search], answer: Answer) -> Method:
@@ -68,5 +70,6 @@ def compose(searches: Sequence[Search], answer: Answer) -> Method:
         templates=tuple(dict.fromkeys(templates)),
         needs_analysis=any(search.needs_analysis for search in searches),
         needs_verifier=answer.needs_verifier,
+        needs_outputs=answer.needs_outputs,
         solve=solve,
     )

@@ -77,4 +77,6 @@ class Method:
     """Whether it cannot be tested on a problem without an analysis."""
     needs_verifier: bool
     """Whether it cannot be tested on a problem for which no verifier was built."""
+    needs_outputs: bool
+    """Whether it cannot be tested on interactive and multi-pass problems."""
     solve: Callable[[Chain, Any], Coroutine[Any, Any, Generation]]

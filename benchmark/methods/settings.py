@@ -95,6 +95,11 @@ class Sampling:
         """The part that is sent to the provider."""
         return Parameters(self.temperature, self.top_p, self.max_output_tokens, self.seed)
 
+    @property
+    def own_templates(self) -> tuple[str, ...]:
+        """The templates that these settings add to those of the method."""
+        return ()
+
     @cached_property
     def form(self) -> Form:
         """The part that shapes the prompts, with the templates as they are now. Raises TemplateError."""

@@ -21,6 +21,7 @@ class Verifier(models.Model):
         READY = "ready"
         NO_ORACLE = "no-oracle", "no oracle passed the samples"
         NO_INPUTS = "no-inputs", "no input was left"
+        NON_DETERMINISTIC = "non-deterministic", "the oracle is not deterministic"
 
     problem = models.ForeignKey(Problem, on_delete=models.CASCADE, related_name="verifiers")
     run = models.ForeignKey(
@@ -39,13 +40,17 @@ class Verifier(models.Model):
         related_name="built",
         help_text="The imported programs.",
     )
-    state = models.CharField(max_length=12, choices=State.choices)
+    state = models.CharField(max_length=20, choices=State.choices)
     oracle = models.TextField(blank=True)
     second_oracle = models.TextField(blank=True)
     validator = models.TextField(blank=True)
     generator = models.TextField(blank=True)
     batch = models.TextField(blank=True)
     tricky = models.TextField(blank=True)
+    written_tests = models.TextField(
+        blank=True,
+        help_text="Returns tests with answers that the model wrote itself, to rank by for comparison.",
+    )
     official_verdict = models.CharField(
         max_length=10, blank=True, help_text="Of the oracle, by the judge of its source; blank: unknown."
     )
@@ -53,7 +58,8 @@ class Verifier(models.Model):
         Suite, null=True, blank=True, on_delete=models.PROTECT, related_name="verifier"
     )
     record = models.JSONField(
-        default=dict, help_text="What was counted, dropped and disputed, and the hashes of stress inputs."
+        default=dict,
+        help_text="What was counted, dropped, disputed and rejected; the hashes of stress inputs and written tests.",
     )
     problem_hash = models.CharField(max_length=64, help_text="content_hash of the problem it belongs to.")
     created_at = models.DateTimeField(auto_now_add=True)
@@ -100,7 +106,14 @@ class Verification(models.Model):
     output_hash = models.CharField(
         max_length=64, help_text="Equal for programs that answer alike on all tests."
     )
-    failures = models.JSONField(help_text="The first failed tests: name, input, expected, output, fault.")
+    outcomes = models.JSONField(
+        null=True,
+        blank=True,
+        help_text='Texts of "1" (passed) and "0" by kind of test: samples, tests, written. Null: of an older version.',
+    )
+    failures = models.JSONField(
+        help_text="Failed tests, those with the shortest inputs: name, input, expected, output, fault."
+    )
     minimal = models.JSONField(
         null=True, blank=True, help_text="The smallest failing input found: input, expected, output, fault."
     )

@@ -140,7 +140,9 @@ class SimilarityRun(PaidRun):
         blank=True,
         help_text="What the provider failed at when the run was last carried out; never the model's mistake.",
     )
-    figures = models.JSONField(null=True, blank=True, help_text="As they were when the run last ended.")
+    figures = models.JSONField(
+        null=True, blank=True, help_text="As they were when the run last ended; null: to be measured."
+    )
     started_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True, blank=True)
 
@@ -161,11 +163,19 @@ class QuestionAnswer(StoredReply):
         default=list, help_text="Ids of the representations of the reference and the options, by place."
     )
     chosen = models.PositiveIntegerField(
-        null=True, blank=True, help_text="Place in the question of the option chosen; null: unreadable."
+        null=True,
+        blank=True,
+        help_text="Place in the question of the option chosen; null: unreadable, or several are tied.",
     )
-    correct = models.BooleanField()
+    correct = models.BooleanField(
+        help_text="Of a ranking: whether the right option stands first by itself. The scores tell what ties are worth."
+    )
     scores = models.JSONField(null=True, blank=True, help_text="Of each option, by place in the question.")
-    rank = models.PositiveIntegerField(null=True, blank=True, help_text="Of the right option, from 1.")
+    rank = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        help_text="Of the right option, from 1; the first of the ranks that tied options share.",
+    )
     cache_key = models.CharField(
         max_length=64,
         blank=True,

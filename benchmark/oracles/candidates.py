@@ -3,13 +3,31 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any
 
 from benchmark import judging
-from benchmark.metrics import TooFewAttempts, mean_pass_at_k
-from benchmark.models import Candidate, Generation, Judgement, Problem, Run, Submission, Verification
+from benchmark.models import (
+    Candidate,
+    Generation,
+    Judgement,
+    Problem,
+    Run,
+    Submission,
+    Verification,
+    Verifier,
+)
 from benchmark.oracles.quality import agreement
 from benchmark.oracles.ranking import by_majority, n_at_k
+
+RANKINGS = {
+    "verifier": "verifier",
+    "samples": "examples only",
+    "written": "tests written by the model",
+    "majority": "majority",
+    "random": "random",
+}
+"""What candidates are ranked by (METHODS.md 3.3, T16), as it is shown."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +47,13 @@ class Verified:
     candidate: NamedCandidate
     verification: Verification
 
+    def passes(self, *kinds: str) -> int | None:
+        """Return how many tests of these kinds the candidate passes; None where that is unknown or a kind has none."""
+        outcomes: dict[str, str] | None = self.verification.outcomes
+        if outcomes is None or not all(outcomes[kind] for kind in kinds if kind != "samples"):
+            return None
+        return sum(outcomes[kind].count("1") for kind in kinds)
+
     def to_json(self) -> dict[str, Any]:
         """All that is known, as `verify_candidates --json` prints it."""
         said = self.verification
@@ -42,6 +67,7 @@ class Verified:
             "total": said.total,
             "slow": said.slow,
             "coverage": said.coverage,
+            "outcomes": said.outcomes,
             "failures": said.failures,
             "minimal": said.minimal,
         }
@@ -49,12 +75,16 @@ class Verified:
 
 @dataclass(frozen=True)
 class Figures:
-    """Agreement as (agreeing, of how many), mean Coverage, and n@k by n and ranking; None where it is not defined."""
+    """Agreement as (agreeing, of how many), mean Coverage, and n@k by n and ranking; None where it is not defined.
+
+    `at` holds the rankings by the verifier, by majority and at random alone, as older versions printed them.
+    """
 
     agreement_of_samples: tuple[int, int]
     agreement_of_all: tuple[int, int]
     coverage: dict[str, float] | None
     at: dict[int, dict[str, float | None]]
+    rankings: dict[int, dict[str, float | None]]
 
     def to_json(self) -> dict[str, Any]:
         """All of it by name."""
@@ -65,6 +95,7 @@ class Figures:
             },
             "coverage": self.coverage,
             "n_at_k": self.at,
+            "rankings": self.rankings,
         }
 
 
@@ -78,10 +109,11 @@ def imported_candidates(problems: Iterable[Problem]) -> Iterator[NamedCandidate]
         yield NamedCandidate(row.problem, row.name, row.submission, accepted)
 
 
-def candidates_of_run(run: Run, *, judged: bool) -> Iterator[NamedCandidate]:
-    """Every program that a run's model gave as an answer. With `judged` the hidden tests decide what is accepted.
+def candidates_of_run(run: Run, *, judge_missing: bool) -> Iterator[NamedCandidate]:
+    """Yield every program that a run's model gave as an answer; the hidden tests decide what is accepted.
 
-    Problems of which only samples are known have no official verdict.
+    With `judge_missing` programs without a stored judgement are judged now, else their verdict is unknown. Problems of
+    which only samples are known have no official verdict.
     """
     rows = Generation.objects.filter(work_item__run=run).exclude(
         purpose__in=(Generation.Purpose.VERIFIER, Generation.Purpose.DRAFT)
@@ -90,18 +122,35 @@ def candidates_of_run(run: Run, *, judged: bool) -> Iterator[NamedCandidate]:
     for row in rows.order_by("work_item__problem__external_id", "work_item__chain", "step"):
         problem = row.work_item.problem
         submission = judging.store_submission(problem, row.code, str(run.parameters["language"]))
-        accepted = _accepted(submission, run) if judged and not problem.samples_only else None
+        accepted = None if problem.samples_only else _accepted(submission, run, judge_missing)
         yield NamedCandidate(problem, f"chain {row.work_item.chain} step {row.step}", submission, accepted)
 
 
-def _accepted(submission: Submission, run: Run) -> bool | None:
-    """Whether the hidden tests accept the program, judged now where that was never done; None for a judge fault."""
+def stored_verifications(candidates: Iterable[NamedCandidate]) -> list[Verified]:
+    """Return what the newest verifiers of the problems said of these candidates; those never tried are left out."""
+    chosen = list(candidates)
+    problems = {one.problem.pk for one in chosen}
+    built = Verifier.objects.filter(problem__in=problems).exclude(state=Verifier.State.PROGRAMS)
+    newest = {problem: pk for pk, problem in built.order_by("pk").values_list("pk", "problem")}
+    rows = Verification.objects.filter(verifier__in=newest.values()).defer("failures")
+    by_submission = {row.submission_id: row for row in rows}
+    return [
+        Verified(one, by_submission[one.submission.pk])
+        for one in chosen
+        if one.submission.pk in by_submission
+    ]
+
+
+def _accepted(submission: Submission, run: Run, judge_missing: bool) -> bool | None:
+    """Return whether the hidden tests accept the program; None without a judgement, or for a judge fault."""
     stored = submission.judgements.filter(
         suite=Judgement.Suite.ALL,
         test_suite=None,
         state=Judgement.State.DONE,
         policy=run.parameters["policy"],
     ).first()
+    if stored is None and not judge_missing:
+        return None
     if stored is None:
         stored = judging.request_judgement(submission, policy=run.parameters["policy"])
         judging.perform(stored.pk)
@@ -114,36 +163,53 @@ def figures(verified: Sequence[Verified], ns: Sequence[int]) -> Figures:
     known = [one for one in verified if one.candidate.accepted is not None]
     official = [bool(one.candidate.accepted) for one in known]
     covered = [one.verification.coverage for one in verified if one.verification.coverage]
-    problems: dict[int, list[Verified]] = defaultdict(list)
-    for one in verified:
-        problems[one.candidate.problem.pk].append(one)
-    judged = [
-        group for group in problems.values() if all(one.candidate.accepted is not None for one in group)
-    ]
+    judged = judged_groups(verified)
+    ranked = {n: rankings(judged, n) for n in ns}
     return Figures(
         agreement(zip([one.verification.samples_passed for one in known], official, strict=True)),
         agreement(zip([one.verification.accepted for one in known], official, strict=True)),
         {name: sum(one[name] for one in covered) / len(covered) for name in ("samples", "all")}
         if covered
         else None,
-        {n: _at(judged, n) for n in ns},
+        {n: {name: one[name] for name in ("verifier", "majority", "random")} for n, one in ranked.items()},
+        ranked,
     )
 
 
-def _at(problems: Sequence[Sequence[Verified]], n: int) -> dict[str, float | None]:
-    """n@k ranked by the verifier, by the majority of equal answers, and not at all."""
-    rankings: dict[str, list[float]] = {"verifier": [], "majority": []}
-    try:
-        for group in problems:
-            solved = [bool(one.candidate.accepted) for one in group]
-            passed = [one.verification.passed for one in group]
-            votes = by_majority([one.verification.output_hash for one in group])
-            rankings["verifier"].append(n_at_k(list(zip(passed, solved, strict=True)), n))
-            rankings["majority"].append(n_at_k(list(zip(votes, solved, strict=True)), n))
-        counts = [(len(group), sum(bool(one.candidate.accepted) for one in group)) for group in problems]
-        ranked: dict[str, float | None] = {
-            name: sum(values) / len(values) for name, values in rankings.items()
-        }
-        return ranked | {"random": mean_pass_at_k(counts, n)}
-    except (ValueError, ZeroDivisionError, TooFewAttempts):
-        return {"verifier": None, "majority": None, "random": None}
+def judged_groups(verified: Iterable[Verified]) -> list[list[Verified]]:
+    """Return the candidates by problem, of the problems whose candidates all have an official verdict."""
+    problems: dict[int, list[Verified]] = defaultdict(list)
+    for one in verified:
+        problems[one.candidate.problem.pk].append(one)
+    return [group for group in problems.values() if all(one.candidate.accepted is not None for one in group)]
+
+
+def rankings(groups: Sequence[Sequence[Verified]], n: int) -> dict[str, float | None]:
+    """Return n@k by ranking, each the mean over the problems; None where a ranking or n@k is not defined.
+
+    `verifier` ranks by samples and oracle tests, `samples` by the examples of the statement alone, `written` by the
+    examples and tests that the model wrote with their answers (METHODS.md 3.3, T16), `majority` by equal answers,
+    `random` not at all.
+    """
+    scores: dict[str, list[Sequence[float | None]]] = {
+        "verifier": [[one.verification.passed for one in group] for group in groups],
+        "samples": [[one.passes("samples") for one in group] for group in groups],
+        "written": [[one.passes("samples", "written") for one in group] for group in groups],
+        "majority": [by_majority([one.verification.output_hash for one in group]) for group in groups],
+        "random": [[0] * len(group) for group in groups],
+    }
+    return {name: mean_n_at_k(groups, of_groups, n) for name, of_groups in scores.items()}
+
+
+def mean_n_at_k(
+    groups: Sequence[Sequence[Verified]], scores: Sequence[Sequence[float | None]], n: int
+) -> float | None:
+    """Return the mean of n@k over the problems by these scores; None without a problem, a score, or n candidates."""
+    values = []
+    for group, own in zip(groups, scores, strict=True):
+        known = [score for score in own if score is not None]
+        if len(known) < len(group) or not 1 <= n <= len(group):
+            return None
+        solved = [bool(one.candidate.accepted) for one in group]
+        values.append(n_at_k(list(zip(known, solved, strict=True)), n))
+    return fmean(values) if values else None

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import judge
@@ -51,10 +51,11 @@ class Parts:
     generator: str = ""
     batch: str = ""
     tricky: str = ""
+    written_tests: str = ""
 
     @property
     def texts(self) -> list[str]:
-        """Those there are, in the order of their execution."""
+        """Those that make inputs, in the order of their execution."""
         return [text for text in (self.validator, self.generator, self.batch, self.tricky) if text.strip()]
 
 
@@ -69,7 +70,10 @@ class MadeInput:
 
 @dataclass(frozen=True)
 class MadeInputs:
-    """The inputs that are kept, and how many were invalid, repeated or too long; `errors` of failed calls."""
+    """The inputs that are kept, and how many were invalid, repeated or too long; `errors` of failed calls.
+
+    `written_tests` are inputs with answers that the model wrote itself.
+    """
 
     kept: tuple[MadeInput, ...]
     stress: tuple[MadeInput, ...] = ()
@@ -77,6 +81,7 @@ class MadeInputs:
     repeated: int = 0
     too_long: int = 0
     errors: tuple[str, ...] = ()
+    written_tests: tuple[tuple[str, str], ...] = ()
 
 
 def accepts_all(parts: Parts, inputs: Sequence[str]) -> bool:
@@ -126,7 +131,21 @@ def make_inputs(parts: Parts, recipe: Recipe) -> MadeInputs:
         repeated=len(made) - len(distinct),
         too_long=too_long,
         errors=tuple(dict.fromkeys(str(line["error"]) for line in lines if "error" in line)),
+        written_tests=written_tests(parts),
     )
+
+
+def written_tests(parts: Parts) -> tuple[tuple[str, str], ...]:
+    """Return the inputs and answers of the tests that the model wrote, each input once. Raises SandboxFault."""
+    if not parts.written_tests.strip():
+        return ()
+    call = {"function": "written_tests", "seed": 0, "cap": 0, "several": True, "answered": True}
+    lines = _call(
+        replace(parts, validator="", generator="", batch="", tricky=parts.written_tests), [call], Recipe()
+    )
+    made = [line["made"] for line in lines if isinstance(line.get("made"), list)]
+    pairs = [pair for line in made for pair in line if isinstance(pair, list) and len(pair) == 2]
+    return tuple({str(given): str(answer) for given, answer in reversed(pairs)}.items())[::-1]
 
 
 def valid_only(parts: Parts, inputs: Sequence[str]) -> list[str]:
@@ -158,6 +177,7 @@ def _call(parts: Parts, calls: Sequence[dict[str, Any]], recipe: Recipe) -> list
     request = {
         "texts": parts.texts,
         "types": list(parts.signature.parameters) if parts.signature else None,
+        "result": parts.signature.result if parts.signature else None,
         "each": recipe.seconds,
         "total": recipe.budget,
         "calls": list(calls),

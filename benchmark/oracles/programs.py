@@ -13,3 +13,4 @@ class VerifierPrograms:
     generator: str = ""
     batch: str = ""
     tricky: str = ""
+    written_tests: str = ""

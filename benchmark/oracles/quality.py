@@ -1,9 +1,8 @@
 """How good tests are: Agreement with an official judge and Coverage of the candidates (METHODS.md 0.1, T15)."""
 
-import ast
 import json
 from collections.abc import Iterable, Sequence
-from typing import Any
+from dataclasses import dataclass
 
 import judge
 from benchmark.functional import called
@@ -22,55 +21,53 @@ def agreement(pairs: Iterable[tuple[bool, bool]]) -> tuple[int, int]:
     return sum(agreeing), len(agreeing)
 
 
-def reached_lines(program: Program, inputs: Sequence[str]) -> list[set[int]]:
-    """The numbers of the program's lines that each input reaches; empty from one that ended the whole run on.
+@dataclass(frozen=True)
+class Reached:
+    """The statements of a program by their first lines, and those that each input reaches, in the inputs' order."""
 
-    Inputs are tried in this order until the program has had 10 s of CPU. Raises ValueError for a program that is not in
-    Python, SandboxFault and SandboxUnavailable.
+    statements: frozenset[int]
+    by_input: tuple[frozenset[int], ...]
+
+    def coverage(self, inputs: int | None = None) -> float:
+        """Return the share of the statements that the first `inputs` inputs reach together; None: all inputs.
+
+        As in coverage.py, all of a program without a statement is covered.
+        """
+        if not self.statements:
+            return 1.0
+        return len(frozenset[int]().union(*self.by_input[:inputs])) / len(self.statements)
+
+
+def reached_statements(program: Program, inputs: Sequence[str]) -> Reached:
+    """Return the program's statements as coverage.py counts them, and those that each input reaches.
+
+    Two statements on a line are one, and so are the lines of one statement; docstrings are none. Inputs are tried in
+    this order until the program has had 10 s of CPU, and reach nothing afterwards. Raises ValueError for a program
+    that is not in Python or does not compile, SandboxFault and SandboxUnavailable.
     """
     if not isinstance(program, Function) and program.language != "python":
         raise ValueError(f"coverage is measured for Python only, not for {program.language}")
     signature = program.signature if isinstance(program, Function) else None
-    files = {"main.py": driver("lines"), **called(program.source, signature)}
+    files = {
+        "main.py": driver("lines"),
+        "hintbench_statements.py": driver("statements"),
+        **called(program.source, signature),
+    }
     complete = not isinstance(program, Function)
     request = {"inputs": list(inputs), "seconds": _SECONDS, "total": _TOTAL, "complete": complete}
     limits = judge.Limits(time=_TOTAL + _SECONDS + 5, memory=512 * 2**20)
     try:
         with judge.open_program(files, "python", limits, warm_start=False) as opened:
             lines = json_lines(opened.run(json.dumps(request).encode()).output)
-    except judge.CannotCompile:
-        lines = []
-    reached = [_numbers(line.get("lines")) for line in lines]
-    return reached + [set() for _ in range(len(inputs) - len(reached))]
+    except judge.CannotCompile as error:
+        raise ValueError(f"the program does not compile: {error}") from None
+    if not lines:
+        raise ValueError("the statements of the program cannot be read")
+    statements, *reached = lines
+    by_input = [_numbers(line.get("reached")) for line in reached]
+    by_input += [frozenset()] * (len(inputs) - len(by_input))
+    return Reached(_numbers(statements.get("statements")), tuple(by_input))
 
 
-def coverage(source: str, reached: Iterable[int]) -> float:
-    """The share of a Python program's statements that these lines belong to.
-
-    As coverage.py counts, docstrings and declarations that execute nothing are no statements. Raises SyntaxError, and
-    ValueError for a program without a statement.
-    """
-    statements: list[Any] = [node for node in ast.walk(ast.parse(source)) if _counts(node)]
-    if not statements:
-        raise ValueError("a program without a statement has no coverage")
-    innermost = {}
-    for node in sorted(statements, key=lambda node: _length(node), reverse=True):
-        first = min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", []))])
-        for line in range(first, (node.end_lineno or node.lineno) + 1):
-            innermost[line] = id(node)
-    executed = {innermost[line] for line in reached if line in innermost}
-    return len(executed) / len(statements)
-
-
-def _counts(node: Any) -> bool:
-    if not isinstance(node, ast.stmt) or isinstance(node, ast.Global | ast.Nonlocal):
-        return False
-    return not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
-
-
-def _length(node: Any) -> int:
-    return int(node.end_lineno or node.lineno) - int(node.lineno)
-
-
-def _numbers(value: object) -> set[int]:
-    return {one for one in value if isinstance(one, int)} if isinstance(value, list) else set()
+def _numbers(value: object) -> frozenset[int]:
+    return frozenset(one for one in value if isinstance(one, int)) if isinstance(value, list) else frozenset()

@@ -63,24 +63,31 @@ def driver(name: str) -> str:
     return (_DRIVERS / f"{name}.py").read_text(encoding="utf-8")
 
 
-def run_on(program: Program, inputs: Sequence[str], allowance: Allowance) -> list[Answer]:
-    """The answer to each input, tried in this order until the time is used up. One that does not compile answers none.
+def run_on(
+    program: Program, inputs: Sequence[str], allowance: Allowance, again: bool = False
+) -> list[Answer]:
+    """Return the answer to each input, tried in this order until the time is used up.
 
-    A function is called on all inputs in one run, each in a process of its own; a complete program is started for
-    each, and the last one may exceed the total. Raises SandboxFault and SandboxUnavailable.
+    A program that does not compile answers none. A function is called on all inputs in one run, each in a process of
+    its own; with `again` the order of its sets and its clock differ from other runs. A complete program is started for
+    each input, and the last one may exceed the total. Raises SandboxFault and SandboxUnavailable.
     """
     if not inputs:
         return []
     try:
         if isinstance(program, Function):
-            return _called(program, inputs, allowance)
+            return _called(program, inputs, allowance, again)
         return _started(program, inputs, allowance)
     except judge.CannotCompile:
         return [Answer(None, "CE")] * len(inputs)
 
 
-def _called(program: Function, inputs: Sequence[str], allowance: Allowance) -> list[Answer]:
-    files = {"main.py": driver("batch"), **called(program.source, program.signature)}
+def _called(program: Function, inputs: Sequence[str], allowance: Allowance, again: bool) -> list[Answer]:
+    files = called(program.source, program.signature)
+    if again:
+        files |= {"main.py": driver("again"), "hintbench_batch.py": driver("batch")}
+    else:
+        files["main.py"] = driver("batch")
     limits = judge.Limits(time=(allowance.each + 1) * len(inputs) + 5, memory=_MEMORY)
     answers: list[Answer] = []
     with judge.open_program(files, "python", limits, warm_start=False) as opened:

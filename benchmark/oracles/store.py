@@ -14,11 +14,11 @@ from django.utils import timezone
 import judge
 from benchmark import blobs
 from benchmark.functional import Signature
-from benchmark.models import Problem, Run, Suite, SuiteTest, TestCase, Verifier
-from benchmark.oracles.inputs import MadeInputs, Parts, Recipe, make_inputs
+from benchmark.models import Dataset, Problem, Run, Suite, SuiteTest, TestCase, Verifier
+from benchmark.oracles.inputs import MadeInputs, Parts, Recipe, make_inputs, written_tests
 from benchmark.oracles.programs import VerifierPrograms
 from benchmark.oracles.running import Function
-from benchmark.oracles.verifying import ON_SAMPLES, Case, Labelled, label, verify
+from benchmark.oracles.verifying import ON_SAMPLES, Case, Labelled, confirmed, label, verify
 
 
 class BuiltOtherwise(Exception):
@@ -40,36 +40,73 @@ def oracle_program(problem: Problem, source: str) -> Function:
     return Function(source, signature_of(problem))
 
 
-def oracle_passes(problem: Problem, source: str) -> bool:
-    """Whether it answers every sample of the statement rightly; also where there is none. Raises SandboxFault."""
+def oracle_fault(problem: Problem, source: str) -> str:
+    """Return why a program is no oracle: it fails a sample, or answers it otherwise when it is asked again.
+
+    Blank for one that passes, and where there is no sample. Raises SandboxFault and SandboxUnavailable.
+    """
+    oracle, samples = oracle_program(problem, source), samples_of(problem)
     checker = judge.Checker.from_json(problem.checker)
-    return verify(oracle_program(problem, source), samples_of(problem), checker, ON_SAMPLES).accepted
+    said = verify(oracle, samples, checker, ON_SAMPLES)
+    if said.failures:
+        return f"{said.failures[0].fault} on sample {said.failures[0].case.name}"
+    inputs = [case.input for case in samples]
+    return str(confirmed(oracle, inputs, said.answers, ON_SAMPLES, checker).unstable or "")
+
+
+def without_outputs(dataset: Dataset) -> dict[str, str]:
+    """Return why problems of the dataset can have no oracle, by external id.
+
+    An oracle turns one input into one output; interactive and multi-pass problems have no such thing.
+    """
+    reasons = {}
+    for external_id, checker in dataset.problems.order_by().values_list("external_id", "checker"):
+        program = checker.get("program") or {}
+        if program.get("interactive"):
+            reasons[external_id] = (
+                "it is interactive: a program talks with it, so no oracle can answer an input"
+            )
+        elif program.get("passes", 1) > 1:
+            reasons[external_id] = "it has several passes, so no oracle can answer an input"
+    return reasons
 
 
 def parts_of(problem: Problem, programs: VerifierPrograms) -> Parts:
     """What makes the inputs."""
     return Parts(
-        signature_of(problem), programs.validator, programs.generator, programs.batch, programs.tricky
+        signature_of(problem),
+        programs.validator,
+        programs.generator,
+        programs.batch,
+        programs.tricky,
+        programs.written_tests,
     )
 
 
-def build(problem: Problem, programs: VerifierPrograms, recipe: Recipe, run: Run) -> Verifier:
-    """The verifier that a run's programs make, with its suite; the one that is there if the run built it before.
+def build(
+    problem: Problem, programs: VerifierPrograms, recipe: Recipe, run: Run, rejected: Sequence[str] = ()
+) -> Verifier:
+    """Return the verifier that a run's programs make, with its suite; the stored one if the run built it before.
 
-    Raises SandboxFault and SandboxUnavailable, and then nothing was stored.
+    `rejected` says of each oracle that was asked for in vain why it is none. Raises SandboxFault and
+    SandboxUnavailable, and then nothing was stored.
     """
     stored = Verifier.objects.filter(problem=problem, run=run).first()
-    return stored or _store(problem, programs, recipe, *_make(problem, programs, recipe), run=run)
+    return stored or _store(
+        problem, programs, recipe, *_make(problem, programs, recipe), run=run, rejected=rejected
+    )
 
 
 def _make(problem: Problem, programs: VerifierPrograms, recipe: Recipe) -> tuple[MadeInputs, Labelled]:
     """The inputs and the oracle's answers. It asks the database nothing, so that threads may do it."""
     if not programs.oracle:
-        return MadeInputs(()), Labelled(())
+        return MadeInputs((), written_tests=written_tests(parts_of(problem, programs))), Labelled(())
     made = make_inputs(parts_of(problem, programs), recipe)
     second = oracle_program(problem, programs.second_oracle) if programs.second_oracle else None
     oracle = oracle_program(problem, programs.oracle)
-    return made, label(oracle, [one.text for one in made.kept], recipe.allowance, second)
+    checker = judge.Checker.from_json(problem.checker)
+    inputs = [one.text for one in made.kept]
+    return made, label(oracle, inputs, recipe.allowance, second, checker=checker)
 
 
 def _store(
@@ -81,22 +118,16 @@ def _store(
     *,
     run: Run | None = None,
     imported: Verifier | None = None,
+    rejected: Sequence[str] = (),
 ) -> Verifier:
-    state = (
-        Verifier.State.READY
-        if labelled.cases
-        else Verifier.State.NO_INPUTS
-        if programs.oracle
-        else Verifier.State.NO_ORACLE
-    )
-    record = _record(recipe, made, labelled)
+    record = _record(recipe, made, labelled) | {"rejected": [*rejected, *_unstable(labelled)]}
     made_by = f"run {run.pk}" if run else f"imported {imported.pk if imported else None}"
     with transaction.atomic():
         return Verifier.objects.create(
             problem=problem,
             run=run,
             built_from=imported,
-            state=state,
+            state=_state(programs, labelled),
             suite=_suite(problem, made_by, programs, made, labelled, record) if labelled.cases else None,
             official_verdict=imported.official_verdict if imported else "",
             record=record,
@@ -105,10 +136,25 @@ def _store(
         )
 
 
+def _state(programs: VerifierPrograms, labelled: Labelled) -> Verifier.State:
+    if not programs.oracle:
+        return Verifier.State.NO_ORACLE
+    if labelled.unstable:
+        return Verifier.State.NON_DETERMINISTIC
+    return Verifier.State.READY if labelled.cases else Verifier.State.NO_INPUTS
+
+
+def _unstable(labelled: Labelled) -> list[str]:
+    """Return why oracles were rejected when they answered the inputs."""
+    named = {"oracle": labelled.unstable, "second oracle": labelled.second_unstable}
+    return [f"{name}: {where}" for name, where in named.items() if where]
+
+
 def _record(recipe: Recipe, made: MadeInputs, labelled: Labelled) -> dict[str, Any]:
     return {
         "recipe": asdict(recipe),
         "answered_in": round(labelled.seconds, 3),
+        "confirmed_in": round(labelled.confirming, 3),
         "judge_version": judge.JUDGE_VERSION,
         "inputs": len(made.kept),
         "invalid": made.invalid,
@@ -121,6 +167,9 @@ def _record(recipe: Recipe, made: MadeInputs, labelled: Labelled) -> dict[str, A
             for text, first, second in labelled.disputed
         ],
         "stress": [_put(one.text) for one in made.stress],
+        "written_tests": [
+            {"input": _put(given), "answer": _put(answer)} for given, answer in made.written_tests
+        ],
     }
 
 
@@ -193,6 +242,7 @@ def programs_of(verifier: Verifier) -> VerifierPrograms:
         verifier.generator,
         verifier.batch,
         verifier.tricky,
+        verifier.written_tests,
     )
 
 

@@ -1,5 +1,6 @@
 """What verifiers in the database say of programs, found once, and the smallest inputs on which those fail."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from django.db.models import QuerySet
@@ -7,7 +8,7 @@ from django.db.models import QuerySet
 import judge
 from benchmark.models import Problem, Submission, SuiteTest, Verification, Verifier
 from benchmark.oracles.inputs import Recipe, valid_only
-from benchmark.oracles.quality import coverage, reached_lines
+from benchmark.oracles.quality import reached_statements
 from benchmark.oracles.running import NO_TIME_LEFT, Allowance, Function, Program, Standalone, run_on
 from benchmark.oracles.shrinking import shrink
 from benchmark.oracles.store import (
@@ -20,14 +21,17 @@ from benchmark.oracles.store import (
     signature_of,
 )
 from benchmark.oracles.verifying import Case, Failure, label, rule, verify
+from benchmark.oracles.verifying import Verification as Said
 
 KEPT_FAILURES = 10
-"""Failed tests of a program that are remembered with their texts."""
+"""Failed tests of a program that are stored with their texts, those with the shortest inputs."""
 
 _KEPT_CHARACTERS = 10_000
 
 _SHRINKING_SECONDS = 1.0
-"""CPU seconds of oracle and program together for making one input smaller."""
+"""CPU seconds of oracle and program together for making one input smaller, less what asking the oracle twice took."""
+
+_LEAST_SHRINKING_SECONDS = 0.3
 
 
 class NoVerifier(Exception):
@@ -71,12 +75,50 @@ def verification_of(verifier: Verifier, submission: Submission, *, shrunk: bool 
     return stored
 
 
-def _verify(verifier: Verifier, submission: Submission) -> Verification:
-    problem = verifier.problem
-    checker = judge.Checker.from_json(problem.checker)
-    cases = all_cases(verifier)
-    program = candidate_program(problem, submission)
+def smallest_failures(said: Verification) -> list[dict[str, Any]]:
+    """Return the failures that are known, the shortest inputs first, the smallest one that was found among them.
+
+    Rows of older versions keep their order, since prompts were made of it.
+    """
+    if said.outcomes is None:
+        return list(said.failures)
+    known = {one["input"]: one for one in [*([said.minimal] if said.minimal else []), *said.failures]}
+    return sorted(known.values(), key=lambda one: len(one["input"]))
+
+
+def add_outcomes(said: Verification) -> None:
+    """Try the program of a row that an older version stored again, to learn which tests it passes.
+
+    Raises SandboxFault and SandboxUnavailable.
+    """
+    if said.outcomes is None:
+        program = candidate_program(said.verifier.problem, said.submission)
+        _, said.outcomes = _tried(program, said.verifier)
+        said.save(update_fields=["outcomes"])
+
+
+def _tried(program: Program, verifier: Verifier) -> tuple[Said, dict[str, str]]:
+    """Return what samples and suite say of the program, and which tests of each kind it passes."""
+    checker = judge.Checker.from_json(verifier.problem.checker)
+    cases, written = all_cases(verifier), written_cases(verifier)
     said = verify(program, cases, checker, _allowance_of(program, verifier, len(cases)))
+    by_written = verify(program, written, checker, _allowance_of(program, verifier, len(written)))
+    failed = {id(failure.case) for failure in (*said.failures, *by_written.failures)}
+
+    def passes(tried: Iterable[Case]) -> str:
+        return "".join("01"[id(case) not in failed] for case in tried)
+
+    return said, {
+        "samples": passes(case for case in cases if case.sample),
+        "tests": passes(case for case in cases if not case.sample),
+        "written": passes(written),
+    }
+
+
+def _verify(verifier: Verifier, submission: Submission) -> Verification:
+    program = candidate_program(verifier.problem, submission)
+    said, outcomes = _tried(program, verifier)
+    shortest = sorted(said.failures, key=lambda failure: len(failure.case.input))
     stored, _ = Verification.objects.get_or_create(
         verifier=verifier,
         submission=submission,
@@ -87,7 +129,8 @@ def _verify(verifier: Verifier, submission: Submission) -> Verification:
             "total": said.total,
             "slow": too_slow(program, verifier) if said.accepted else 0,
             "output_hash": said.signature,
-            "failures": [_failure(one) for one in said.failures[:KEPT_FAILURES]],
+            "outcomes": outcomes,
+            "failures": [_failure(one) for one in shortest[:KEPT_FAILURES]],
         },
     )
     return stored
@@ -114,23 +157,31 @@ def all_cases(verifier: Verifier) -> list[Case]:
     return [*samples_of(verifier.problem), *cases_of(tests)]
 
 
-def measure_coverage(verifier: Verifier, submission: Submission) -> dict[str, float]:
-    """The shares of the program's statements that the samples reach, and that all tests reach.
+def written_cases(verifier: Verifier) -> list[Case]:
+    """Return the tests whose answers the model wrote itself."""
+    return [
+        Case(f"written-{number}", read(one["input"]), read(one["answer"]))
+        for number, one in enumerate(verifier.record.get("written_tests", []), 1)
+    ]
 
-    Raises ValueError for a program that is not in Python, SyntaxError and SandboxFault.
+
+def measure_coverage(verifier: Verifier, submission: Submission) -> dict[str, float]:
+    """Return the shares of the program's statements that the samples reach, and that all tests reach.
+
+    Raises ValueError for a program that is not in Python or does not compile, SandboxFault and SandboxUnavailable.
     """
     cases = all_cases(verifier)
     program = candidate_program(verifier.problem, submission)
-    reached = reached_lines(program, [case.input for case in cases])
-    by_samples = [lines for case, lines in zip(cases, reached, strict=True) if case.sample]
-    return {
-        "samples": coverage(submission.source, set().union(*by_samples)),
-        "all": coverage(submission.source, set().union(*reached)),
-    }
+    reached = reached_statements(program, [case.input for case in cases])
+    samples = sum(case.sample for case in cases)  # they come first
+    return {"samples": reached.coverage(samples), "all": reached.coverage()}
 
 
 def _minimal(verifier: Verifier, submission: Submission, stored: Verification) -> dict[str, str] | None:
-    """The smallest input found on which program and oracle differ, from the shortest failing test that is no sample."""
+    """Return the smallest input found on which program and oracle differ; None if no test but samples fails.
+
+    It is made from the shortest failing test that is no sample, and the oracle is asked it twice.
+    """
     failing = [one for one in stored.failures if not one["sample"] and not one["cut"]]
     if not failing:
         return None
@@ -139,14 +190,19 @@ def _minimal(verifier: Verifier, submission: Submission, stored: Verification) -
     program = candidate_program(problem, submission)
     oracle = oracle_program(problem, verifier.oracle)
     parts = parts_of(problem, programs_of(verifier))
-    found = {one["input"]: one for one in failing}
-    left = _SHRINKING_SECONDS
+    found: dict[str, dict[str, str]] = {one["input"]: one for one in failing}
+    left = max(_LEAST_SHRINKING_SECONDS, _SHRINKING_SECONDS - verifier.record.get("confirmed_in", 0))
 
     def fails(inputs: list[str]) -> list[bool]:
         nonlocal left
-        labelled = label(oracle, valid_only(parts, inputs), Allowance(1, left))
-        left -= labelled.seconds
-        cases = labelled.cases
+        valid = valid_only(parts, inputs)
+        expected = run_on(oracle, valid, Allowance(1, left))
+        left -= sum(answer.seconds for answer in expected)
+        cases = [
+            Case("", text, answer.output)
+            for text, answer in zip(valid, expected, strict=True)
+            if answer.output is not None
+        ]
         answers = run_on(program, [case.input for case in cases], Allowance(1, left))
         left -= sum(answer.seconds for answer in answers)
         for case, answer, right in zip(cases, answers, rule(cases, answers, checker), strict=True):
@@ -155,8 +211,11 @@ def _minimal(verifier: Verifier, submission: Submission, stored: Verification) -
         return [text in found for text in inputs]
 
     shortest = min(found, key=len)
-    smallest: dict[str, str] = found[shrink(shortest, fails, values=problem.signature is not None)]
-    return smallest
+    smallest = shrink(shortest, fails, values=problem.signature is not None)
+    twice = label(
+        oracle, [smallest], Allowance(1), checker=checker
+    ).cases  # tests of the suite were asked twice before
+    return found[smallest if twice else shortest]
 
 
 def _failure(failure: Failure) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """The verifier of a problem and what it says of a program (METHODS.md 3.1, 15)."""
 
 import hashlib
+import json
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
@@ -8,7 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import judge
+from benchmark.excerpts import excerpt
 from benchmark.oracles.running import Allowance, Answer, Program, run_on
+
+TOKENS = judge.Checker()
 
 ON_SAMPLES = Allowance(each=10, total=20)
 """Of an oracle that is tried on samples, which may be larger than made inputs (METHODS.md 15: 10 s)."""
@@ -34,14 +38,46 @@ class Failure:
 
 
 @dataclass(frozen=True)
+class Unstable:
+    """An input on which a program's second output differs from its first one."""
+
+    input: str
+    first: str
+    second: str
+
+    def __str__(self) -> str:
+        given, first, second = (
+            json.dumps(excerpt(text, 100)) for text in (self.input, self.first, self.second)
+        )
+        return f"non-deterministic on input {given}: it answers {first}, then {second}"
+
+
+@dataclass(frozen=True)
 class Labelled:
-    """Inputs with an oracle's answers. `dropped` counts those without one, by fault; `disputed` are those on which
-    a second oracle, whose answer is the third part, differs; `seconds` of CPU the oracle took."""
+    """Inputs with an oracle's answers.
+
+    `dropped` counts inputs without an answer by fault. `disputed` are inputs on which a second oracle, whose answer is
+    the third part, differs. `unstable` and `second_unstable` are where the oracle, and the second one, are not
+    deterministic: an oracle that is not labels nothing, a second one disputes nothing. `seconds` of CPU are those of
+    the oracle's first answers, `confirming` those of its second ones.
+    """
 
     cases: tuple[Case, ...]
     dropped: Counter[str] = field(default_factory=Counter)
     disputed: tuple[tuple[str, str, str], ...] = ()
     seconds: float = 0.0
+    confirming: float = 0.0
+    unstable: Unstable | None = None
+    second_unstable: Unstable | None = None
+
+
+@dataclass(frozen=True)
+class Confirmed:
+    """Answers that a program gave twice, the shortest input on which it did not, and CPU seconds of asking again."""
+
+    answers: list[Answer]
+    unstable: Unstable | None
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -66,29 +102,42 @@ class Verification:
         return hashlib.sha256("\0".join(outputs).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def label(
-    oracle: Program, inputs: Sequence[str], allowance: Allowance, second: Program | None = None
-) -> Labelled:
-    """The inputs with the oracle's answers. An input without an answer is dropped, one that is disputed removed.
+NO_SECOND_ANSWER = "no second answer"
+"""The fault of an input that a program answered once, and not again within the time for that."""
 
-    The shortest are answered first, so that a slow oracle spends its time where it has a chance. Raises SandboxFault
-    and SandboxUnavailable.
+
+def label(
+    oracle: Program,
+    inputs: Sequence[str],
+    allowance: Allowance,
+    second: Program | None = None,
+    checker: judge.Checker = TOKENS,
+) -> Labelled:
+    """Return the inputs with the oracle's answers. Each oracle is asked each input twice.
+
+    An input without an answer is dropped, one that is disputed removed. The shortest are answered first, so that a slow
+    oracle spends its time where it has a chance. Raises SandboxFault and SandboxUnavailable.
     """
-    dropped: Counter[str] = Counter()
-    answers = _shortest_first(oracle, inputs, allowance)
-    answered = []
-    for text, answer in zip(inputs, answers, strict=True):
-        if answer.output is None:
-            dropped[answer.fault] += 1
-        else:
-            answered.append((text, answer.output))
+    found = confirmed(oracle, inputs, _shortest_first(oracle, inputs, allowance), allowance, checker)
+    answers = found.answers
+    dropped = Counter(answer.fault for answer in answers if answer.output is None)
+    seconds = sum(answer.seconds for answer in answers)
+    if found.unstable:
+        return Labelled((), dropped, seconds=seconds, confirming=found.seconds, unstable=found.unstable)
+    answered = [
+        (text, answer.output)
+        for text, answer in zip(inputs, answers, strict=True)
+        if answer.output is not None
+    ]
     disputed = []
+    others: Confirmed | None = None
     if second is not None:
-        others = _shortest_first(second, [text for text, _ in answered], allowance)
+        texts = [text for text, _ in answered]
+        others = confirmed(second, texts, _shortest_first(second, texts, allowance), allowance, checker)
         disputed = [
             (text, output, other.output)
-            for (text, output), other in zip(answered, others, strict=True)
-            if other.output is not None and other.output.split() != output.split()
+            for (text, output), other in zip(answered, others.answers, strict=True)
+            if not others.unstable and other.output is not None and other.output.split() != output.split()
         ]
     removed = {text for text, _, _ in disputed}
     kept = [(text, output) for text, output in answered if text not in removed]
@@ -96,17 +145,50 @@ def label(
         tuple(Case(f"oracle-{number}", text, output) for number, (text, output) in enumerate(kept, 1)),
         dropped,
         tuple(disputed),
-        sum(answer.seconds for answer in answers),
+        seconds,
+        found.seconds,
+        second_unstable=others.unstable if others else None,
     )
 
 
+def confirmed(
+    program: Program,
+    inputs: Sequence[str],
+    answers: Sequence[Answer],
+    allowance: Allowance,
+    checker: judge.Checker,
+) -> Confirmed:
+    """Ask each answered input again, in another environment.
+
+    Outputs are compared as the checker compares them, or by their tokens where it is a program. The second pass may
+    take half as long again as the first one, and 0.5 s; an answer that it does not reach is withdrawn.
+    """
+    places = [place for place, answer in enumerate(answers) if answer.output is not None]
+    spent = sum(answers[place].seconds for place in places)
+    time = Allowance(2 * allowance.each, None if allowance.total is None else 1.5 * spent + 0.5)
+    again = _shortest_first(program, [inputs[place] for place in places], time, again=True)
+    plain = checker if checker.program is None else TOKENS
+    kept = list(answers)
+    differing = []
+    for place, other in zip(places, again, strict=True):
+        first = answers[place].output or ""
+        if other.output is None and other.fault not in ("RTE", "OLE"):
+            kept[place] = Answer(None, NO_SECOND_ANSWER, answers[place].seconds)
+        elif other.output is None:
+            differing.append(Unstable(inputs[place], first, f"a fault: {other.fault}"))
+        elif not judge.check(plain, other.output.encode(), first.encode()).accepted:
+            differing.append(Unstable(inputs[place], first, other.output))
+    shortest = min(differing, key=lambda one: len(one.input), default=None)
+    return Confirmed(kept, shortest, sum(answer.seconds for answer in again))
+
+
 def _shortest_first(
-    program: Program, inputs: Sequence[str], allowance: Allowance, in_front: int = 0
+    program: Program, inputs: Sequence[str], allowance: Allowance, in_front: int = 0, again: bool = False
 ) -> list[Answer]:
-    """The answers in the order of the inputs; so many at the beginning are tried before the shortest of the others."""
+    """Return the answers in the order of the inputs; the first `in_front` are tried before the shortest others."""
     others = sorted(range(in_front, len(inputs)), key=lambda place: len(inputs[place]))
     places = [*range(in_front), *others]
-    answers = run_on(program, [inputs[place] for place in places], allowance)
+    answers = run_on(program, [inputs[place] for place in places], allowance, again)
     return [answer for _, answer in sorted(zip(places, answers, strict=True), key=lambda pair: pair[0])]
 
 

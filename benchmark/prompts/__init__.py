@@ -24,6 +24,7 @@ from benchmark.prompts.oracles import (
     COUNTEREXAMPLE_TEMPLATES,
     TAGGED_TEMPLATES,
     VERIFIER_TEMPLATES,
+    WRITTEN_TESTS_TEMPLATES,
     OracleCase,
     batch_prompt,
     counterexample_prompt,
@@ -32,6 +33,7 @@ from benchmark.prompts.oracles import (
     tagged_prompt,
     tricky_prompt,
     validator_prompt,
+    written_tests_prompt,
 )
 from benchmark.prompts.refinement import REFINE_TEMPLATES, HiddenRun, Turn, refine_prompt
 from benchmark.prompts.templates import TemplateError, Templates, our_templates, templates_with
@@ -49,6 +51,7 @@ __all__ = [
     "TAGGED_TEMPLATES",
     "TEXTBOOK_TEMPLATES",
     "VERIFIER_TEMPLATES",
+    "WRITTEN_TESTS_TEMPLATES",
     "Attempt",
     "Feedback",
     "Form",
@@ -78,4 +81,5 @@ __all__ = [
     "templates_with",
     "tricky_prompt",
     "validator_prompt",
+    "written_tests_prompt",
 ]

@@ -30,6 +30,11 @@ VERIFIER_TEMPLATES = (
         )
     ),
 )
+WRITTEN_TESTS_TEMPLATES = (
+    "oracle/written_tests",
+    "oracle/written_values",
+    "oracle/written_texts",
+)
 TAGGED_TEMPLATES = ("oracle/tagged", "oracle/tagged_end")
 COUNTEREXAMPLE_TEMPLATES = ("oracle/counterexamples", "oracle/counterexample", "attempt")
 
@@ -76,6 +81,12 @@ def tricky_prompt(task: Task, form: Form) -> Prompt:
     return _about(task, form, "tricky", interface=_one(task, form, "tricky_values", "tricky_texts"))
 
 
+def written_tests_prompt(task: Task, form: Form) -> Prompt:
+    """Tests with answers of the model's own: the written tests of ALGO's Table 4 (METHODS.md 3.3, T16)."""
+    interface = _one(task, form, "written_values", "written_texts")
+    return _about(task, form, "written_tests", ("problem", *WRITTEN_TESTS_TEMPLATES), interface=interface)
+
+
 def tagged_prompt(task: Task, form: Form, tag: str) -> Prompt:
     """P-7t: a solution with the method of a tag, named at the beginning and at the end."""
     sections = (
@@ -107,13 +118,15 @@ def counterexample_prompt(
     return _prompt(form, ("problem", *COUNTEREXAMPLE_TEMPLATES), sections)
 
 
-def _about(task: Task, form: Form, name: str, **parts: str) -> Prompt:
+def _about(
+    task: Task, form: Form, name: str, templates: Sequence[str] = VERIFIER_TEMPLATES, **parts: str
+) -> Prompt:
     """A question about the problem as it is stated, without a word on how solutions are handed in."""
     sections = (
         form.section(f"oracle/{name}", **parts).text,
         form.section("problem", problem=task.statement).text,
     )
-    return _prompt(form, VERIFIER_TEMPLATES, sections)
+    return _prompt(form, templates, sections)
 
 
 def _one(task: Task, form: Form, functional: str, text: str) -> str:

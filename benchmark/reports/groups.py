@@ -8,6 +8,7 @@ from typing import Literal
 
 from benchmark.metrics import mean_interval, pass_at_k, rate_interval, share_at_k, standard_error
 from benchmark.models.problems import Tier
+from benchmark.tags import readable_tags, tag_keys
 
 By = Literal["all", "tier", "cutoff", "tag", "year"]
 
@@ -109,8 +110,8 @@ def _groupings(facts: Mapping[int, Facts], cutoff: date | None) -> Iterator[tupl
     for problem, fact in facts.items():
         tiers[fact.tier].append(problem)
         sides[side_of(fact.contest_date, cutoff)].append(problem)
-        for tag in fact.tags:
-            tags[tag].append(problem)
+        for key in tag_keys(fact.tags):
+            tags[key].append(problem)
         if fact.contest_date:
             years[str(fact.contest_date.year)].append(problem)
     if any(tiers.keys() - {""}):
@@ -121,8 +122,9 @@ def _groupings(facts: Mapping[int, Facts], cutoff: date | None) -> Iterator[tupl
         for side in ("before", "after", "no date"):
             if side in sides:
                 yield "cutoff", side, sides[side]
-    for tag in sorted(tags):
-        yield "tag", tag, tags[tag]
+    names = readable_tags(tag for fact in facts.values() for tag in fact.tags)
+    for key in sorted(tags, key=names.__getitem__):
+        yield "tag", names[key], tags[key]
     if len(years) > 1:
         for year in sorted(years):
             yield "year", year, years[year]

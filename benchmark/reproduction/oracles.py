@@ -17,7 +17,7 @@ from benchmark.datasets.algo import (
     signature_of,
 )
 from benchmark.oracles.inputs import PUBLISHED, Parts, make_inputs
-from benchmark.oracles.quality import agreement, coverage, reached_lines
+from benchmark.oracles.quality import agreement, reached_statements
 from benchmark.oracles.running import Function
 from benchmark.oracles.verifying import Case, label, verify
 from benchmark.reproduction.registry import RECOMPUTED, Check, Files, reproduces
@@ -94,12 +94,12 @@ def measure(stored: Stored) -> Measured:
     labelled = label(brute, [one.text for one in made.kept], PUBLISHED.allowance)
     cases = (*samples, *labelled.cases)
     verification = verify(program, cases, checker, PUBLISHED.allowance)
-    reached = reached_lines(program, [case.input for case in cases])
+    reached = reached_statements(program, [case.input for case in cases])
     return Measured(
         oracle_on_samples=verify(brute, samples, checker, PUBLISHED.allowance).accepted,
         candidate_on_samples=verification.samples_passed,
         candidate_on_all=verification.accepted,
         accepted=candidate.official_verdict == "AC",
-        coverage_of_samples=coverage(candidate.source, set().union(*reached[: len(samples)])),
-        coverage_of_all=coverage(candidate.source, set().union(*reached)),
+        coverage_of_samples=reached.coverage(len(samples)),
+        coverage_of_all=reached.coverage(),
     )

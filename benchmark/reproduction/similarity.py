@@ -13,6 +13,7 @@ from benchmark.reproduction.registry import RECOMPUTED, Check, Files, reproduces
 from benchmark.retrieval import TOKENIZERS
 from benchmark.similarity.building import Builder
 from benchmark.similarity.scorers import STATISTICS, Scorer, Statistics
+from benchmark.similarity.ties import Placing
 
 TAGGED = Path(__file__).parent.parent / "similarity" / "tagged_problems.yaml"
 CORPUS = "algosimbench/all_problems_corpus_raw.json"
@@ -91,10 +92,12 @@ def _texts(problems: Mapping[str, ImportedProblem], field: str) -> dict[str, str
 def _ranked(
     questions: Sequence[QuestionRecord], texts: Mapping[str, str], scorer: Scorer
 ) -> tuple[float, float]:
-    """Accuracy and mean reciprocal rank, in percent. The right option stands behind others with its score."""
+    """Return accuracy and mean reciprocal rank in percent, expected over random orders of equal scores."""
     compare = scorer.over(texts)
-    ranks = []
-    for one in questions:
-        right, *wrong = compare(one.reference, [one.positive, *one.negatives])
-        ranks.append(1 + sum(score >= right for score in wrong))
-    return 100 * fmean(rank == 1 for rank in ranks), 100 * fmean(1 / rank for rank in ranks)
+    placings = [
+        Placing.of(compare(one.reference, [one.positive, *one.negatives]), right=0) for one in questions
+    ]
+    return (
+        100 * fmean(float(one.accuracy) for one in placings),
+        100 * fmean(float(one.reciprocal_rank) for one in placings),
+    )

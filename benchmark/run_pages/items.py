@@ -12,6 +12,7 @@ from django.views.decorators.http import require_safe
 
 from benchmark.models import Problem, Run, WorkItem
 from benchmark.run_pages.access import find_run, for_researchers
+from benchmark.tags import tag_key, tag_keys
 
 PAGE_LENGTH = 50
 
@@ -75,7 +76,8 @@ def _of_group(found: QuerySet[WorkItem], run: Run, by: str, name: str, cutoff: s
             return found.filter(_side(name, cutoff))
         case "tag":
             tags = Problem.objects.filter(dataset=run.dataset_id).order_by().values_list("pk", "tags")
-            return found.filter(problem__in=[pk for pk, of_problem in tags if name in of_problem])
+            wanted = tag_key(name)
+            return found.filter(problem__in=[pk for pk, own in tags if wanted in tag_keys(own)])
     raise BadRequest(f"There is no group {by} {name}.")
 
 

@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from django.core.paginator import Page, Paginator
-from django.db.models import Count, Prefetch, Q
+from django.db.models import Count, Prefetch
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils.safestring import SafeString, mark_safe
@@ -22,9 +23,16 @@ from benchmark.models import (
 )
 from benchmark.rendering import render_markdown
 from benchmark.run_pages.access import for_researchers
-from benchmark.similarity.figures import RANDOM_ACCURACY, RANDOM_MRR
+from benchmark.similarity.figures import (
+    RANDOM_ACCURACY,
+    RANDOM_MRR,
+    chance_of,
+    kept_figures,
+    right_places,
+)
 from benchmark.similarity.labels import label
 from benchmark.similarity.question_sets import LETTERS
+from benchmark.similarity.ties import Placing
 
 PAGE_LENGTH = 50
 """Questions on one page of a set."""
@@ -58,10 +66,8 @@ def question_set(request: HttpRequest, name: str) -> HttpResponse:
     questions = found.questions.select_related("reference__dataset").only(
         "number", "question_set", *(f"reference__{field}" for field in _LISTED)
     )
-    counted = questions.annotate(
-        answered=Count("answers"), right=Count("answers", filter=Q(answers__correct=True))
-    ).order_by("number")
-    page: Page[Any] = Paginator(counted, PAGE_LENGTH).get_page(request.GET.get("page"))
+    page = Paginator(questions.order_by("number"), PAGE_LENGTH).get_page(request.GET.get("page"))
+    chances = _chances(found, page)
     return render(
         request,
         "benchmark/mcqs/set.html",
@@ -70,7 +76,12 @@ def question_set(request: HttpRequest, name: str) -> HttpResponse:
             "runs": _rows(list(found.runs.all())),
             "page": page,
             "rows": [
-                (question, [label(tag) for tag in question.reference.tags]) for question in page.object_list
+                (
+                    question,
+                    [label(tag) for tag in question.reference.tags],
+                    f"{float(sum(chances[question.pk])):g} of {len(chances[question.pk])}",
+                )
+                for question in page.object_list
             ],
             "random_accuracy": RANDOM_ACCURACY,
             "random_mrr": RANDOM_MRR,
@@ -78,10 +89,20 @@ def question_set(request: HttpRequest, name: str) -> HttpResponse:
     )
 
 
+def _chances(found: QuestionSet, page: Page[Question]) -> dict[int, list[Fraction]]:
+    """Return the chances that the answers to each question of the page are right, by the question's id."""
+    right = right_places(found)
+    chances: dict[int, list[Fraction]] = {question.pk: [] for question in page.object_list}
+    answers = QuestionAnswer.objects.filter(question__in=list(chances)).only("question", "correct", "scores")
+    for answer in answers.order_by():
+        chances[answer.question_id].append(chance_of(answer, right[answer.question_id]))
+    return chances
+
+
 def _rows(runs: Sequence[SimilarityRun]) -> list[RunRow]:
     baselines: dict[str, float] = {}
     for run in runs:
-        tokens = (run.figures or {}).get("tokens")
+        tokens = (kept_figures(run) or {}).get("tokens")
         if run.task == SimilarityRun.Task.CHOOSE and run.representation == "statement" and tokens:
             baselines.setdefault(run.model_spec, tokens["total"])
     rows = []
@@ -104,10 +125,14 @@ class OptionRow:
 
 @dataclass(frozen=True)
 class AnswerRow:
-    """An answer as it is shown: `shown` are the options in the order of the letters, with scores where it ranks."""
+    """An answer as it is shown, with the chance that it is right.
+
+    `shown` are the options in the order of the letters; of a ranking, in the order of the scores with their ranks.
+    """
 
     answer: QuestionAnswer
     shown: list[tuple[str, OptionRow, float | None]]
+    chance: float
     chosen: str
     reply: SafeString
     representations: list[tuple[str, Representation]]
@@ -154,14 +179,19 @@ def question(request: HttpRequest, name: str, number: int) -> HttpResponse:
 def _answer(
     answer: QuestionAnswer, options: Sequence[OptionRow], used: dict[int, Representation]
 ) -> AnswerRow:
-    shown = [
-        (letter, options[place], answer.scores[place] if answer.scores else None)
-        for letter, place in zip(LETTERS, answer.order, strict=True)
+    right = next(place for place, row in enumerate(options) if row.option.similar)
+    shown: list[tuple[str, OptionRow, float | None]] = [
+        (letter, options[place], None) for letter, place in zip(LETTERS, answer.order, strict=True)
     ]
-    if answer.scores:
-        shown.sort(key=lambda row: -(row[2] or 0))
+    if scores := answer.scores:
+        best_first = sorted(answer.order, key=lambda place: -scores[place])
+        shown = [(_ranks(Placing.of(scores, place)), options[place], scores[place]) for place in best_first]
     names = ["reference", *(option.letter for option in options)]
     kept = [(name, used[pk]) for name, pk in zip(names, answer.representations, strict=False) if pk in used]
     chosen = "" if answer.chosen is None else LETTERS[answer.order.index(answer.chosen)]
     reply = mark_safe(render_markdown(answer.reply))  # noqa: S308
-    return AnswerRow(answer, shown, chosen, reply, kept)
+    return AnswerRow(answer, shown, float(chance_of(answer, right)), chosen, reply, kept)
+
+
+def _ranks(placing: Placing) -> str:
+    return f"{placing.first}–{placing.last}" if placing.tied else str(placing.first)

@@ -2,18 +2,29 @@
 
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 from django.core.paginator import Paginator
 from django.db.models import Count
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils.safestring import SafeString, mark_safe
 from django.views.decorators.http import require_safe
 
 from benchmark import blobs
-from benchmark.models import Candidate, Verification, Verifier
+from benchmark.models import Candidate, Dataset, Problem, Verification, Verifier
+from benchmark.oracles.candidates import (
+    RANKINGS,
+    candidates_of_run,
+    imported_candidates,
+    judged_groups,
+    rankings,
+    stored_verifications,
+)
+from benchmark.oracles.suite_sizes import by_suite_size
 from benchmark.rendering.highlighting import highlight
-from benchmark.run_pages.access import for_researchers
+from benchmark.run_pages.access import find_run, for_researchers
+from benchmark.run_pages.charts import Curve, Point, curve_svg, mark_svg
 
 PAGE_LENGTH = 50
 TESTS_SHOWN = 100
@@ -21,7 +32,10 @@ CANDIDATES_SHOWN = 100
 _SHOWN = 300
 """Characters of an input or an answer."""
 
-_PROGRAMS = ("oracle", "second_oracle", "validator", "generator", "batch", "tricky")
+RANKED = (1, 2, 3, 5, 7, 10)
+"""The n of n@k on the page of rankings, as far as each problem has so many candidates."""
+
+_PROGRAMS = ("oracle", "second_oracle", "validator", "generator", "batch", "tricky", "written_tests")
 
 
 @dataclass(frozen=True)
@@ -92,6 +106,67 @@ def verifier(request: HttpRequest, verifier_id: int) -> HttpResponse:
             "programs": _programs(found),
         },
     )
+
+
+@require_safe
+@for_researchers
+def candidate_rankings(request: HttpRequest) -> HttpResponse:
+    """n@k by ranking and by suite size, from stored verifications. Filter: dataset (a name) or run (its id)."""
+    asked = _run_id(request)
+    run = find_run(asked) if asked else None
+    datasets = list(
+        Dataset.objects.filter(problems__candidates__submission__verifications__isnull=False)
+        .distinct()
+        .order_by("name")
+    )
+    dataset = "" if run else request.GET.get("dataset") or (datasets[0].name if datasets else "")
+    candidates = (
+        candidates_of_run(run, judge_missing=False)
+        if run
+        else imported_candidates(Problem.objects.filter(dataset__name=dataset))
+    )
+    verified = stored_verifications(candidates)
+    groups = judged_groups(verified)
+    fewest = min(map(len, groups), default=1)
+    ns = [n for n in RANKED if n <= fewest]
+    ranked = {n: rankings(groups, n) for n in ns}
+    sizes = by_suite_size(groups, ns)
+    curves = [
+        Curve(
+            f"{n}@k",
+            tuple(Point(one.tests, 100 * value) for one in sizes if (value := one.at[n]) is not None),
+        )
+        for n in ns
+    ]
+    drawn = len(sizes) > 1 and all(curve.points for curve in curves)
+    return render(
+        request,
+        "benchmark/oracle_rankings.html",
+        {
+            "run": run,
+            "dataset": dataset,
+            "datasets": datasets,
+            "verified": len(verified),
+            "problems": len(groups),
+            "ns": ns,
+            "rows": [(name, [ranked[n][kind] for n in ns]) for kind, name in RANKINGS.items()],
+            "sizes": [(one.tests, list(one.at.values())) for one in sizes],
+            # Everything in it is escaped where it is made.
+            "svg": mark_safe(curve_svg(curves, "oracle tests", "n@k in percent")) if drawn else "",  # noqa: S308
+            "marks": [(mark_safe(mark_svg(number)), curve.name) for number, curve in enumerate(curves)]  # noqa: S308
+            if drawn
+            else [],
+        },
+    )
+
+
+def _run_id(request: HttpRequest) -> UUID | None:
+    """Return the id of the run that is asked for, if one is. Raises Http404 for a text that is no id."""
+    asked = request.GET.get("run", "")
+    try:
+        return UUID(asked) if asked else None
+    except ValueError:
+        raise Http404("There is no run of this id.") from None
 
 
 def _candidates(found: Verifier) -> list[ShownCandidate]:

@@ -7,7 +7,7 @@ from benchmark import judging
 from benchmark.methods import Score
 from benchmark.models import Generation, WorkItem
 from benchmark.oracles import store, verifications
-from benchmark.oracles.inputs import Recipe, accepts_all, makes_valid_inputs
+from benchmark.oracles.inputs import Recipe, accepts_all, makes_valid_inputs, written_tests
 from benchmark.oracles.programs import VerifierPrograms
 from benchmark.prompts import OracleCase
 from benchmark.runner.judges import JudgeFault, Judges
@@ -26,10 +26,14 @@ class StoredBench:
         self._problem = item.problem
         self._judges = judges
         self._language = language
+        self._rejected: list[str] = []
 
     async def oracle_passes(self, oracle: str) -> bool:
         """See `benchmark.methods.Bench`. Raises JudgeFault, as all of these."""
-        return await self._tried(lambda: store.oracle_passes(self._problem, oracle))
+        fault = await self._tried(lambda: store.oracle_fault(self._problem, oracle))
+        if fault:
+            self._rejected.append(f"oracle {len(self._rejected) + 1}: {fault}")
+        return not fault
 
     async def validator_works(self, programs: VerifierPrograms) -> bool:
         """See `benchmark.methods.Bench`."""
@@ -50,9 +54,14 @@ class StoredBench:
         parts = store.parts_of(self._problem, programs)
         return await self._tried(lambda: makes_valid_inputs(parts, function, cap, several=several))
 
+    async def writes_tests(self, programs: VerifierPrograms) -> bool:
+        """See `benchmark.methods.Bench`."""
+        return await self._tried(lambda: bool(written_tests(store.parts_of(self._problem, programs))))
+
     async def build(self, programs: VerifierPrograms, recipe: Recipe) -> None:
         """See `benchmark.methods.Bench`."""
-        await self._tried(lambda: store.build(self._problem, programs, recipe, self._item.run))
+        rejected = tuple(self._rejected)
+        await self._tried(lambda: store.build(self._problem, programs, recipe, self._item.run, rejected))
 
     async def score(self, answer: Generation) -> Score:
         """See `benchmark.methods.Bench`. Raises NoVerifier."""
@@ -60,10 +69,10 @@ class StoredBench:
         def score() -> Score:
             verifier = verifications.latest_verifier(self._problem, before=self._item.run.started_at)
             submission = judging.store_submission(self._problem, answer.code, self._language)
-            said = verifications.verification_of(verifier, submission)
+            said = verifications.verification_of(verifier, submission, shrunk=True)
             cases = tuple(
                 OracleCase(one["input"], one["expected"], one["output"], one["fault"])
-                for one in said.failures
+                for one in verifications.smallest_failures(said)
             )
             return Score(said.passed, said.samples_passed, said.accepted, cases)
 

@@ -82,7 +82,8 @@ def suites(dataset: Dataset, settings: Sampling) -> dict[str, int] | None:
 
 def template_hashes(method: Method, settings: Sampling) -> dict[str, str]:
     """The hash of each template of the method, with what it includes. Raises TemplateError."""
-    return {name: settings.form.templates.hash(name) for name in method.templates}
+    names = (*method.templates, *settings.own_templates)
+    return {name: settings.form.templates.hash(name) for name in names}
 
 
 def environment(language: str) -> dict[str, Any]:

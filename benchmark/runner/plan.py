@@ -10,6 +10,7 @@ from django.db import transaction
 from benchmark.methods import METHODS, PROFILES, Method, Profile, Sampling
 from benchmark.models import Corpus, Dataset, Problem, Run, TestCase, Verifier
 from benchmark.models.paying import PaidRun
+from benchmark.oracles.store import without_outputs
 from benchmark.prompts import TemplateError
 from benchmark.providers import ModelSpec, parse_model_spec
 from benchmark.retrieval import training_part
@@ -138,6 +139,8 @@ def plan_run(
     if method.needs_analysis:
         without = dataset.problems.filter(analysis="").values_list("external_id", flat=True)
         left_out |= dict.fromkeys(without, "it has no analysis")
+    if method.needs_outputs:
+        left_out |= without_outputs(dataset)
     if method.needs_verifier:
         built = Verifier.objects.exclude(state=Verifier.State.PROGRAMS)
         without = dataset.problems.exclude(verifiers__in=built).values_list("external_id", flat=True)

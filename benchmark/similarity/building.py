@@ -15,6 +15,7 @@ from benchmark.similarity.encoders import DEFAULT, Encoder, Encoding
 from benchmark.similarity.labels import label, label_similarity, subcategories
 from benchmark.similarity.question_sets import OPTIONS, write_question_set
 from benchmark.similarity.scorers import Scorer
+from benchmark.tags import tag_key, tag_keys
 
 Progress = Callable[[int, int], object]
 """Called with the problems done and their total."""
@@ -99,7 +100,7 @@ class Builder:
             except _NoQuestion as reason:
                 left_out[reference] = str(reason)
             else:
-                asked.update(tags[reference])
+                asked.update(tag_keys(tags[reference]))
             if progress is not None:
                 progress(done, len(order))
         return sorted(made, key=lambda record: record.reference), dict(sorted(left_out.items()))
@@ -108,7 +109,7 @@ class Builder:
         if not tags:
             raise _NoQuestion("it has no label")
         for tag in tags:
-            if asked[tag] >= self.per_label:
+            if asked[tag_key(tag)] >= self.per_label:
                 raise _NoQuestion(f"the label {label(tag)} has {self.per_label} questions already")
 
     def _question(
@@ -116,7 +117,7 @@ class Builder:
     ) -> QuestionRecord:
         """Raises _NoQuestion."""
         own = tags[reference]
-        alike = [other for other in likeness if set(tags[other]) == set(own)]
+        alike = [other for other in likeness if tag_keys(tags[other]) == tag_keys(own)]
         if not alike:
             raise _NoQuestion("no other problem has exactly its labels")
         positive = min(alike, key=lambda other: likeness[other])
@@ -137,7 +138,7 @@ class Builder:
     def _is_apart(self, ones: list[str], others: list[str]) -> bool:
         """Whether nothing in the labels says that the problems may be solved alike."""
         return (
-            not set(ones) & set(others)
+            not tag_keys(ones) & tag_keys(others)
             and not subcategories(ones) & subcategories(others)
             and label_similarity(ones, others) < self.label_sim_max
         )

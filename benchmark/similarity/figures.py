@@ -3,16 +3,20 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from statistics import fmean
+from fractions import Fraction
+from math import sqrt
+from statistics import NormalDist, fmean
 from typing import Any
 
 from django.db.models import QuerySet
 
 from benchmark.metrics import Interval, mean_interval, wilson
-from benchmark.models import Option, QuestionAnswer, Representation, SimilarityRun
+from benchmark.models import Option, QuestionAnswer, QuestionSet, Representation, SimilarityRun
 from benchmark.runner.budget import Price, Spent
 from benchmark.similarity.labels import label
 from benchmark.similarity.question_sets import LETTERS, OPTIONS
+from benchmark.similarity.ties import Placing, tied_best
+from benchmark.tags import readable_tags, tag_key
 
 RANDOM_ACCURACY = 1 / OPTIONS
 RANDOM_MRR = fmean(1 / rank for rank in range(1, OPTIONS + 1))
@@ -23,20 +27,26 @@ LISTED = 10
 
 @dataclass(frozen=True)
 class Position:
-    """How often the right option stood at a letter, was then found, and how often the letter was chosen."""
+    """How often the right option stood at a letter, was then found, and how often the letter was chosen.
+
+    Options that tie for the first place are each chosen with equal chance, so these numbers may be fractions.
+    """
 
     letter: str
     right: int
-    found: int
-    chosen: int
+    found: float
+    chosen: float
 
 
 @dataclass(frozen=True)
 class LabelShare:
-    """The share of a label among the failed questions, and among all; a question with several counts for each."""
+    """The share of a label among the failed questions, and among all; a question with several counts for each.
+
+    `failed` is the expected number where options are tied.
+    """
 
     label: str
-    failed: int
+    failed: float
     questions: int
     share_failed: float
     share_all: float
@@ -48,7 +58,7 @@ class LabelShare:
 
 @dataclass(frozen=True)
 class Correlation:
-    """Pearson's r of the references' ratings and failures (0 or 1), over single questions."""
+    """Pearson's r of the references' ratings and failures (0, 1, or the chance of it), over single questions."""
 
     r: float
     p: float
@@ -74,6 +84,8 @@ class TokenCost:
 class SimilarityFigures:
     """An unreadable answer counts as wrong, and is counted apart. Questions without an answer count nowhere.
 
+    Where scores are tied, `correct`, `accuracy` and `mrr` are expected values over random orders of the tied options;
+    `tied` counts the rankings in which the right option is one of them.
     `replies_repeated` are those that another run paid for. `spent` is what the run itself has paid, representations
     included; what others had paid before is not in it.
     """
@@ -92,7 +104,8 @@ class SimilarityFigures:
     questions: int
     answered: int
     replies_repeated: int
-    correct: int
+    correct: float
+    tied: int
     unreadable: int
     accuracy: float | None
     accuracy_interval: Interval | None
@@ -114,17 +127,16 @@ class SimilarityFigures:
 def measure(run: SimilarityRun) -> SimilarityFigures:
     """The figures of what the run has answered so far."""
     answers = list(run.answers.select_related("question__reference").defer("messages", "reply", "reasoning"))
-    right = dict(
-        Option.objects.filter(question__question_set=run.question_set, similar=True).values_list(
-            "question", "place"
-        )
-    )
-    correct = sum(answer.correct for answer in answers)
-    ranks = [1 / answer.rank for answer in answers if answer.rank]
+    right = right_places(run.question_set)
+    placings = {
+        answer.pk: Placing.of(answer.scores, right[answer.question_id]) for answer in answers if answer.scores
+    }
+    chances = {answer.pk: chance_of(answer, right[answer.question_id]) for answer in answers}
+    correct = sum(chances.values(), Fraction(0))
+    ranks = [float(placing.reciprocal_rank) for placing in placings.values()]
     mrr_interval, mrr_method = mean_interval(ranks) if ranks else (None, "none")
     made = _representations(answers)
-    failed = [answer for answer in answers if not answer.correct]
-    labels = _label_shares(failed, answers)
+    labels = _label_shares(answers, chances)
     limit = run.parameters.get("limit")
     questions = run.question_set.questions.count()
     return SimilarityFigures(
@@ -142,20 +154,40 @@ def measure(run: SimilarityRun) -> SimilarityFigures:
         questions=min(limit, questions) if limit else questions,
         answered=len(answers),
         replies_repeated=sum(answer.reused_id is not None for answer in answers),
-        correct=correct,
-        unreadable=sum(answer.chosen is None for answer in answers),
-        accuracy=correct / len(answers) if answers else None,
-        accuracy_interval=wilson(correct, len(answers)) if answers else None,
+        correct=_number(correct),
+        tied=sum(placing.tied for placing in placings.values()),
+        unreadable=sum(answer.chosen is None and not answer.scores for answer in answers),
+        accuracy=float(correct / len(answers)) if answers else None,
+        accuracy_interval=_score_interval(float(correct), len(answers)) if answers else None,
         mrr=fmean(ranks) if ranks else None,
         mrr_interval=mrr_interval,
         mrr_interval_method=mrr_method,
         fallbacks=sum(not found for _, found in made.values()),
-        positions=_positions(answers, right),
+        positions=_positions(answers, right, chances),
         over_represented=tuple(one for one in labels[:LISTED] if one.difference > 0),
         under_represented=tuple(one for one in labels[: -LISTED - 1 : -1] if one.difference < 0),
-        rating=_correlation(answers),
+        rating=_correlation(answers, chances),
         tokens=_tokens(run, answers, made),
     )
+
+
+def right_places(question_set: QuestionSet) -> dict[int, int]:
+    """Return the place of the right option of each question, by the question's id."""
+    options = Option.objects.filter(question__question_set=question_set, similar=True)
+    return dict(options.values_list("question", "place"))
+
+
+def chance_of(answer: QuestionAnswer, right: int) -> Fraction:
+    """Return the chance that the answer is right: 0 or 1, and in between where options are tied."""
+    return Placing.of(answer.scores, right).accuracy if answer.scores else Fraction(answer.correct)
+
+
+def kept_figures(run: SimilarityRun) -> dict[str, Any] | None:
+    """Return the figures stored with the run; those of a finished run are measured and stored if they are missing."""
+    if run.figures is None and run.state == SimilarityRun.State.FINISHED:
+        run.figures = measure(run).to_json()
+        run.save(update_fields=["figures"])
+    return run.figures
 
 
 def _representations(answers: Iterable[QuestionAnswer]) -> dict[int, tuple[int | None, bool]]:
@@ -167,42 +199,74 @@ def _representations(answers: Iterable[QuestionAnswer]) -> dict[int, tuple[int |
     }
 
 
-def _positions(answers: Sequence[QuestionAnswer], right: dict[int, int]) -> tuple[Position, ...]:
-    stood: Counter[int] = Counter()
-    found: Counter[int] = Counter()
-    chosen: Counter[int] = Counter()
-    for answer in answers:
-        place = answer.order.index(right[answer.question_id])
-        stood[place] += 1
-        found[place] += answer.correct
-        if answer.chosen is not None:
-            chosen[answer.order.index(answer.chosen)] += 1
-    return tuple(
-        Position(letter, stood[place], found[place], chosen[place]) for place, letter in enumerate(LETTERS)
+Chances = dict[int, Fraction]
+"""The chance that an answer is right, by its id: 0 or 1 without ties."""
+
+
+def _number(value: Fraction) -> float:
+    """Return a whole number as an integer."""
+    return value.numerator if value.denominator == 1 else float(value)
+
+
+def _score_interval(total: float, count: int) -> Interval:
+    """Return Wilson's 95 % score interval of a mean of values from 0 to 1 (Wilson 1927).
+
+    Values between 0 and 1 vary less than proportions, so it is no narrower than it should be.
+    """
+    z = NormalDist().inv_cdf(0.975)
+    share, spread = total / count, z * z / count
+    middle = (share + spread / 2) / (1 + spread)
+    half = z * sqrt(share * (1 - share) / count + spread / (4 * count)) / (1 + spread)
+    return Interval(
+        max(0.0, middle - half) if total else 0.0, min(1.0, middle + half) if total < count else 1.0
     )
 
 
-def _label_shares(failed: Sequence[QuestionAnswer], answers: Sequence[QuestionAnswer]) -> list[LabelShare]:
-    """Every label of the references, those first that failures hold too much of."""
-    in_failed = Counter(label(tag) for answer in failed for tag in answer.question.reference.tags)
-    in_all = Counter(label(tag) for answer in answers for tag in answer.question.reference.tags)
+def _positions(
+    answers: Sequence[QuestionAnswer], right: dict[int, int], chances: Chances
+) -> tuple[Position, ...]:
+    stood: Counter[int] = Counter()
+    found = dict.fromkeys(range(OPTIONS), Fraction(0))
+    chosen = dict.fromkeys(range(OPTIONS), Fraction(0))
+    for answer in answers:
+        place = answer.order.index(right[answer.question_id])
+        stood[place] += 1
+        found[place] += chances[answer.pk]
+        picked = tied_best(answer.scores) if answer.scores else [answer.chosen]
+        for option in picked:
+            if option is not None:
+                chosen[answer.order.index(option)] += Fraction(1, len(picked))
+    return tuple(
+        Position(letter, stood[place], _number(found[place]), _number(chosen[place]))
+        for place, letter in enumerate(LETTERS)
+    )
+
+
+def _label_shares(answers: Sequence[QuestionAnswer], chances: Chances) -> list[LabelShare]:
+    """Return every label of the references, those first that failures hold too much of; none without a failure."""
+    names = readable_tags(label(tag) for answer in answers for tag in answer.question.reference.tags)
+    in_failed = dict.fromkeys(names, Fraction(0))
+    in_all: Counter[str] = Counter()
+    for answer in answers:
+        for key in {tag_key(label(tag)) for tag in answer.question.reference.tags}:
+            in_failed[key] += 1 - chances[answer.pk]
+            in_all[key] += 1
+    failed = sum(in_failed.values(), Fraction(0))
+    if not failed:
+        return []
     shares = [
         LabelShare(
-            name,
-            in_failed[name],
-            count,
-            in_failed[name] / max(in_failed.total(), 1),
-            count / in_all.total(),
+            names[key], _number(in_failed[key]), count, float(in_failed[key] / failed), count / in_all.total()
         )
-        for name, count in in_all.items()
+        for key, count in in_all.items()
     ]
-    return sorted(shares, key=lambda share: (-share.difference, share.label)) if failed else []
+    return sorted(shares, key=lambda share: (-share.difference, share.label))
 
 
-def _correlation(answers: Sequence[QuestionAnswer]) -> Correlation | None:
+def _correlation(answers: Sequence[QuestionAnswer], chances: Chances) -> Correlation | None:
     """None with fewer than three ratings, or where ratings or outcomes are all the same."""
     rated = [
-        (rating, not answer.correct)
+        (rating, 1 - chances[answer.pk])
         for answer in answers
         if (rating := answer.question.reference.rating) is not None
     ]

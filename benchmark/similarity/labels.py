@@ -4,6 +4,8 @@ from collections.abc import Iterable, Sequence
 
 from rapidfuzz.distance import JaroWinkler
 
+from benchmark.tags import tag_key, tag_keys
+
 SEPARATOR = " > "
 
 
@@ -18,10 +20,12 @@ def subcategory(tag: str) -> str:
 
 
 def label_similarity(ones: Sequence[str], others: Sequence[str]) -> float:
-    """The likeness of the two most alike labels (Jaro–Winkler, from 0 to 1, whatever their case)."""
+    """Return the likeness of the two most alike labels (Jaro–Winkler, from 0 to 1): 1 for spellings of one tag."""
     return max(
         (
-            JaroWinkler.normalized_similarity(label(one).lower(), label(other).lower())
+            1.0
+            if tag_key(label(one)) == tag_key(label(other))
+            else JaroWinkler.normalized_similarity(label(one).lower(), label(other).lower())
             for one in ones
             for other in others
         ),
@@ -29,6 +33,6 @@ def label_similarity(ones: Sequence[str], others: Sequence[str]) -> float:
     )
 
 
-def subcategories(tags: Iterable[str]) -> set[str]:
-    """Of all tags that have one."""
-    return {subcategory(tag) for tag in tags} - {""}
+def subcategories(tags: Iterable[str]) -> frozenset[str]:
+    """Return the normal forms of the subcategories of those tags that have one."""
+    return tag_keys(found for tag in tags if (found := subcategory(tag)))

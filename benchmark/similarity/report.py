@@ -11,7 +11,11 @@ def text_of(figures: SimilarityFigures) -> str:
     lines = [f"{figures.run}  {figures.state}", f"{title_of(figures)} on {figures.question_set}"]
     if figures.scripted_model:
         lines.append("The replies were written in advance: no figure may be drawn from them.")
-    lines.append(f"{figures.answered} of {figures.questions} questions answered, {figures.correct} right")
+    lines.append(f"{figures.answered} of {figures.questions} questions answered, {figures.correct:g} right")
+    if figures.tied:
+        lines.append(
+            f"{figures.tied} rankings in which the right option is tied: figures are expected values over their orders"
+        )
     if figures.task == "choose":
         lines.append(f"{figures.unreadable} answers without a readable letter, counted as wrong")
     if figures.stop_reason:
@@ -31,7 +35,7 @@ def text_of(figures: SimilarityFigures) -> str:
             rows.append((name, percent(value), shown, percent(chance)))
     lines += aligned(rows) if len(rows) > 1 else []
     lines += ["", *aligned([("right option at", "questions", "found", "letter chosen")] + [
-        (one.letter, str(one.right), str(one.found), str(one.chosen)) for one in figures.positions
+        (one.letter, str(one.right), f"{one.found:g}", f"{one.chosen:g}") for one in figures.positions
     ])]  # fmt: skip
     lines += _labels("Over-represented among the failed", figures.over_represented)
     lines += _labels("Under-represented among the failed", figures.under_represented)
@@ -73,7 +77,7 @@ def _labels(heading: str, shares: tuple[LabelShare, ...]) -> list[str]:
         return []
     rows = [("", "failed", "questions", "share of failed", "share of all")]
     rows += [
-        (one.label, str(one.failed), str(one.questions), percent(one.share_failed), percent(one.share_all))
+        (one.label, f"{one.failed:g}", str(one.questions), percent(one.share_failed), percent(one.share_all))
         for one in shares
     ]
     return ["", heading, *aligned(rows)]

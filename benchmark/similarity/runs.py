@@ -44,6 +44,7 @@ from benchmark.similarity.representations import (
     writing_of,
 )
 from benchmark.similarity.scorers import Scorer
+from benchmark.similarity.ties import Placing, tied_best
 
 logger = logging.getLogger(__name__)
 
@@ -127,7 +128,7 @@ def start_run(plan: Plan, terms: Terms) -> SimilarityRun:
         model_spec=str(plan.spec) if plan.spec else "",
         parameters=plan.parameters,
         manifest={
-            **_inputs(plan),
+            **run_inputs(plan),
             "scripted_model": plan.spec is not None and is_scripted(plan.spec),
             "environment": environment("python"),
         },
@@ -140,7 +141,7 @@ def start_run(plan: Plan, terms: Terms) -> SimilarityRun:
     return run
 
 
-def _inputs(plan: Plan) -> dict[str, object]:
+def run_inputs(plan: Plan) -> dict[str, object]:
     """What may not change while a run is carried on."""
     templates = our_templates()
     names = [plan.kind.template] if plan.kind.made else []
@@ -158,7 +159,7 @@ def _inputs(plan: Plan) -> dict[str, object]:
 def resume_run(run: SimilarityRun, terms: Terms) -> Plan:
     """Open the run again, on these terms. Raises CannotRun when it would not go on with what it began with."""
     plan = Plan.of(run)
-    for name, now in _inputs(plan).items():
+    for name, now in run_inputs(plan).items():
         if run.manifest[name] != now:
             raise CannotRun(
                 f"The {name} changed since run {run.pk} began, so its answers would not belong together. "
@@ -360,7 +361,7 @@ def _used(work: Work, question: Question) -> list[int]:
 
 
 def _rank(work: Work, encoder: Encoder | None, advance: Callable[[], object]) -> None:
-    """Rank the options of every question left; equal scores stand in the order of the letters."""
+    """Rank the options of every question left."""
     plan, run = work.plan, work.run
     assert plan.scorer is not None
     assert run is not None
@@ -373,18 +374,17 @@ def _rank(work: Work, encoder: Encoder | None, advance: Callable[[], object]) ->
         right = next(option.place for option in options if option.similar)
         scores = compare(question.reference.external_id, [option.problem.external_id for option in options])
         order = shown_order(question.number, right, plan.shuffle, plan.correct_at)
-        best_first = sorted(order, key=[-score for score in scores].__getitem__)
-        rank = best_first.index(right) + 1
+        placing, best = Placing.of(scores, right), tied_best(scores)
         answers.append(
             QuestionAnswer(
                 run=run,
                 question=question,
                 messages=[],
                 order=order,
-                chosen=best_first[0],
-                correct=rank == 1,
+                chosen=best[0] if len(best) == 1 else None,
+                correct=placing.accuracy == 1,
                 scores=scores,
-                rank=rank,
+                rank=placing.first,
                 representations=_used(work, question),
             )
         )

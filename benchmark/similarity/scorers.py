@@ -55,9 +55,13 @@ class Scorer:
     def _dense(self, texts: Mapping[str, str], encoder: Encoder) -> Compare:
         places = {name: place for place, name in enumerate(texts)}
         vectors = encoder.vectors(list(texts.values()))
-        return lambda asked, others: [
-            float(vectors[places[asked]] @ vectors[places[name]]) for name in others
-        ]
+
+        def compare(asked: str, others: Sequence[str]) -> list[float]:
+            # One score for each text, so that equal texts are tied whatever their rounding.
+            scores = {texts[name]: float(vectors[places[asked]] @ vectors[places[name]]) for name in others}
+            return [scores[texts[name]] for name in others]
+
+        return compare
 
     def _sparse(self, texts: Mapping[str, str]) -> Compare:
         """The text asked about is left out of the statistics, as everywhere in retrieval."""

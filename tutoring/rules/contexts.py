@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from benchmark import blobs
 from benchmark.models import Problem, TestCase
+from benchmark.tags import in_words
 from tutoring.models import Event, Session
 from tutoring.rules.detection import MessageContext, TutorMaySay
 from tutoring.rules.detectors.hidden_data import hidden_tokens
@@ -66,7 +67,7 @@ def _problem_context(problem: Problem | None, tutor_may_say: TutorMaySay) -> Mes
         statement="\n".join((problem.title, problem.statement, *texts)),
         analysis=problem.analysis,
         references=tuple(solution.source for solution in problem.references.all()),
-        tags=tuple(map(str, problem.tags)),
+        tags=tuple(in_words(str(tag)) for tag in problem.tags),
         tutor_may_say=tutor_may_say,
     )
 

@@ -12,7 +12,7 @@ from benchmark.methods import PROFILES, SettingsError, parse_settings
 from benchmark.methods.algo import Building
 from benchmark.models import Problem, Run, Verifier
 from benchmark.oracles.inputs import Recipe
-from benchmark.oracles.store import build_imported
+from benchmark.oracles.store import build_imported, without_outputs
 from benchmark.reports import RunFigures
 from benchmark.runner import Estimate
 from benchmark.runner.judges import cores
@@ -49,7 +49,8 @@ class Command(run_baseline.Command):
         built = list(
             run.verifiers.select_related("problem__dataset", "suite").order_by("problem__external_id")
         )
-        self._print(built, as_json, run=figures.run, state=figures.state, failed=figures.failed)
+        facts = {"run": figures.run, "state": figures.state, "failed": figures.failed}
+        self._print(built, as_json, **facts, left_out=run.manifest["left_out"])
 
     def _build_imported(self, options: dict[str, Any]) -> None:
         if options["model"] or options["resume"] or not options["dataset"]:
@@ -58,9 +59,18 @@ class Command(run_baseline.Command):
         problems = find_dataset(options["dataset"]).problems.all()
         if ids:
             problems = problems.filter(external_id__in=ids)
-        latest = [one for problem in problems if (one := _imported(problem))][: options["limit"]]
-        if not latest:
+        refused = without_outputs(find_dataset(options["dataset"]))
+        imported = [one for problem in problems if (one := _imported(problem))]
+        if not imported:
             raise CommandError(f"No problem of {options['dataset']} was imported with an oracle.")
+        left_out = {
+            one.problem.external_id: refused[one.problem.external_id]
+            for one in imported
+            if one.problem.external_id in refused
+        }
+        latest = [one for one in imported if one.problem.external_id not in refused][: options["limit"]]
+        if not latest:
+            raise CommandError("\n".join(f"{name}: {reason}" for name, reason in left_out.items()))
         building = build_imported(latest, _recipe(options), cores())
         try:
             outcomes = list(bar_of(building, total=len(latest), unit="verifier"))
@@ -68,7 +78,9 @@ class Command(run_baseline.Command):
             raise CommandError(str(error)) from None
         built = [one for one in outcomes if isinstance(one, Verifier)]
         faults = [str(one) for one in outcomes if not isinstance(one, Verifier)]
-        self._print(built, options["json"], run=None, state="finished", failed=len(faults))
+        self._print(
+            built, options["json"], run=None, state="finished", failed=len(faults), left_out=_listed(left_out)
+        )
         if faults:
             raise CommandError("Not all is built; what is built stays.\n" + "\n".join(faults))
 
@@ -89,6 +101,11 @@ class Command(run_baseline.Command):
             rows.append((one.problem.external_id, one.state, *map(str, numbers)))
         for line in aligned(rows):
             self.stdout.write(line)
+        for one in built:
+            for reason in one.record.get("rejected", []):
+                self.stdout.write(f"Rejected: {one.problem.external_id}: {reason}")
+        for entry in facts["left_out"]:
+            self.stdout.write(f"Left out: {entry['id']}: {entry['reason']}")
         ready = sum(one.state == Verifier.State.READY for one in built)
         self.stdout.write(f"{ready} of {len(built)} problems have a verifier. {facts['failed']} failed.")
 
@@ -101,6 +118,10 @@ def _recipe(options: dict[str, Any]) -> Recipe:
     except SettingsError as error:
         raise CommandError(str(error)) from None
     return chosen.recipe
+
+
+def _listed(left_out: dict[str, str]) -> list[dict[str, str]]:
+    return [{"id": name, "reason": reason} for name, reason in left_out.items()]
 
 
 def _imported(problem: Problem) -> Verifier | None:
@@ -123,5 +144,6 @@ def _document(verifier: Verifier) -> dict[str, Any]:
         "disputed": len(record["disputed"]),
         "invalid": record["invalid"],
         "repeated": record["repeated"],
+        "rejected": record.get("rejected", []),
         "answered_in": record["answered_in"],
     }

@@ -2,13 +2,12 @@
 
 import asyncio
 import json
-from argparse import ArgumentTypeError
 from contextlib import ExitStack
 from typing import Any, get_args
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from benchmark.management.arguments import find_question_set, find_similarity_run, positive
+from benchmark.management.arguments import find_question_set, find_similarity_run, not_negative, positive
 from benchmark.management.asking import (
     add_asking,
     carry_out,
@@ -86,7 +85,10 @@ class Command(BaseCommand):
             "in the four options alone",
         )
         parser.add_argument(
-            "--shuffle", type=_seed, metavar="SEED", help="shuffle the options anew; default: as stored"
+            "--shuffle",
+            type=not_negative,
+            metavar="SEED",
+            help="shuffle the options anew; default: as stored",
         )
         parser.add_argument(
             "--correct-at",
@@ -201,9 +203,3 @@ class Command(BaseCommand):
             f"{answers} questions to be answered, {written} representations to be written. Nobody was called."
         )
         self.stdout.write("\n".join(estimates_table(estimates, price)))
-
-
-def _seed(text: str) -> int:
-    if not text.isdecimal():
-        raise ArgumentTypeError(f"{text!r} is not a whole number from 0")
-    return int(text)

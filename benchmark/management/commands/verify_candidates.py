@@ -3,22 +3,32 @@
 import json
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from benchmark.management.arguments import find_dataset, find_run, positive
+from benchmark.management.arguments import find_dataset, find_run, not_negative, positive
 from benchmark.management.bars import bar_of
 from benchmark.oracles.candidates import (
+    RANKINGS,
     Figures,
     NamedCandidate,
     Verified,
     candidates_of_run,
     figures,
     imported_candidates,
+    judged_groups,
 )
 from benchmark.oracles.correctness import Correctness, correctness_of
-from benchmark.oracles.verifications import NoVerifier, latest_verifier, measure_coverage, verification_of
+from benchmark.oracles.suite_sizes import SIZES, AtSize, by_suite_size, write_csv
+from benchmark.oracles.verifications import (
+    NoVerifier,
+    add_outcomes,
+    latest_verifier,
+    measure_coverage,
+    verification_of,
+)
 from judge import SandboxFault, SandboxUnavailable
 from judge.management.tables import aligned
 
@@ -35,8 +45,8 @@ class Command(BaseCommand):
     help = (
         "Try candidates on the samples and on the oracle's tests of their problems' newest verifiers: the imported "
         "candidates of a dataset, or all answers of a run. Prints what failed, the smallest failing input found, "
-        "Agreement with the official verdicts, n@k by the verifier, by majority and at random, and how often oracles "
-        "are right. A result is stored and not found twice."
+        "Agreement with the official verdicts, n@k by the verifier, the examples alone, tests that the model wrote, "
+        "majority and at random, and how often oracles are right. A result is stored and not found twice."
     )
 
     requires_system_checks = []  # it shows no page, so it need not load them
@@ -48,6 +58,17 @@ class Command(BaseCommand):
         parser.add_argument("--problems", metavar="ID,ID…", help="only of these problems")
         parser.add_argument(
             "--n", nargs="+", type=positive, default=[1, 3, 7], metavar="N", help="for n@k; default: 1 3 7"
+        )
+        parser.add_argument(
+            "--sizes",
+            nargs="*",
+            type=not_negative,
+            metavar="TESTS",
+            help="also n@k by the number of oracle tests (ALGO's Figure 6); default sizes: "
+            + " ".join(map(str, SIZES)),
+        )
+        parser.add_argument(
+            "--csv", type=Path, metavar="FILE", help="write the table of --sizes to this file"
         )
         parser.add_argument("--coverage", action="store_true", help="measure the statements reached (Python)")
         parser.add_argument("--json", action="store_true", help="print one JSON document on standard output")
@@ -69,16 +90,23 @@ class Command(BaseCommand):
         except (SandboxFault, SandboxUnavailable) as error:
             raise CommandError(f"The judge failed. Do it again: results so far stay. {error}") from None
         found = figures(verified, options["n"])
+        sizes = []
+        if options["sizes"] is not None or options["csv"]:
+            sizes = by_suite_size(judged_groups(verified), options["n"], options["sizes"] or SIZES)
+        if options["csv"]:
+            write_csv(sizes, options["csv"])
         if options["json"]:
             document = {
                 "candidates": [one.to_json() for one in verified],
                 "left_out": left_out,
                 **found.to_json(),
+                "suite_sizes": [one.to_json() for one in sizes],
                 "oracles": [one._asdict() | {"correctness": one.correctness.to_json()} for one in oracles],
             }
             self.stdout.write(json.dumps(document, ensure_ascii=False))
         else:
             self._print(verified, found, left_out)
+            self._print_sizes(sizes)
             self._print_oracles(oracles)
         if not verified:
             raise CommandError(left_out[0]["reason"])
@@ -111,11 +139,17 @@ class Command(BaseCommand):
         if found.coverage:
             before, after = found.coverage["samples"], found.coverage["all"]
             self.stdout.write(f"Coverage: {before:.2%} by the samples, {after:.2%} by all tests")
-        for n, values in found.at.items():
-            told = ", ".join(f"{name} {_share(value)}" for name, value in values.items())
+        for n, values in found.rankings.items():
+            told = ", ".join(f"{RANKINGS[name]} {_share(value)}" for name, value in values.items())
             self.stdout.write(f"{n}@k: {told}")
         for problem in left_out:
             self.stdout.write(f"Left out: {problem['reason']}")
+
+    def _print_sizes(self, sizes: Sequence[AtSize]) -> None:
+        rows = [("oracle tests", *(f"{n}@k" for n in sizes[0].at))] if sizes else []
+        rows += [(str(one.tests), *map(_share, one.at.values())) for one in sizes]
+        for line in aligned(rows) if rows else ():
+            self.stdout.write(line)
 
     def _print_oracles(self, oracles: Sequence[JudgedOracle]) -> None:
         if not oracles:
@@ -138,7 +172,7 @@ def _share(value: float | None) -> str:
 
 def _candidates(options: dict[str, Any]) -> list[NamedCandidate]:
     if options["run"]:
-        return list(candidates_of_run(find_run(options["run"]), judged=True))
+        return list(candidates_of_run(find_run(options["run"]), judge_missing=True))
     return list(imported_candidates(find_dataset(options["dataset"]).problems.all()))
 
 
@@ -156,10 +190,11 @@ def _oracles(verified: Sequence[Verified]) -> list[JudgedOracle]:
 def _verified(candidate: NamedCandidate, *, coverage: bool) -> Verified:
     verifier = latest_verifier(candidate.problem)
     verification = verification_of(verifier, candidate.submission, shrunk=True)
+    add_outcomes(verification)
     if coverage and verification.coverage is None and candidate.submission.language == "python":
         try:
             verification.coverage = measure_coverage(verifier, candidate.submission)
-        except (SyntaxError, ValueError):  # a program that does not run reaches nothing
+        except ValueError:  # a program that does not compile reaches nothing
             verification.coverage = {"samples": 0.0, "all": 0.0}
         verification.save(update_fields=["coverage"])
     return Verified(candidate, verification)

@@ -1,9 +1,10 @@
-"""Says which lines of a program each of several inputs reaches.
+"""Prints the statements of a program, and which of them each of several inputs reaches.
 
 Runs in the sandbox as main.py, beside the program (solution.py). Standard input holds a JSON object: the inputs,
 seconds of CPU for each and for all, and whether the program is a complete one, which reads standard input, or a
-function. For each input one line of JSON is printed at once: the numbers of the lines reached, those reached before a
-fault included. No input is begun once the time for all is used up. Python 3.8 or newer.
+function. The first line of JSON that is printed holds the line numbers of all statements. Another line follows for each
+input at once: the statements reached, those reached before a fault included. No input is begun once the time for
+all is used up. Python 3.8 or newer.
 """
 
 from __future__ import annotations
@@ -16,16 +17,18 @@ import resource
 import signal
 import sys
 import threading
+import tokenize
 from typing import Any
 
 from hintbench_calls import load, with_deep_stack
+from hintbench_statements import Statements
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 PROGRAM = os.path.join(FOLDER, "solution.py")
 
 
-def reached(given: str, seconds: int, complete: bool) -> list[int]:
-    """The lines that a process of its own reaches with this input."""
+def reached(given: str, seconds: int, complete: bool) -> set[int]:
+    """Return the lines that a process of its own reaches with this input."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -38,7 +41,7 @@ def reached(given: str, seconds: int, complete: bool) -> list[int]:
     with os.fdopen(reading, "rb") as end:
         numbers = {int(number) for number in end.read().split(b"\n")[:-1]}
     os.waitpid(child, 0)
-    return sorted(numbers)
+    return numbers
 
 
 def traced(given: str, complete: bool, writing: int) -> None:
@@ -67,12 +70,15 @@ def traced(given: str, complete: bool, writing: int) -> None:
 def main() -> None:
     printed = sys.stdout
     request = json.loads(sys.stdin.read())
+    with tokenize.open(PROGRAM) as source:
+        statements = Statements(source.read())
+    printed.write(json.dumps({"statements": sorted(statements.lines)}) + "\n")
     gc.freeze()  # so that a process of its own need not copy what all have
     for given in request["inputs"]:
         if resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime > request["total"]:
             break
         lines = reached(given, request["seconds"], request["complete"])
-        printed.write(json.dumps({"lines": lines}) + "\n")
+        printed.write(json.dumps({"reached": sorted(statements.reached(lines))}) + "\n")
         printed.flush()
 
 

@@ -1,9 +1,9 @@
 """Makes and checks inputs with functions that a model wrote: validator, generators, batches, tricky inputs.
 
 Runs in the sandbox as main.py. Standard input holds one JSON object: the model's texts in the order in which they
-are executed in one namespace, the parameter types of the problem (null: an input is one text), seconds of CPU for each
-call and for all of them (null: no bound), and the calls. Each call prints one line of JSON at once, so that a call that
-never ends loses only those after it. Python 3.8 or newer.
+are executed in one namespace, the types of the problem's parameters and of its result (null: an input is one text),
+seconds of CPU for each call and for all of them (null: no bound), and the calls. Each call prints one line of JSON at
+once, so that a call that never ends loses only those after it. Python 3.8 or newer.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import time
 from typing import Any
 
 from hintbench_names import find_function, usual_names
-from hintbench_values import read_arguments, write_arguments
+from hintbench_values import read_arguments, write, write_arguments
 
 CASES = 5
 """Inputs of one batch, as the paper has it."""
@@ -33,12 +33,13 @@ def stop(number: int, frame: object) -> None:
 
 
 class Workbench:
-    def __init__(self, texts: list[str], types: list[str] | None, each: float, total: float | None) -> None:
-        self.types = types
-        self.each = each
-        self.end = math.inf if total is None else time.process_time() + total
+    def __init__(self, request: dict[str, Any]) -> None:
+        self.types = request["types"]
+        self.result = request["result"]
+        self.each = request["each"]
+        self.end = math.inf if request["total"] is None else time.process_time() + request["total"]
         self.names = usual_names()
-        for text in texts:
+        for text in request["texts"]:
             try:
                 exec(compile(text, "<generated>", "exec", dont_inherit=True), self.names)  # noqa: S102
             except Exception as error:  # noqa: BLE001  (a text that does not run lacks what it would define)
@@ -50,14 +51,23 @@ class Workbench:
         arguments = [given] if self.types is None else read_arguments(given, self.types, self.names)
         return bool(self.within_time(lambda: function(*arguments)))
 
-    def inputs(self, call: dict[str, Any]) -> list[str]:
-        """What the named function makes, with every size bounded by the cap where there is one."""
+    def inputs(self, call: dict[str, Any]) -> list[Any]:
+        """What the named function makes, with every size bounded by the cap where there is one.
+
+        With `answered` it makes pairs of an input and its answer.
+        """
         random.seed(call["seed"])
         function = find_function(self.names, call["function"])
         arguments = [call["cap"]] * sizes(function) if call["cap"] else []
         made = self.within_time(lambda: function(*arguments))
+        if call.get("answered"):
+            return [[self.text(given), self.answer(value)] for given, value in made]
         several = made if call["several"] else [made]
         return [self.text(one) for one in several]
+
+    def answer(self, value: Any) -> str:
+        """An answer as the driver of a program prints it."""
+        return str(value) if self.result is None else str(write(value, self.result))
 
     def text(self, made: Any) -> str:
         """One made input as it stands in a test."""
@@ -98,7 +108,7 @@ def main() -> None:
     request = json.loads(sys.stdin.read())
     printed, sys.stdout = sys.stdout, sys.stderr
     signal.signal(signal.SIGPROF, stop)
-    bench = Workbench(request["texts"], request["types"], request["each"], request["total"])
+    bench = Workbench(request)
     for call in request["calls"]:
         try:
             made = bench.valid(call["input"]) if "input" in call else bench.inputs(call)

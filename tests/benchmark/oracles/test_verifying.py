@@ -6,8 +6,7 @@ import pytest
 
 from benchmark.datasets.algo import read_stored
 from benchmark.functional import NotFunctional, Signature
-from benchmark.oracles.inputs import Parts, Recipe, accepts_all, make_inputs
-from benchmark.oracles.quality import coverage, reached_lines
+from benchmark.oracles.inputs import Parts, Recipe, accepts_all, make_inputs, written_tests
 from benchmark.oracles.running import Allowance, Function, Standalone, run_on
 from benchmark.oracles.verifying import Case, label, verify
 from benchmark.reproduction.oracles import measure
@@ -135,24 +134,6 @@ def test_an_oracle_without_an_answer_drops_the_input_and_a_second_one_disputes_i
     assert labelled.disputed == (("7", "2", "7"),)
 
 
-def test_statements_are_covered_as_they_are_reached() -> None:
-    source = '''"""Words."""
-n = int(input())
-if (n >
-        3):
-    print("large")
-else:
-    for i in range(n):
-        print(i)
-'''
-    large, none = reached_lines(Standalone(source, "python"), ["9", "0"])
-    assert coverage(source, large) == 3 / 5
-    assert coverage(source, none) == 3 / 5
-    assert coverage(source, large | none) == 4 / 5
-    with pytest.raises(ValueError, match="Python only"):
-        reached_lines(Standalone("int main() {}", "cpp"), ["1"])
-
-
 def test_published_verdicts_come_out_of_the_stored_programs(shared_data: Path) -> None:
     """Right; wrong in a way that no test shows; slow; and with other answers than the oracle, which are right too.
 
@@ -170,3 +151,57 @@ def test_published_verdicts_come_out_of_the_stored_programs(shared_data: Path) -
         "2610": (False, False, True, False),
     }
     assert all(one.coverage_of_all >= one.coverage_of_samples for one in found.values())
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "''.join({'apple', 'berry', 'cherry', 'date', 'elder'})",
+        "str(random.random())",
+        "str(int(time.time()) // 1000)",
+        "datetime.datetime.now().strftime('%H')",
+        "str(random.Random(int(time.time())).random())",
+        "'1' if sys.flags.hash_randomization == 0 else str(1 // 0)",
+    ],
+)
+def test_an_oracle_that_answers_otherwise_the_second_time_is_rejected_by_name(answer: str) -> None:
+    source = f"import datetime, random, sys, time\ndef solution(text):\n    return {answer} if len(text) > 1 else text"
+    found = label(Function(source, None), ["12345", "1", "123"], SECOND)
+    assert found.cases == ()
+    assert found.unstable is not None
+    assert found.unstable.input == "123"
+    assert str(found.unstable).startswith('non-deterministic on input "123": it answers "')
+    beside = label(
+        Function("def solution(text):\n    return text", None), ["12345", "1"], SECOND, Function(source, None)
+    )
+    assert [case.input for case in beside.cases] == ["12345", "1"], (
+        "a second oracle like that disputes nothing"
+    )
+    assert beside.disputed == ()
+    assert beside.second_unstable is not None
+
+
+def test_what_only_looks_random_or_differs_within_the_tolerance_is_kept() -> None:
+    source = """
+import random, time
+def solution(text):
+    random.seed(7)
+    order = sorted({"b", "a", "c"})
+    drift = 1e-9 if time.time() % 2 < 1 else 0
+    return f"{order} {random.random()} {1.5 + drift * len({'a', 'b'})}"
+"""
+    tolerant = Checker("tokens", float_absolute=1e-5)
+    assert len(label(Function(source, None), ["1"], SECOND, checker=tolerant).cases) == 1
+    slow = "import sys\ndef solution(text):\n    while sys.flags.hash_randomization: pass\n    return text"
+    assert dict(label(Function(slow, None), ["1"], SECOND).dropped) == {"no second answer": 1}
+
+
+def test_tests_that_a_model_wrote_are_its_own_inputs_and_answers() -> None:
+    signature = Signature.of("class Solution:\n    def add(self, a: List[int], b: int) -> float:")
+    wrote = "def written_tests():\n    return [(([1, 2], 3), 6.0), (([], 0), 0), (([], 0), 1)]"
+    tests = written_tests(Parts(signature, written_tests=wrote))
+    assert tests == (("[1,2]\n3\n", "6.0"), ("[]\n0\n", "0"))
+    texts = Parts(None, written_tests="def written_tests():\n    return [('1 2\\n', '3\\n')]")
+    assert written_tests(texts) == (("1 2\n", "3\n"),)
+    assert written_tests(Parts(None, written_tests="def other(): pass")) == ()
+    assert written_tests(Parts(None)) == ()

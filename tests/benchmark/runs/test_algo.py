@@ -1,6 +1,7 @@
 """ALGO as a whole: a model writes a verifier, coders are ranked by it, and what was paid for is not asked for again."""
 
 import json
+import re
 import signal
 from collections.abc import Sequence
 from typing import Any
@@ -8,6 +9,8 @@ from uuid import UUID
 
 import pytest
 
+from judge import Checker
+from judge.checkers import CheckingProgram
 from tests.benchmark.runs.bank import PROGRAM, canaries
 from tests.benchmark.runs.conftest import Workshop
 from tests.benchmark.runs.test_resume import HANGING, generations, only_run, until
@@ -164,6 +167,9 @@ def test_a_verifier_is_built_once_and_ranks_what_three_coders_write(verified: Wo
         request.body["messages"][0]["content"] for request in verified.imitation.requests[17:]
     ]
     assert in_flight == again, "the same inputs are shown"
+    shown = re.findall(r"^Input:\n(.*?)\nRight output:", again, re.DOTALL | re.MULTILINE)
+    failing = sorted((one["input"].strip() for one in by_name["step 1"]["failures"]), key=len)
+    assert shown == [smallest["input"].strip(), failing[0]], "the smallest inputs that are known to fail"
     assert "Right output:\n-" in again
     assert "Your program: printed\n" in again
     assert not [word for word in canaries("apple_sum") if word in again]
@@ -195,3 +201,86 @@ def test_a_model_without_a_right_oracle_leaves_the_samples_to_rank_by(workshop: 
     workshop.imitation.script(WRONG, RIGHT)
     document = workshop.baseline(*APPLE, "--set", "k=2", method="algo-implicit")
     assert document["solved"] == 1
+
+
+def test_an_oracle_that_is_not_deterministic_is_rejected_by_name(workshop: Workshop) -> None:
+    by_hash = ORACLE.replace("\\n{word}", "{'x' * sys.flags.hash_randomization}\\n{word}")
+    by_lot = ORACLE.replace("{word}", "{word if word == 'hello' else random.random()}")
+    workshop.imitation.script(*map(saying, (by_hash, by_lot, VALIDATOR, GENERATORS, TRICKY)))
+    output, _ = workshop.manage(
+        "build_verifier", "--dataset", "orchard", "--model", "openai:gpt-4o", *APPLE, "--json"
+    )
+    [built] = json.loads(output)["verifiers"]
+    assert (built["state"], built["tests"], built["suite"]) == ("non-deterministic", 0, None)
+    on_sample, on_made = built["rejected"]
+    assert on_sample.startswith("oracle 1: non-deterministic on input ")
+    assert on_made.startswith("oracle: non-deterministic on input ")
+    run = only_run(workshop)
+    output, _ = workshop.manage("build_verifier", "--resume", run)
+    assert f"Rejected: apple_sum: {on_made}" in output
+    assert "0 of 1 problems have a verifier" in output
+    workshop.imitation.script(WRONG, RIGHT)
+    document = workshop.baseline(*APPLE, "--set", "k=2", method="algo-implicit")
+    assert document["solved"] == 1, "the samples are left to rank by"
+
+
+def test_interactive_problems_are_refused_before_anything_is_paid_for(workshop: Workshop) -> None:
+    def talk(problem: str, **how: Any) -> None:
+        program = CheckingProgram("python", {"talk.py": "print(1)"}, **how)
+        checker = json.dumps(Checker("validator", program=program).to_json())
+        workshop.rows("update benchmark_problem set checker = ? where external_id = ?", (checker, problem))
+
+    talk("apple_sum", interactive=True)
+    new = ("build_verifier", "--dataset", "orchard", "--model", "openai:gpt-4o")
+    for more in ((), ("--dry-run",)):
+        _, errors = workshop.manage(*new, *APPLE, *more, status=1)
+        assert "is interactive: a program talks with it, so no oracle can answer an input" in errors
+    talk("berry_product", passes=2)
+    workshop.imitation.script(*map(saying, ("no oracle",) * 2))
+    output, _ = workshop.manage(
+        *new, "--problems", "apple_sum,berry_product,cherry_sum", "--set", "resamples=1", "--json"
+    )
+    document = json.loads(output)
+    assert [one["problem"] for one in document["verifiers"]] == ["cherry_sum"]
+    reasons = {one["id"]: one["reason"] for one in document["left_out"]}
+    assert reasons["apple_sum"].startswith("it is interactive")
+    assert reasons["berry_product"].startswith("it has several passes")
+    assert len(workshop.imitation.requests) == 1
+
+
+def test_candidates_are_ranked_by_examples_by_written_tests_and_by_suite_size(workshop: Workshop) -> None:
+    written = "def written_tests():\n    return [('1 2\\nab\\n', '3\\nab\\n'), ('-1 5\\nx\\n', '4\\nx\\n')]"
+    workshop.imitation.script(*map(saying, (ORACLE, VALIDATOR, GENERATORS, TRICKY, written)))
+    new = ("--dataset", "orchard", "--model", "openai:gpt-4o", *APPLE)
+    workshop.manage("build_verifier", *new, "--set", "written_tests=true")
+    [asked] = [request.body["messages"][0]["content"] for request in workshop.imitation.requests[4:]]
+    assert "Each element is a pair of texts" in asked
+    assert not [word for word in canaries("apple_sum") if word in asked]
+    workshop.imitation.script(ONLY_THE_SAMPLE, NOT_NEGATIVE, RIGHT, WRONG)
+    run = workshop.baseline(*APPLE, "--set", "k=4", method="algo-implicit")["run"]
+    table = workshop.var / "sizes.csv"
+    asked_for = ("verify_candidates", "--run", run, "--n", "1", "2", "--sizes", "0", "3", "--csv", str(table))
+    output, _ = workshop.manage(*asked_for, "--json")
+    found = json.loads(output)
+    outcomes = {one["candidate"][-6:]: one["outcomes"] for one in found["candidates"]}
+    assert [outcomes[f"step {number}"]["written"] for number in range(4)] == ["00", "10", "11", "00"]
+    assert outcomes["step 2"]["samples"] == "1"
+    assert set(outcomes["step 2"]["tests"]) == {"1"}
+    assert found["n_at_k"]["1"] == {"verifier": 1.0, "majority": 0.5, "random": 0.5}
+    assert found["rankings"]["1"] == found["n_at_k"]["1"] | {"samples": pytest.approx(2 / 3), "written": 1.0}
+    smallest, three, all_of_them = found["suite_sizes"]
+    assert (smallest["tests"], smallest["n_at_k"]["1"]) == (0, pytest.approx(2 / 3))
+    assert (three["tests"], all_of_them["largest"]) == (3, True)
+    assert all_of_them["n_at_k"] == {"1": 1.0, "2": 1.0}
+    assert table.read_text().startswith("tests,n,n_at_k\n0,1,0.66")
+    output, _ = workshop.manage(*asked_for)
+    assert "examples only 66.67 %, tests written by the model 100.00 %" in output.replace(
+        "%,", " %,"
+    ).replace("  ", " ")
+    assert "oracle tests" in output
+    # A row of an older version holds no outcomes: the program is tried again, and nothing else of the row changes.
+    before = workshop.rows("select passed, failures, minimal from benchmark_verification order by id")
+    workshop.rows("update benchmark_verification set outcomes = null")
+    output, _ = workshop.manage(*asked_for, "--json")
+    assert json.loads(output)["suite_sizes"] == found["suite_sizes"]
+    assert workshop.rows("select passed, failures, minimal from benchmark_verification order by id") == before

@@ -1,0 +1,41 @@
+"""Rankings with equal scores: the expected figures over random orders of the tied options."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+
+@dataclass(frozen=True)
+class Placing:
+    """The ranks, from 1, between which the right option stands in random orders of the options it is tied with."""
+
+    first: int
+    last: int
+
+    @classmethod
+    def of(cls, scores: Sequence[float], right: int) -> "Placing":
+        """Return the placing of the option at the index `right`."""
+        own = scores[right]
+        return cls(1 + sum(score > own for score in scores), sum(score >= own for score in scores))
+
+    @property
+    def tied(self) -> bool:
+        """Whether other options have the same score."""
+        return self.first != self.last
+
+    @property
+    def accuracy(self) -> Fraction:
+        """Return the chance that the right option stands first."""
+        return Fraction(1, self.last) if self.first == 1 else Fraction(0)
+
+    @property
+    def reciprocal_rank(self) -> Fraction:
+        """Return the mean of 1/rank over the ranks."""
+        ranks = range(self.first, self.last + 1)
+        return sum((Fraction(1, rank) for rank in ranks), Fraction(0)) / len(ranks)
+
+
+def tied_best(scores: Sequence[float]) -> list[int]:
+    """Return the indices of the options with the highest score."""
+    best = max(scores)
+    return [place for place, score in enumerate(scores) if score == best]
