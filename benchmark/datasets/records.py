@@ -57,6 +57,25 @@ class ProgramRecord:
 
 
 @dataclass(frozen=True)
+class ListedTestRecord:
+    """A test that a package lists for its suite; the fields are those of `ListedTest`.
+
+    It has an input, or a generator with arguments, or a fault that says why it cannot be made. The answer is None where
+    a solution gives it.
+    """
+
+    name: str
+    kind: TestKind | Literal[""] = ""
+    generator: str = ""
+    arguments: str = ""
+    salt: str = ""
+    solution: str = ""
+    input: bytes | Path | None = None
+    answer: bytes | Path | None = None
+    fault: str = ""
+
+
+@dataclass(frozen=True)
 class OracleRecord:
     """An oracle and the functions that make inputs for it, all Python that a model wrote; blank where there is none."""
 
@@ -111,6 +130,7 @@ class ImportedProblem:
     references: tuple[ReferenceRecord, ...] = ()
     figures: tuple[FigureRecord, ...] = ()
     programs: tuple[ProgramRecord, ...] = ()
+    listed_tests: tuple[ListedTestRecord, ...] = ()
     signature: Signature | None = None
     oracle: OracleRecord | None = None
     candidates: tuple[CandidateRecord, ...] = ()

@@ -17,6 +17,7 @@ from benchmark.datasets.records import (
     CandidateRecord,
     ImportedProblem,
     LeftOut,
+    ListedTestRecord,
     OracleRecord,
     ProgramRecord,
     QuestionRecord,
@@ -28,6 +29,7 @@ from benchmark.models import (
     Candidate,
     Dataset,
     Figure,
+    ListedTest,
     PackageProgram,
     Problem,
     ReferenceSolution,
@@ -44,6 +46,8 @@ _LENGTHS = {"title": 300, "contest": 200, "credits": 500, "license": 100}
 _LONGEST_IDENTIFIER = 200
 _LONGEST_SAMPLE = 10_000  # characters
 _LONGEST_ADDRESS = 500
+_BESIDE_THE_CONTENT = ("statement_html", "analysis_html", "rendered_by")
+"""Columns that are not hashed."""
 _HASHED_FORM = "1"
 """Of the document that is hashed: with another, every stored problem would look changed."""
 
@@ -77,16 +81,17 @@ class ImportResult:
 class _Prepared:
     """A problem, rendered and with its bytes in the blob store, ready to be written.
 
-    `rendered_anew`: its content is stored as it is; only its HTML is that of an older renderer.
+    `content_stored`: the content that is hashed is stored as it is; only what stands beside it has to be written.
     """
 
     external_id: str
-    rendered_anew: bool
+    content_stored: bool
     columns: dict[str, Any]
     tests: list[dict[str, Any]]
     references: list[dict[str, Any]]
     figures: list[dict[str, Any]]
     programs: list[dict[str, Any]]
+    listed_tests: list[dict[str, Any]]
     oracle: OracleRecord | None
     candidates: tuple[CandidateRecord, ...]
 
@@ -195,6 +200,7 @@ def _prepare(problem: ImportedProblem, dataset_name: str, stored: tuple[str, str
         for one in problem.figures
     ]
     programs = [_stored_program(order, one) for order, one in enumerate(problem.programs)]
+    listed_tests = [_stored_listed_test(order, one) for order, one in enumerate(problem.listed_tests)]
     columns = _columns(problem)
     content_hash = _content_hash(
         columns,
@@ -205,7 +211,7 @@ def _prepare(problem: ImportedProblem, dataset_name: str, stored: tuple[str, str
         *([problem.rating] if problem.rating else []),
         *([problem.signature, problem.oracle, problem.candidates] if problem.signature else []),
     )
-    if stored == (content_hash, RENDERER_VERSION):
+    if stored == (content_hash, RENDERER_VERSION) and listed_tests == _listed_tests(dataset_name, problem):
         return None
     addresses = {
         figure["name"]: reverse("figure", args=[dataset_name, problem.external_id, figure["name"]])
@@ -228,6 +234,7 @@ def _prepare(problem: ImportedProblem, dataset_name: str, stored: tuple[str, str
         references,
         figures,
         programs,
+        listed_tests,
         problem.oracle,
         problem.candidates,
     )
@@ -300,6 +307,29 @@ def _stored_program(order: int, one: ProgramRecord) -> dict[str, Any]:
     }
 
 
+def _stored_listed_test(order: int, one: ListedTestRecord) -> dict[str, Any]:
+    """The columns of its row. They are no part of the content hash: a suite's recipe holds what its tests come from."""
+    texts = {name: _clean(getattr(one, name)) for name in ("name", "generator", "salt", "solution")}
+    return {
+        "order": order,
+        **{name: text[:200] for name, text in texts.items()},
+        "kind": one.kind,
+        "arguments": _clean(one.arguments),
+        "input_hash": "" if one.input is None else _put(one.input),
+        "answer_hash": "" if one.answer is None else _put(one.answer),
+        "fault": _clean(one.fault),
+    }
+
+
+def _listed_tests(dataset_name: str, problem: ImportedProblem) -> list[dict[str, Any]]:
+    """The rows that are stored for the problem."""
+    names = [field.name for field in ListedTest._meta.fields if field.name not in ("id", "problem")]
+    rows = ListedTest.objects.filter(
+        problem__dataset__name=dataset_name, problem__external_id=problem.external_id
+    )
+    return list(rows.values(*names))
+
+
 def _put(content: bytes | Path) -> str:
     return blobs.put(content if isinstance(content, bytes) else content.read_bytes())
 
@@ -313,11 +343,11 @@ def _content_hash(*parts: object) -> str:
 def _write(dataset_name: str, format_name: str, problems: list[_Prepared]) -> None:
     dataset, _ = Dataset.objects.get_or_create(name=dataset_name, defaults={"format": format_name})
     for prepared in problems:
-        if prepared.rendered_anew:
-            html = {
-                name: prepared.columns[name] for name in ("statement_html", "analysis_html", "rendered_by")
-            }
-            dataset.problems.filter(external_id=prepared.external_id).update(**html)
+        if prepared.content_stored:
+            problem = dataset.problems.get(external_id=prepared.external_id)
+            beside = {name: prepared.columns[name] for name in _BESIDE_THE_CONTENT}
+            dataset.problems.filter(pk=problem.pk).update(**beside)
+            _write_listed_tests(problem, prepared)
             continue
         problem, created = Problem.objects.update_or_create(
             dataset=dataset, external_id=prepared.external_id, defaults=prepared.columns
@@ -335,7 +365,15 @@ def _write(dataset_name: str, format_name: str, problems: list[_Prepared]) -> No
         PackageProgram.objects.bulk_create(
             PackageProgram(problem=problem, **columns) for columns in prepared.programs
         )
+        _write_listed_tests(problem, prepared)
         _write_oracle(problem, prepared)
+
+
+def _write_listed_tests(problem: Problem, prepared: _Prepared) -> None:
+    problem.listed_tests.all().delete()
+    ListedTest.objects.bulk_create(
+        ListedTest(problem=problem, **columns) for columns in prepared.listed_tests
+    )
 
 
 def _write_oracle(problem: Problem, prepared: _Prepared) -> None:
