@@ -330,6 +330,8 @@ def _entry(place: _Place, given: Mapping[str, Any], number: int) -> Entry | None
                 f"its yaml gives {', '.join(map(shown, flags))}, which are not passed on here"
             )
     command, copy = (given.get("generate") or "").strip(), given.get("copy") or ""
+    if "generate" in given and not command:
+        raise Misunderstood("its command is empty")
     if given.get("in") is None and not command and not copy:
         if given.keys() & set(_STATEMENT_ONLY):
             return None
@@ -337,8 +339,6 @@ def _entry(place: _Place, given: Mapping[str, Any], number: int) -> Entry | None
             raise Misunderstood("nothing gives its input: it has neither in, copy nor generate")
     if copy.startswith("/"):
         raise Misunderstood(f"its copy {quoted(copy)} must be relative to generators/")
-    if "generate" in given and not command:
-        raise Misunderstood("its command is empty")
     command, salt = _filled(command, place, given, number)
     return Entry(
         place.name,

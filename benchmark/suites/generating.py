@@ -22,6 +22,9 @@ GENERATOR_LIMITS = judge.Limits(time=10.0, memory=2**30)
 
 VALID, INVALID = 42, 43
 
+INPUT_FILE, ANSWER_FILE = "testcase.in", "testcase.ans"
+"""Files in which a generator may leave a test instead of printing its input (BAPCtools)."""
+
 FIRST_SEED = 1
 """With it, listed commands get the seeds that BAPCtools gives them."""
 
@@ -128,7 +131,9 @@ def _inputs(
         places = [place for place, one in enumerate(planned) if one.generator is generator]
         runs = [(b"", planned[place].arguments) for place in places]
         try:
-            results = run_on_all(generator.program, runs, GENERATOR_LIMITS, pool, jobs, on_done)
+            results = run_on_all(
+                generator.program, runs, GENERATOR_LIMITS, pool, jobs, on_done, (INPUT_FILE, ANSWER_FILE)
+            )
         except judge.CannotCompile as error:
             made.dropped[f"{generator.program.name} does not compile"] += len(runs)
             for place in places:
@@ -139,24 +144,28 @@ def _inputs(
     for place, one in enumerate(planned):
         if one.generator is None:
             candidates.append(one.test)
-        elif place in executions and _has_input(one, executions[place], made):
-            candidates.append(replace(one.test, input=executions[place].output))
+        elif place in executions and (test := _generated(one, executions[place], made)) is not None:
+            candidates.append(test)
     return _numbered(_different(candidates, known_inputs, made))
 
 
-def _has_input(one: _Planned, execution: judge.Execution, made: Made) -> bool:
-    """Whether the generator made an input; else the reason is noted."""
+def _generated(one: _Planned, execution: judge.Execution, made: Made) -> MadeTest | None:
+    """The test with the generator's input, which a file may hold instead of the output; None where there is none."""
     assert one.generator is not None
     name = one.generator.program.name
+    given = execution.files.get(INPUT_FILE, execution.output)
     if execution.fault is not None:
         made.dropped[f"{name} gets {execution.fault.value}"] += 1
         made.miss(one.test, _why(execution))
-        return False
-    if not execution.output.strip():
+        return None
+    if not given.strip():
         made.dropped[f"{name} prints nothing"] += 1
         made.miss(one.test, f"{name} prints nothing. {_start(execution.errors)}".strip())
-        return False
-    return True
+        return None
+    answer = execution.files.get(ANSWER_FILE)
+    if answer is None or one.test.answered:
+        return replace(one.test, input=given)
+    return replace(one.test, input=given, answer=answer, answered=True)
 
 
 def _different(candidates: Iterable[MadeTest], known_inputs: Collection[bytes], made: Made) -> list[MadeTest]:

@@ -258,9 +258,7 @@ def test_a_looping_program_is_given_up_in_time_and_marked_as_not_tried(
 ):
     """It loops on the sample only, so every other test is soon done where it is tried."""
     looping = "n = int(input())\nwhile n == 2: pass\nprint(max(map(int, input().split())))\n"
-    problem = maximum(
-        {"submissions/time_limit_exceeded/sue.py": looping, "data/secret/a.in": "3\n2 1 1\n"}
-    )
+    problem = maximum({"submissions/time_limit_exceeded/sue.py": looping, "data/secret/a.in": "3\n2 1 1\n"})
     problem.time_limit = 0.5  # Python has a second
     problem.save()
     [built] = manage(*BUILD, "--overtime", "1")["suites"]
