@@ -112,7 +112,9 @@ def _files(package: Path, entry: Entry) -> tuple[bytes | Path | None, bytes | Pa
         place, what = package / "data" / entry.name, f"nothing gives its input, and data/{entry.name}.in"
     given = _file(package, place, ".in")
     if given is None:
-        raise Misunderstood(shown(f"{what} is not a file of the package of at most {_LARGEST_TEST // 2**20} MiB"))
+        raise Misunderstood(
+            shown(f"{what} is not a file of the package of at most {_LARGEST_TEST // 2**20} MiB")
+        )
     return given, answer if answer is not None else _file(package, place, ".ans")
 
 

@@ -5,10 +5,13 @@ from pathlib import Path
 
 from benchmark.datasets.records import ProgramRecord
 from judge import UnknownLanguage, Verdict, get_language, language_of
+from judge.checktestdata import CHECKTESTDATA, SUFFIX
 from judge.package_files import shown
 from judge.packages import Package
 
 _LARGEST_PROGRAM = 2**20
+_VALIDATORS = ("input_validators", "input_format_validators")
+"""The folder's name, and that of older packages."""
 _HEADERS = (".h", ".hh", ".hpp", ".hxx")
 _SPARED = (".yaml", ".yml", ".md", ".txt", ".pyc")
 
@@ -38,13 +41,22 @@ def _wrong(package: Package, notes: list[str]) -> Iterator[ProgramRecord]:
 
 
 def _validators(package: Path, notes: list[str]) -> Iterator[ProgramRecord]:
-    for path in program_files_of(package / "input_validators"):
+    paths = [path for name in _VALIDATORS for path in program_files_of(package / name)]
+    for path in paths:
         try:
-            language, files = read_program(path)
+            language, files = _grammar(path) or read_program(path)
         except NoProgram as reason:
             notes.append(f"the input validator {shown(path.name)} is not used: {reason}")
         else:
             yield ProgramRecord("input_validator", path.name, language, files)
+
+
+def _grammar(path: Path) -> tuple[str, dict[str, str]] | None:
+    """The Checktestdata grammar in the file, or alone in the folder; None where it is something else."""
+    files = program_files_of(path) if path.is_dir() else [path]
+    if len(files) != 1 or files[0].suffix != SUFFIX:
+        return None
+    return CHECKTESTDATA, {files[0].name: program_text(files[0])}
 
 
 class NoProgram(Exception):

@@ -111,7 +111,8 @@ class ImportedProblem:
     """One problem as its source has it. Limits: seconds of CPU time, bytes of memory.
 
     `states_samples` says whether the statement itself shows its samples, as most do; where it does not, a model is
-    shown those of `tests` beside it. `notes` tell the person who imports what was assumed or dropped; they are not
+    shown those of `tests` beside it. `tests_apart`: the source keeps hidden tests elsewhere, so that having none says
+    nothing of those that are stored. `notes` tell the person who imports what was assumed or dropped; they are not
     stored.
     """
 
@@ -138,6 +139,9 @@ class ImportedProblem:
     contest_date: date | None = None
     rating: int | None = None
     source_url: str = ""
+    test_data_link: str = ""
+    tests_announced: int | None = None
+    tests_apart: bool = False
     credits: str = ""
     license: str = ""
     states_samples: bool = True

@@ -1,7 +1,7 @@
 """Building a suite: tests are made and stored, known programs judged on them, and a sound suite is released."""
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -205,10 +205,17 @@ def _store(suite: Suite, made: Made) -> Suite:
         "dropped": dict(made.dropped),
         "missing": missing,
         "judge_version": judge.JUDGE_VERSION,
+        **_interpreter(suite.provenance["recipe"]["validators"]),
         "compiler": judge.compiler_version(suite.provenance["recipe"]["reference"]["language"]),
     }
     suite.save()
     return suite
+
+
+def _interpreter(validators: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """The version of what interprets Checktestdata grammars, where one checked the inputs."""
+    used = any(one["language"] == judge.CHECKTESTDATA for one in validators)
+    return {judge.CHECKTESTDATA: judge.checktestdata_version()} if used else {}
 
 
 def _report(problem: Problem, suite: Suite | None, matrix: KillMatrix) -> SuiteReport:

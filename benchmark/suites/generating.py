@@ -213,12 +213,13 @@ def _drop_invalid(
         if broken := _broken(said, len(known_inputs)):
             made.dropped[f"{validator.name} {broken} and is not used"] += 1
             continue
-        kept = []
+        kept, refused = [], f"{validator.name} refuses it"
+        made.dropped[refused] += 0
         for test, execution in zip(made.tests, said[len(known_inputs) :], strict=True):
             if execution.exit_status == VALID:
                 kept.append(test)
                 continue
-            made.dropped[f"{validator.name} refuses it"] += 1
+            made.dropped[refused] += 1
             if test.listed:
                 reason = f"{validator.name} refuses its input ({execution.message})"
                 made.miss(test, reason, withholds=not test.command)

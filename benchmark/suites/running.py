@@ -1,6 +1,6 @@
 """Running one program on many inputs in the sandbox, on all cores."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import judge
@@ -48,6 +48,12 @@ def _finished(futures: Sequence[Future[list[judge.Execution]]]) -> Iterator[list
 def _run_slice(
     program: SuiteProgram, calls: Sequence[Call], limits: judge.Limits, collect: Sequence[str]
 ) -> list[judge.Execution]:
-    source = program.files.get("") or program.files
-    with judge.open_program(source, program.language, limits) as opened:
+    with judge.open_program(*_runnable(program), limits) as opened:
         return [opened.run(given, arguments, collect) for given, arguments in calls]
+
+
+def _runnable(program: SuiteProgram) -> tuple[str | Mapping[str, str], str]:
+    """Source and language as the judge takes them."""
+    if program.language == judge.CHECKTESTDATA:
+        return judge.checktestdata_program(next(iter(program.files.values()))), "python"
+    return program.files.get("") or program.files, program.language
