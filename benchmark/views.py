@@ -8,7 +8,7 @@ from functools import wraps
 
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
-from django.core.paginator import Page, Paginator
+from django.core.paginator import Paginator
 from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.http import Http404, HttpRequest, HttpResponse
@@ -105,7 +105,7 @@ def problem_list(request: HttpRequest) -> HttpResponse:
     filters = Filters.of(request)
     found = filters.apply(Problem.objects.select_related("dataset").only(*LISTED_FIELDS))
     listed = found.annotate(hidden_tests=Coalesce(Subquery(_hidden_tests()), 0))
-    page: Page[Problem] = Paginator(listed, PAGE_LENGTH).get_page(request.GET.get("page"))
+    page = Paginator(listed, PAGE_LENGTH).get_page(request.GET.get("page"))
     return render(
         request,
         "benchmark/problem_list.html",
