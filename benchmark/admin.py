@@ -17,6 +17,7 @@ from benchmark.models import (
     Generation,
     Judgement,
     KeptFigures,
+    ListedTest,
     Option,
     PackageProgram,
     Problem,
@@ -94,6 +95,14 @@ class ReferenceSolutionAdmin(RecordedAdmin):
 class PackageProgramAdmin(RecordedAdmin):
     list_display = ["problem", "role", "name", "language"]
     list_filter = ["role", "language", "problem__dataset"]
+    list_select_related = ["problem__dataset"]
+    search_fields = ["problem__external_id", "name"]
+
+
+@admin.register(ListedTest)
+class ListedTestAdmin(RecordedAdmin):
+    list_display = ["problem", "order", "name", "generator", "fault"]
+    list_filter = ["kind", "problem__dataset"]
     list_select_related = ["problem__dataset"]
     search_fields = ["problem__external_id", "name"]
 

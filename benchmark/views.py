@@ -8,8 +8,9 @@ from functools import wraps
 
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
-from django.core.paginator import Page, Paginator
-from django.db.models import Count, Q, QuerySet
+from django.core.paginator import Paginator
+from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils.cache import patch_cache_control
@@ -17,7 +18,7 @@ from django.utils.http import urlencode
 from django.views.decorators.http import condition, require_safe
 
 from benchmark import blobs
-from benchmark.models import Dataset, Figure, Problem
+from benchmark.models import Dataset, Figure, Problem, TestCase
 from benchmark.models.problems import Tier
 
 PAGE_LENGTH = 50
@@ -103,7 +104,8 @@ def problem_list(request: HttpRequest) -> HttpResponse:
     """The bank, filtered by text, tier and dataset. No statement is read from the database."""
     filters = Filters.of(request)
     found = filters.apply(Problem.objects.select_related("dataset").only(*LISTED_FIELDS))
-    page: Page[Problem] = Paginator(found, PAGE_LENGTH).get_page(request.GET.get("page"))
+    listed = found.annotate(hidden_tests=Coalesce(Subquery(_hidden_tests()), 0))
+    page = Paginator(listed, PAGE_LENGTH).get_page(request.GET.get("page"))
     return render(
         request,
         "benchmark/problem_list.html",
@@ -113,8 +115,15 @@ def problem_list(request: HttpRequest) -> HttpResponse:
             "tiers": _tiers(),
             "datasets": _datasets(),
             "total": Problem.objects.count(),
+            "with_hidden_tests": found.filter(samples_only=False).count(),
         },
     )
+
+
+def _hidden_tests() -> QuerySet[TestCase, int]:
+    """The number of hidden tests of the problem of an outer query; no row where there are none."""
+    hidden = TestCase.objects.filter(problem=OuterRef("pk"), origin=TestCase.Origin.HIDDEN)
+    return hidden.order_by().values("problem").annotate(number=Count("pk")).values_list("number", flat=True)
 
 
 def _tiers() -> list[Choice]:

@@ -2,6 +2,7 @@
 
 from judge.answer_checking import open_checker
 from judge.checkers import Checker, CheckingProgram, CheckResult, check
+from judge.checktestdata import CHECKTESTDATA, checktestdata_program, checktestdata_version
 from judge.execution import CannotCompile, Execution, OpenProgram, open_program
 from judge.grading import JUDGE_VERSION, grade
 from judge.judgement import Judgement, Test, TestResult
@@ -22,6 +23,7 @@ from judge.validators import CheckerFault
 from judge.verdicts import VERDICT_MEANING, Verdict
 
 __all__ = [
+    "CHECKTESTDATA",
     "JUDGE_VERSION",
     "LANGUAGES",
     "VERDICT_MEANING",
@@ -46,6 +48,8 @@ __all__ = [
     "UnknownLanguage",
     "Verdict",
     "check",
+    "checktestdata_program",
+    "checktestdata_version",
     "compiler_version",
     "get_language",
     "grade",

@@ -3,7 +3,7 @@
 import contextlib
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from judge.compilation import compile_program
@@ -27,7 +27,7 @@ class Execution:
 
     `fault` is None for a program that ended well, else TLE, MLE, OLE or RTE, and `message` says why. `output` is what
     it printed until it ended, `errors` the beginning of its standard error, `time` seconds of CPU. `exit_status` is
-    None for a program that did not end by itself.
+    None for a program that did not end by itself. `files` are those it left of the names that were asked for.
     """
 
     output: bytes
@@ -36,6 +36,7 @@ class Execution:
     errors: str
     time: float
     exit_status: int | None
+    files: Mapping[str, bytes] = field(default_factory=dict)
 
 
 class OpenProgram:
@@ -45,16 +46,21 @@ class OpenProgram:
         self._container = container
         self._program = program
 
-    def run(self, given: bytes | Path = b"", arguments: Sequence[str] = ()) -> Execution:
+    def run(
+        self, given: bytes | Path = b"", arguments: Sequence[str] = (), collect: Sequence[str] = ()
+    ) -> Execution:
         """Run it on an input, from a fresh start. Raises SandboxFault.
 
-        An interpreter starts anew for a run with arguments.
+        An interpreter starts anew for a run with arguments. `collect` names files of its working folder to give back.
         """
-        ran = self._program.after(run_with_retries(self._container, self._program.run(given, arguments)))
+        run = replace(self._program.run(given, arguments), collect=tuple(collect))
+        ran = self._program.after(run_with_retries(self._container, run))
         verdict, message = ran.fault or (None, "")
         outcome = ran.outcome
         errors = printable(outcome.stderr, _SHOWN)
-        return Execution(ran.output, verdict, message, errors, outcome.time, outcome.exit_status)
+        return Execution(
+            ran.output, verdict, message, errors, outcome.time, outcome.exit_status, outcome.files
+        )
 
 
 @contextlib.contextmanager

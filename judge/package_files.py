@@ -90,6 +90,28 @@ def read_mapping(file: Path, *, required: bool = False) -> dict[str, Any]:
     return {str(key): value for key, value in content.items()}
 
 
+def repeated_keys(file: Path) -> list[str]:
+    """Return the keys that stand twice in a mapping of a YAML file that `read_mapping` accepts, with their lines."""
+    node = yaml.compose(_small(file).decode("utf-8-sig"), yaml.SafeLoader) if file.is_file() else None
+    found, seen, waiting = [], set(), [node] if node else []
+    while waiting:
+        node = waiting.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        if isinstance(node, yaml.MappingNode):
+            values = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+            found += [
+                f"{shown(key.value)} (line {key.start_mark.line + 1})"
+                for place, (key, _) in enumerate(node.value)
+                if isinstance(key, yaml.ScalarNode) and key.value in values[:place]
+            ]
+            waiting += [value for _, value in node.value]
+        elif isinstance(node, yaml.SequenceNode):
+            waiting += node.value
+    return sorted(found)
+
+
 def read_text(file: Path) -> str | None:
     """The text of a small file, or None where there is none. Raises PackageError."""
     return _small(file).decode("utf-8", "replace") if file.is_file() else None

@@ -12,6 +12,11 @@ MAXIMUM_UNPACKED = 512 * 2**20
 
 MAXIMUM_FILES = 50_000
 
+MAXIMUM_RATIO = 500
+"""Bytes unpacked for each byte of the archive, beyond the first `_ANY_RATIO`; test data packs less well."""
+
+_ANY_RATIO = 64 * 2**20
+
 _CHUNK = 2**20
 
 
@@ -19,8 +24,9 @@ def unpack(archive: Path, folder: Path) -> None:
     """Unpack the zip archive into the empty folder.
 
     Raises BrokenSource for what is no readable zip, for members that would leave the folder, links, encrypted
-    members, more than MAXIMUM_FILES members or more than MAXIMUM_UNPACKED bytes. The sizes written in the archive are
-    believed only where they already refuse it; what is unpacked is counted.
+    members, more than MAXIMUM_FILES members, more than MAXIMUM_UNPACKED bytes, or more than MAXIMUM_RATIO times the
+    archive's size. The sizes written in the archive are believed only where they already refuse it; what is unpacked
+    is counted.
     """
     try:
         with zipfile.ZipFile(archive) as content:
@@ -33,7 +39,7 @@ def unpack(archive: Path, folder: Path) -> None:
                 _refuse_hostile(archive, member)
             if sum(member.file_size for member in members) > MAXIMUM_UNPACKED:
                 raise _too_large(archive)
-            left = MAXIMUM_UNPACKED
+            left = min(MAXIMUM_UNPACKED, _ANY_RATIO + MAXIMUM_RATIO * archive.stat().st_size)
             for member in members:
                 left -= _write(content, member, folder, left)
                 if left < 0:
@@ -77,6 +83,6 @@ def _write(content: zipfile.ZipFile, member: zipfile.ZipInfo, folder: Path, left
 
 def _too_large(archive: Path) -> BrokenSource:
     return BrokenSource(
-        f"{archive} would unpack to more than {MAXIMUM_UNPACKED // 2**20} MiB; unpack it yourself and import "
-        "the folder if you trust it"
+        f"{archive} would unpack to more than {MAXIMUM_UNPACKED // 2**20} MiB or {MAXIMUM_RATIO} times its size; "
+        "unpack it yourself and import the folder if you trust it"
     )

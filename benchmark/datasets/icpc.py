@@ -10,6 +10,7 @@ from typing import Any
 from django.conf import settings
 
 from benchmark.datasets.archives import unpack
+from benchmark.datasets.icpc_generators import generators_and_tests
 from benchmark.datasets.icpc_programs import package_programs
 from benchmark.datasets.icpc_texts import Text, analysis_text, figures_of, sample_interactions, statement_text
 from benchmark.datasets.records import (
@@ -112,6 +113,7 @@ def _problem(name: str, folder: Path, package: Package) -> ImportedProblem:
     tier, tags = _keywords(given.get("keywords"))
     contest, address = _origin(given)
     references, left = _references(package)
+    generators, listed, misunderstood = generators_and_tests(folder)
     programs, unused = package_programs(package)
     program = package.checker.program
     interactive = program is not None and program.interactive
@@ -136,12 +138,13 @@ def _problem(name: str, folder: Path, package: Package) -> ImportedProblem:
         states_samples=False,
         references=references,
         figures=figures,
-        programs=programs,
+        programs=(*generators, *programs),
+        listed_tests=listed,
         contest=contest,
         source_url=address,
         credits=_people(given.get("credits") or given.get("author") or given.get("authors")),
         license=_words(given.get("license")),
-        notes=(*notes, *left, *unused),
+        notes=(*notes, *left, *misunderstood, *unused),
     )
 
 

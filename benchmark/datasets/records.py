@@ -57,6 +57,25 @@ class ProgramRecord:
 
 
 @dataclass(frozen=True)
+class ListedTestRecord:
+    """A test that a package lists for its suite; the fields are those of `ListedTest`.
+
+    It has an input, or a generator with arguments, or a fault that says why it cannot be made. The answer is None where
+    a solution gives it.
+    """
+
+    name: str
+    kind: TestKind | Literal[""] = ""
+    generator: str = ""
+    arguments: str = ""
+    salt: str = ""
+    solution: str = ""
+    input: bytes | Path | None = None
+    answer: bytes | Path | None = None
+    fault: str = ""
+
+
+@dataclass(frozen=True)
 class OracleRecord:
     """An oracle and the functions that make inputs for it, all Python that a model wrote; blank where there is none."""
 
@@ -92,7 +111,8 @@ class ImportedProblem:
     """One problem as its source has it. Limits: seconds of CPU time, bytes of memory.
 
     `states_samples` says whether the statement itself shows its samples, as most do; where it does not, a model is
-    shown those of `tests` beside it. `notes` tell the person who imports what was assumed or dropped; they are not
+    shown those of `tests` beside it. `tests_apart`: the source keeps hidden tests elsewhere, so that having none says
+    nothing of those that are stored. `notes` tell the person who imports what was assumed or dropped; they are not
     stored.
     """
 
@@ -111,6 +131,7 @@ class ImportedProblem:
     references: tuple[ReferenceRecord, ...] = ()
     figures: tuple[FigureRecord, ...] = ()
     programs: tuple[ProgramRecord, ...] = ()
+    listed_tests: tuple[ListedTestRecord, ...] = ()
     signature: Signature | None = None
     oracle: OracleRecord | None = None
     candidates: tuple[CandidateRecord, ...] = ()
@@ -118,6 +139,9 @@ class ImportedProblem:
     contest_date: date | None = None
     rating: int | None = None
     source_url: str = ""
+    test_data_link: str = ""
+    tests_announced: int | None = None
+    tests_apart: bool = False
     credits: str = ""
     license: str = ""
     states_samples: bool = True

@@ -2,10 +2,10 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import transaction
 from django.urls import reverse
@@ -17,17 +17,20 @@ from benchmark.datasets.records import (
     CandidateRecord,
     ImportedProblem,
     LeftOut,
+    ListedTestRecord,
     OracleRecord,
     ProgramRecord,
     QuestionRecord,
     TestRecord,
 )
+from benchmark.datasets.usaco import merge_samples
 from benchmark.excerpts import excerpt, excerpt_of
 from benchmark.judging import store_submission
 from benchmark.models import (
     Candidate,
     Dataset,
     Figure,
+    ListedTest,
     PackageProgram,
     Problem,
     ReferenceSolution,
@@ -45,6 +48,14 @@ _LENGTHS = {"title": 300, "contest": 200, "credits": 500, "license": 100}
 _LONGEST_IDENTIFIER = 200
 _LONGEST_SAMPLE = 10_000  # characters
 _LONGEST_ADDRESS = 500
+_BESIDE_THE_CONTENT = ("statement_html", "analysis_html", "rendered_by", "test_data_link", "tests_announced")
+"""Columns that are not hashed."""
+_HASHED_COLUMNS = (
+    "title", "statement", "analysis", "contest", "credits", "license", "tier", "tags", "statement_format",
+    "analysis_format", "time_limit", "memory_limit", "checker", "samples_text", "samples_only", "contest_date",
+    "source_url",
+)  # fmt: skip
+"""Columns that are hashed, without the HTML."""
 _HASHED_FORM = "1"
 """Of the document that is hashed: with another, every stored problem would look changed."""
 
@@ -78,16 +89,17 @@ class ImportResult:
 class _Prepared:
     """A problem, rendered and with its bytes in the blob store, ready to be written.
 
-    `rendered_anew`: its content is stored as it is; only its HTML is that of an older renderer.
+    `content_stored`: the content that is hashed is stored as it is; only what stands beside it has to be written.
     """
 
     external_id: str
-    rendered_anew: bool
+    content_stored: bool
     columns: dict[str, Any]
     tests: list[dict[str, Any]]
     references: list[dict[str, Any]]
     figures: list[dict[str, Any]]
     programs: list[dict[str, Any]]
+    listed_tests: list[dict[str, Any]]
     oracle: OracleRecord | None
     candidates: tuple[CandidateRecord, ...]
 
@@ -111,10 +123,8 @@ def import_problems(
     _refuse_other_format(dataset_name, format_name)
     rows = Problem.objects.filter(dataset__name=dataset_name)
     stored = {
-        external_id: (content_hash, rendered_by)
-        for external_id, content_hash, rendered_by in rows.values_list(
-            "external_id", "content_hash", "rendered_by"
-        )
+        external_id: _Stored(*values)
+        for external_id, *values in rows.values_list("external_id", *_Stored._fields)
     }
     result = ImportResult(dataset_name)
     changed: list[_Prepared] = []
@@ -127,6 +137,8 @@ def import_problems(
                 result.left_out.append(entry)
             else:
                 seen.add(entry.external_id)
+                if entry.tests_apart and entry.external_id in stored:
+                    entry = _with_stored_tests(entry, rows.get(external_id=entry.external_id))
                 result.notes += [(entry.external_id, note) for note in entry.notes]
                 prepared = _prepare(entry, dataset_name, stored.get(entry.external_id))
                 if prepared is None:
@@ -176,11 +188,17 @@ def _unstorable(problem: ImportedProblem, seen: set[str]) -> str:
     return ""
 
 
-def _prepare(problem: ImportedProblem, dataset_name: str, stored: tuple[str, str] | None) -> _Prepared | None:
-    """What has to be written for this problem, or None when exactly this is stored, rendered as it is now.
+class _Stored(NamedTuple):
+    """What a stored problem has that decides whether it must be written again; the fields are columns."""
 
-    `stored` is its content hash and the version of its renderer.
-    """
+    content_hash: str
+    rendered_by: str
+    test_data_link: str
+    tests_announced: int | None
+
+
+def _prepare(problem: ImportedProblem, dataset_name: str, stored: _Stored | None) -> _Prepared | None:
+    """What has to be written for this problem, or None when exactly this is stored, rendered as it is now."""
     tests = [_stored_test(order, test) for order, test in enumerate(problem.tests)]
     references = [
         {
@@ -196,6 +214,7 @@ def _prepare(problem: ImportedProblem, dataset_name: str, stored: tuple[str, str
         for one in problem.figures
     ]
     programs = [_stored_program(order, one) for order, one in enumerate(problem.programs)]
+    listed_tests = [_stored_listed_test(order, one) for order, one in enumerate(problem.listed_tests)]
     columns = _columns(problem)
     content_hash = _content_hash(
         columns
@@ -207,7 +226,9 @@ def _prepare(problem: ImportedProblem, dataset_name: str, stored: tuple[str, str
         *([problem.rating] if problem.rating else []),
         *([problem.signature, problem.oracle, problem.candidates] if problem.signature else []),
     )
-    if stored == (content_hash, RENDERER_VERSION):
+    link = problem.test_data_link if len(problem.test_data_link) <= _LONGEST_ADDRESS else ""
+    current = _Stored(content_hash, RENDERER_VERSION, link, problem.tests_announced)
+    if stored == current and listed_tests == _listed_tests(dataset_name, problem):
         return None
     addresses = {
         figure["name"]: reverse("figure", args=[dataset_name, problem.external_id, figure["name"]])
@@ -217,22 +238,82 @@ def _prepare(problem: ImportedProblem, dataset_name: str, stored: tuple[str, str
     if problem.analysis_format:
         columns["analysis_html"] = render(columns["analysis"], problem.analysis_format, addresses)
     columns |= {
-        "content_hash": content_hash,
-        "rendered_by": RENDERER_VERSION,
+        **current._asdict(),
         "rating": problem.rating,
         "signature": problem.signature.to_json() if problem.signature else None,
     }
     return _Prepared(
         problem.external_id,
-        stored is not None and stored[0] == content_hash,
+        stored is not None and stored.content_hash == content_hash,
         columns,
         tests,
         references,
         figures,
         programs,
+        listed_tests,
         problem.oracle,
         problem.candidates,
     )
+
+
+def replace_hidden_tests(problem: Problem, hidden: Sequence[TestRecord]) -> bool:
+    """Give a stored problem these hidden tests instead of those it has; return whether anything changed.
+
+    The content hash becomes that of an import with these tests, so judgements on the former tests stay told apart.
+    """
+    samples, _ = _stored_tests(problem)
+    merged = list(merge_samples(samples, hidden))
+    tests = [_stored_test(order, test) for order, test in enumerate(merged)]
+    if tests == list(problem.tests.values(*tests[0])):
+        return False
+    problem.samples_only = all(test.sample for test in merged)
+    problem.content_hash = _content_hash_of_stored(problem, tests)
+    with transaction.atomic():
+        problem.tests.all().delete()
+        TestCase.objects.bulk_create(TestCase(problem=problem, **columns) for columns in tests)
+        problem.save(update_fields=["samples_only", "content_hash", "imported_at"])
+    return True
+
+
+def _content_hash_of_stored(problem: Problem, tests: list[dict[str, Any]]) -> str:
+    """The content hash of a problem without signature, as an import with these tests gives it."""
+    columns = {name: getattr(problem, name) for name in _HASHED_COLUMNS} | {"analysis_html": ""}
+    references = list(problem.references.values("order", "language", "name", "source"))
+    figures = list(problem.figures.order_by("pk").values("name", "media_type", "content_hash"))
+    came_with = problem.package_programs.filter(author="")
+    programs = list(came_with.values("order", "role", "name", "language", "files", "expected", "commands"))
+    return _content_hash(
+        columns,
+        tests,
+        references,
+        figures,
+        *([programs] if programs else []),
+        *([problem.rating] if problem.rating else []),
+    )
+
+
+def _with_stored_tests(entry: ImportedProblem, problem: Problem) -> ImportedProblem:
+    """The problem with the hidden tests that are stored, where its source keeps its tests elsewhere."""
+    _, hidden = _stored_tests(problem)
+    return replace(entry, tests=tuple(merge_samples(entry.tests, hidden)), notes=()) if hidden else entry
+
+
+def _stored_tests(problem: Problem) -> tuple[list[TestRecord], list[TestRecord]]:
+    """The samples and the official tests of a stored problem, as its source gave them: a test may be both."""
+    rows = list(problem.tests.all())
+    samples = [one for one in rows if one.origin == TestCase.Origin.SAMPLE]
+    official = sorted((one for one in rows if one.name.isdigit()), key=lambda one: int(one.name))
+    return (
+        [
+            TestRecord(f"sample-{number}", True, *_contents(one), one.explanation)
+            for number, one in enumerate(samples, 1)
+        ],
+        [TestRecord(one.name, False, *_contents(one)) for one in official],
+    )
+
+
+def _contents(test: TestCase) -> tuple[bytes, bytes]:
+    return blobs.read(test.input_hash), blobs.read(test.answer_hash)
 
 
 def _samples_text(tests: Iterable[TestRecord]) -> str:
@@ -302,6 +383,29 @@ def _stored_program(order: int, one: ProgramRecord) -> dict[str, Any]:
     }
 
 
+def _stored_listed_test(order: int, one: ListedTestRecord) -> dict[str, Any]:
+    """The columns of its row. They are no part of the content hash: a suite's recipe holds what its tests come from."""
+    texts = {name: _clean(getattr(one, name)) for name in ("name", "generator", "salt", "solution")}
+    return {
+        "order": order,
+        **{name: text[:200] for name, text in texts.items()},
+        "kind": one.kind,
+        "arguments": _clean(one.arguments),
+        "input_hash": "" if one.input is None else _put(one.input),
+        "answer_hash": "" if one.answer is None else _put(one.answer),
+        "fault": _clean(one.fault),
+    }
+
+
+def _listed_tests(dataset_name: str, problem: ImportedProblem) -> list[dict[str, Any]]:
+    """The rows that are stored for the problem."""
+    names = [field.name for field in ListedTest._meta.fields if field.name not in ("id", "problem")]
+    rows = ListedTest.objects.filter(
+        problem__dataset__name=dataset_name, problem__external_id=problem.external_id
+    )
+    return list(rows.values(*names))
+
+
 def _put(content: bytes | Path) -> str:
     return blobs.put(content if isinstance(content, bytes) else content.read_bytes())
 
@@ -315,11 +419,11 @@ def _content_hash(*parts: object) -> str:
 def _write(dataset_name: str, format_name: str, problems: list[_Prepared]) -> None:
     dataset, _ = Dataset.objects.get_or_create(name=dataset_name, defaults={"format": format_name})
     for prepared in problems:
-        if prepared.rendered_anew:
-            html = {
-                name: prepared.columns[name] for name in ("statement_html", "analysis_html", "rendered_by")
-            }
-            dataset.problems.filter(external_id=prepared.external_id).update(**html)
+        if prepared.content_stored:
+            problem = dataset.problems.get(external_id=prepared.external_id)
+            beside = {name: prepared.columns[name] for name in _BESIDE_THE_CONTENT}
+            dataset.problems.filter(pk=problem.pk).update(**beside)
+            _write_listed_tests(problem, prepared)
             continue
         problem, created = Problem.objects.update_or_create(
             dataset=dataset, external_id=prepared.external_id, defaults=prepared.columns
@@ -337,7 +441,15 @@ def _write(dataset_name: str, format_name: str, problems: list[_Prepared]) -> No
         PackageProgram.objects.bulk_create(
             PackageProgram(problem=problem, **columns) for columns in prepared.programs
         )
+        _write_listed_tests(problem, prepared)
         _write_oracle(problem, prepared)
+
+
+def _write_listed_tests(problem: Problem, prepared: _Prepared) -> None:
+    problem.listed_tests.all().delete()
+    ListedTest.objects.bulk_create(
+        ListedTest(problem=problem, **columns) for columns in prepared.listed_tests
+    )
 
 
 def _write_oracle(problem: Problem, prepared: _Prepared) -> None:

@@ -29,7 +29,8 @@ _SEASON = re.compile(r"page=(nov|dec|jan|feb|mar|open)(\d\d)results")
 _MONTHS = {"nov": 11, "dec": 12, "jan": 1, "feb": 2, "mar": 3}
 _MONTH_NAMES = {11: "November", 12: "December", 1: "January", 2: "February", 3: "March"}
 _MEBIBYTE = 2**20
-_TEST_FILE = re.compile(r"(\d{1,6})\.(?:in|out)|[IO]\.(\d{1,6})")
+TEST_FILE = re.compile(r"(\d{1,6})\.(?:in|out)|[IO]\.(\d{1,6})")
+"""Names of the files of a test: `1.in` and `1.out`, or `I.1` and `O.1`."""
 _TEST_FOLDERS = ("tests", "usaco_v3/tests", "usaco_v2/tests")
 
 
@@ -115,6 +116,9 @@ def _problem(key: str, value: object, folder: Path | None) -> ImportedProblem:
         contest=contest,
         contest_date=contest_date,
         source_url=_address(value.get("problem_link")),
+        test_data_link=_address(value.get("test_data_link")),
+        tests_announced=_announced(value.get("num_tests")),
+        tests_apart=not hidden,
         notes=tuple(notes),
     )
 
@@ -136,6 +140,12 @@ def _number(value: Mapping[str, Any], name: str) -> float:
     if not 0 < number < 100_000:
         raise _Unusable(f"its {name} is {value[name]!r}, not a positive number")
     return number
+
+
+def _announced(value: object) -> int | None:
+    """The number of tests that the record gives; None where it is no sensible number."""
+    text = str(value)
+    return int(text) if text.isascii() and text.isdigit() and 0 < len(text) <= 6 else None
 
 
 def _address(value: object) -> str:
@@ -192,28 +202,30 @@ def _hidden_tests(
     except (TypeError, ValueError):
         raise _Unusable(f"its num_tests is {value['num_tests']!r}, not a number") from None
     numbers = [
-        int(match[1] or match[2]) for file in own.iterdir() if (match := _TEST_FILE.fullmatch(file.name))
+        int(match[1] or match[2]) for file in own.iterdir() if (match := TEST_FILE.fullmatch(file.name))
     ]
     count = max([count, *numbers])
     if count == 0:
         raise _Unusable(f"{own} holds no test")
     tests = []
     for number in range(1, count + 1):
-        given, expected = _find(own, number, "in"), _find(own, number, "out")
+        given, expected = find_test(own, number, "in"), find_test(own, number, "out")
         if given is None or expected is None:
             raise _Unusable(
                 f"test {number} of {count} has no {'input' if given is None else 'answer'} in {own}"
             )
-        tests.append(TestRecord(str(number), False, _file(given), _file(expected)))
+        tests.append(TestRecord(str(number), False, read_test(given), read_test(expected)))
     return tests, []
 
 
-def _find(folder: Path, number: int, kind: str) -> Path | None:
+def find_test(folder: Path, number: int, kind: str) -> Path | None:
+    """Return the input ("in") or answer ("out") of a test, in either way of naming; None where there is none."""
     names = (f"{number}.{kind}", f"{kind[0].upper()}.{number}")
     return next((folder / name for name in names if (folder / name).is_file()), None)
 
 
-def _file(path: Path) -> bytes:
+def read_test(path: Path) -> bytes:
+    """Return a test's file with the line ends of Unix."""
     return path.read_bytes().replace(b"\r\n", b"\n")
 
 

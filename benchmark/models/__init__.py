@@ -14,7 +14,7 @@ from benchmark.models.similarity import (
     Representation,
     SimilarityRun,
 )
-from benchmark.models.suites import PackageProgram, Suite, SuiteTest
+from benchmark.models.suites import ListedTest, PackageProgram, Suite, SuiteTest
 
 __all__ = [
     "Article",
@@ -28,6 +28,7 @@ __all__ = [
     "Generation",
     "Judgement",
     "KeptFigures",
+    "ListedTest",
     "Option",
     "PackageProgram",
     "Problem",

@@ -75,6 +75,12 @@ class Problem(models.Model):
         null=True, blank=True, help_text="Difficulty as its source rates it; null: unknown."
     )
     source_url = models.URLField(max_length=500, blank=True)
+    test_data_link = models.URLField(
+        max_length=500, blank=True, help_text="Where the source says the official tests are."
+    )
+    tests_announced = models.PositiveIntegerField(
+        null=True, blank=True, help_text="How many official tests the source says there are; null: unknown."
+    )
     credits = models.CharField(max_length=500, blank=True)
     license = models.CharField(max_length=100, blank=True)
     content_hash = models.CharField(

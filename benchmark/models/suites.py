@@ -123,6 +123,7 @@ class SuiteTest(models.Model):
         STRESS = "stress", "stress (as large as the limits allow)"
         TRICKY = "tricky"
         ORACLE = "oracle", "answered by an oracle"
+        HANDWRITTEN = "handwritten"
 
     suite = models.ForeignKey(Suite, on_delete=models.CASCADE, related_name="tests")
     order = models.PositiveIntegerField()
@@ -191,3 +192,28 @@ class PackageProgram(models.Model):
 
     def __str__(self) -> str:
         return f"{self.problem} {self.role} {self.name}"
+
+
+class ListedTest(models.Model):
+    """A test that a package's generators.yaml lists: written by hand, made by a command, or at fault."""
+
+    problem = models.ForeignKey(Problem, on_delete=models.CASCADE, related_name="listed_tests")
+    order = models.PositiveIntegerField()
+    name = models.CharField(max_length=200, help_text="Path below data/, without ending.")
+    kind = models.CharField(max_length=20, blank=True, help_text="Of a generated test; blank: handwritten.")
+    generator = models.CharField(max_length=200, blank=True)
+    arguments = models.TextField(blank=True, help_text="Of the generator, with {seed} where a seed belongs.")
+    salt = models.CharField(max_length=200, blank=True, help_text="Hashed before the command for its seed.")
+    solution = models.CharField(
+        max_length=200, blank=True, help_text="The submission that answers it; blank: the fastest reference."
+    )
+    input_hash = models.CharField(max_length=64, blank=True, help_text="Of a handwritten test.")
+    answer_hash = models.CharField(max_length=64, blank=True, help_text="Blank: a solution answers it.")
+    fault = models.TextField(blank=True, help_text="Why the test cannot be made; blank: it can.")
+
+    class Meta:
+        ordering = ["problem", "order"]
+        constraints = [models.UniqueConstraint(fields=["problem", "order"], name="listed_test_order_once")]
+
+    def __str__(self) -> str:
+        return f"{self.problem} listed test {self.name}"

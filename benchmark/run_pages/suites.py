@@ -67,6 +67,7 @@ def suite(request: HttpRequest, dataset: str, version: int, external_id: str) ->
             "svg": _svg(report.matrix) if report else "",
             "origins": _origins(found),
             "recipe": found.provenance.get("recipe", {}),
+            "missing": found.provenance.get("missing", []),
             "dropped": {
                 reason: count for reason, count in found.provenance.get("dropped", {}).items() if count
             },

@@ -4,8 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
-from math import sqrt
-from statistics import NormalDist, fmean
+from statistics import fmean
 from typing import Any
 
 from django.db.models import QuerySet
@@ -158,7 +157,7 @@ def measure(run: SimilarityRun) -> SimilarityFigures:
         tied=sum(placing.tied for placing in placings.values()),
         unreadable=sum(answer.chosen is None and not answer.scores for answer in answers),
         accuracy=float(correct / len(answers)) if answers else None,
-        accuracy_interval=_score_interval(float(correct), len(answers)) if answers else None,
+        accuracy_interval=wilson(float(correct), len(answers)) if answers else None,
         mrr=fmean(ranks) if ranks else None,
         mrr_interval=mrr_interval,
         mrr_interval_method=mrr_method,
@@ -206,20 +205,6 @@ Chances = dict[int, Fraction]
 def _number(value: Fraction) -> float:
     """Return a whole number as an integer."""
     return value.numerator if value.denominator == 1 else float(value)
-
-
-def _score_interval(total: float, count: int) -> Interval:
-    """Return Wilson's 95 % score interval of a mean of values from 0 to 1 (Wilson 1927).
-
-    Values between 0 and 1 vary less than proportions, so it is no narrower than it should be.
-    """
-    z = NormalDist().inv_cdf(0.975)
-    share, spread = total / count, z * z / count
-    middle = (share + spread / 2) / (1 + spread)
-    half = z * sqrt(share * (1 - share) / count + spread / (4 * count)) / (1 + spread)
-    return Interval(
-        max(0.0, middle - half) if total else 0.0, min(1.0, middle + half) if total < count else 1.0
-    )
 
 
 def _positions(

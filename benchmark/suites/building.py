@@ -1,7 +1,7 @@
 """Building a suite: tests are made and stored, known programs judged on them, and a sound suite is released."""
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from benchmark import blobs
 from benchmark.judging import checker_for, judge_tests
 from benchmark.models import Judgement, Problem, Suite, SuiteTest, TestCase
 from benchmark.suites.checker_probes import CheckerProbe, probe_checker
-from benchmark.suites.generating import Made, make_tests
+from benchmark.suites.generating import Made, Missing, make_tests
 from benchmark.suites.kill_matrix import KillMatrix
 from benchmark.suites.recipes import NoRecipe, Recipe
 from benchmark.suites.validation import known_programs, stored_matrix, validate
@@ -39,18 +39,24 @@ class SuiteReport:
     """Why known programs could not be judged on this machine."""
 
     @property
+    def missing(self) -> list[Missing]:
+        """Tests that the recipe asks for and the suite does not hold."""
+        stored = self.suite.provenance.get("missing", []) if self.suite else []
+        return [Missing(**one) for one in stored]
+
+    @property
     def notes(self) -> list[str]:
         """What a reader of the figures must know."""
         cut_off = [
             f"{one.name} was too slow so often that it was not tried on {one.not_tried} of {len(one.verdicts)} tests"
             for one in self.matrix.cut_off
         ]
-        return [*self.left_out, *cut_off]
+        return [*self.left_out, *cut_off, *(str(one) for one in self.missing if not one.withholds)]
 
     @property
     def complaints(self) -> list[str]:
         """Why the suite may not be released; empty for a sound one."""
-        said = []
+        said = [str(one) for one in self.missing if one.withholds]
         if not self.matrix.right:
             said.append("there is no known right program")
         if not self.matrix.wrong:
@@ -82,6 +88,7 @@ class SuiteReport:
             "complaints": self.complaints,
             "notes": self.notes,
             "dropped": suite.provenance.get("dropped", {}) if suite else {},
+            "missing": [one.to_json() for one in self.missing],
             "checker_probes": [probe.to_json() for probe in self.probes],
             **self.matrix.to_json(),
         }
@@ -163,14 +170,15 @@ def _make(problem: Problem, suite: Suite, recipe: Recipe, jobs: int, progress: P
     applied = judge.limits_for(limits, reference, Policy.FAIR, settings.JUDGE_TIME_MULTIPLIERS)
     made = make_tests(recipe, judge.Limits(applied.time, limits.memory), known, jobs, progress)
     if not made.tests:
-        reasons = ", ".join(f"{reason}: {number}" for reason, number in made.dropped.items())
-        raise NoRecipe(f"no test of {problem} remains ({reasons})")
+        reasons = [f"{reason}: {number}" for reason, number in made.dropped.items()]
+        reasons += [str(one) for one in made.missing]
+        raise NoRecipe(f"no test of {problem} remains ({', '.join(reasons)})")
     return _store(suite, made)
 
 
 @transaction.atomic
 def _store(suite: Suite, made: Made) -> Suite:
-    """Write the tests; or, where another suite of the problem holds exactly these, give that one."""
+    """Write the tests; or, where another suite of the problem holds and lacks exactly these, give that one."""
     tests = [
         SuiteTest(
             suite=suite,
@@ -185,7 +193,9 @@ def _store(suite: Suite, made: Made) -> Suite:
     ]
     hashes = "".join(f"{test.input_hash} {test.answer_hash}\n" for test in tests)
     content_hash = hashlib.sha256(hashes.encode()).hexdigest()
-    same = Suite.objects.filter(problem=suite.problem, content_hash=content_hash).first()
+    missing = [one.to_json() for one in made.missing]
+    others = Suite.objects.filter(problem=suite.problem, content_hash=content_hash)
+    same = next((other for other in others if other.provenance.get("missing", []) == missing), None)
     if same is not None:
         suite.delete()
         return same
@@ -193,11 +203,19 @@ def _store(suite: Suite, made: Made) -> Suite:
     suite.content_hash = content_hash
     suite.provenance |= {
         "dropped": dict(made.dropped),
+        "missing": missing,
         "judge_version": judge.JUDGE_VERSION,
+        **_interpreter(suite.provenance["recipe"]["validators"]),
         "compiler": judge.compiler_version(suite.provenance["recipe"]["reference"]["language"]),
     }
     suite.save()
     return suite
+
+
+def _interpreter(validators: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """The version of what interprets Checktestdata grammars, where one checked the inputs."""
+    used = any(one["language"] == judge.CHECKTESTDATA for one in validators)
+    return {judge.CHECKTESTDATA: judge.checktestdata_version()} if used else {}
 
 
 def _report(problem: Problem, suite: Suite | None, matrix: KillMatrix) -> SuiteReport:

@@ -1,56 +1,100 @@
-"""Inputs from generators, valid and without repetition, and their answers from the reference."""
+"""Inputs from generators and packages, valid and without repetition, and their answers from the references."""
 
 import hashlib
 import re
+import shlex
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import chain, count, islice
+from typing import Any
 
 import judge
+from benchmark import blobs
 from benchmark.datasets.records import TestKind
 from benchmark.models import SuiteTest
-from benchmark.suites.recipes import Generator, Recipe
+from benchmark.suites.recipes import FixedTest, Generator, Recipe, SuiteProgram
 from benchmark.suites.running import Call, run_on_all
 
 GENERATOR_LIMITS = judge.Limits(time=10.0, memory=2**30)
 """What one run of a generator or a validator may use."""
 
-VALID = 42
+VALID, INVALID = 42, 43
+
+INPUT_FILE, ANSWER_FILE = "testcase.in", "testcase.ans"
+"""Files in which a generator may leave a test instead of printing its input (BAPCtools)."""
+
+FIRST_SEED = 1
+"""With it, listed commands get the seeds that BAPCtools gives them."""
 
 _SEED = re.compile(r"\{seed(?::([^}]*))?\}")
-_ORIGINS: dict[TestKind, SuiteTest.Origin] = {
+_LINES_SHOWN, _SHOWN = 3, 300
+_ORIGINS: dict[str, SuiteTest.Origin] = {
     "random": SuiteTest.Origin.RANDOM,
     "corner": SuiteTest.Origin.CORNER,
     "stress": SuiteTest.Origin.STRESS,
+    "": SuiteTest.Origin.HANDWRITTEN,
 }
+
+OnStage = Callable[[str, int], Callable[[], None]]
+"""Told a stage's name and its runs; gives what is called after each."""
 
 
 @dataclass(frozen=True)
 class MadeTest:
-    """A test that a generator and the reference made."""
+    """A test that the recipe gives. `command` is empty for a test written by hand; `answered`: it has its answer."""
 
     name: str
     origin: SuiteTest.Origin
     group: str
     input: bytes
     answer: bytes = b""
+    command: str = ""
+    solution: str = ""
+    listed: bool = False
+    answered: bool = False
+
+
+@dataclass(frozen=True)
+class Missing:
+    """A test that the recipe asks for and the suite does not hold. `withholds`: it may not be released without it."""
+
+    test: str
+    command: str
+    reason: str
+    withholds: bool
+
+    def __str__(self) -> str:
+        made = f" ({self.command})" if self.command else ""
+        return f"{self.test}{made} is missing: {self.reason}"
+
+    def to_json(self) -> dict[str, Any]:
+        """The entry of a report."""
+        return asdict(self)
 
 
 @dataclass
 class Made:
-    """The tests, and how many inputs were dropped for which reason."""
+    """The tests, how many inputs were dropped for which reason, and which tests are missing."""
 
     tests: list[MadeTest] = field(default_factory=list)
     dropped: Counter[str] = field(default_factory=Counter)
+    missing: list[Missing] = field(default_factory=list)
+
+    def miss(self, test: MadeTest, reason: str, *, withholds: bool | None = None) -> None:
+        """Note that a test cannot be had. A listed one withholds the release unless this says otherwise."""
+        held = test.listed if withholds is None else withholds
+        self.missing.append(Missing(test.name, test.command, reason, held))
 
 
 @dataclass(frozen=True)
-class _Call:
-    generator: Generator
-    kind: TestKind
-    arguments: tuple[str, ...]
+class _Planned:
+    """A test before it is made: its input, or the generator's call that makes it."""
+
+    test: MadeTest
+    generator: Generator | None = None
+    arguments: tuple[str, ...] = ()
 
 
 def make_tests(
@@ -58,69 +102,95 @@ def make_tests(
     limits: judge.Limits,
     known_inputs: Collection[bytes],
     jobs: int,
-    on_stage: Callable[[str, int], Callable[[], None]],
+    on_stage: OnStage,
 ) -> Made:
-    """The tests that the recipe gives, in a fixed order; none repeats another or one of `known_inputs`.
+    """Return the tests that the recipe gives, in a fixed order; none repeats another or one of `known_inputs`.
 
-    `limits` are those of the reference. `on_stage` is told a stage's name and its runs, and gives what is called
-    after each. Raises what `run_on_all` raises, with the program's name before it.
+    `limits` are those of the solutions that answer. Raises what `run_on_all` raises, with the program's name before it.
     """
-    made = Made()
+    made = Made(missing=[Missing(name, "", reason, withholds=True) for name, reason in recipe.faults])
     with ThreadPoolExecutor(jobs) as pool:
-        made.tests = _inputs(recipe, known_inputs, made.dropped, pool, jobs, on_stage)
+        made.tests = _inputs(recipe, known_inputs, made, pool, jobs, on_stage)
         _drop_invalid(recipe, known_inputs, made, pool, jobs, on_stage)
-        on_done = on_stage("answers", len(made.tests))
-        calls = [(test.input, ()) for test in made.tests]
-        answered = run_on_all(recipe.reference, calls, limits, pool, jobs, on_done)
-    kept = []
-    for test, execution in zip(made.tests, answered, strict=True):
-        if execution.fault is None:
-            kept.append(MadeTest(test.name, test.origin, test.group, test.input, execution.output))
-        else:
-            made.dropped[f"the reference gets {execution.fault.value}"] += 1
-    made.tests = kept
+        _answer(recipe, limits, made, pool, jobs, on_stage)
     return made
 
 
 def _inputs(
     recipe: Recipe,
     known_inputs: Collection[bytes],
-    dropped: Counter[str],
+    made: Made,
     pool: ThreadPoolExecutor,
     jobs: int,
-    on_stage: Callable[[str, int], Callable[[], None]],
+    on_stage: OnStage,
 ) -> list[MadeTest]:
-    calls = [call for kind in recipe.counts for call in _calls(recipe, kind)]
-    on_done = on_stage("inputs", len(calls))
-    results: dict[int, judge.Execution] = {}
+    planned = [*_listed(recipe), *chain.from_iterable(_drawn(recipe, kind) for kind in recipe.counts)]
+    on_done = on_stage("inputs", sum(one.generator is not None for one in planned))
+    executions: dict[int, judge.Execution] = {}
     for generator in recipe.generators:
-        places = [place for place, call in enumerate(calls) if call.generator is generator]
-        runs = [(b"", calls[place].arguments) for place in places]
+        places = [place for place, one in enumerate(planned) if one.generator is generator]
+        runs = [(b"", planned[place].arguments) for place in places]
         try:
-            executions = run_on_all(generator.program, runs, GENERATOR_LIMITS, pool, jobs, on_done)
-        except judge.CannotCompile:
-            dropped[f"{generator.program.name} does not compile"] += len(runs)
+            results = run_on_all(
+                generator.program, runs, GENERATOR_LIMITS, pool, jobs, on_done, (INPUT_FILE, ANSWER_FILE)
+            )
+        except judge.CannotCompile as error:
+            made.dropped[f"{generator.program.name} does not compile"] += len(runs)
+            for place in places:
+                made.miss(planned[place].test, f"{generator.program.name} does not compile: {_start(error)}")
         else:
-            results |= dict(zip(places, executions, strict=True))
-    tests: list[MadeTest] = []
-    seen = {hashlib.sha256(given).digest() for given in known_inputs}
-    numbers: Counter[TestKind] = Counter()
-    for place, execution in sorted(results.items()):
-        call = calls[place]
-        digest = hashlib.sha256(execution.output).digest()
-        if execution.fault is not None:
-            dropped[f"{call.generator.program.name} gets {execution.fault.value}"] += 1
-        elif not execution.output.strip():
-            dropped[f"{call.generator.program.name} prints nothing"] += 1
-        elif digest in seen:
-            dropped["equal to another input"] += 1
+            executions |= dict(zip(places, results, strict=True))
+    candidates = []
+    for place, one in enumerate(planned):
+        if one.generator is None:
+            candidates.append(one.test)
+        elif place in executions and (test := _generated(one, executions[place], made)) is not None:
+            candidates.append(test)
+    return _numbered(_different(candidates, known_inputs, made))
+
+
+def _generated(one: _Planned, execution: judge.Execution, made: Made) -> MadeTest | None:
+    """The test with the generator's input, which a file may hold instead of the output; None where there is none."""
+    assert one.generator is not None
+    name = one.generator.program.name
+    given = execution.files.get(INPUT_FILE, execution.output)
+    if execution.fault is not None:
+        made.dropped[f"{name} gets {execution.fault.value}"] += 1
+        made.miss(one.test, _why(execution))
+        return None
+    if not given.strip():
+        made.dropped[f"{name} prints nothing"] += 1
+        made.miss(one.test, f"{name} prints nothing. {_start(execution.errors)}".strip())
+        return None
+    answer = execution.files.get(ANSWER_FILE)
+    if answer is None or one.test.answered:
+        return replace(one.test, input=given)
+    return replace(one.test, input=given, answer=answer, answered=True)
+
+
+def _different(candidates: Iterable[MadeTest], known_inputs: Collection[bytes], made: Made) -> list[MadeTest]:
+    """The tests whose input no earlier one and no known input has."""
+    seen, kept = {hashlib.sha256(given).digest() for given in known_inputs}, []
+    for test in candidates:
+        digest = hashlib.sha256(test.input).digest()
+        if digest in seen:
+            made.dropped["equal to another input"] += 1
         else:
             seen.add(digest)
-            numbers[call.kind] += 1
-            group = " ".join((call.generator.program.name, *call.arguments))[:200]
-            name = f"{call.kind}-{numbers[call.kind]:03}"
-            tests.append(MadeTest(name, _ORIGINS[call.kind], group, execution.output))
-    return tests
+            kept.append(test)
+    return kept
+
+
+def _numbered(tests: Iterable[MadeTest]) -> list[MadeTest]:
+    """The tests, the drawn ones with numbers for each kind."""
+    numbers: Counter[str] = Counter()
+    named = []
+    for test in tests:
+        if not test.listed:
+            numbers[test.name] += 1
+            test = replace(test, name=f"{test.name}-{numbers[test.name]:03}")
+        named.append(test)
+    return named
 
 
 def _drop_invalid(
@@ -129,7 +199,7 @@ def _drop_invalid(
     made: Made,
     pool: ThreadPoolExecutor,
     jobs: int,
-    on_stage: Callable[[str, int], Callable[[], None]],
+    on_stage: OnStage,
 ) -> None:
     """A validator that refuses a known input, or does not compile, is wrong itself and decides nothing."""
     for validator in recipe.validators:
@@ -137,20 +207,120 @@ def _drop_invalid(
         calls: list[Call] = [(given, ()) for given in (*known_inputs, *(test.input for test in made.tests))]
         try:
             said = run_on_all(validator, calls, GENERATOR_LIMITS, pool, jobs, on_done)
-        except judge.CannotCompile:
-            made.dropped[f"{validator.name} does not compile and is not used"] += 1
+        except judge.CannotCompile as error:
+            made.dropped[f"{validator.name} does not compile and is not used: {_start(error)}"] += 1
             continue
-        valid = [execution.exit_status == VALID for execution in said]
-        if not all(valid[: len(known_inputs)]):
-            made.dropped[f"{validator.name} refuses a sample and is not used"] += 1
+        if broken := _broken(said, len(known_inputs)):
+            made.dropped[f"{validator.name} {broken} and is not used"] += 1
             continue
-        valid = valid[len(known_inputs) :]
-        made.dropped[f"{validator.name} refuses it"] += valid.count(False)
-        made.tests = [test for test, good in zip(made.tests, valid, strict=True) if good]
+        kept, refused = [], f"{validator.name} refuses it"
+        made.dropped[refused] += 0
+        for test, execution in zip(made.tests, said[len(known_inputs) :], strict=True):
+            if execution.exit_status == VALID:
+                kept.append(test)
+                continue
+            made.dropped[refused] += 1
+            if test.listed:
+                reason = f"{validator.name} refuses its input ({execution.message})"
+                made.miss(test, reason, withholds=not test.command)
+        made.tests = kept
 
 
-def _calls(recipe: Recipe, kind: TestKind) -> list[_Call]:
-    """As many calls of this kind as the recipe wants: each command in turn, those without a seed once."""
+def _broken(said: Sequence[judge.Execution], samples: int) -> str:
+    """Why a validator cannot be relied on; empty where it can.
+
+    It refuses a sample, or there is no input on which it ends as a validator does (status 42 or 43).
+    """
+    wrong = next((one for one in said[:samples] if one.exit_status != VALID), None)
+    if wrong is not None and wrong.exit_status == INVALID:
+        return "refuses a sample"
+    if wrong is not None or (said and all(one.exit_status not in (VALID, INVALID) for one in said)):
+        return f"fails ({_why(wrong or said[0])})"
+    return ""
+
+
+def _answer(
+    recipe: Recipe, limits: judge.Limits, made: Made, pool: ThreadPoolExecutor, jobs: int, on_stage: OnStage
+) -> None:
+    """Let each test without an answer be answered by the solution it names, else by the reference."""
+    solutions = {one.name: one for one in recipe.solutions}
+    answering = [
+        None if test.answered else solutions.get(test.solution, recipe.reference) for test in made.tests
+    ]
+    on_done = on_stage("answers", sum(program is not None for program in answering))
+    answered: dict[int, judge.Execution] = {}
+    for program in _each_once(answering):
+        places = [place for place, one in enumerate(answering) if one is program]
+        calls: list[Call] = [(made.tests[place].input, ()) for place in places]
+        answered |= dict(zip(places, run_on_all(program, calls, limits, pool, jobs, on_done), strict=True))
+    kept = []
+    for place, test in enumerate(made.tests):
+        execution = answered.get(place)
+        if execution is None:
+            kept.append(test)
+        elif execution.fault is None:
+            kept.append(replace(test, answer=execution.output, answered=True))
+        else:
+            made.dropped[f"the reference gets {execution.fault.value}"] += 1
+            if test.listed:
+                name = solutions.get(test.solution, recipe.reference).name
+                made.miss(test, f"{name} cannot answer it: {_why(execution)}")
+    made.tests = kept
+
+
+def _each_once(programs: Iterable[SuiteProgram | None]) -> list[SuiteProgram]:
+    found: list[SuiteProgram] = []
+    for program in programs:
+        if program is not None and not any(program is one for one in found):
+            found.append(program)
+    return found
+
+
+def _why(execution: judge.Execution) -> str:
+    """Why a run did not end well, with the first lines of its standard error."""
+    ended = execution.message or f"exit status {execution.exit_status}"
+    said = _start(execution.errors)
+    return f"{ended}; it printed: {said}" if said and said not in ended else ended
+
+
+def _start(said: object) -> str:
+    """The first lines of an output, on one line."""
+    lines = [line.strip() for line in str(said).splitlines() if line.strip()]
+    return " / ".join(lines[:_LINES_SHOWN])[:_SHOWN]
+
+
+def _listed(recipe: Recipe) -> list[_Planned]:
+    generators = {one.program.name: one for one in recipe.generators}
+    planned = []
+    for one in recipe.tests:
+        test = MadeTest(
+            one.name,
+            _ORIGINS[one.kind],
+            one.command[:200],
+            blobs.read(one.input) if one.input else b"",
+            blobs.read(one.answer) if one.answer else b"",
+            one.command,
+            one.solution,
+            listed=True,
+            answered=bool(one.answer),
+        )
+        generator = generators.get(one.generator) if not one.input else None
+        planned.append(_Planned(test, generator, _listed_arguments(one, recipe.seed) if generator else ()))
+    return planned
+
+
+def _listed_arguments(one: FixedTest, seed: int) -> tuple[str, ...]:
+    """The arguments of a listed command, with the seed that BAPCtools gives it where the recipe's seed is the first."""
+    salted = ("" if seed == FIRST_SEED else f"{seed}:") + one.salt + one.command
+    value = int(hashlib.sha512(salted.encode()).hexdigest(), 16) % 2**31
+    return tuple(shlex.split(_SEED.sub(str(value), one.arguments)))
+
+
+def _drawn(recipe: Recipe, kind: TestKind) -> list[_Planned]:
+    """As many further calls of this kind as the recipe wants: each command in turn, those without a seed once.
+
+    Listed tests count among the wanted ones, and commands without a seed are all listed where there are listed tests.
+    """
     commands = [
         (generator, arguments)
         for generator in recipe.generators
@@ -158,12 +328,16 @@ def _calls(recipe: Recipe, kind: TestKind) -> list[_Call]:
         if own == kind
     ]
     repeated = [command for command in commands if _SEED.search(command[1])]
-    once = [(0, command) for command in commands]
+    once = [] if recipe.tests else [(0, command) for command in commands]
     again = ((number, command) for number in count(1) for command in repeated) if repeated else iter(())
-    return [
-        _Call(generator, kind, _filled(arguments, recipe.seed, number))
-        for number, (generator, arguments) in islice(chain(once, again), recipe.counts[kind])
-    ]
+    wanted = max(0, recipe.counts[kind] - sum(one.kind == kind for one in recipe.tests))
+    planned = []
+    for number, (generator, arguments) in islice(chain(once, again), wanted):
+        filled = _filled(arguments, recipe.seed, number)
+        command = " ".join((generator.program.name, *filled))
+        test = MadeTest(kind, _ORIGINS[kind], command[:200], b"", command=command)
+        planned.append(_Planned(test, generator, filled))
+    return planned
 
 
 def _filled(arguments: str, seed: int, number: int) -> tuple[str, ...]:
@@ -173,4 +347,4 @@ def _filled(arguments: str, seed: int, number: int) -> tuple[str, ...]:
         digest = hashlib.sha256(f"{seed} {match[1] or ''} {number} {arguments}".encode()).digest()
         return str(int.from_bytes(digest[:4], "big") >> 1)
 
-    return tuple(_SEED.sub(replaced, arguments).split())
+    return tuple(shlex.split(_SEED.sub(replaced, arguments)))

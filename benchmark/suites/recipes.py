@@ -2,12 +2,12 @@
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 
 from benchmark.datasets.records import TestKind
 from benchmark.judging import program_files
-from benchmark.models import PackageProgram, Problem, ReferenceSolution
+from benchmark.models import ListedTest, PackageProgram, Problem, ReferenceSolution, TestCase
 
 COUNTS: Mapping[TestKind, int] = {"random": 20, "corner": 10, "stress": 5}
 """Tests of each kind that are asked for; fewer remain when some are equal, invalid or unanswered."""
@@ -37,50 +37,127 @@ class Generator:
 
 
 @dataclass(frozen=True)
+class FixedTest:
+    """A test that the package lists, under its own name: a stored input, or one call of a generator.
+
+    `input` and `answer` are hashes of blobs. Without an answer, the program named by `solution` answers it, or the
+    reference where that program is not among the recipe's solutions. `salt` comes before the command in the hash that
+    gives its seed.
+    """
+
+    name: str
+    kind: str = ""
+    generator: str = ""
+    arguments: str = ""
+    salt: str = ""
+    solution: str = ""
+    input: str = ""
+    answer: str = ""
+
+    @property
+    def command(self) -> str:
+        """The generator with its arguments; empty for a stored input."""
+        return f"{self.generator} {self.arguments}".strip()
+
+
+@dataclass(frozen=True)
 class Recipe:
-    """Everything the tests depend on, so that the same recipe always gives the same tests."""
+    """Everything the tests depend on, so that the same recipe always gives the same tests.
+
+    `tests` are made in any case, before those that are drawn up to `counts`. `faults` are listed tests that cannot be
+    made, by name and reason.
+    """
 
     generators: tuple[Generator, ...]
     validators: tuple[SuiteProgram, ...]
     reference: SuiteProgram
     seed: int
     counts: Mapping[TestKind, int]
+    tests: tuple[FixedTest, ...] = ()
+    solutions: tuple[SuiteProgram, ...] = ()
+    faults: tuple[tuple[str, str], ...] = ()
 
     @property
     def hash(self) -> str:
         """sha256 of all of it."""
-        canonical = json.dumps(asdict(self), sort_keys=True, separators=(",", ":"))
+        canonical = json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
 
     def to_json(self) -> dict[str, object]:
-        """All of it, as a suite's provenance keeps it."""
-        return asdict(self)
+        """All of it, as a suite's provenance keeps it; without listed tests as before there were any."""
+        content = asdict(self)
+        return {name: content[name] for name in content if content[name] or name not in _OF_LISTED_TESTS}
+
+
+_OF_LISTED_TESTS = ("tests", "solutions", "faults")
 
 
 def package_recipe(problem: Problem, *, seed: int, counts: Mapping[TestKind, int]) -> Recipe:
-    """The recipe of the programs that came with the problem. Raises NoRecipe."""
+    """Return the recipe of what came with the problem: programs, listed and hidden tests. Raises NoRecipe."""
     programs = list(problem.package_programs.filter(author=""))
-    return recipe_of(problem, programs, seed=seed, counts=counts)
+    listed = list(problem.listed_tests.all())
+    called = any(one.role == PackageProgram.Role.GENERATOR for one in programs)
+    if called and not listed:
+        raise NoRecipe(
+            f"{problem} was imported when the tests of generators.yaml were not stored: import its package again"
+        )
+    if not listed:
+        return recipe_of(problem, programs, seed=seed, counts=counts)
+    return replace(
+        _recipe(problem, programs, seed=seed, counts=counts),
+        tests=(*_listed_tests(problem, listed), *_unlisted_tests(problem, listed)),
+        solutions=_solutions(problem, {one.solution for one in listed}),
+        faults=tuple((one.name, one.fault) for one in listed if one.fault),
+    )
+
+
+def _listed_tests(problem: Problem, listed: Sequence[ListedTest]) -> Iterator[FixedTest]:
+    """The tests that can be made. Samples are those of data/sample, which are judged first, where there are any."""
+    samples = problem.tests.filter(origin=TestCase.Origin.SAMPLE).exists()
+    for one in listed:
+        if not one.fault and not (samples and one.name.startswith("sample/")):
+            made = (one.kind, one.generator, one.arguments, one.salt, one.solution)
+            yield FixedTest(one.name, *made, one.input_hash, one.answer_hash)
+
+
+def _unlisted_tests(problem: Problem, listed: Sequence[ListedTest]) -> Iterator[FixedTest]:
+    """Tests of data/secret that generators.yaml does not name: a suite replaces them, so it must hold them."""
+    names = {one.name for one in listed}
+    for test in problem.tests.filter(origin=TestCase.Origin.HIDDEN).exclude(name__in=names):
+        yield FixedTest(test.name, input=test.input_hash, answer=test.answer_hash)
+
+
+def _solutions(problem: Problem, names: Collection[str]) -> tuple[SuiteProgram, ...]:
+    """The references of these names that can be run here."""
+    chosen = problem.references.filter(name__in=names, language__in=_FASTEST)
+    return tuple(_reference_program(problem, one) for one in chosen)
 
 
 def recipe_of(
     problem: Problem, programs: Sequence[PackageProgram], *, seed: int, counts: Mapping[TestKind, int]
 ) -> Recipe:
-    """The recipe of the generators and validators among these programs.
+    """Return the recipe of the generators and validators among these programs, without listed tests.
 
     Raises NoRecipe without a reference solution or a generator.
     """
+    recipe = _recipe(problem, programs, seed=seed, counts=counts)
+    if not recipe.generators:
+        raise NoRecipe(
+            f"{problem} came without generators that can be called (generators/generators.yaml says how). "
+            "Let a model write some: --model PROVIDER:MODEL"
+        )
+    return recipe
+
+
+def _recipe(
+    problem: Problem, programs: Sequence[PackageProgram], *, seed: int, counts: Mapping[TestKind, int]
+) -> Recipe:
     reference = reference_of(problem)
     generators = tuple(
         Generator(_suite_program(one), tuple((kind, arguments) for kind, arguments in one.commands))
         for one in programs
         if one.role == PackageProgram.Role.GENERATOR
     )
-    if not generators:
-        raise NoRecipe(
-            f"{problem} came without generators that can be called (generators/generators.yaml says how). "
-            "Let a model write some: --model PROVIDER:MODEL"
-        )
     validators = [one for one in programs if one.role == PackageProgram.Role.INPUT_VALIDATOR]
     return Recipe(generators, tuple(map(_suite_program, validators)), reference, seed, counts)
 
@@ -90,6 +167,10 @@ def reference_of(problem: Problem) -> SuiteProgram:
     chosen = fastest_reference(problem)
     if chosen is None:
         raise NoRecipe(f"{problem} has no reference solution that could answer the inputs")
+    return _reference_program(problem, chosen)
+
+
+def _reference_program(problem: Problem, chosen: ReferenceSolution) -> SuiteProgram:
     source = program_files(problem, chosen.source, chosen.language)
     return SuiteProgram(chosen.name, chosen.language, {"": source} if isinstance(source, str) else source)
 

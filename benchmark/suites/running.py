@@ -1,6 +1,6 @@
 """Running one program on many inputs in the sandbox, on all cores."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import judge
@@ -17,14 +17,18 @@ def run_on_all(
     pool: ThreadPoolExecutor,
     jobs: int,
     on_done: Callable[[], None] = lambda: None,
+    collect: Sequence[str] = (),
 ) -> list[judge.Execution]:
-    """What the program does with each, in their order. Each thread has its own container.
+    """Return what the program does with each, in their order. Each thread has its own container.
 
-    `on_done` is called in this thread. Raises CannotCompile, ToolMissing, SandboxFault and SandboxUnavailable.
+    `on_done` is called in this thread; `collect` names files that the program may write.
+    Raises CannotCompile, ToolMissing, SandboxFault and SandboxUnavailable.
     """
     done: list[judge.Execution | None] = [None] * len(calls)
     slices = [range(first, len(calls), jobs) for first in range(min(jobs, len(calls)))]
-    futures = [pool.submit(_run_slice, program, [calls[place] for place in part], limits) for part in slices]
+    futures = [
+        pool.submit(_run_slice, program, [calls[place] for place in part], limits, collect) for part in slices
+    ]
     for part, results in zip(slices, _finished(futures), strict=True):
         for place, execution in zip(part, results, strict=True):
             done[place] = execution
@@ -41,7 +45,15 @@ def _finished(futures: Sequence[Future[list[judge.Execution]]]) -> Iterator[list
             future.cancel()
 
 
-def _run_slice(program: SuiteProgram, calls: Sequence[Call], limits: judge.Limits) -> list[judge.Execution]:
-    source = program.files.get("") or program.files
-    with judge.open_program(source, program.language, limits) as opened:
-        return [opened.run(given, arguments) for given, arguments in calls]
+def _run_slice(
+    program: SuiteProgram, calls: Sequence[Call], limits: judge.Limits, collect: Sequence[str]
+) -> list[judge.Execution]:
+    with judge.open_program(*_runnable(program), limits) as opened:
+        return [opened.run(given, arguments, collect) for given, arguments in calls]
+
+
+def _runnable(program: SuiteProgram) -> tuple[str | Mapping[str, str], str]:
+    """Source and language as the judge takes them."""
+    if program.language == judge.CHECKTESTDATA:
+        return judge.checktestdata_program(next(iter(program.files.values()))), "python"
+    return program.files.get("") or program.files, program.language

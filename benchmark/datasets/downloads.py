@@ -1,0 +1,175 @@
+"""Polite download of official test archives: one at a time, with pauses, into a folder that keeps what is complete."""
+
+import os
+import re
+import time
+import urllib.request
+import zipfile
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from http.client import HTTPException
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError, URLError
+from urllib.parse import urlsplit
+
+from benchmark.datasets.official_tests import link_name
+
+USER_AGENT = "hintbench (downloads official test data for research; one request at a time)"
+LARGEST = 256 * 2**20
+"""Bytes of one archive."""
+
+_TIMEOUT = 60.0
+_CHUNK = 2**16
+_MOST_FAILURES = 3
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}\.zip", re.IGNORECASE)
+_WAIT = (429, 503)
+
+
+class DownloadFault(Exception):
+    """An archive cannot be had; the message says why."""
+
+
+class ServerBusy(DownloadFault):
+    """The server asks to be left alone for a while."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A link, the file it becomes, and the size in bytes that the server announces (None: unknown)."""
+
+    link: str
+    file: Path
+    size: int | None = None
+
+
+def missing_archives(links: Iterable[str], folder: Path) -> tuple[list[Wanted], list[tuple[str, str]]]:
+    """Return the archives that the folder does not hold yet, each once, and the links that are refused with reasons."""
+    wanted: dict[str, Wanted] = {}
+    refused = []
+    for link in dict.fromkeys(links):
+        name = link_name(link)
+        if urlsplit(link).scheme not in ("http", "https"):
+            refused.append((link, "only http and https links are fetched"))
+        elif not _NAME.fullmatch(name):
+            refused.append((link, f"{name!r} is no name of a zip archive"))
+        elif name.lower() in wanted:
+            refused.append((link, f"another link ends with {name} too: {wanted[name.lower()].link}"))
+        else:
+            wanted[name.lower()] = Wanted(link, folder / name)
+    return [one for one in wanted.values() if not one.file.exists()], refused
+
+
+class Downloader:
+    """Requests to the servers of links, at least `pause` seconds apart."""
+
+    def __init__(self, pause: float) -> None:
+        self._pause = pause
+        self._opener = _opener()
+        self._last: float | None = None
+
+    def sized(self, wanted: Sequence[Wanted], on_done: Callable[[int], object]) -> list[Wanted]:
+        """Return the archives with their announced sizes. Raises ServerBusy."""
+        found = []
+        for one in wanted:
+            found.append(Wanted(one.link, one.file, self._size(one.link)))
+            on_done(1)
+        return found
+
+    def fetch_all(
+        self, wanted: Sequence[Wanted], on_bytes: Callable[[int], object]
+    ) -> tuple[int, list[tuple[str, str]]]:
+        """Fetch one archive after the other; return how many were fetched, and the links that failed with reasons.
+
+        Stops when the server asks to wait and after three failures in a row. Complete files stay.
+        """
+        fetched, failures, row = 0, [], 0
+        for one in wanted:
+            try:
+                self._fetch(one, on_bytes)
+            except DownloadFault as fault:
+                failures.append((one.link, str(fault)))
+                row += 1
+                if isinstance(fault, ServerBusy) or row == _MOST_FAILURES:
+                    break
+            else:
+                fetched, row = fetched + 1, 0
+        return fetched, failures
+
+    def _size(self, link: str) -> int | None:
+        """The size the server announces; None where it tells none. Fetching tells why an archive cannot be had."""
+        try:
+            with self._open(link, "HEAD") as response:
+                return _length(response)
+        except ServerBusy:
+            raise
+        except DownloadFault:
+            return None
+
+    def _fetch(self, one: Wanted, on_bytes: Callable[[int], object]) -> None:
+        part = one.file.with_name(one.file.name + ".part")
+        try:
+            with self._open(one.link, "GET") as response, part.open("wb") as file:
+                announced, kind = _length(response), response.headers.get_content_type()
+                _refuse_large(announced or 0)
+                written = 0
+                while chunk := response.read(_CHUNK):
+                    written += len(chunk)
+                    _refuse_large(written)
+                    file.write(chunk)
+                    on_bytes(len(chunk))
+            if announced is not None and written != announced:
+                raise DownloadFault(f"the transfer ended after {written} of {announced} bytes")
+            if not zipfile.is_zipfile(part):
+                raise DownloadFault(f"what the server sent is no zip ({kind}, {written} bytes)")
+            os.replace(part, one.file)
+        except (OSError, HTTPException) as error:
+            raise DownloadFault(f"the transfer failed: {error}") from error
+        finally:
+            part.unlink(missing_ok=True)
+
+    def _open(self, link: str, method: str) -> Any:
+        """The response. Raises DownloadFault."""
+        if self._last is not None:
+            time.sleep(max(0.0, self._last + self._pause - time.monotonic()))
+        headers = {"User-Agent": USER_AGENT}
+        request = urllib.request.Request(link, method=method, headers=headers)  # noqa: S310  (scheme was checked)
+        try:
+            return self._opener.open(request, timeout=_TIMEOUT)
+        except HTTPError as error:
+            error.close()
+            if error.code in _WAIT:
+                after = error.headers.get("Retry-After")
+                asked = f" (Retry-After: {after})" if after else ""
+                raise ServerBusy(f"the server asks to wait: HTTP {error.code}{asked}") from error
+            raise DownloadFault(f"HTTP {error.code} {error.reason}") from error
+        except (URLError, OSError, HTTPException, ValueError) as error:
+            raise DownloadFault(f"no answer: {getattr(error, 'reason', error)}") from error
+        finally:
+            self._last = time.monotonic()
+
+
+def _opener() -> urllib.request.OpenerDirector:
+    """An opener for http and https alone, so that no redirect reads a file or another protocol."""
+    opener = urllib.request.OpenerDirector()
+    for handler in (
+        urllib.request.ProxyHandler(),
+        urllib.request.UnknownHandler(),
+        urllib.request.HTTPHandler(),
+        urllib.request.HTTPSHandler(),
+        urllib.request.HTTPDefaultErrorHandler(),
+        urllib.request.HTTPRedirectHandler(),
+        urllib.request.HTTPErrorProcessor(),
+    ):
+        opener.add_handler(handler)
+    return opener
+
+
+def _length(response: Any) -> int | None:
+    told = response.headers.get("Content-Length", "")
+    return int(told) if told.isascii() and told.isdigit() else None
+
+
+def _refuse_large(size: int) -> None:
+    if size > LARGEST:
+        raise DownloadFault(f"the archive is larger than {LARGEST // 2**20} MiB")

@@ -1,0 +1,395 @@
+"""Parser of `generators/generators.yaml`: which tests a package lists, and how each is made.
+
+Sources: the ICPC problem package formats 2023-07 and 2025-09, and BAPCtools, whose numbering and seeds are followed
+(METHODS.md 10.6). Nothing is run and no other file is opened. What the parser does not understand becomes a fault
+that names the place; nothing is skipped silently.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from judge.package_files import PackageError, quoted, read_mapping, repeated_keys, shown
+
+_DEEPEST = 20
+_MOST_TESTS = 10_000
+_MOST_OF_ONE_COUNT = 100
+_RANGE = re.compile(r"(-?\d{1,9})\.\.=(-?\d{1,9})")
+_SEED = re.compile(r"\{seed(?::[0-9]+)?\}")
+
+_INLINE = ("in", "ans")
+_STATEMENT_ONLY = ("in.statement", "in.download")
+_UNUSED_OF_TESTS = ("out", "desc", "hint", "ans.statement", "ans.download", "out.statement", "out.download",
+                    "interaction", "match", "visualizer", "retries", *_STATEMENT_ONLY)  # fmt: skip
+"""Keys that describe what a suite does not hold: other outputs, texts and pictures for people, checks of the author."""
+
+_TEST_KEYS = frozenset(
+    {"generate", "copy", "count", "args", "files", "yaml", *_INLINE, *_UNUSED_OF_TESTS}
+    - {"visualizer", "retries"}
+)
+"""A mapping with one of these is a test; any other mapping is a folder."""
+
+_GROUP_FILES = ("testdata.yaml", "test_group.yaml")
+_UNUSED_OF_FOLDERS = ("visualizer", "retries", "type", "reserved")
+_UNUSED_OF_THE_ROOT = ("gitignore_generated", "parallel", "version", "generators")
+_SUITE_FOLDERS = ("sample", "secret")
+_OTHER_FOLDERS = (
+    "invalid_output", "invalid_outputs", "invalid_answer", "invalid_answers", "invalid_input", "invalid_inputs",
+    "bad", "valid_output", "valid_outputs", "testing_tool_test", "fuzz",
+)  # fmt: skip
+"""Folders of `data/` whose inputs try validators and tools, never submissions."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A test the file lists. Without a command, a copy and an input, its files lie in `data/` under its name.
+
+    `name` is the path below `data/` with numbers, `key` the same path as the file writes it. In `command`, `{count}`
+    and `{name}` are replaced and `{seed}` is not; `salt` comes before the command in the hash that gives the seed.
+    `copy` is a path relative to `generators/`, without ending. `solution` is a path from the package's root; blank
+    where the file names none.
+    """
+
+    name: str
+    key: str
+    command: str = ""
+    salt: str = ""
+    copy: str = ""
+    input: str | None = None
+    answer: str | None = None
+    solution: str = ""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A place of the file that is not understood, and why."""
+
+    name: str
+    reason: str
+
+
+@dataclass
+class Listing:
+    """Everything a file lists. `elsewhere` counts tests of folders that no submission is judged on."""
+
+    tests: list[Entry] = field(default_factory=list)
+    faults: list[Fault] = field(default_factory=list)
+    aliases: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    elsewhere: int = 0
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A folder while it is read: its path in both forms, and the settings that its tests inherit."""
+
+    name: str
+    key: str
+    depth: int
+    salt: str = ""
+    solution: str = ""
+
+    def child(self, name: str, key: str) -> "_Place":
+        if self.depth >= _DEEPEST:
+            raise PackageError("generators.yaml: its folders are nested too deeply")
+        joined = (f"{path}/{last}" if path else last for path, last in ((self.name, name), (self.key, key)))
+        return replace(self, name=next(joined), key=next(joined), depth=self.depth + 1)
+
+
+def read_listing(file: Path) -> Listing:
+    """Return what the file lists, nothing where there is no file.
+
+    Raises PackageError for an unreadable file, and for more tests or folders in folders than a package can hold.
+    """
+    listing = _Reader(read_mapping(file)).listing
+    for key in repeated_keys(file):
+        listing.faults.append(Fault(key, "this key stands twice in one mapping; only the last one counts"))
+    return listing
+
+
+class _Reader:
+    """One pass over the file. Tests of lists are numbered through the whole file, folders within their list."""
+
+    def __init__(self, content: Mapping[str, Any]) -> None:
+        self.listing = Listing()
+        self._keys: set[str] = set()
+        self._numbers = count(1)
+        self._width = len(str(_numbered_tests(content, 0)))
+        self._read_aliases(content.get("generators"))
+        root = self._configured(_Place("", "", 0), content)
+        known = (*_UNUSED_OF_FOLDERS, *_GROUP_FILES, *_UNUSED_OF_THE_ROOT, "data", "solution", "random_salt")
+        self._refuse_unknown_keys("", content, known)
+        self._read_root(root, content.get("data"))
+
+    def _fault(self, name: str, reason: str) -> None:
+        self.listing.faults.append(Fault(shown(name) or "generators.yaml", reason))
+
+    def _read_aliases(self, generators: Any) -> None:
+        if generators is not None and not isinstance(generators, dict):
+            self._fault("generators", f"must map names to lists of files, not {quoted(generators)}")
+            return
+        for name, files in (generators or {}).items():
+            if isinstance(files, list) and files and all(isinstance(file, str) for file in files):
+                self.listing.aliases[str(name)] = tuple(files)
+            else:
+                self._fault(f"generators/{name}", f"must be a list of files, not {quoted(files)}")
+
+    def _read_root(self, root: _Place, data: Any) -> None:
+        if data is not None and not isinstance(data, dict):
+            self._fault("data", f"must map the folders of data/ to their tests, not {quoted(data)}")
+            return
+        folders = {str(key): value for key, value in (data or {}).items()}
+        for name in (*_SUITE_FOLDERS, *_OTHER_FOLDERS):
+            if folders.get(name) is not None:
+                self._read_folder(root.child(name, name), folders[name])
+        for name in folders.keys() - {*_SUITE_FOLDERS, *_OTHER_FOLDERS}:
+            self._fault(name, "data/ has no folder of that name whose tests could be judged")
+        inside = [one for one in self.listing.tests if one.name.partition("/")[0] in _SUITE_FOLDERS]
+        self.listing.elsewhere = len(self.listing.tests) - len(inside)
+        self.listing.tests = inside
+
+    def _read_folder(self, place: _Place, folder: Any) -> None:
+        if not _is_folder(folder):
+            self._fault(place.name, f"must be a folder with data, not {quoted(folder)}")
+            return
+        place = self._configured(place, folder)
+        known = (*_UNUSED_OF_FOLDERS, *_GROUP_FILES, "data", "include", "solution", "random_salt")
+        self._refuse_unknown_keys(place.name, folder, known)
+        for name in _GROUP_FILES:
+            self._refuse_flags(place.name, name, folder.get(name))
+        self._check_included(place, folder.get("include"))
+        data = folder.get("data")
+        if isinstance(data, list):
+            self._read_list(place, data)
+        elif isinstance(data, dict):
+            self._read_mapping(place, {str(key): value for key, value in data.items()})
+        elif data is not None:
+            self._fault(place.name, f"its data must be a mapping or a list, not {quoted(data)}")
+        self._keys.add(place.key.rpartition("/")[2])
+
+    def _read_mapping(self, place: _Place, children: Mapping[str, Any]) -> None:
+        """Number the children in the order of their names, as BAPCtools does, and list them in that of the file."""
+        first, read = len(self.listing.tests), {}
+        for key in sorted(children):
+            before = len(self.listing.tests)
+            self._read_named(place, key, children[key])
+            read[key] = self.listing.tests[before:]
+        self.listing.tests[first:] = [entry for key in children for entry in read[key]]
+
+    def _read_named(self, place: _Place, key: str, value: Any) -> None:
+        if not key:
+            self._fault(f"{place.name}/", "a test outside of a list needs a name")
+        elif _is_folder(value):
+            self._read_folder(place.child(key, key), value)
+        else:
+            self._read_test(place, key, value, numbered=False)
+
+    def _read_list(self, place: _Place, items: list[Any]) -> None:
+        folders = sum(
+            _is_folder(value) for item in items if isinstance(item, dict) for value in item.values()
+        )
+        numbers, width = count(1), len(str(folders))
+        for position, item in enumerate(items, 1):
+            if not isinstance(item, dict) or len(item) != 1:
+                keys = ", ".join(map(shown, item)) if isinstance(item, dict) else quoted(item)
+                self._fault(f"{place.name}[{position}]", f"an item of a list holds one test, not {keys}")
+                continue
+            [(given, value)] = item.items()
+            key = "" if given is None else str(given)
+            if _is_folder(value):
+                name = _numbered(next(numbers), width, key)
+                self._read_folder(place.child(name, key), value)
+            else:
+                self._read_test(place, key, value, numbered=True)
+
+    def _read_test(self, place: _Place, key: str, value: Any, *, numbered: bool) -> None:
+        """One entry, which `count` may make several tests."""
+        path = f"{place.name}/{key}"
+        try:
+            given = _test_mapping(value)
+            counts, width = _counts(given.get("count"))
+        except Misunderstood as reason:
+            if numbered:
+                next(self._numbers)
+            self._fault(path, str(reason))
+            return
+        for number in counts:
+            name = _numbered(next(self._numbers), self._width, key) if numbered else key
+            if "count" in given:
+                name += f"-{number:0{width}}"
+            self._add(place.child(name, key), given, number)
+
+    def _add(self, place: _Place, given: Mapping[str, Any], number: int) -> None:
+        try:
+            entry = _entry(self._configured(place, given), given, number)
+        except Misunderstood as reason:
+            self._fault(place.name, str(reason))
+            return
+        if entry is None:
+            return
+        if len(self.listing.tests) >= _MOST_TESTS:
+            raise PackageError(f"generators.yaml lists more than {_MOST_TESTS} tests")
+        self.listing.tests.append(entry)
+        self._keys.add(place.key.rpartition("/")[2])
+
+    def _check_included(self, place: _Place, names: Any) -> None:
+        """An included test is an earlier one under another name, so it adds nothing to a suite; it must exist."""
+        for name in names if isinstance(names, list) else [] if names is None else [names]:
+            if not isinstance(name, str) or name not in self._keys:
+                self._fault(place.name, f"includes {quoted(name)}, which names no earlier test or folder")
+
+    def _configured(self, place: _Place, given: Mapping[str, Any]) -> _Place:
+        """Return the place with the settings that this mapping changes."""
+        salt, solution = given.get("random_salt"), given.get("solution", place.solution)
+        for key, value in (("random_salt", salt), ("solution", solution)):
+            if value is not None and not isinstance(value, str):
+                self._fault(place.name, f"its {key} must be a text, not {quoted(value)}")
+                return place
+        return replace(place, salt=place.salt if salt is None else salt, solution=solution or "")
+
+    def _refuse_flags(self, place: str, file: str, content: Any) -> None:
+        """Flags of one group would change what a checker or a validator accepts, and are not passed on here."""
+        flags = [
+            str(key)
+            for key, value in (content.items() if isinstance(content, dict) else ())
+            if str(key).endswith(("_flags", "_args")) and value
+        ]
+        if flags:
+            self._fault(
+                place, f"its {file} gives {', '.join(map(shown, flags))}, which are not passed on here"
+            )
+
+    def _refuse_unknown_keys(self, place: str, given: Mapping[str, Any], known: tuple[str, ...]) -> None:
+        for key in given:
+            if str(key) not in known:
+                self._fault(f"{place}/{key}".lstrip("/"), "this key is not known")
+
+
+class Misunderstood(Exception):
+    """One entry is not understood, or cannot be made; the message says why."""
+
+
+def _is_folder(value: Any) -> bool:
+    return isinstance(value, dict) and not _TEST_KEYS & {str(key) for key in value}
+
+
+def _test_mapping(value: Any) -> Mapping[str, Any]:
+    """The entry in its long form."""
+    if value is None:
+        return {}
+    if isinstance(value, str):
+        return {"copy": value.removesuffix(".in")} if value.endswith(".in") else {"generate": value}
+    if not isinstance(value, dict):
+        raise Misunderstood(f"must be a command or a mapping, not {quoted(value)}")
+    given = {str(key): one for key, one in value.items()}
+    known = {"generate", "copy", "count", "solution", "random_salt", "args", "files", "yaml",
+             *_INLINE, *_UNUSED_OF_TESTS}  # fmt: skip
+    if unknown := sorted(given.keys() - known):
+        raise Misunderstood(f"its key {', '.join(map(shown, unknown))} is not known")
+    return given
+
+
+def _counts(value: Any) -> tuple[list[int], int]:
+    """The numbers that an entry is made for, and how many digits each has in names."""
+    match value:
+        case None:
+            return [1], 0
+        case bool():
+            pass
+        case int() if 1 <= value <= _MOST_OF_ONE_COUNT:
+            return list(range(1, value + 1)), len(str(value))
+        case [_, *_] if len(value) <= _MOST_OF_ONE_COUNT and all(type(one) is int for one in value):
+            if len(set(value)) == len(value):
+                consecutive = max(value) - min(value) == len(value) - 1
+                return list(value), max(len(str(one)) for one in value) if consecutive else 0
+        case str() if found := _RANGE.fullmatch(value):
+            first, last = int(found[1]), int(found[2])
+            if first <= last < first + _MOST_OF_ONE_COUNT:
+                numbers = list(range(first, last + 1))
+                return numbers, max(len(str(one)) for one in numbers)
+    raise Misunderstood(
+        f"its count must be 1 to {_MOST_OF_ONE_COUNT}, a list of different whole numbers or a range such as "
+        f"-4..=5, not {quoted(value)}"
+    )
+
+
+def _entry(place: _Place, given: Mapping[str, Any], number: int) -> Entry | None:
+    """Return the test; None for an example that is only printed in the statement. Raises Misunderstood."""
+    for key in ("generate", "copy", *_INLINE):
+        if given.get(key) is not None and not isinstance(given[key], str):
+            raise Misunderstood(f"its {key} must be a text in quotes, not {quoted(given[key])}")
+    for key in ("args", "files"):
+        if given.get(key):
+            raise Misunderstood(f"its {key} are not given to programs here")
+    if isinstance(settings := given.get("yaml"), dict):
+        flags = [str(key) for key in settings if str(key).endswith(("_flags", "_args"))]
+        if flags:
+            raise Misunderstood(
+                f"its yaml gives {', '.join(map(shown, flags))}, which are not passed on here"
+            )
+    command, copy = (given.get("generate") or "").strip(), given.get("copy") or ""
+    if "generate" in given and not command:
+        raise Misunderstood("its command is empty")
+    if given.get("in") is None and not command and not copy:
+        if given.keys() & set(_STATEMENT_ONLY):
+            return None
+        if given:
+            raise Misunderstood("nothing gives its input: it has neither in, copy nor generate")
+    if copy.startswith("/"):
+        raise Misunderstood(f"its copy {quoted(copy)} must be relative to generators/")
+    command, salt = _filled(command, place, given, number)
+    return Entry(
+        place.name,
+        place.key,
+        command=command,
+        salt=salt,
+        copy=copy.removesuffix(".in"),
+        input=_text(given.get("in")),
+        answer=_text(given.get("ans")),
+        solution=place.solution,
+    )
+
+
+def _filled(command: str, place: _Place, given: Mapping[str, Any], number: int) -> tuple[str, str]:
+    """The command for this number of `count`, and the salt of its seed, which tells apart equal commands."""
+    if "{count}" in command:
+        if "count" not in given:
+            raise Misunderstood("its command holds {count}, but the entry has no count")
+        command = command.replace("{count}", str(number))
+    if len(_SEED.findall(command)) > 1:
+        raise Misunderstood("its command holds {seed} more than once")
+    name = place.name.rpartition("/")[2]
+    return command.replace("{name}", name), place.salt + (f":{number - 1}" if number != 1 else "")
+
+
+def _text(value: str | None) -> str | None:
+    """An inline file, which ends with a line end."""
+    return value + "\n" if value and not value.endswith("\n") else value
+
+
+def _numbered(number: int, width: int, key: str) -> str:
+    return f"{number:0{width}}-{key}" if key else f"{number:0{width}}"
+
+
+def _numbered_tests(folder: Mapping[Any, Any], depth: int) -> int:
+    """How many tests stand in lists anywhere below this folder."""
+    if depth > _DEEPEST:
+        raise PackageError("generators.yaml: its folders are nested too deeply")
+    data = folder.get("data")
+    items = data if isinstance(data, list) else [data]
+    total = 0
+    for value in (value for item in items if isinstance(item, dict) for value in item.values()):
+        if _is_folder(value):
+            total += _numbered_tests(value, depth + 1)
+        elif isinstance(data, list):
+            total += _count_of(value)
+    return total
+
+
+def _count_of(value: Any) -> int:
+    try:
+        return len(_counts(value.get("count"))[0]) if isinstance(value, dict) else 1
+    except Misunderstood:
+        return 1

@@ -1,0 +1,137 @@
+"""manage.py import_tests FORMAT FOLDER: official tests for problems that are already imported."""
+
+import json
+from argparse import ArgumentParser
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from benchmark.datasets.downloads import Downloader, ServerBusy, missing_archives
+from benchmark.datasets.official_tests import TestsImport, import_official_tests
+from benchmark.management.bars import bar_of
+from benchmark.models import Problem
+
+FORMATS = ("usaco",)
+
+
+class Command(BaseCommand):
+    """Import official tests; a second time changes nothing."""
+
+    help = (
+        "Put official tests onto problems that are already imported: the zip archives of contest problems, or folders "
+        "named by problem. Archives are matched by the links of the imported records. Importing the same again changes "
+        "nothing; what cannot be used is left out with the reason, and files of no problem are listed."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("format", metavar="FORMAT", choices=FORMATS, help=", ".join(FORMATS))
+        parser.add_argument("folder", metavar="FOLDER", type=Path, help="holds the archives and folders")
+        parser.add_argument("--dataset", metavar="NAME", help="only problems of this dataset")
+        parser.add_argument(
+            "--download",
+            action="store_true",
+            help="first fetch the archives that FOLDER does not hold from the records' links, one at a time",
+        )
+        parser.add_argument(
+            "--pause",
+            type=float,
+            default=1.0,
+            metavar="SECONDS",
+            help="between two requests (default: %(default)s)",
+        )
+        parser.add_argument("--json", action="store_true", help="print one JSON document instead of text")
+
+    def handle(self, *args: object, **options: Any) -> None:
+        folder: Path = options["folder"]
+        problems = _problems(options["format"], options["dataset"])
+        document: dict[str, Any] = {}
+        if options["download"]:
+            document["download"] = self._download(folder, problems, options["pause"])
+        if not folder.is_dir():
+            raise CommandError(
+                f"{folder} is not a folder. It must hold archives such as prob1_gold_open23.zip."
+            )
+        settings.VAR.mkdir(parents=True, exist_ok=True)
+        with bar_of(unit="source", disable=None, leave=False) as bar:
+
+            def advance(done: int, total: int) -> None:
+                bar.total = total
+                bar.update(done - bar.n)
+
+            result = import_official_tests(folder, problems, advance)
+        hidden = Problem.objects.filter(pk__in=[one.pk for one in problems], samples_only=False).count()
+        document |= {**result.to_json(), "problems": len(problems), "with_hidden_tests": hidden}
+        if options["json"]:
+            self.stdout.write(json.dumps(document, ensure_ascii=False))
+        else:
+            self._print(result, document)
+        failures = document.get("download", {}).get("failed", [])
+        if failures:
+            raise CommandError(
+                f"{len(failures)} archives could not be fetched, for the reasons above. The same command goes on."
+            )
+        if not (result.updated or result.unchanged):
+            raise CommandError(f"Nothing was imported: no usable file of {folder} belongs to a problem.")
+
+    def _download(self, folder: Path, problems: Sequence[Problem], pause: float) -> dict[str, Any]:
+        links = [one.test_data_link for one in problems if one.test_data_link]
+        if not links:
+            raise CommandError(
+                "No problem has a link to its tests. Import the collection again: earlier versions did not keep links."
+            )
+        if pause < 0:
+            raise CommandError("--pause: seconds are not negative")
+        folder.mkdir(parents=True, exist_ok=True)
+        wanted, failures = missing_archives(links, folder)
+        downloader, fetched = Downloader(pause), 0
+        try:
+            with bar_of(total=len(wanted), desc="asking for sizes", unit="archive", leave=False) as bar:
+                wanted = downloader.sized(wanted, bar.update)
+            known = sum(one.size or 0 for one in wanted)
+            unknown = sum(one.size is None for one in wanted)
+            told = f"{len(wanted)} archives to fetch, {known / 2**20:.1f} MiB"
+            self.stderr.write(f"{told} and {unknown} of unknown size" if unknown else told)
+            with bar_of(total=known, desc="fetching", unit="B", unit_scale=True, leave=False) as bar:
+                fetched, failed = downloader.fetch_all(wanted, bar.update)
+            failures += failed
+        except ServerBusy as busy:
+            failures.append((wanted[0].link, str(busy)))
+        return {
+            "fetched": fetched,
+            "not_fetched": len(wanted) - fetched,
+            "without_link": len(problems) - len(links),
+            "failed": [{"link": link, "reason": reason} for link, reason in failures],
+        }
+
+    def _print(self, result: TestsImport, document: dict[str, Any]) -> None:
+        if download := document.get("download"):
+            self.stdout.write(f"{download['fetched']} archives fetched, {download['not_fetched']} not")
+            for entry in download["failed"]:
+                self.stdout.write(f"  not fetched {entry['link']}: {entry['reason']}")
+        self.stdout.write(
+            f"{result.updated} problems got tests, {result.unchanged} unchanged, {len(result.left_out)} left out; "
+            f"{document['with_hidden_tests']} of {document['problems']} problems have hidden tests"
+        )
+        for name, reason in result.left_out:
+            self.stdout.write(f"  left out {name}: {reason}")
+        for name in result.unmatched:
+            self.stdout.write(f"  of no problem: {name}")
+        for external_id, note in result.notes:
+            self.stdout.write(f"  note on {external_id}: {note}")
+
+
+def _problems(format_name: str, dataset: str | None) -> list[Problem]:
+    rows = Problem.objects.filter(dataset__format=format_name).select_related("dataset")
+    if dataset is not None:
+        rows = rows.filter(dataset__name=dataset)
+    problems = list(rows)
+    if not problems:
+        where = f"the dataset {dataset}" if dataset else "any dataset"
+        raise CommandError(
+            f"There is no problem of the format {format_name} in {where}. Import the collection first: "
+            f"manage.py import_problems {format_name} PATH --dataset NAME"
+        )
+    return problems

@@ -1,0 +1,32 @@
+"""Check standard input by the grammar in validator.ctd beside this file, inside the sandbox.
+
+Ends with status 42 for a valid input and 43 for an invalid one. Anything else is a fault of the grammar.
+"""
+
+import sys
+from pathlib import Path
+
+from checktestdata.lib import ValidationError
+from checktestdata.parser import ParserException, parse
+from checktestdata.tokenizer import EOFException, tokenize
+
+GRAMMAR = "validator.ctd"
+
+
+def end(status: int, message: object = "") -> None:
+    sys.stderr.write(str(message))
+    sys.exit(status)
+
+
+sys.setrecursionlimit(10**7)
+sys.argv[1:] = []
+try:
+    parser = parse(tokenize(Path(__file__).with_name(GRAMMAR).read_bytes()))
+    exec(compile(parser.python_code(), GRAMMAR, "exec"), parser.python_globals())  # noqa: S102  (in the sandbox)
+except ValidationError as error:
+    end(43, error)
+except ParserException as error:
+    end(2, f"line {error.token.line}, column {error.token.column}: {error}")
+except EOFException as error:
+    end(2, f"{GRAMMAR}: {error}")
+end(42)
