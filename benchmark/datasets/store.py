@@ -196,6 +196,7 @@ def _prepare(problem: ImportedProblem, dataset_name: str, stored: tuple[str, str
     ]
     programs = [_stored_program(order, one) for order, one in enumerate(problem.programs)]
     columns = _columns(problem)
+    english = _clean(problem.analysis_english)
     content_hash = _content_hash(
         columns,
         tests,
@@ -203,6 +204,7 @@ def _prepare(problem: ImportedProblem, dataset_name: str, stored: tuple[str, str
         figures,
         *([programs] if programs else []),
         *([problem.rating] if problem.rating else []),
+        *([{"analysis_english": english}] if english else []),
         *([problem.signature, problem.oracle, problem.candidates] if problem.signature else []),
     )
     if stored == (content_hash, RENDERER_VERSION):
@@ -218,6 +220,7 @@ def _prepare(problem: ImportedProblem, dataset_name: str, stored: tuple[str, str
         "content_hash": content_hash,
         "rendered_by": RENDERER_VERSION,
         "rating": problem.rating,
+        "analysis_english": english,
         "signature": problem.signature.to_json() if problem.signature else None,
     }
     return _Prepared(

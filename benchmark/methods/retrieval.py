@@ -126,8 +126,9 @@ async def search(
 
 
 def record_of(corpus: Corpus, hits: Sequence[Hit]) -> dict[str, Any]:
-    """What was found where: ids, scores and lengths of the texts, and the hash of all that was searched in."""
+    """Return the ids, scores and lengths of the texts found, and the form and hash of the corpus searched."""
     return {
+        "corpus_form": corpus.form,
         "corpus_hash": corpus.content_hash,
         "hits": [
             {"id": hit.id, "score": hit.score, "characters": len(corpus.documents[hit.index].text)}
