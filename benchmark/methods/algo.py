@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from benchmark.methods.bench import NO_PROGRAM, Score
-from benchmark.methods.composition import Answer
+from benchmark.methods.composition import Answer, always
 from benchmark.methods.method import Chain
 from benchmark.methods.retrieval import Found
 from benchmark.methods.settings import Sampling, takes
@@ -207,7 +207,7 @@ VERIFIER = Answer(
     summary="Ask for a brute-force oracle and for what makes its inputs; build the problem's verifier.",
     source="ALGO, verifier",
     settings=Building,
-    templates=VERIFIER_TEMPLATES,
+    templates=always(VERIFIER_TEMPLATES),
     solve=build,
 )
 IMPLICIT = Answer(
@@ -215,7 +215,7 @@ IMPLICIT = Answer(
     summary="Ask for k programs; the one that passes the most tests of the verifier counts.",
     source="ALGO, implicit searcher",
     settings=Implicit,
-    templates=(),
+    templates=always(()),
     solve=search_implicitly,
     needs_verifier=True,
 )
@@ -224,7 +224,7 @@ TAG_ENUMERATION = Answer(
     summary="Ask for a program with each of 71 methods; the one that passes the most tests of the verifier counts.",
     source="ALGO, instruction enumerator",
     settings=Tags,
-    templates=TAGGED_TEMPLATES,
+    templates=always(TAGGED_TEMPLATES),
     solve=enumerate_tags,
     needs_verifier=True,
 )
@@ -233,7 +233,7 @@ ITERATIVE = Answer(
     summary="Ask, and ask for corrections with inputs on which the program differs from the oracle.",
     source="ALGO, iterative searcher, revised instead of searched token by token",
     settings=Iterative,
-    templates=COUNTEREXAMPLE_TEMPLATES,
+    templates=always(COUNTEREXAMPLE_TEMPLATES),
     solve=revise,
     needs_verifier=True,
 )

@@ -72,7 +72,8 @@ class Method:
     caveat: str
     """What stands beside every figure of a control; blank for a method of the papers."""
     settings: type[Sampling]
-    templates: tuple[str, ...]
+    templates: Callable[[Any], tuple[str, ...]]
+    """Names the templates that prompts are made of with given settings."""
     needs_analysis: bool
     """Whether it cannot be tested on a problem without an analysis."""
     needs_verifier: bool

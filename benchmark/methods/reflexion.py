@@ -16,6 +16,7 @@ from benchmark.methods.zero_shot import ask_once
 from benchmark.models import Generation
 from benchmark.prompts import (
     FEEDBACKS,
+    REFLECTED_TEMPLATES,
     REVISION_TEMPLATES,
     Attempt,
     Feedback,
@@ -111,11 +112,15 @@ def select(passed: Sequence[bool], selection: Selection) -> int:
     return len(passed) - 1
 
 
+def _templates(settings: Reflexion) -> tuple[str, ...]:
+    return REFLECTED_TEMPLATES if settings.reflection == "own-reply" else REVISION_TEMPLATES
+
+
 REFLEXION = Answer(
     name="reflexion",
     summary="Ask, run the samples, and ask for a correction with their results.",
     source="USACO paper, A2; with feedback=verdicts and reflection=own-reply the ICPC paper's self-judge",
     settings=Reflexion,
-    templates=REVISION_TEMPLATES,
+    templates=_templates,
     solve=reflect,
 )

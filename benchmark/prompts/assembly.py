@@ -18,7 +18,7 @@ from benchmark.prompts.feedback import FEEDBACK_TEMPLATES, Feedback, HiddenCount
 from benchmark.prompts.leaks import PromptLeak
 from benchmark.prompts.templates import Templates, our_templates
 from benchmark.providers import Message, Parameters
-from benchmark.retrieval import Document
+from benchmark.retrieval import Document, has_statement
 from judge import get_language
 
 ORDINALS = ("First", "Second", "Third", "Fourth", "Fifth", "Sixth", "Seventh")
@@ -88,14 +88,14 @@ class Attempt:
     """An answer given before, numbered from 1, and what its program did on the samples.
 
     `hidden` is what may be told of the hidden tests, `reflection` what the model said of its failure in a reply of
-    its own.
+    its own; None where it was not asked.
     """
 
     number: int
     reply: str
     samples: SampleRun
     hidden: HiddenCount | None = None
-    reflection: str = ""
+    reflection: str | None = None
 
     @property
     def passed(self) -> bool:
@@ -131,13 +131,19 @@ class Prompt:
 
 
 SOLVE_TEMPLATES = ("instructions", "problem")
-SIMILAR_TEMPLATES = ("similar_problems", "similar_problem", "your_turn")
+SIMILAR_TEMPLATES = ("similar_problems", "similar_problems_same", "similar_problem", "your_turn")
 TEXTBOOK_TEMPLATES = ("textbook_excerpt", "your_turn")
 ANALYSIS_TEMPLATES = ("analysis", "your_turn")
-REVISION_TEMPLATES = (
-    "revision", "revision_untold", "reflection", "attempts", "attempt", "attempt_reflection", "your_turn",
+_ATTEMPTS_TEMPLATES = (
+    "reflection",
+    "attempts",
+    "attempt",
+    "attempt_reflection",
+    "your_turn",
     *FEEDBACK_TEMPLATES,
-)  # fmt: skip
+)
+REVISION_TEMPLATES = ("revision", "revision_untold", *_ATTEMPTS_TEMPLATES)
+REFLECTED_TEMPLATES = ("revision_reflected", *_ATTEMPTS_TEMPLATES)
 """The templates that each part of a method uses; a run goes on only while they stay as they were."""
 
 
@@ -157,10 +163,14 @@ def revision_prompt(
 ) -> Prompt:
     """P-2, with material P-6: the problem, the material again, the attempts with their results (METHODS.md 6).
 
+    Where the model has said in a reply of its own what went wrong, only the program is asked for.
     Raises PromptLeak when the problem under test is among the similar ones.
     """
-    instructions = form.section("revision_untold" if feedback == "none" else "revision")
-    return _attempts_prompt(instructions, task, form, material, attempts, feedback)
+    if attempts and attempts[-1].reflection is not None:
+        instructions = "revision_reflected"
+    else:
+        instructions = "revision_untold" if feedback == "none" else "revision"
+    return _attempts_prompt(form.section(instructions), task, form, material, attempts, feedback)
 
 
 def reflection_prompt(
@@ -244,8 +254,10 @@ def _material(task: Task, form: Form, material: Material) -> list[_Section]:
             form.templates.render("similar_problem", ordinal=ordinal, text=document.text)
             for ordinal, document in zip(ORDINALS[: len(material.similar)], material.similar, strict=True)
         ]
-        shown = form.section("similar_problems", similar_problems="\n\n".join(introduced))
-        sections.append(_Section(("similar_problems", "similar_problem"), shown.text))
+        same = any(has_statement(document, task.statement) for document in material.similar)
+        name = "similar_problems_same" if same else "similar_problems"
+        shown = form.section(name, similar_problems="\n\n".join(introduced))
+        sections.append(_Section((name, "similar_problem"), shown.text))
     if material.excerpt:
         sections.append(form.section("textbook_excerpt", excerpt=material.excerpt))
     if material.analysis:

@@ -29,6 +29,10 @@ _NEEDED = {
 """What a template must show where ours of the same name does: without it, it would ask about nothing."""
 
 
+_VARIANTS = {"similar_problems_same": "similar_problems", "revision_reflected": "revision"}
+"""Templates that take the place of another one in some prompts; a folder with the other one alone means both."""
+
+
 class TemplateError(ValueError):
     """A folder of templates that cannot be used; the message names the file and what is wrong with it."""
 
@@ -68,6 +72,7 @@ def templates_with(folder: str) -> Templates:
         near = get_close_matches(name, ours, n=1, cutoff=0.4)
         meant = f"Did you mean {near[0]}.txt? " if near else ""
         raise TemplateError(f"{folder}/{name}.txt is no template of ours. {meant}Names: {_list(ours)}")
+    own |= {name: own[usual] for name, usual in _VARIANTS.items() if usual in own and name not in own}
     texts = _assemble(ours | own, folder)
     for name in own:
         _check(folder, name, texts[name], our_templates().texts[name])

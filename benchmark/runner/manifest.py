@@ -81,8 +81,8 @@ def suites(dataset: Dataset, settings: Sampling) -> dict[str, int] | None:
 
 
 def template_hashes(method: Method, settings: Sampling) -> dict[str, str]:
-    """The hash of each template of the method, with what it includes. Raises TemplateError."""
-    return {name: settings.form.templates.hash(name) for name in method.templates}
+    """Return the hash of each template that the method uses, includes in place. Raises TemplateError."""
+    return {name: settings.form.templates.hash(name) for name in method.templates(settings)}
 
 
 def environment(language: str) -> dict[str, Any]:

@@ -297,7 +297,8 @@ def _check_unchanged(run: Run) -> None:
         now_used = template_hashes(METHODS[run.method], METHODS[run.method].settings(**run.parameters))
     except TemplateError as error:
         raise CannotRun(f"The prompts of run {run.pk} cannot be read: {error}") from None
-    changed = sorted({name for name, _ in now_used.items() ^ began["templates"].items()})
+    # A template that was added since is no change: the run's prompts so far did without it.
+    changed = sorted(name for name, digest in began["templates"].items() if now_used.get(name) != digest)
     if changed:
         raise CannotRun(
             f"Prompt templates changed since run {run.pk} began: {', '.join(changed)}. "

@@ -12,6 +12,7 @@ from django.core.management import call_command
 
 from benchmark.methods import METHODS
 from benchmark.models import Dataset, Problem
+from benchmark.prompts import Task
 from benchmark.retrieval import Corpus, Document, ProblemText, problem_corpus
 from tests.benchmark.methods.scripted import ScriptedChain
 
@@ -56,17 +57,6 @@ def corpus() -> Corpus:
     return problem_corpus(Dataset.objects.get(name="usaco"), "cpp")
 
 
-class OverCorpus(ScriptedChain):
-    """A chain over a given corpus."""
-
-    def __init__(self, corpus: Corpus) -> None:
-        super().__init__([True])
-        self._corpus = corpus
-
-    async def problems(self) -> Corpus:
-        return self._corpus
-
-
 def test_index_and_prompt_hold_the_published_document(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -76,7 +66,7 @@ def test_index_and_prompt_hold_the_published_document(
     text = f"{statement}\nSolution: \n{ENGLISH}\nSolution Code: \n{PYTHON}"
     assert documents.documents[0].text == text
 
-    chain = OverCorpus(documents)
+    chain = ScriptedChain([True], problems=documents)
     settings = METHODS["episodic"].settings(p=1, query="statement")  # type: ignore[call-arg]
     asyncio.run(METHODS["episodic"].solve(chain, settings))
     [(_, prompt, record)] = chain.asked
@@ -141,8 +131,8 @@ def test_a_second_import_brings_in_the_keys_of_a_problem_stored_without_them(
 
 def test_the_control_with_the_analysis_shows_the_published_explanation(tmp_path: Path) -> None:
     imported(tmp_path, entry(0, **SPLIT), entry(1, **SPLIT))
-    chain = OverCorpus(corpus())
-    chain.task = chain.task.__class__("0_bronze_sum", "Add.", time_limit=2, memory_limit=2**28)
+    task = Task("0_bronze_sum", "Add.", time_limit=2, memory_limit=2**28)
+    chain = ScriptedChain([True], task, corpus())
     method = METHODS["oracle-assisted"]
     asyncio.run(method.solve(chain, method.settings()))
     assert f"[BEGIN ANALYSIS]\n{ENGLISH.strip()}\n[END ANALYSIS]" in chain.asked[0][1]
