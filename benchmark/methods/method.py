@@ -22,11 +22,17 @@ class Chain(Protocol):
         ...
 
     async def ask(
-        self, prompt: Prompt, purpose: Generation.Purpose, *, retrieval: Mapping[str, Any] | None = None
+        self,
+        prompt: Prompt,
+        purpose: Generation.Purpose,
+        *,
+        retrieval: Mapping[str, Any] | None = None,
+        shared: bool = False,
     ) -> Generation:
         """The reply to the chain's next question, from the database when it was asked before.
 
-        The same question asked again in one chain is another question and gets a reply of its own.
+        The same question asked again in one chain is another question and gets a reply of its own. A `shared`
+        question gets the same reply in all chains of its problem.
 
         `retrieval` says where texts in the prompt came from and is stored with the reply.
         """

@@ -43,7 +43,7 @@ class Reflexion(Sampling):
         default="samples",
         metadata=takes(
             "told of each sample: inputs and outputs, the kind of error (ICPC paper), inputs and outputs and how many "
-            "hidden tests are passed, or nothing at all",
+            "hidden tests are passed, what the USACO code tells (uncut), or nothing at all",
             choices=FEEDBACKS,
         ),
     )
@@ -72,6 +72,11 @@ class Reflexion(Sampling):
             choices=get_args(Selection),
         ),
     )
+
+    @property
+    def shows_whole_output(self) -> bool:
+        """Return whether prompts quote all that a program printed for a sample."""
+        return self.feedback == "usaco-code"
 
 
 async def reflect(chain: Chain, settings: Reflexion, found: Found) -> Generation:

@@ -7,7 +7,8 @@ from difflib import get_close_matches
 from functools import cached_property
 from typing import Any, TypeVar, get_args, get_type_hints
 
-from benchmark.prompts import Form, TemplateError, our_templates, templates_with
+from benchmark.models import Problem
+from benchmark.prompts import Form, MemoryUnit, TemplateError, our_templates, templates_with
 from benchmark.providers import Parameters
 from judge import LANGUAGES, Policy
 
@@ -53,6 +54,13 @@ class Sampling:
             choices=tuple(policy.value for policy in Policy),
         ),
     )
+    memory_unit: MemoryUnit = field(
+        default="MiB",
+        metadata=takes(
+            "how many bytes a megabyte of a memory limit is: MiB 2^20; MB 10^6, as the USACO code",
+            choices=get_args(MemoryUnit),
+        ),
+    )
     tests: str = field(
         default="imported",
         metadata=takes(
@@ -95,11 +103,20 @@ class Sampling:
         """The part that is sent to the provider."""
         return Parameters(self.temperature, self.top_p, self.max_output_tokens, self.seed)
 
+    @property
+    def shows_whole_output(self) -> bool:
+        """Return whether prompts quote all that a program printed for a sample."""
+        return False
+
+    def memory_limit_of(self, problem: Problem) -> int | None:
+        """Return the memory limit in bytes that overrides the problem's, or None."""
+        return problem.memory_limit * 10**6 // 2**20 if self.memory_unit == "MB" else None
+
     @cached_property
     def form(self) -> Form:
         """The part that shapes the prompts, with the templates as they are now. Raises TemplateError."""
         templates = our_templates() if self.prompts is None else templates_with(self.prompts)
-        return Form(self.language, self.state_limits, templates)
+        return Form(self.language, self.state_limits, templates, self.memory_unit)
 
 
 S = TypeVar("S", bound=Sampling)

@@ -11,6 +11,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from benchmark.functional import Signature
 from benchmark.models import Problem
@@ -52,13 +53,20 @@ class Task:
         )
 
 
+MemoryUnit = Literal["MiB", "MB"]
+
+
 @dataclass(frozen=True)
 class Form:
-    """What is the same in every prompt of a run: language asked for, whether limits are stated, the wording."""
+    """What is the same in every prompt of a run: language asked for, whether limits are stated, the wording.
+
+    `memory_unit` is that of the memory limit; programs are judged by it.
+    """
 
     language: str
     state_limits: bool
     templates: Templates = field(default_factory=our_templates)
+    memory_unit: MemoryUnit = "MiB"
 
     def section(self, template: str, **parts: str) -> "_Section":
         """A section with one template. Language and fence need not be given."""
@@ -240,7 +248,7 @@ def problem_section(task: Task, form: Form) -> _Section:
         statement += f"\n\n{task.signature.request}"
     if form.state_limits:
         megabytes = task.memory_limit / 2**20
-        statement += f"\n\nTime limit: {task.time_limit:g} s\nMemory limit: {megabytes:g} MiB"
+        statement += f"\n\nTime limit: {task.time_limit:g} s\nMemory limit: {megabytes:g} {form.memory_unit}"
     return form.section("problem", problem=statement)
 
 

@@ -3,10 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from difflib import get_close_matches
+from typing import Any
 
 from django.db import transaction
 
-from benchmark.methods import METHODS, PROFILES, Method, Profile, Sampling
+from benchmark.methods import METHODS, Method, Sampling
 from benchmark.models import Corpus, Dataset, Problem, Run, TestCase, Verifier
 from benchmark.models.paying import PaidRun
 from benchmark.prompts import TemplateError
@@ -43,7 +44,8 @@ class Plan:
     method: Method
     settings: Sampling
     attempts: int
-    profile: Profile | None
+    profile: Mapping[str, Any] | None
+    """What the manifest says of the profile."""
     problems: tuple[Problem, ...]
     left_out: Mapping[str, str]
     """Ids of chosen problems that cannot be tested, with the reasons."""
@@ -103,7 +105,7 @@ def plan_run(
     settings: Sampling,
     *,
     attempts: int = 1,
-    profile: Profile | None = None,
+    profile: Mapping[str, Any] | None = None,
     problem_ids: Sequence[str] = (),
     tier: str = "",
     limit: int | None = None,
@@ -180,7 +182,7 @@ def start_run(plan: Plan, terms: Terms) -> Run:
     manifest["without_samples"] = plan.without_samples
     manifest["batch"] = terms.batch
     if plan.profile:
-        manifest["profile"] = {"name": plan.profile.name, "assumed": plan.profile.assumed}
+        manifest["profile"] = dict(plan.profile)
     if plan.pilot:
         manifest["pilot"] = plan.pilot.to_json()
     run.manifest = manifest
@@ -259,14 +261,13 @@ def plan_like(run: Run) -> Plan:
         raise CannotRun(
             f"Suites of {run.dataset.name} were released since run {run.pk} began: start a new run."
         )
-    profile = run.manifest.get("profile")
     return plan_run(
         run.dataset,
         parse_model_spec(run.model_spec),
         method,
         method.settings(**run.parameters),
         attempts=run.attempts,
-        profile=PROFILES.get(profile["name"]) if profile else None,
+        profile=run.manifest.get("profile"),
         problem_ids=list(run.items.filter(chain=0).values_list("problem__external_id", flat=True)),
     )
 

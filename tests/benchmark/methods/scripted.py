@@ -26,7 +26,12 @@ class ScriptedChain:
         self._passes = iter(passes)
 
     async def ask(
-        self, prompt: Prompt, purpose: Generation.Purpose, *, retrieval: Mapping[str, Any] | None = None
+        self,
+        prompt: Prompt,
+        purpose: Generation.Purpose,
+        *,
+        retrieval: Mapping[str, Any] | None = None,
+        shared: bool = False,
     ) -> Generation:
         self.asked.append((purpose, prompt.messages[0].content, retrieval))
         number = len(self.asked)

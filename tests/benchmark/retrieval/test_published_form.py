@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 
-from benchmark.methods import METHODS
+from benchmark.methods import METHODS, parse_settings
 from benchmark.models import Dataset, Problem
 from benchmark.prompts import Task
 from benchmark.retrieval import Corpus, Document, ProblemText, problem_corpus
+from benchmark.retrieval.contents import Form
 from tests.benchmark.methods.scripted import ScriptedChain
 
 pytestmark = pytest.mark.django_db
@@ -67,7 +68,7 @@ def test_index_and_prompt_hold_the_published_document(
     assert documents.documents[0].text == text
 
     chain = ScriptedChain([True], problems=documents)
-    settings = METHODS["episodic"].settings(p=1, query="statement")  # type: ignore[call-arg]
+    settings = parse_settings(METHODS["episodic"].settings, ["p=1", "query=statement"])
     asyncio.run(METHODS["episodic"].solve(chain, settings))
     [(_, prompt, record)] = chain.asked
     shown = next(one for one in documents.documents if one.id == (record or {})["episodic"]["hits"][0]["id"])
@@ -107,8 +108,9 @@ def test_problems_without_the_keys_keep_their_text_and_hash(
 
 def test_the_form_is_part_of_the_hash() -> None:
     hashes = set()
-    for form in ("analysis", "published"):
-        text = ProblemText("Statement.", "Words.", "print(1)", form)  # type: ignore[arg-type]
+    forms: tuple[Form, ...] = ("analysis", "published")
+    for form in forms:
+        text = ProblemText("Statement.", "Words.", "print(1)", form)
         hashes.add(Corpus((Document("1", "One", text.holding("all"), text),)).content_hash)
     assert len(hashes) == 2
     assert ProblemText("S", "So print(1)", "print(1)").holding("all") == "S\nSolution: \nSo print(1)"

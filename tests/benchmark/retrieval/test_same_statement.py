@@ -1,11 +1,10 @@
 """A prompt with retrieved problems does not deny that the problem asked about is among them when it is."""
 
 import asyncio
-from typing import Any
 
 import pytest
 
-from benchmark.methods import METHODS
+from benchmark.methods import METHODS, parse_settings
 from benchmark.models import Dataset
 from benchmark.prompts import Form, Material, Task, our_templates, revision_prompt, solve_prompt
 from benchmark.retrieval import Document, ProblemText, problem_corpus
@@ -15,11 +14,11 @@ DENIAL = "the problem you are asked about is not among them"
 ADMISSION = "At least one of them has the same statement as the problem you are asked about"
 
 
-def shown(dataset: Dataset, problem: str, method: str, **settings: Any) -> tuple[list[str], list[str]]:
+def shown(dataset: Dataset, problem: str, method: str, *settings: str) -> tuple[list[str], list[str]]:
     """Return the ids shown to the model for the real problem, and the prompts."""
     task = Task.of(dataset.problems.get(external_id=problem))
     chain = ScriptedChain([False, True], task, problem_corpus(dataset, "python"))
-    chosen = METHODS[method].settings(**{"query": "statement", "p": 1} | settings)
+    chosen = parse_settings(METHODS[method].settings, ["query=statement", *settings])
     asyncio.run(METHODS[method].solve(chain, chosen))
     records = [record for _, _, record in chain.asked if record]
     return [hit["id"] for hit in records[0]["episodic"]["hits"]], [prompt for _, prompt, _ in chain.asked]
@@ -36,7 +35,7 @@ def shown(dataset: Dataset, problem: str, method: str, **settings: Any) -> tuple
 def test_real_problems_with_one_statement_in_two_divisions(
     usaco: Dataset, problem: str, found: str, same: bool
 ) -> None:
-    ids, prompts = shown(usaco, problem, "episodic+reflexion", i=1)
+    ids, prompts = shown(usaco, problem, "episodic+reflexion", "p=1", "i=1")
     assert ids == [found]
     assert len(prompts) == 2
     for prompt in prompts:
@@ -44,9 +43,9 @@ def test_real_problems_with_one_statement_in_two_divisions(
 
 
 def test_the_sentence_follows_what_is_shown_and_not_what_was_found(usaco: Dataset) -> None:
-    _, [prompt] = shown(usaco, "100_gold_cow_photography", "episodic", p=2)
+    _, [prompt] = shown(usaco, "100_gold_cow_photography", "episodic")
     assert ADMISSION in prompt
-    _, [prompt] = shown(usaco, "100_gold_cow_photography", "episodic", p=2, exclude_near_duplicates=True)
+    _, [prompt] = shown(usaco, "100_gold_cow_photography", "episodic", "exclude_near_duplicates=true")
     assert DENIAL in prompt
 
 
