@@ -9,6 +9,7 @@ from typing import Any, TypeVar, get_args, get_type_hints
 
 from benchmark.models import Problem
 from benchmark.prompts import Form, MemoryUnit, TemplateError, our_templates, templates_with
+from benchmark.prompts.published import source_of
 from benchmark.providers import Parameters
 from judge import LANGUAGES, Policy
 
@@ -118,6 +119,11 @@ class Sampling:
         templates = our_templates() if self.prompts is None else templates_with(self.prompts)
         return Form(self.language, self.state_limits, templates, self.memory_unit)
 
+    @cached_property
+    def prompts_source(self) -> dict[str, Any] | None:
+        """Return where the templates of `prompts` were imported from, if they were. Raises TemplateError."""
+        return None if self.prompts is None else source_of(self.prompts)
+
 
 S = TypeVar("S", bound=Sampling)
 
@@ -141,7 +147,8 @@ def parse_settings(cls: type[S], assignments: Sequence[str], profile: Sequence[s
         given[name] = value
     settings = cls(**values | given)
     try:
-        settings.form  # noqa: B018  reads the templates, so that a wrong folder is named before anything is paid for
+        # Read now, so that a wrong folder is named before anything is paid for.
+        _ = settings.form, settings.prompts_source
     except TemplateError as error:
         raise SettingsError(f"prompts={settings.prompts}: {error}") from None
     return settings

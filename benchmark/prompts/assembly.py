@@ -162,6 +162,8 @@ def solve_prompt(task: Task, form: Form, material: Material = NOTHING) -> Prompt
     Raises PromptLeak when the problem under test is among the similar ones.
     """
     shown = _material(task, form, material)
+    if (whole := _whole_question(material)) in form.templates.whole:
+        return _whole_prompt(whole, task, form, shown)
     turn = [form.section("your_turn")] if shown else []
     return _prompt(form, form.section("instructions"), *shown, *turn, problem_section(task, form))
 
@@ -178,6 +180,10 @@ def revision_prompt(
         instructions = "revision_reflected"
     else:
         instructions = "revision_untold" if feedback == "none" else "revision"
+    shown = _material(task, form, material)
+    whole = "whole/reflexion_retrieval" if shown else "whole/reflexion"
+    if instructions == "revision" and not material.analysis and whole in form.templates.whole:
+        return _whole_prompt(whole, task, form, shown, _all_told(attempts, form, feedback))
     return _attempts_prompt(form.section(instructions), task, form, material, attempts, feedback)
 
 
@@ -199,7 +205,6 @@ def _attempts_prompt(
     attempts: Sequence[Attempt],
     feedback: Feedback,
 ) -> Prompt:
-    told = "\n\n".join(_told(attempt, form, feedback) for attempt in attempts)
     return _prompt(
         form,
         instructions,
@@ -207,10 +212,14 @@ def _attempts_prompt(
         *_material(task, form, material),
         _Section(
             ("attempts", "attempt", "attempt_reflection", *FEEDBACK_TEMPLATES),
-            form.section("attempts", attempts=told).text,
+            form.section("attempts", attempts=_all_told(attempts, form, feedback)).text,
         ),
         form.section("your_turn"),
     )
+
+
+def _all_told(attempts: Sequence[Attempt], form: Form, feedback: Feedback) -> str:
+    return "\n\n".join(_told(attempt, form, feedback) for attempt in attempts)
 
 
 def _told(attempt: Attempt, form: Form, feedback: Feedback) -> str:
@@ -239,8 +248,34 @@ def _prompt(form: Form, *sections: _Section) -> Prompt:
     return Prompt((Message("user", text),), form.templates.hash(*templates))
 
 
+def _whole_question(material: Material) -> str:
+    """Return the name of the whole prompt that asks with this material; "" where there is none."""
+    kinds = [
+        kind for kind, found in (("episodic", material.similar), ("semantic", material.excerpt)) if found
+    ]
+    return "" if material.analysis else f"whole/{'_'.join(kinds) or 'solve'}"
+
+
+def _whole_prompt(
+    name: str, task: Task, form: Form, shown: Sequence["_Section"], attempts: str = ""
+) -> Prompt:
+    """Return the prompt that one template words as a whole."""
+    retrieved = "\n\n".join(section.text for section in shown)
+    text = form.templates.render(
+        name, problem=_problem_text(task, form), retrieved=retrieved, attempts=attempts
+    )
+    used = [name, *(template for section in shown for template in section.templates)]
+    if attempts:
+        used += ("attempt", *FEEDBACK_TEMPLATES)
+    return Prompt((Message("user", text),), form.templates.hash(*used))
+
+
 def problem_section(task: Task, form: Form) -> _Section:
-    """The statement between its markers, with the limits where the form states them."""
+    """Return the statement between its markers, with the limits where the form states them."""
+    return form.section("problem", problem=_problem_text(task, form))
+
+
+def _problem_text(task: Task, form: Form) -> str:
     statement = task.statement
     if task.samples:
         statement = f"{statement.rstrip()}\n\n{task.samples}"
@@ -249,7 +284,7 @@ def problem_section(task: Task, form: Form) -> _Section:
     if form.state_limits:
         megabytes = task.memory_limit / 2**20
         statement += f"\n\nTime limit: {task.time_limit:g} s\nMemory limit: {megabytes:g} {form.memory_unit}"
-    return form.section("problem", problem=statement)
+    return statement
 
 
 def _material(task: Task, form: Form, material: Material) -> list[_Section]:
