@@ -2,7 +2,7 @@
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,10 @@ class Profile:
             *(text for part, texts in self.methods.items() if part in method for text in texts),
             *(text for part, texts in self.models.items() if part in model for text in texts),
         ]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return all fields by name."""
+        return asdict(self)
 
     @property
     def record(self) -> dict[str, Any]:
