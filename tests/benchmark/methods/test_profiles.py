@@ -102,4 +102,4 @@ def test_the_papers_figure_for_reflexion_after_retrieval_is_followed_only_there(
         ("episodic+reflexion", "last"),
     ):
         texts = PROFILES["usaco-paper"].settings_for("gpt-4o", method)
-        assert parse_settings(METHODS[method].settings, [], texts).buffer == buffer
+        assert asdict(parse_settings(METHODS[method].settings, [], texts))["buffer"] == buffer
