@@ -11,7 +11,7 @@ Content = Literal["all", "statement", "statement+analysis", "statement+code", "m
 """All of it; less of it; or all of it with the programs masked."""
 CONTENTS: tuple[str, ...] = get_args(Content)
 
-Form = Literal["analysis", "published"]
+DocumentForm = Literal["analysis", "published"]
 """Where the solution in a document comes from. `analysis`: the whole official analysis and the first reference program.
 `published`: the English explanation and the Python program into which the USACO authors split it (METHODS.md 1.2, A4).
 """
@@ -29,7 +29,7 @@ class ProblemText:
     statement: str
     analysis: str
     program: str
-    form: Form = "analysis"
+    form: DocumentForm = "analysis"
 
     def holding(self, content: Content) -> str:
         """Return the text of the document.

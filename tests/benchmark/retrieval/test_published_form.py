@@ -14,7 +14,7 @@ from benchmark.methods import METHODS, parse_settings
 from benchmark.models import Dataset, Problem
 from benchmark.prompts import Task
 from benchmark.retrieval import Corpus, Document, ProblemText, problem_corpus
-from benchmark.retrieval.contents import Form
+from benchmark.retrieval.contents import DocumentForm
 from tests.benchmark.methods.scripted import ScriptedChain
 
 pytestmark = pytest.mark.django_db
@@ -108,7 +108,7 @@ def test_problems_without_the_keys_keep_their_text_and_hash(
 
 def test_the_form_is_part_of_the_hash() -> None:
     hashes = set()
-    forms: tuple[Form, ...] = ("analysis", "published")
+    forms: tuple[DocumentForm, ...] = ("analysis", "published")
     for form in forms:
         text = ProblemText("Statement.", "Words.", "print(1)", form)
         hashes.add(Corpus((Document("1", "One", text.holding("all"), text),)).content_hash)
