@@ -9,6 +9,7 @@ import logging
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import timedelta
 
 import django_rq
@@ -31,6 +32,9 @@ LEASE = timedelta(seconds=30)
 
 HEARTBEAT = 8.0
 """Seconds between two renewals of the lease while the judge works."""
+
+WHOLE_OUTPUT = 1_000_000
+"""Characters of output that count as all of it: no prompt holds more."""
 
 MAXIMUM_ATTEMPTS = 3
 """Claims of one judgement before its fault is final; a fault is never counted against the program."""
@@ -55,9 +59,12 @@ def request_judgement(
     test_suite: Suite | None = None,
     policy: judge.Policy = judge.Policy.FAIR,
     stop_at_first_failure: bool = True,
+    memory_limit: int | None = None,
+    whole_output: bool = False,
 ) -> Judgement:
-    """A new row in state QUEUED. The caller enqueues it, or performs it in its own process.
+    """Return a new row in state QUEUED. The caller enqueues it, or performs it in its own process.
 
+    `memory_limit` (bytes) overrides the problem's. With `whole_output` the results of samples keep all of the output.
     With `test_suite` its tests take the place of the imported hidden ones. Raises ValueError for the suite of another
     problem.
     """
@@ -69,6 +76,8 @@ def request_judgement(
         test_suite=test_suite,
         policy=policy,
         stop_at_first_failure=stop_at_first_failure,
+        memory_limit=memory_limit,
+        whole_output=whole_output,
         problem_hash=submission.problem.content_hash,
     )
 
@@ -150,9 +159,11 @@ def perform(judgement_id: int) -> None:
 def _grade(judgement: Judgement, problem: Problem) -> judge.Judgement:
     policy = judge.Policy(judgement.policy)
     language = judgement.submission.language
-    limits = judge.Limits(time=problem.time_limit, memory=problem.memory_limit)
+    limits = judge.Limits(time=problem.time_limit, memory=judgement.memory_limit or problem.memory_limit)
     multipliers = settings.JUDGE_TIME_MULTIPLIERS
     tests = judge_tests(problem, judgement.suite, judgement.test_suite)
+    if judgement.whole_output:
+        tests = [replace(test, shown=WHOLE_OUTPUT) if test.sample else test for test in tests]
     if not tests and judgement.suite == Judgement.Suite.SAMPLES:
         # Every program passes all of none (METHODS 7.2). Interactive problems show dialogues instead of samples.
         applied = judge.limits_for(limits, language, policy, multipliers)

@@ -15,7 +15,10 @@ def printable(content: bytes, characters: int) -> str:
 
 @dataclass(frozen=True)
 class Test:
-    """One test: the input goes to standard input; the answer is only for the checker."""
+    """One test: the input goes to standard input; the answer is only for the checker.
+
+    The result keeps the first `shown` characters of the program's output.
+    """
 
     __test__ = False  # not a class of tests, whatever pytest thinks of its name
 
@@ -23,6 +26,7 @@ class Test:
     input: Path
     answer: Path
     sample: bool = False
+    shown: int = 2_000
 
 
 @dataclass(frozen=True)
@@ -31,8 +35,8 @@ class TestResult:
 
     `time` is CPU seconds, `wall` real seconds, `memory` bytes at the peak. `exit_status` is None unless the
     program ended with one, `signal` unless a signal ended it. `message` says why the verdict is not AC.
-    `message`, `output` and `errors` (the first 2 000 characters of standard output and standard error) may
-    quote hidden tests: whoever shows them decides to whom.
+    `message`, `output` (the first `Test.shown` characters of standard output) and `errors` (the first 2 000
+    characters of standard error) may quote hidden tests: whoever shows them decides to whom.
     """
 
     __test__ = False

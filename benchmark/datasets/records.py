@@ -111,8 +111,9 @@ class ImportedProblem:
     """One problem as its source has it. Limits: seconds of CPU time, bytes of memory.
 
     `states_samples` says whether the statement itself shows its samples, as most do; where it does not, a model is
-    shown those of `tests` beside it. `tests_apart`: the source keeps hidden tests elsewhere, so that having none says
-    nothing of those that are stored. `notes` tell the person who imports what was assumed or dropped; they are not
+    shown those of `tests` beside it. `analysis_english` is the explanation without programs, where the source has it
+    besides `analysis`. `tests_apart`: the source keeps hidden tests elsewhere, so that having none says nothing of those
+    that are stored. `notes` tell the person who imports what was assumed or dropped; they are not
     stored.
     """
 
@@ -128,6 +129,7 @@ class ImportedProblem:
     tags: tuple[str, ...] = ()
     analysis: str = ""
     analysis_format: str = ""
+    analysis_english: str = ""
     references: tuple[ReferenceRecord, ...] = ()
     figures: tuple[FigureRecord, ...] = ()
     programs: tuple[ProgramRecord, ...] = ()

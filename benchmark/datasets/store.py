@@ -216,6 +216,7 @@ def _prepare(problem: ImportedProblem, dataset_name: str, stored: _Stored | None
     programs = [_stored_program(order, one) for order, one in enumerate(problem.programs)]
     listed_tests = [_stored_listed_test(order, one) for order, one in enumerate(problem.listed_tests)]
     columns = _columns(problem)
+    english = _clean(problem.analysis_english)
     content_hash = _content_hash(
         columns
         | {"tags": [_clean(tag) for tag in problem.tags]},  # in all their spellings, as in older versions
@@ -224,6 +225,7 @@ def _prepare(problem: ImportedProblem, dataset_name: str, stored: _Stored | None
         figures,
         *([programs] if programs else []),
         *([problem.rating] if problem.rating else []),
+        *([{"analysis_english": english}] if english else []),
         *([problem.signature, problem.oracle, problem.candidates] if problem.signature else []),
     )
     link = problem.test_data_link if len(problem.test_data_link) <= _LONGEST_ADDRESS else ""
@@ -240,6 +242,7 @@ def _prepare(problem: ImportedProblem, dataset_name: str, stored: _Stored | None
     columns |= {
         **current._asdict(),
         "rating": problem.rating,
+        "analysis_english": english,
         "signature": problem.signature.to_json() if problem.signature else None,
     }
     return _Prepared(

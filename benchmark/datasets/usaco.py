@@ -20,6 +20,7 @@ from benchmark.datasets.records import (
     Source,
     TestRecord,
 )
+from benchmark.models import ReferenceSolution
 from benchmark.rendering.usaco_samples import find_samples
 from judge import Checker
 
@@ -97,7 +98,8 @@ def _problem(key: str, value: object, folder: Path | None) -> ImportedProblem:
     hidden, notes = _hidden_tests(key, value, folder)
     if not samples and not hidden:
         raise _Unusable("its statement has no sample and there are no hidden tests")
-    analysis = _text(value, "solution") or _text(value, "solution_english")
+    english = _text(value, "solution_english")
+    analysis = _text(value, "solution") or english
     python = _text(value, "solution_python3")
     contest, contest_date = contest_of(str(value.get("contest_link") or ""))
     return ImportedProblem(
@@ -108,11 +110,14 @@ def _problem(key: str, value: object, folder: Path | None) -> ImportedProblem:
         statement_format="usaco",
         analysis=analysis,
         analysis_format="usaco" if analysis else "",
+        analysis_english=english,
         time_limit=_number(value, "runtime_limit"),
         memory_limit=round(_number(value, "memory_limit") * _MEBIBYTE),
         checker=Checker(kind="tokens").to_json(),
         tests=tuple(merge_samples(samples, hidden)),
-        references=(ReferenceRecord("python", "solution_python3", python),) if python.strip() else (),
+        references=(ReferenceRecord("python", ReferenceSolution.PUBLISHED, python),)
+        if python.strip()
+        else (),
         contest=contest,
         contest_date=contest_date,
         source_url=_address(value.get("problem_link")),

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from benchmark.methods.bench import NO_PROGRAM, Score
-from benchmark.methods.composition import Answer
+from benchmark.methods.composition import Answer, always
 from benchmark.methods.method import Chain
 from benchmark.methods.retrieval import Found
 from benchmark.methods.settings import Sampling, takes
@@ -70,11 +70,6 @@ class Building(Algo):
             minimum=0.1,
         ),
     )
-
-    @property
-    def own_templates(self) -> tuple[str, ...]:
-        """The templates of what is asked for by a setting."""
-        return WRITTEN_TESTS_TEMPLATES if self.written_tests else ()
 
     @property
     def recipe(self) -> Recipe:
@@ -219,12 +214,17 @@ def _best(answers: Sequence[Generation], scores: Sequence[Score]) -> Generation:
     return answers[max(range(len(answers)), key=lambda place: (scores[place].passed, -place))]
 
 
+def building_templates(settings: Building) -> tuple[str, ...]:
+    """Return the templates for what these settings ask for."""
+    return VERIFIER_TEMPLATES + (WRITTEN_TESTS_TEMPLATES if settings.written_tests else ())
+
+
 VERIFIER = Answer(
     name="verifier",
     summary="Ask for a brute-force oracle and for what makes its inputs; build the problem's verifier.",
     source="ALGO, verifier",
     settings=Building,
-    templates=VERIFIER_TEMPLATES,
+    templates=building_templates,
     solve=build,
     needs_outputs=True,
 )
@@ -233,7 +233,7 @@ IMPLICIT = Answer(
     summary="Ask for k programs; the one that passes the most tests of the verifier counts.",
     source="ALGO, implicit searcher",
     settings=Implicit,
-    templates=(),
+    templates=always(()),
     solve=search_implicitly,
     needs_verifier=True,
 )
@@ -242,7 +242,7 @@ TAG_ENUMERATION = Answer(
     summary="Ask for a program with each of 71 methods; the one that passes the most tests of the verifier counts.",
     source="ALGO, instruction enumerator",
     settings=Tags,
-    templates=TAGGED_TEMPLATES,
+    templates=always(TAGGED_TEMPLATES),
     solve=enumerate_tags,
     needs_verifier=True,
 )
@@ -251,7 +251,7 @@ ITERATIVE = Answer(
     summary="Ask, and ask for corrections with inputs on which the program differs from the oracle.",
     source="ALGO, iterative searcher, revised instead of searched token by token",
     settings=Iterative,
-    templates=COUNTEREXAMPLE_TEMPLATES,
+    templates=always(COUNTEREXAMPLE_TEMPLATES),
     solve=revise,
     needs_verifier=True,
 )

@@ -27,24 +27,31 @@ class AssumedChain:
 
     No prompt shows a draft, and one letter changes nothing in a search, so what is searched for is always the same.
 
-    `passes` says of all programs whether they pass all tests or fail the first. `prompts` has the length of
-    each question that was asked, in characters.
+    `passes` says of all programs whether they pass all tests or fail the first. `own_prompts` has the length of
+    each question that was asked, in characters, `shared_prompts` of those whose reply all attempts share.
     """
 
     def __init__(self, task: Task, library: Library, *, passes: bool, reply_characters: int) -> None:
         self.task = task
         self.bench = AssumedBench(passes=passes)
-        self.prompts: list[int] = []
+        self.own_prompts: list[int] = []
+        self.shared_prompts: list[int] = []
         self._library = library
         self._passes = passes
         self._verdict = Verdict.AC if passes else Verdict.WA
         self._reply = "x" * reply_characters
 
     async def ask(
-        self, prompt: Prompt, purpose: Generation.Purpose, *, retrieval: Mapping[str, Any] | None = None
+        self,
+        prompt: Prompt,
+        purpose: Generation.Purpose,
+        *,
+        retrieval: Mapping[str, Any] | None = None,
+        shared: bool = False,
     ) -> Generation:
         """A made-up reply."""
-        self.prompts.append(sum(len(message.content) for message in prompt.messages))
+        lengths = self.shared_prompts if shared else self.own_prompts
+        lengths.append(sum(len(message.content) for message in prompt.messages))
         text = "x" if purpose == Generation.Purpose.DRAFT else self._reply
         return Generation(purpose=purpose, text=text, code=text)
 

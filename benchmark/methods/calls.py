@@ -16,7 +16,7 @@ def calls(method: Method) -> str:
     for passes in (True, False):
         chain = AssumedChain(_TASK, _FewTexts(), passes=passes, reply_characters=10)
         asyncio.run(method.solve(chain, method.settings()))
-        counts.append(len(chain.prompts))
+        counts.append(len(chain.own_prompts) + len(chain.shared_prompts))
     fewest, most = counts
     return str(fewest) if fewest == most else f"{fewest} to {most}"
 

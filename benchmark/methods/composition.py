@@ -19,9 +19,15 @@ class Part:
     summary: str
     source: str
     settings: type[Sampling]
-    templates: tuple[str, ...]
+    templates: Callable[[Any], tuple[str, ...]]
+    """Names the templates that the part uses with given settings."""
     caveat: str = field(default="", kw_only=True)
     """What stands beside every figure of the method."""
+
+
+def always(templates: tuple[str, ...]) -> Callable[[Any], tuple[str, ...]]:
+    """Return the `Part.templates` of a part that uses the same templates with all settings."""
+    return lambda settings: templates
 
 
 @dataclass(frozen=True)
@@ -57,17 +63,20 @@ def compose(searches: Sequence[Search], answer: Answer) -> Method:
             found = await retrieve(chain, settings, [search.find for search in searches])
         return await answer.solve(chain, settings, found)
 
+    def templates(settings: Any) -> tuple[str, ...]:
+        used = (name for part in parts for name in part.templates(settings))
+        return tuple(dict.fromkeys((*SOLVE_TEMPLATES, *used)))
+
     parts: list[Part] = [*searches, answer]
     named: Sequence[Part] = searches if searches and answer.name == "zero-shot" else parts
     name = "+".join(part.name for part in named)
-    templates = [*SOLVE_TEMPLATES, *(template for part in parts for template in part.templates)]
     return Method(
         name=name,
         summary=" ".join(part.summary for part in parts),
         source="; ".join(part.source for part in named),
         caveat=" ".join(part.caveat for part in parts if part.caveat),
         settings=make_dataclass(name, (), bases=tuple(part.settings for part in parts), frozen=True),
-        templates=tuple(dict.fromkeys(templates)),
+        templates=templates,
         needs_analysis=any(search.needs_analysis for search in searches),
         needs_verifier=answer.needs_verifier,
         needs_outputs=answer.needs_outputs,

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from benchmark.methods.composition import Search
+from benchmark.methods.composition import Search, always
 from benchmark.methods.examples import Examples, other_problems
 from benchmark.methods.method import Chain
 from benchmark.methods.retrieval import Found, Searching, search
@@ -27,6 +27,6 @@ EPISODIC = Search(
     summary="Show similar problems of the dataset with their solutions.",
     source="USACO paper, A4",
     settings=Episodic,
-    templates=SIMILAR_TEMPLATES,
+    templates=always(SIMILAR_TEMPLATES),
     find=find_similar,
 )

@@ -7,7 +7,7 @@ matching (METHODS.md 4.3, 15).
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from benchmark.methods.composition import Search
+from benchmark.methods.composition import Search, always
 from benchmark.methods.examples import Examples, other_problems
 from benchmark.methods.method import Chain
 from benchmark.methods.retrieval import Found, Ranking, search
@@ -46,6 +46,6 @@ MATCHED = Search(
     summary="Show the problems whose statements, or attempted solutions by the same model, are most alike.",
     source="AlgoSimBench, Table 4",
     settings=Matched,
-    templates=SIMILAR_TEMPLATES,
+    templates=always(SIMILAR_TEMPLATES),
     find=find_matched,
 )

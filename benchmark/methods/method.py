@@ -22,11 +22,17 @@ class Chain(Protocol):
         ...
 
     async def ask(
-        self, prompt: Prompt, purpose: Generation.Purpose, *, retrieval: Mapping[str, Any] | None = None
+        self,
+        prompt: Prompt,
+        purpose: Generation.Purpose,
+        *,
+        retrieval: Mapping[str, Any] | None = None,
+        shared: bool = False,
     ) -> Generation:
         """The reply to the chain's next question, from the database when it was asked before.
 
-        The same question asked again in one chain is another question and gets a reply of its own.
+        The same question asked again in one chain is another question and gets a reply of its own. A `shared`
+        question gets the same reply in all chains of its problem.
 
         `retrieval` says where texts in the prompt came from and is stored with the reply.
         """
@@ -72,7 +78,8 @@ class Method:
     caveat: str
     """What stands beside every figure of a control; blank for a method of the papers."""
     settings: type[Sampling]
-    templates: tuple[str, ...]
+    templates: Callable[[Any], tuple[str, ...]]
+    """Names the templates that prompts are made of with given settings."""
     needs_analysis: bool
     """Whether it cannot be tested on a problem without an analysis."""
     needs_verifier: bool

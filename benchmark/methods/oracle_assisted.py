@@ -3,7 +3,7 @@
 It says how much of a model's failure is not knowing the idea, and bounds what any retrieval could do.
 """
 
-from benchmark.methods.composition import Search
+from benchmark.methods.composition import Search, always
 from benchmark.methods.method import Chain
 from benchmark.methods.retrieval import Found, Showing
 from benchmark.prompts import ANALYSIS_TEMPLATES, Material
@@ -24,7 +24,7 @@ ORACLE_ASSISTED = Search(
     source="control; the USACO code has it",
     caveat="Oracle-assisted: the model was shown the official analysis of each problem. No score of a method.",
     settings=Showing,
-    templates=ANALYSIS_TEMPLATES,
+    templates=always(ANALYSIS_TEMPLATES),
     find=show_analysis,
     needs_analysis=True,
 )

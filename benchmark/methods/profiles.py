@@ -2,25 +2,44 @@
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 
 @dataclass(frozen=True)
 class Profile:
-    """Settings as texts for `parse_settings`, and attempts by method; `assumed` is what the papers leave open."""
+    """Settings as texts for `parse_settings`, and attempts by method; `assumed` is what the papers leave open.
+
+    `methods` and `models` add settings for those with a text in their names. `version` rises with every change of
+    what the profile means.
+    """
 
     name: str
     summary: str
     assumed: str
     settings: tuple[str, ...]
+    version: int = 1
     attempts: Mapping[str, int] = field(default_factory=dict)
+    methods: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     models: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
-    def settings_for(self, model: str) -> list[str]:
-        """The settings with this model, the later ones going before the earlier."""
-        special = [text for part, texts in self.models.items() if part in model for text in texts]
-        return [*self.settings, *special]
+    def settings_for(self, model: str, method: str = "") -> list[str]:
+        """Return the settings with this model and method; later ones override earlier ones."""
+        return [
+            *self.settings,
+            *(text for part, texts in self.methods.items() if part in method for text in texts),
+            *(text for part, texts in self.models.items() if part in model for text in texts),
+        ]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return all fields by name."""
+        return asdict(self)
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """Return what a run's manifest says of its profile."""
+        return {"name": self.name, "version": self.version, "assumed": self.assumed}
 
 
 def _read() -> dict[str, Profile]:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from benchmark.methods.composition import Search
+from benchmark.methods.composition import Search, always
 from benchmark.methods.examples import Examples, other_problems
 from benchmark.methods.method import Chain
 from benchmark.methods.retrieval import Found, record_of
@@ -34,6 +34,6 @@ RANDOM = Search(
     source="control; the USACO code and AlgoSimBench have it",
     caveat="A control: the problems shown are drawn by lot, not found.",
     settings=RandomExamples,
-    templates=SIMILAR_TEMPLATES,
+    templates=always(SIMILAR_TEMPLATES),
     find=draw_examples,
 )

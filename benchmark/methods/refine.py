@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from benchmark.methods.composition import Answer
+from benchmark.methods.composition import Answer, always
 from benchmark.methods.method import Chain
 from benchmark.methods.retrieval import Found
 from benchmark.methods.settings import Sampling, takes
@@ -70,6 +70,6 @@ REFINE = Answer(
     summary="Ask, judge, and ask for a correction with the verdict, until an attempt is accepted.",
     source="ICPC-Eval, Refine@K",
     settings=Refine,
-    templates=REFINE_TEMPLATES,
+    templates=always(REFINE_TEMPLATES),
     solve=refine,
 )

@@ -16,6 +16,7 @@ from benchmark.methods.zero_shot import ask_once
 from benchmark.models import Generation
 from benchmark.prompts import (
     FEEDBACKS,
+    REFLECTED_TEMPLATES,
     REVISION_TEMPLATES,
     Attempt,
     Feedback,
@@ -42,7 +43,7 @@ class Reflexion(Sampling):
         default="samples",
         metadata=takes(
             "told of each sample: inputs and outputs, the kind of error (ICPC paper), inputs and outputs and how many "
-            "hidden tests are passed, or nothing at all",
+            "hidden tests are passed, what the USACO code tells (uncut), or nothing at all",
             choices=FEEDBACKS,
         ),
     )
@@ -71,6 +72,11 @@ class Reflexion(Sampling):
             choices=get_args(Selection),
         ),
     )
+
+    @property
+    def shows_whole_output(self) -> bool:
+        """Return whether prompts quote all that a program printed for a sample."""
+        return self.feedback == "usaco-code"
 
 
 async def reflect(chain: Chain, settings: Reflexion, found: Found) -> Generation:
@@ -111,11 +117,15 @@ def select(passed: Sequence[bool], selection: Selection) -> int:
     return len(passed) - 1
 
 
+def _templates(settings: Reflexion) -> tuple[str, ...]:
+    return REFLECTED_TEMPLATES if settings.reflection == "own-reply" else REVISION_TEMPLATES
+
+
 REFLEXION = Answer(
     name="reflexion",
     summary="Ask, run the samples, and ask for a correction with their results.",
     source="USACO paper, A2; with feedback=verdicts and reflection=own-reply the ICPC paper's self-judge",
     settings=Reflexion,
-    templates=REVISION_TEMPLATES,
+    templates=_templates,
     solve=reflect,
 )

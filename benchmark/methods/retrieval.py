@@ -5,7 +5,7 @@ import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, Literal, get_args
 
 from benchmark.methods.method import Chain
 from benchmark.methods.settings import Sampling, takes
@@ -23,6 +23,8 @@ from benchmark.retrieval import (
     make_query,
     rank,
 )
+
+Draft = Literal["own", "shared"]
 
 CHARACTERS_PER_TOKEN = 3.5
 """Few for a token of English with programs (3.4 to 3.8 were measured), so that a guard in tokens is kept."""
@@ -77,6 +79,13 @@ class Searching(Ranking):
             "searched with: the statement, alone or with the draft's program or reply", choices=QUERY_KINDS
         ),
     )
+    draft: Draft = field(
+        default="own",
+        metadata=takes(
+            "a draft for each attempt (own), or one for all attempts at a problem, as the USACO code (shared)",
+            choices=get_args(Draft),
+        ),
+    )
 
 
 @dataclass(frozen=True)
@@ -97,7 +106,9 @@ async def retrieve(chain: Chain, settings: Showing, finds: Sequence[Find]) -> Fo
     if isinstance(settings, Searching):
         reply = code = ""
         if settings.query != "statement":
-            draft = await chain.ask(solve_prompt(chain.task, settings.form), Generation.Purpose.DRAFT)
+            prompt = solve_prompt(chain.task, settings.form)
+            shared = settings.draft == "shared"
+            draft = await chain.ask(prompt, Generation.Purpose.DRAFT, shared=shared)
             reply, code = draft.text, draft.code
         query = make_query(settings.query, chain.task.statement, reply=reply, code=code)
         record = {"query": settings.query}
@@ -126,8 +137,9 @@ async def search(
 
 
 def record_of(corpus: Corpus, hits: Sequence[Hit]) -> dict[str, Any]:
-    """What was found where: ids, scores and lengths of the texts, and the hash of all that was searched in."""
+    """Return the ids, scores and lengths of the texts found, and the form and hash of the corpus searched."""
     return {
+        "corpus_form": corpus.form,
         "corpus_hash": corpus.content_hash,
         "hits": [
             {"id": hit.id, "score": hit.score, "characters": len(corpus.documents[hit.index].text)}

@@ -7,7 +7,7 @@ there the model sees its attempts again and is told nothing of them.
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
-from benchmark.methods.composition import Answer
+from benchmark.methods.composition import Answer, always
 from benchmark.methods.method import Chain
 from benchmark.methods.reflexion import Selection, select
 from benchmark.methods.retrieval import Found
@@ -49,6 +49,6 @@ RETRY = Answer(
     source="control at the budget of Reflexion",
     caveat="A control: the same question asked again, with no word about the attempts before.",
     settings=Retry,
-    templates=(),
+    templates=always(()),
     solve=resample,
 )

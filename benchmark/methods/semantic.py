@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from benchmark.methods.composition import Search
+from benchmark.methods.composition import Search, always
 from benchmark.methods.method import Chain
 from benchmark.methods.retrieval import Found, Searching, search
 from benchmark.methods.settings import takes
@@ -37,6 +37,6 @@ SEMANTIC = Search(
     summary="Show the article of a textbook that fits best.",
     source="USACO paper, A3",
     settings=Semantic,
-    templates=TEXTBOOK_TEMPLATES,
+    templates=always(TEXTBOOK_TEMPLATES),
     find=find_article,
 )

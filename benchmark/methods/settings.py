@@ -7,7 +7,9 @@ from difflib import get_close_matches
 from functools import cached_property
 from typing import Any, TypeVar, get_args, get_type_hints
 
-from benchmark.prompts import Form, TemplateError, our_templates, templates_with
+from benchmark.models import Problem
+from benchmark.prompts import Form, MemoryUnit, TemplateError, our_templates, templates_with
+from benchmark.prompts.published import source_of
 from benchmark.providers import Parameters
 from judge import LANGUAGES, Policy
 
@@ -53,6 +55,13 @@ class Sampling:
             choices=tuple(policy.value for policy in Policy),
         ),
     )
+    memory_unit: MemoryUnit = field(
+        default="MiB",
+        metadata=takes(
+            "how many bytes a megabyte of a memory limit is: MiB 2^20; MB 10^6, as the USACO code",
+            choices=get_args(MemoryUnit),
+        ),
+    )
     tests: str = field(
         default="imported",
         metadata=takes(
@@ -96,15 +105,24 @@ class Sampling:
         return Parameters(self.temperature, self.top_p, self.max_output_tokens, self.seed)
 
     @property
-    def own_templates(self) -> tuple[str, ...]:
-        """The templates that these settings add to those of the method."""
-        return ()
+    def shows_whole_output(self) -> bool:
+        """Return whether prompts quote all that a program printed for a sample."""
+        return False
+
+    def memory_limit_of(self, problem: Problem) -> int | None:
+        """Return the memory limit in bytes that overrides the problem's, or None."""
+        return problem.memory_limit * 10**6 // 2**20 if self.memory_unit == "MB" else None
 
     @cached_property
     def form(self) -> Form:
         """The part that shapes the prompts, with the templates as they are now. Raises TemplateError."""
         templates = our_templates() if self.prompts is None else templates_with(self.prompts)
-        return Form(self.language, self.state_limits, templates)
+        return Form(self.language, self.state_limits, templates, self.memory_unit)
+
+    @cached_property
+    def prompts_source(self) -> dict[str, Any] | None:
+        """Return where the templates of `prompts` were imported from, if they were. Raises TemplateError."""
+        return None if self.prompts is None else source_of(self.prompts)
 
 
 S = TypeVar("S", bound=Sampling)
@@ -129,7 +147,8 @@ def parse_settings(cls: type[S], assignments: Sequence[str], profile: Sequence[s
         given[name] = value
     settings = cls(**values | given)
     try:
-        settings.form  # noqa: B018  reads the templates, so that a wrong folder is named before anything is paid for
+        # Read now, so that a wrong folder is named before anything is paid for.
+        _ = settings.form, settings.prompts_source
     except TemplateError as error:
         raise SettingsError(f"prompts={settings.prompts}: {error}") from None
     return settings

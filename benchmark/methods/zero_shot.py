@@ -1,6 +1,6 @@
 """Zero-shot: one question, one reply, one attempt (METHODS.md 1.2, A1)."""
 
-from benchmark.methods.composition import Answer
+from benchmark.methods.composition import Answer, always
 from benchmark.methods.method import Chain
 from benchmark.methods.retrieval import Found
 from benchmark.methods.settings import Sampling
@@ -19,6 +19,6 @@ ZERO_SHOT = Answer(
     summary="Ask once, with a prompt that leads through understanding, plan, pseudocode and program.",
     source="USACO paper, A1",
     settings=Sampling,
-    templates=(),
+    templates=always(()),
     solve=ask_once,
 )

@@ -30,8 +30,8 @@ class Interval(NamedTuple):
 def wilson(solved: float, problems: int, confidence: float = 0.95) -> Interval:
     """Return the score interval of a proportion (Wilson 1927); never outside [0, 1], sensible at 0 and at all.
 
-    `solved` may be a sum of values from 0 to 1, which vary less than proportions: the interval is then no narrower than it
-    should be. Raises ValueError for counts that cannot be.
+    `solved` may be a sum of values from 0 to 1, which vary less than proportions: the interval is then no narrower
+    than it should be. Raises ValueError for counts that cannot be.
     """
     if problems < 1:
         raise ValueError("an interval needs at least one problem")

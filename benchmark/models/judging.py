@@ -52,6 +52,12 @@ class Judgement(models.Model):
     )
     policy = models.CharField(max_length=10)
     stop_at_first_failure = models.BooleanField(default=True)
+    memory_limit = models.BigIntegerField(
+        null=True, blank=True, help_text="Bytes, in the place of the problem's limit. Null: the problem's."
+    )
+    whole_output = models.BooleanField(
+        default=False, help_text="The results of samples keep all of the program's output."
+    )
     state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED, db_index=True)
     attempt = models.PositiveIntegerField(
         default=0, help_text="Fencing number: only the latest claim may write."

@@ -58,6 +58,10 @@ class Problem(models.Model):
     )
     analysis_format = models.CharField(max_length=20, choices=TextFormat.choices, blank=True)
     analysis_html = models.TextField(blank=True)
+    analysis_english = models.TextField(
+        blank=True,
+        help_text="The explanation without programs, where the source splits it off (solution_english).",
+    )
     time_limit = models.FloatField(help_text="Seconds of CPU time.")
     memory_limit = models.BigIntegerField(help_text="Bytes.")
     checker = models.JSONField(help_text="judge.Checker as JSON.")
@@ -133,6 +137,9 @@ class TestCase(models.Model):
 
 class ReferenceSolution(models.Model):
     """A program that comes with the problem. Tutors may see it; a model under test never does."""
+
+    PUBLISHED = "solution_python3"
+    """The name of the Python program of the published USACO collection, which is the key it has there."""
 
     problem = models.ForeignKey(Problem, on_delete=models.CASCADE, related_name="references")
     language = models.CharField(max_length=20)

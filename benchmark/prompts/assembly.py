@@ -11,6 +11,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from benchmark.functional import Signature
 from benchmark.models import Problem
@@ -18,7 +19,7 @@ from benchmark.prompts.feedback import FEEDBACK_TEMPLATES, Feedback, HiddenCount
 from benchmark.prompts.leaks import PromptLeak
 from benchmark.prompts.templates import Templates, our_templates
 from benchmark.providers import Message, Parameters
-from benchmark.retrieval import Document
+from benchmark.retrieval import Document, has_statement
 from judge import get_language
 
 ORDINALS = ("First", "Second", "Third", "Fourth", "Fifth", "Sixth", "Seventh")
@@ -52,13 +53,20 @@ class Task:
         )
 
 
+MemoryUnit = Literal["MiB", "MB"]
+
+
 @dataclass(frozen=True)
 class Form:
-    """What is the same in every prompt of a run: language asked for, whether limits are stated, the wording."""
+    """What is the same in every prompt of a run: language asked for, whether limits are stated, the wording.
+
+    `memory_unit` is that of the memory limit; programs are judged by it.
+    """
 
     language: str
     state_limits: bool
     templates: Templates = field(default_factory=our_templates)
+    memory_unit: MemoryUnit = "MiB"
 
     def section(self, template: str, **parts: str) -> "_Section":
         """A section with one template. Language and fence need not be given."""
@@ -88,14 +96,14 @@ class Attempt:
     """An answer given before, numbered from 1, and what its program did on the samples.
 
     `hidden` is what may be told of the hidden tests, `reflection` what the model said of its failure in a reply of
-    its own.
+    its own; None where it was not asked.
     """
 
     number: int
     reply: str
     samples: SampleRun
     hidden: HiddenCount | None = None
-    reflection: str = ""
+    reflection: str | None = None
 
     @property
     def passed(self) -> bool:
@@ -131,13 +139,19 @@ class Prompt:
 
 
 SOLVE_TEMPLATES = ("instructions", "problem")
-SIMILAR_TEMPLATES = ("similar_problems", "similar_problem", "your_turn")
+SIMILAR_TEMPLATES = ("similar_problems", "similar_problems_same", "similar_problem", "your_turn")
 TEXTBOOK_TEMPLATES = ("textbook_excerpt", "your_turn")
 ANALYSIS_TEMPLATES = ("analysis", "your_turn")
-REVISION_TEMPLATES = (
-    "revision", "revision_untold", "reflection", "attempts", "attempt", "attempt_reflection", "your_turn",
+_ATTEMPTS_TEMPLATES = (
+    "reflection",
+    "attempts",
+    "attempt",
+    "attempt_reflection",
+    "your_turn",
     *FEEDBACK_TEMPLATES,
-)  # fmt: skip
+)
+REVISION_TEMPLATES = ("revision", "revision_untold", *_ATTEMPTS_TEMPLATES)
+REFLECTED_TEMPLATES = ("revision_reflected", *_ATTEMPTS_TEMPLATES)
 """The templates that each part of a method uses; a run goes on only while they stay as they were."""
 
 
@@ -148,6 +162,8 @@ def solve_prompt(task: Task, form: Form, material: Material = NOTHING) -> Prompt
     Raises PromptLeak when the problem under test is among the similar ones.
     """
     shown = _material(task, form, material)
+    if (whole := _whole_question(material)) in form.templates.whole:
+        return _whole_prompt(whole, task, form, shown)
     turn = [form.section("your_turn")] if shown else []
     return _prompt(form, form.section("instructions"), *shown, *turn, problem_section(task, form))
 
@@ -157,10 +173,18 @@ def revision_prompt(
 ) -> Prompt:
     """P-2, with material P-6: the problem, the material again, the attempts with their results (METHODS.md 6).
 
+    Where the model has said in a reply of its own what went wrong, only the program is asked for.
     Raises PromptLeak when the problem under test is among the similar ones.
     """
-    instructions = form.section("revision_untold" if feedback == "none" else "revision")
-    return _attempts_prompt(instructions, task, form, material, attempts, feedback)
+    if attempts and attempts[-1].reflection is not None:
+        instructions = "revision_reflected"
+    else:
+        instructions = "revision_untold" if feedback == "none" else "revision"
+    shown = _material(task, form, material)
+    whole = "whole/reflexion_retrieval" if shown else "whole/reflexion"
+    if instructions == "revision" and not material.analysis and whole in form.templates.whole:
+        return _whole_prompt(whole, task, form, shown, _all_told(attempts, form, feedback))
+    return _attempts_prompt(form.section(instructions), task, form, material, attempts, feedback)
 
 
 def reflection_prompt(
@@ -181,7 +205,6 @@ def _attempts_prompt(
     attempts: Sequence[Attempt],
     feedback: Feedback,
 ) -> Prompt:
-    told = "\n\n".join(_told(attempt, form, feedback) for attempt in attempts)
     return _prompt(
         form,
         instructions,
@@ -189,10 +212,14 @@ def _attempts_prompt(
         *_material(task, form, material),
         _Section(
             ("attempts", "attempt", "attempt_reflection", *FEEDBACK_TEMPLATES),
-            form.section("attempts", attempts=told).text,
+            form.section("attempts", attempts=_all_told(attempts, form, feedback)).text,
         ),
         form.section("your_turn"),
     )
+
+
+def _all_told(attempts: Sequence[Attempt], form: Form, feedback: Feedback) -> str:
+    return "\n\n".join(_told(attempt, form, feedback) for attempt in attempts)
 
 
 def _told(attempt: Attempt, form: Form, feedback: Feedback) -> str:
@@ -221,8 +248,34 @@ def _prompt(form: Form, *sections: _Section) -> Prompt:
     return Prompt((Message("user", text),), form.templates.hash(*templates))
 
 
+def _whole_question(material: Material) -> str:
+    """Return the name of the whole prompt that asks with this material; "" where there is none."""
+    kinds = [
+        kind for kind, found in (("episodic", material.similar), ("semantic", material.excerpt)) if found
+    ]
+    return "" if material.analysis else f"whole/{'_'.join(kinds) or 'solve'}"
+
+
+def _whole_prompt(
+    name: str, task: Task, form: Form, shown: Sequence["_Section"], attempts: str = ""
+) -> Prompt:
+    """Return the prompt that one template words as a whole."""
+    retrieved = "\n\n".join(section.text for section in shown)
+    text = form.templates.render(
+        name, problem=_problem_text(task, form), retrieved=retrieved, attempts=attempts
+    )
+    used = [name, *(template for section in shown for template in section.templates)]
+    if attempts:
+        used += ("attempt", *FEEDBACK_TEMPLATES)
+    return Prompt((Message("user", text),), form.templates.hash(*used))
+
+
 def problem_section(task: Task, form: Form) -> _Section:
-    """The statement between its markers, with the limits where the form states them."""
+    """Return the statement between its markers, with the limits where the form states them."""
+    return form.section("problem", problem=_problem_text(task, form))
+
+
+def _problem_text(task: Task, form: Form) -> str:
     statement = task.statement
     if task.samples:
         statement = f"{statement.rstrip()}\n\n{task.samples}"
@@ -230,8 +283,8 @@ def problem_section(task: Task, form: Form) -> _Section:
         statement += f"\n\n{task.signature.request}"
     if form.state_limits:
         megabytes = task.memory_limit / 2**20
-        statement += f"\n\nTime limit: {task.time_limit:g} s\nMemory limit: {megabytes:g} MiB"
-    return form.section("problem", problem=statement)
+        statement += f"\n\nTime limit: {task.time_limit:g} s\nMemory limit: {megabytes:g} {form.memory_unit}"
+    return statement
 
 
 def _material(task: Task, form: Form, material: Material) -> list[_Section]:
@@ -244,8 +297,10 @@ def _material(task: Task, form: Form, material: Material) -> list[_Section]:
             form.templates.render("similar_problem", ordinal=ordinal, text=document.text)
             for ordinal, document in zip(ORDINALS[: len(material.similar)], material.similar, strict=True)
         ]
-        shown = form.section("similar_problems", similar_problems="\n\n".join(introduced))
-        sections.append(_Section(("similar_problems", "similar_problem"), shown.text))
+        same = any(has_statement(document, task.statement) for document in material.similar)
+        name = "similar_problems_same" if same else "similar_problems"
+        shown = form.section(name, similar_problems="\n\n".join(introduced))
+        sections.append(_Section((name, "similar_problem"), shown.text))
     if material.excerpt:
         sections.append(form.section("textbook_excerpt", excerpt=material.excerpt))
     if material.analysis:

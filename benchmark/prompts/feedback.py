@@ -4,25 +4,30 @@ The results of a judgement on all tests may quote hidden ones (`judge.TestResult
 other judgement than one on the samples, and of one on all tests `HiddenCount` holds two numbers.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import dropwhile
 from typing import Literal, get_args
 
 import judge
 from benchmark import blobs
 from benchmark.excerpts import excerpt, excerpt_of
+from benchmark.judging import WHOLE_OUTPUT
 from benchmark.models import Judgement, Problem, TestCase
 from benchmark.prompts.leaks import PromptLeak
 from benchmark.prompts.templates import Templates
 from judge import Verdict
 
-Feedback = Literal["samples", "verdicts", "samples+hidden_count", "none"]
+Feedback = Literal["samples", "verdicts", "samples+hidden_count", "usaco-code", "none"]
 """What is told: input, output and expected output of failed samples (USACO); passed or the kind of error for
 each sample (ICPC, METHODS.md 7.1); as samples, and how many hidden tests are passed (which section 3 of the USACO
-paper allows); nothing, which makes a neutral retry at the same budget."""
+paper allows); by kind of failure what the published USACO code tells, uncut; nothing, which makes a neutral retry at
+the same budget."""
 FEEDBACKS: tuple[str, ...] = get_args(Feedback)
 
 SHOWN = 2_000
 """Characters of an input, output or error message that a prompt shows (METHODS.md 6)."""
+
+_TRACEBACK = "Traceback (most recent call last):\n"
 
 _TOLD = {
     verdict: f"feedback/{verdict.lower()}"
@@ -34,19 +39,25 @@ FEEDBACK_TEMPLATES = (
     "feedback/no_code",
     "feedback/no_samples",
     "feedback/hidden_count",
+    "feedback/exception",
+    "feedback/unjudged",
     "feedback/none",
 )
 
 
 @dataclass(frozen=True)
 class SampleResult:
-    """What happened on one sample; the texts are cut to SHOWN characters, and say so."""
+    """What happened on one sample; the texts are cut to SHOWN characters, and say so, unless all of them is wanted.
+
+    `exception` is the text of the exception that ended the program, None where there was none.
+    """
 
     verdict: Verdict
     input: str
     output: str
     expected: str
     errors: str
+    exception: str | None = None
 
 
 @dataclass(frozen=True)
@@ -79,7 +90,10 @@ class SampleRun:
             raise PromptLeak(f"judgement {stored.pk} holds the result of a test that is no sample")
         return cls(
             judgement.verdict,
-            tuple(_sample_result(samples[result.name], result) for result in judgement.tests),
+            tuple(
+                _sample_result(samples[result.name], result, whole=stored.whole_output)
+                for result in judgement.tests
+            ),
             excerpt(judgement.compiler_output, SHOWN),
             judgement.compiler_output.rstrip(),
         )
@@ -109,6 +123,8 @@ def describe(
     """The words for a model. Without details only the first line of each template is used."""
     if feedback == "none":
         return templates.render("feedback/none")
+    if feedback == "usaco-code":
+        return _describe_as_published(run, templates)
     if run.verdict is Verdict.NO_CODE:
         return templates.render("feedback/no_code")
     if run.verdict is Verdict.CE:
@@ -124,6 +140,31 @@ def describe(
             templates.render("feedback/hidden_count", passed=str(hidden.passed), total=str(hidden.total))
         )
     return "\n".join(told)
+
+
+def _describe_as_published(run: SampleRun, templates: Templates) -> str:
+    """Return what the published USACO code tells, by kind of failure (METHODS.md 6).
+
+    A wrong answer comes with input, output and expected output; an exception with its text; a program that is too
+    slow with nothing. The code takes too much memory for an exception without a text, and the end by a signal for a
+    program that is too slow. A reply that does not compile is told the same as one without a program.
+    """
+    if run.verdict in (Verdict.NO_CODE, Verdict.CE):
+        return templates.render("feedback/unjudged")
+    return "\n".join(
+        _told_as_published(number, result, templates) for number, result in enumerate(run.results, 1)
+    )
+
+
+def _told_as_published(number: int, result: SampleResult, templates: Templates) -> str:
+    match result.verdict:
+        case Verdict.AC | Verdict.WA:
+            return _told(number, result, templates)
+        case Verdict.OLE:
+            return _told(number, replace(result, verdict=Verdict.WA), templates)
+        case Verdict.RTE | Verdict.MLE if result.exception is not None:
+            return templates.render("feedback/exception", number=str(number), exception=result.exception)
+    return _told(number, replace(result, verdict=Verdict.TLE), templates).partition("\n")[0]
 
 
 def describe_first_failure(run: SampleRun, templates: Templates) -> str:
@@ -143,11 +184,30 @@ def _told(number: int, result: SampleResult, templates: Templates) -> str:
     )
 
 
-def _sample_result(case: TestCase, result: judge.TestResult) -> SampleResult:
+def _sample_result(case: TestCase, result: judge.TestResult, *, whole: bool) -> SampleResult:
+    longest = WHOLE_OUTPUT if whole else SHOWN
     return SampleResult(
         result.verdict,
-        excerpt_of(blobs.path(case.input_hash), SHOWN),
-        excerpt(result.output, SHOWN),
-        excerpt_of(blobs.path(case.answer_hash), SHOWN),
+        excerpt_of(blobs.path(case.input_hash), longest),
+        excerpt(result.output, longest),
+        excerpt_of(blobs.path(case.answer_hash), longest),
         excerpt(f"{result.message}\n{result.errors}", SHOWN),
+        _exception_of(result),
     )
+
+
+def _exception_of(result: judge.TestResult) -> str | None:
+    """Return what `str` gives of the exception that ended a Python program, or None if a signal ended it.
+
+    That is the text without the type and the traceback; of `sys.exit` the exit status or the message.
+    """
+    if result.verdict is Verdict.MLE:
+        return ""
+    if result.verdict is not Verdict.RTE or result.exit_status is None:
+        return None
+    _, traceback, rest = result.errors.rpartition(_TRACEBACK)
+    last_words = result.message.partition(". ")[2]
+    if not traceback:
+        return last_words or str(result.exit_status)
+    lines = dropwhile(lambda line: line.startswith(" "), rest.rstrip().split("\n"))
+    return ("\n".join(lines) or last_words).partition(": ")[2]

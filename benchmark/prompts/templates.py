@@ -17,6 +17,7 @@ _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 _INCLUDE = re.compile(r"\{\{include (\w+)\}\}\n?")
 _NEEDED = {
     "problem",
+    "retrieved",
     "attempts",
     "reply",
     "result",
@@ -27,6 +28,21 @@ _NEEDED = {
     "fence",
 }
 """What a template must show where ours of the same name does: without it, it would ask about nothing."""
+
+
+_VARIANTS = {"similar_problems_same": "similar_problems", "revision_reflected": "revision"}
+"""Templates that take the place of another one in some prompts; a folder with the other one alone means both."""
+
+
+WHOLE: Mapping[str, frozenset[str]] = {
+    "whole/solve": frozenset({"problem"}),
+    "whole/episodic": frozenset({"retrieved", "problem"}),
+    "whole/semantic": frozenset({"retrieved", "problem"}),
+    "whole/episodic_semantic": frozenset({"retrieved", "problem"}),
+    "whole/reflexion": frozenset({"problem", "attempts"}),
+    "whole/reflexion_retrieval": frozenset({"retrieved", "problem", "attempts"}),
+}
+"""Templates of whole prompts and what they show. None is ours: where a folder has one, nothing else is composed."""
 
 
 class TemplateError(ValueError):
@@ -46,6 +62,11 @@ class Templates:
         """
         return _PLACEHOLDER.sub(lambda match: parts[match[1]], self.texts[name])
 
+    @property
+    def whole(self) -> tuple[str, ...]:
+        """Return the names of the whole prompts that there are."""
+        return tuple(name for name in WHOLE if name in self.texts)
+
     def hash(self, *names: str) -> str:
         """sha256 over the templates with everything they include, in this order."""
         return hashlib.sha256("\0".join(self.texts[name] for name in names).encode()).hexdigest()
@@ -64,19 +85,21 @@ def templates_with(folder: str) -> Templates:
         raise TemplateError(
             f"{folder} holds no template. A template is a text file NAME.txt; names: {_list(ours)}"
         )
-    for name in own.keys() - ours.keys():
+    for name in own.keys() - ours.keys() - WHOLE.keys():
         near = get_close_matches(name, ours, n=1, cutoff=0.4)
         meant = f"Did you mean {near[0]}.txt? " if near else ""
         raise TemplateError(f"{folder}/{name}.txt is no template of ours. {meant}Names: {_list(ours)}")
+    own |= {name: own[usual] for name, usual in _VARIANTS.items() if usual in own and name not in own}
     texts = _assemble(ours | own, folder)
     for name in own:
-        _check(folder, name, texts[name], our_templates().texts[name])
+        known = WHOLE.get(name) or frozenset(_PLACEHOLDER.findall(our_templates().texts[name]))
+        _check(folder, name, texts[name], known)
     return Templates(texts)
 
 
-def _check(folder: str, name: str, text: str, ours: str) -> None:
-    """Raises TemplateError when the template shows what is not there, or leaves out what it is for."""
-    shown, known = set(_PLACEHOLDER.findall(text)), set(_PLACEHOLDER.findall(ours))
+def _check(folder: str, name: str, text: str, known: frozenset[str]) -> None:
+    """Raises TemplateError when the template shows what is not `known`, or leaves out what it is for."""
+    shown = set(_PLACEHOLDER.findall(text))
     for unknown in sorted(shown - known):
         there = f"There is {_list(known)}" if known else "There is none in this template"
         raise TemplateError(f"{folder}/{name}.txt: nothing is filled in for {{{{{unknown}}}}}. {there}.")
@@ -113,5 +136,5 @@ def _assemble(texts: Mapping[str, str], folder: str = "") -> dict[str, str]:
     return {name: whole(name, (name,)) for name in texts}
 
 
-def _list(names: Mapping[str, str] | set[str]) -> str:
+def _list(names: Mapping[str, str] | frozenset[str]) -> str:
     return ", ".join(sorted(names))

@@ -159,18 +159,25 @@ def label(run: Run, *, of: str = "", without: str = "") -> str:
 
 
 def own_settings(run: Run, *, without: str = "") -> str:
-    """Its settings that are not the method's defaults, or not its profile's: "profile usaco-paper, p=4"."""
+    """Return the settings that are not the method's defaults, or not its profile's: "profile usaco-paper, p=4".
+
+    The version of the profile is named where it is not today's.
+    """
     if run.method not in METHODS:
         return ""
-    profile = PROFILES.get((run.manifest.get("profile") or {}).get("name", ""))
-    given = profile.settings_for(run.model_spec.partition(":")[2]) if profile else []
+    recorded = run.manifest.get("profile") or {}
+    profile = PROFILES.get(recorded.get("name", ""))
+    given = profile.settings_for(run.model_spec.partition(":")[2], run.method) if profile else []
     usual = _usual(run.method, tuple(given))
     own = {
         name: value
         for name, value in run.parameters.items()
         if value != usual.get(name, value) and name != without
     }
-    words = [f"profile {profile.name}"] if profile else []
+    words = []
+    if profile:
+        version = recorded.get("version", 1)
+        words = [f"profile {profile.name}" + ("" if version == profile.version else f" (version {version})")]
     if run.epochs > 1:
         words.append(f"{run.epochs} epochs")
     if run.first_draw:

@@ -3,7 +3,7 @@
 from benchmark.retrieval.contents import CONTENTS, Content, ProblemText, split_analysis
 from benchmark.retrieval.documents import Corpus, Document, article_corpus, problem_corpus
 from benchmark.retrieval.engines import ENGINES
-from benchmark.retrieval.exclusion import NoDate
+from benchmark.retrieval.exclusion import NoDate, has_statement
 from benchmark.retrieval.formulas import FORMULAS
 from benchmark.retrieval.index import NothingToRank
 from benchmark.retrieval.queries import QUERY_KINDS, QueryKind, make_query
@@ -28,6 +28,7 @@ __all__ = [
     "QueryKind",
     "article_corpus",
     "draw",
+    "has_statement",
     "make_query",
     "problem_corpus",
     "rank",

@@ -11,23 +11,32 @@ Content = Literal["all", "statement", "statement+analysis", "statement+code", "m
 """All of it; less of it; or all of it with the programs masked."""
 CONTENTS: tuple[str, ...] = get_args(Content)
 
+DocumentForm = Literal["analysis", "published"]
+"""Where the solution in a document comes from. `analysis`: the whole official analysis and the first reference program.
+`published`: the English explanation and the Python program into which the USACO authors split it (METHODS.md 1.2, A4).
+"""
+
 _FENCE = re.compile(r"^\s*(```|~~~)")
 
 
 @dataclass(frozen=True)
 class ProblemText:
-    """The parts of a problem that other problems may be solved with."""
+    """The parts of a problem that other problems may be solved with.
+
+    In the form `published`, `analysis` is the English explanation and `program` the Python program.
+    """
 
     statement: str
     analysis: str
     program: str
+    form: DocumentForm = "analysis"
 
     def holding(self, content: Content) -> str:
-        """The text of the document.
+        """Return the text of the document.
 
-        "all" joins statement, analysis and program as the USACO paper's code does (METHODS.md 1.2, A4); a program
-        that the analysis already contains is not repeated. Figure 9's counts (METHODS.md 1.4) hold for exactly this.
-        In the others, programs in the text of the analysis count as programs.
+        "all" joins statement, analysis and program as the USACO paper's code does (METHODS.md 1.2, A4). In the form
+        `analysis`, a program that the analysis already contains is not repeated; Figure 9's counts (METHODS.md 1.4)
+        hold for exactly this form. In the other contents, programs in the text of the analysis count as programs.
         """
         if content == "statement":
             return self.statement
@@ -47,6 +56,8 @@ class ProblemText:
                 return self._joined(masked, "" if repeated else mask(self.program))
 
     def _joined(self, analysis: str, program: str) -> str:
+        if self.form == "published" and analysis and program:
+            return f"{self.statement}\nSolution: \n{analysis}\nSolution Code: \n{program}"
         text = self.statement + (f"\nSolution: \n{analysis}" if analysis or not program else "")
         if program and program.strip() not in analysis:
             text += f"\nSolution Code: \n{program}"

@@ -9,7 +9,7 @@ from threading import Lock
 from typing import Any, TypeVar
 
 from benchmark import models
-from benchmark.models import Dataset, ReferenceSolution
+from benchmark.models import Dataset, Problem, ReferenceSolution
 from benchmark.retrieval.contents import Content, ProblemText
 from benchmark.retrieval.engines import ENGINES, Engine
 from benchmark.retrieval.tokenizers import TOKENIZERS, words
@@ -37,8 +37,13 @@ class Document:
     @cached_property
     def shingles(self) -> frozenset[str]:
         """Every run of SHINGLE words of the statement, each as one text: those keep their hashes."""
-        cut = words(self.problem.statement) if self.problem else []
-        return frozenset(" ".join(cut[start : start + SHINGLE]) for start in range(len(cut) - SHINGLE + 1))
+        return shingles_of(self.problem.statement) if self.problem else frozenset()
+
+
+def shingles_of(statement: str) -> frozenset[str]:
+    """Return every run of SHINGLE words of the statement."""
+    cut = words(statement)
+    return frozenset(" ".join(cut[start : start + SHINGLE]) for start in range(len(cut) - SHINGLE + 1))
 
 
 @dataclass(frozen=True)
@@ -54,9 +59,17 @@ class Corpus:
     _found: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @cached_property
+    def form(self) -> str:
+        """Return the form of the problems, `mixed` where they have several, or `articles`."""
+        forms = {document.problem.form if document.problem else "articles" for document in self.documents}
+        return "mixed" if len(forms) > 1 else next(iter(forms), "analysis")
+
+    @cached_property
     def content_hash(self) -> str:
-        """sha256 over the ids and texts, in order."""
+        """Return the sha256 over the form, unless it is `analysis` or `articles`, and the ids and texts in order."""
         digest = hashlib.sha256()
+        if self.form in ("published", "mixed"):
+            digest.update(self.form.encode())
         for document in self.documents:
             for part in (document.id, document.text):
                 encoded = part.encode("utf-8", "surrogatepass")
@@ -99,11 +112,11 @@ class Corpus:
 
 
 def problem_corpus(dataset: Dataset, language: str) -> Corpus:
-    """Every problem of the dataset as a document, ordered by its external id whatever the database sorts by."""
+    """Return every problem of the dataset as a document, ordered by its external id whatever the database sorts by."""
     problems = dataset.problems.prefetch_related("references").defer("statement_html", "analysis_html")
     documents = []
     for row in problems:
-        text = ProblemText(row.statement, row.analysis, _reference(list(row.references.all()), language))
+        text = _problem_text(row, language)
         documents.append(
             Document(row.external_id, row.title, text.holding("all"), text, row.contest_date, row.tier)
         )
@@ -114,6 +127,15 @@ def article_corpus(corpus: models.Corpus) -> Corpus:
     """The articles of a textbook as documents, in its own order."""
     articles = corpus.articles.order_by("order").values_list("external_id", "title", "text")
     return Corpus(tuple(Document(*article) for article in articles))
+
+
+def _problem_text(row: Problem, language: str) -> ProblemText:
+    """Return the parts of a stored problem, in the published form where it carries both published keys."""
+    references = list(row.references.all())
+    published = next((one.source for one in references if one.name == ReferenceSolution.PUBLISHED), "")
+    if row.analysis_english and published:
+        return ProblemText(row.statement, row.analysis_english, published, "published")
+    return ProblemText(row.statement, row.analysis, _reference(references, language))
 
 
 def _reference(references: list[ReferenceSolution], language: str) -> str:

@@ -4,7 +4,8 @@ import re
 from collections.abc import Collection
 
 from benchmark.models.problems import Tier
-from benchmark.retrieval.documents import Corpus, Document
+from benchmark.retrieval.documents import Corpus, Document, shingles_of
+from benchmark.retrieval.tokenizers import words
 
 NEAR_DUPLICATE = 0.8
 """Share of common shingles (Jaccard) from which on statements are near duplicates (METHODS.md 15)."""
@@ -47,6 +48,18 @@ def places_left_out(
             if not_earlier:
                 left_out |= _not_earlier(corpus, document)
     return left_out
+
+
+def has_statement(document: Document, statement: str) -> bool:
+    """Return whether the statement of the document is this one, or a near duplicate of it.
+
+    The divisions of a contest share problems whose statements differ in their first line alone.
+    """
+    if document.problem is None:
+        return False
+    if words(document.problem.statement) == words(statement):
+        return True
+    return _jaccard(document.shingles, shingles_of(statement)) >= NEAR_DUPLICATE
 
 
 def _same_name(corpus: Corpus, document: Document) -> set[int]:

@@ -48,12 +48,17 @@ class StoredChain:
         self._asked: Counter[str] = Counter()
 
     async def ask(
-        self, prompt: Prompt, purpose: Generation.Purpose, *, retrieval: Mapping[str, Any] | None = None
+        self,
+        prompt: Prompt,
+        purpose: Generation.Purpose,
+        *,
+        retrieval: Mapping[str, Any] | None = None,
+        shared: bool = False,
     ) -> Generation:
         """See `benchmark.methods.Chain`. Raises ProviderError and PromptChanged."""
         step, prompt_hash = self._steps, prompt.hash
         question = Question(
-            self._item, step, purpose, prompt, prompt_hash, retrieval, self._asked[prompt_hash]
+            self._item, step, purpose, prompt, prompt_hash, retrieval, self._asked[prompt_hash], shared
         )
         self._steps += 1
         self._asked[prompt_hash] += 1

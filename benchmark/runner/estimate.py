@@ -78,7 +78,7 @@ async def estimate(plans: Sequence[Plan]) -> list[dict[str, Estimate]]:
 async def _estimate(plan: Plan, texts: Texts) -> dict[str, Estimate]:
     step = math.ceil(len(plan.problems) / PLAYED)
     played = await sync_to_async(_load)(plan.problems[::step])
-    scale = plan.attempts * len(plan.problems) / len(played)
+    scale = len(plan.problems) / len(played)
     estimates = {}
     for assumption in ASSUMPTIONS:
         reply = assumption.reply_within(plan.settings.max_output_tokens)
@@ -87,7 +87,7 @@ async def _estimate(plan: Plan, texts: Texts) -> dict[str, Estimate]:
         for problem in played:
             chain = AssumedChain(Task.of(problem), texts, passes=assumption.passes, reply_characters=letters)
             await plan.method.solve(chain, plan.settings)
-            prompts += chain.prompts
+            prompts += plan.attempts * chain.own_prompts + chain.shared_prompts
         asked = sum(math.ceil(characters / assumption.characters_per_token) for characters in prompts)
         estimates[assumption.name] = Estimate(
             round(scale * len(prompts)), round(scale * asked), round(scale * len(prompts) * reply)

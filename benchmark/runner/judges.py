@@ -141,6 +141,8 @@ def ensure_judgement(
         test_suite=None if version is None else problem.suites.get(version=version),
         policy=Policy(settings.policy),
         stop_at_first_failure=not (every_test or settings.every_test or suite is Judgement.Suite.SAMPLES),
+        memory_limit=settings.memory_limit_of(problem),
+        whole_output=suite is Judgement.Suite.SAMPLES and settings.shows_whole_output,
     )
     setattr(answer, _COLUMNS[suite], judgement)
     Generation.objects.filter(pk=answer.pk).update(**{_COLUMNS[suite]: judgement})

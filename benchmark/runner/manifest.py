@@ -32,6 +32,7 @@ def make_manifest(dataset: Dataset, spec: ModelSpec, method: Method, settings: S
         "representations": representations(dataset, spec, settings),
         "suites": suites(dataset, settings),
         "templates": template_hashes(method, settings),
+        "prompts": settings.prompts_source,
         "scripted_model": is_scripted(spec),
         "policy": settings.policy,
         "environment": environment(settings.language),
@@ -81,9 +82,9 @@ def suites(dataset: Dataset, settings: Sampling) -> dict[str, int] | None:
 
 
 def template_hashes(method: Method, settings: Sampling) -> dict[str, str]:
-    """The hash of each template of the method, with what it includes. Raises TemplateError."""
-    names = (*method.templates, *settings.own_templates)
-    return {name: settings.form.templates.hash(name) for name in names}
+    """Return the hash of each template that the method uses, and of whole prompts. Raises TemplateError."""
+    templates = settings.form.templates
+    return {name: templates.hash(name) for name in (*method.templates(settings), *templates.whole)}
 
 
 def environment(language: str) -> dict[str, Any]:

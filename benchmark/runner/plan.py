@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from difflib import get_close_matches
-from typing import Literal
+from typing import Any, Literal
 
 from django.db import transaction
 
-from benchmark.methods import METHODS, PROFILES, Method, Profile, Sampling
+from benchmark.methods import METHODS, Method, Sampling
 from benchmark.models import Corpus, Dataset, Problem, Run, TestCase, Verifier
 from benchmark.models.paying import PaidRun
 from benchmark.oracles.store import without_outputs
@@ -47,7 +47,8 @@ class Plan:
     settings: Sampling
     attempts: int
     """Chains a problem, of all epochs together."""
-    profile: Profile | None
+    profile: Mapping[str, Any] | None
+    """What the manifest says of the profile."""
     problems: tuple[Problem, ...]
     left_out: Mapping[str, str]
     """Ids of chosen problems that cannot be tested, with the reasons."""
@@ -115,7 +116,7 @@ def plan_run(
     attempts: int = 1,
     epochs: int = 1,
     first_draw: int | None = 0,
-    profile: Profile | None = None,
+    profile: Mapping[str, Any] | None = None,
     problem_ids: Sequence[str] = (),
     tier: str = "",
     limit: int | None = None,
@@ -200,7 +201,7 @@ def start_run(plan: Plan, terms: Terms) -> Run:
     manifest["without_samples"] = plan.without_samples
     manifest["batch"] = terms.batch
     if plan.profile:
-        manifest["profile"] = {"name": plan.profile.name, "assumed": plan.profile.assumed}
+        manifest["profile"] = dict(plan.profile)
     if plan.pilot:
         manifest["pilot"] = plan.pilot.to_json()
     run.manifest = manifest
@@ -281,7 +282,6 @@ def plan_like(run: Run, draws: Draws = "repeat") -> Plan:
         raise CannotRun(
             f"Suites of {run.dataset.name} were released since run {run.pk} began: start a new run."
         )
-    profile = run.manifest.get("profile")
     return plan_run(
         run.dataset,
         parse_model_spec(run.model_spec),
@@ -290,7 +290,7 @@ def plan_like(run: Run, draws: Draws = "repeat") -> Plan:
         attempts=run.attempts_per_epoch,
         epochs=run.epochs,
         first_draw=None if draws == "fresh" else run.first_draw,
-        profile=PROFILES.get(profile["name"]) if profile else None,
+        profile=run.manifest.get("profile"),
         problem_ids=list(run.items.filter(chain=0).values_list("problem__external_id", flat=True)),
     )
 
@@ -321,7 +321,8 @@ def _check_unchanged(run: Run) -> None:
         now_used = template_hashes(METHODS[run.method], METHODS[run.method].settings(**run.parameters))
     except TemplateError as error:
         raise CannotRun(f"The prompts of run {run.pk} cannot be read: {error}") from None
-    changed = sorted({name for name, _ in now_used.items() ^ began["templates"].items()})
+    # A template that was added since is no change: the run's prompts so far did without it.
+    changed = sorted(name for name, digest in began["templates"].items() if now_used.get(name) != digest)
     if changed:
         raise CannotRun(
             f"Prompt templates changed since run {run.pk} began: {', '.join(changed)}. "

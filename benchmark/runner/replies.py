@@ -37,7 +37,10 @@ _COPIED = (
 
 @dataclass(frozen=True)
 class Question:
-    """A prompt at its place: `asked` is how often this chain has asked the same before."""
+    """A prompt at its place: `asked` is how often this chain has asked the same before.
+
+    All chains of a problem ask a `shared` question as the first of them does.
+    """
 
     item: WorkItem
     step: int
@@ -46,6 +49,7 @@ class Question:
     prompt_hash: str
     retrieval: Mapping[str, Any] | None
     asked: int
+    shared: bool
 
 
 class Replies:
@@ -79,9 +83,8 @@ class Replies:
         """The stored reply. Raises ProviderError."""
         parameters = question.prompt.parameters(self._settings.parameters).to_json()
         number, chain = self._run.draw_of(question.item.chain)
-        key = cache_key(
-            self._spec, parameters, question.prompt_hash, draw_name(number, chain, question.asked)
-        )
+        draw = draw_name(number, 0 if question.shared else chain, question.asked)
+        key = cache_key(self._spec, parameters, question.prompt_hash, draw)
         # One chain at a time asks a question; two problems may have the same text.
         lock = self._locks.setdefault(key, asyncio.Lock())
         self.held_up += 1

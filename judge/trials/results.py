@@ -19,7 +19,7 @@ def result_of(test: Test, ran: ProgramRun, verdict: Verdict, message: str) -> Te
         exit_status=outcome.exit_status,
         signal=outcome.signal,
         message=message,
-        output=printable(ran.output, _SHOWN),
+        output=printable(ran.output, test.shown),
         errors=printable(outcome.stderr, _SHOWN),
         sample=test.sample,
     )

@@ -227,7 +227,7 @@ def test_runs_are_compared_on_a_page_and_as_files(
         on=first,
         method="episodic",
         parameters=settings,
-        **FINISHED | {"manifest": {"profile": {"name": "usaco-paper"}}},
+        **FINISHED | {"manifest": {"profile": {"name": "usaco-paper", "version": 2}}},
     )
     page = visit(f"{both}&run={third.pk}")
     best = re.findall(r"narrow-label\">Of the (?:best score|largest gain): </span>(\S+) %", page)

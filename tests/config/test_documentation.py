@@ -12,7 +12,7 @@ from django.core.management import get_commands, load_command_class
 from tests.stack import REPOSITORY, Stack
 
 DOCUMENTS = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("*.md"))]
-OTHER_PROGRAMS = {"sudo", "sqlite3", "tar"}
+OTHER_PROGRAMS = {"git", "sudo", "sqlite3", "tar"}
 """Programs of the system that the documents show; ours are tried out."""
 
 

@@ -56,6 +56,17 @@ def test_all_tests_run_on_demand_and_the_first_failure_in_their_order_still_deci
     assert (judgement.passed, judgement.total) == (2, 4)
 
 
+def test_a_program_under_the_main_guard_runs_and_the_first_characters_of_its_output_are_kept(
+    make_test: MakeTest,
+) -> None:
+    source = "def main():\n    print('y' * 3000)\n\nif __name__ == '__main__':\n    main()\n"
+    tests = [make_test("", "y" * 3000, name=str(number)) for number in range(4)]  # enough for a warm start
+    tests[1] = replace(tests[1], shown=10**6)
+    judgement = judge.grade(source, "python", tests, SMALL, Checker())
+    assert judgement.verdict is Verdict.AC
+    assert [len(result.output.strip()) for result in judgement.tests] == [2000, 3000, 2000, 2000]
+
+
 def test_the_checker_given_decides(make_test: MakeTest) -> None:
     tests = [make_test("", "1.0  2.0\n")]
     verdicts = {

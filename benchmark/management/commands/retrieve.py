@@ -135,7 +135,8 @@ class Command(BaseCommand):
         if answers and all("reason" in answer for answer in answers):
             raise CommandError(f"{options['corpus'] or dataset.name}: {answers[0]['reason']}.")
         if options["json"]:
-            document = {"results": answers} if options["all"] else answers[0]
+            document: dict[str, Any] = {"results": answers} if options["all"] else answers[0]
+            document |= {"corpus_form": corpus.form, "corpus_hash": corpus.content_hash}
             self.stdout.write(json.dumps(document, ensure_ascii=False))
             return
         for answer in answers:

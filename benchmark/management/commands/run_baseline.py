@@ -349,7 +349,7 @@ def _planned(options: dict[str, Any]) -> Plan:
     profile = PROFILES[options["profile"]] if options["profile"] else None
     dataset = find_dataset(options["dataset"])
     spec = parse_model_spec(options["model"])
-    defaults = profile.settings_for(spec.model) if profile else []
+    defaults = profile.settings_for(spec.model, method.name) if profile else []
     settings = parse_settings(method.settings, options["set"] or [], defaults)
     return plan_run(
         dataset,
@@ -359,7 +359,7 @@ def _planned(options: dict[str, Any]) -> Plan:
         attempts=options["attempts"] or (profile.attempts.get(method.name, 1) if profile else 1),
         epochs=options["epochs"] or 1,
         first_draw=None if options["draws"] == "fresh" else 0,
-        profile=profile,
+        profile=profile.record if profile else None,
         problem_ids=[name.strip() for name in (options["problems"] or "").split(",") if name.strip()],
         tier=options["tier"] or "",
         limit=options["limit"],

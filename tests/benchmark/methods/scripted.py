@@ -11,16 +11,27 @@ from judge import Verdict
 
 
 class ScriptedChain:
-    """`benchmark.methods.Chain`; `passes` says of each answer (drafts not counted) whether it passes the samples."""
+    """`benchmark.methods.Chain`; `passes` says of each answer (drafts not counted) whether it passes the samples.
 
-    def __init__(self, passes: Sequence[bool]) -> None:
-        self.task = Task("1_cows", "Count the cows in the field.", time_limit=2, memory_limit=2**28)
+    It is about a problem of its own among five, unless a task and the problems are given.
+    """
+
+    def __init__(
+        self, passes: Sequence[bool], task: Task | None = None, problems: Corpus | None = None
+    ) -> None:
+        self.task = task or Task("1_cows", "Count the cows in the field.", time_limit=2, memory_limit=2**28)
+        self._problems = problems
         self.bench = AssumedBench(passes=True)
         self.asked: list[tuple[Generation.Purpose, str, Mapping[str, Any] | None]] = []
         self._passes = iter(passes)
 
     async def ask(
-        self, prompt: Prompt, purpose: Generation.Purpose, *, retrieval: Mapping[str, Any] | None = None
+        self,
+        prompt: Prompt,
+        purpose: Generation.Purpose,
+        *,
+        retrieval: Mapping[str, Any] | None = None,
+        shared: bool = False,
     ) -> Generation:
         self.asked.append((purpose, prompt.messages[0].content, retrieval))
         number = len(self.asked)
@@ -36,6 +47,8 @@ class ScriptedChain:
         raise AssertionError("only feedback=samples+hidden_count asks for a count")
 
     async def problems(self) -> Corpus:
+        if self._problems is not None:
+            return self._problems
         words = ("field", "cows", "pigs", "trees")
         return Corpus(
             (

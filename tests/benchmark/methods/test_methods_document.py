@@ -6,7 +6,7 @@ import re
 import pytest
 from django.core.management import call_command
 
-from benchmark.methods import METHODS
+from benchmark.methods import METHODS, PROFILES, Profile, Sampling, parse_settings
 from benchmark.methods.calls import calls
 from benchmark.retrieval import CONTENTS, FORMULAS, QUERY_KINDS
 from tests.stack import REPOSITORY
@@ -27,6 +27,26 @@ def test_every_choice_of_the_axes_is_named_and_every_named_test_exists() -> None
     named = re.findall(r"`(tests/[\w/.]+)`", TEXT)
     assert len(named) > 8
     assert [path for path in named if not (REPOSITORY / path).exists()] == []
+
+
+def test_the_command_lists_the_profiles_with_what_they_assume(capsys: pytest.CaptureFixture[str]) -> None:
+    call_command("methods", "--json")
+    profiles = {profile["name"]: profile for profile in json.loads(capsys.readouterr().out)["profiles"]}
+    assert profiles.keys() == PROFILES.keys()
+    assert "max_output_tokens=4096" in profiles["usaco-paper"]["settings"]
+    call_command("methods")
+    told = capsys.readouterr().out
+    for profile in PROFILES.values():
+        assert f"Profile {profile.name} (version {profile.version}): {profile.summary}" in told
+        assert f"Assumed: {profile.assumed}" in told
+        assert f"| `{profile.name}` | {profile.version} |" in TEXT
+    assert "with '+reflexion' in the method: buffer=last" in told
+
+
+@pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda profile: profile.name)
+def test_a_longest_reply_that_no_paper_states_is_named_as_assumed(profile: Profile) -> None:
+    longest = parse_settings(Sampling, [], profile.settings_for("gpt-4")).max_output_tokens
+    assert longest is None or f"max_output_tokens={longest}" in profile.assumed
 
 
 def test_the_command_lists_them_and_explains_one(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,12 +1,14 @@
 """Profiles: the published evaluations' settings, for every method and every model."""
 
-from dataclasses import make_dataclass
+from dataclasses import asdict, make_dataclass
 from typing import Any
 
 import pytest
 
 from benchmark.methods import METHODS, PROFILES, SettingsError, parse_settings
 from benchmark.methods.settings import describe_settings
+from benchmark.models import Run
+from benchmark.reports.wording import own_settings
 
 EVERYTHING: Any = make_dataclass(
     "Everything",
@@ -43,6 +45,8 @@ def test_the_paper_and_its_code_differ_where_they_are_known_to() -> None:
         "default",
     )
     assert (code.i, code.p, code.run_all, code.temperature, code.extraction) == (2, 2, True, None, "usaco")
+    assert (code.draft, code.feedback, code.memory_unit) == ("shared", "usaco-code", "MB")
+    assert (paper.draft, paper.feedback, paper.memory_unit) == ("own", "samples", "MiB")
     assert (icpc.i, icpc.p, icpc.feedback, icpc.language) == (2, 2, "verdicts", "cpp")
     assert (paper.policy, code.policy, icpc.policy) == ("compat", "compat", "fair")
     small = parse_settings(EVERYTHING, [], PROFILES["usaco-code"].settings_for("gpt-3.5-turbo-1106"))
@@ -71,3 +75,31 @@ def test_an_unknown_setting_is_refused_with_all_that_the_method_knows(method) ->
         "semantic_max_chars": "semantic" in method.name,
         "query": "semantic" in method.name or "episodic" in method.name,
     }
+
+
+def test_a_run_of_a_profiles_former_version_is_told_apart() -> None:
+    def named(profile: str, method: str, manifest: dict[str, Any], **changes: object) -> str:
+        texts = PROFILES[profile].settings_for("gpt-4o", method)
+        parameters = asdict(parse_settings(METHODS[method].settings, [], texts)) | changes
+        run = Run(
+            method=method, model_spec="openai:gpt-4o", parameters=parameters, manifest={"profile": manifest}
+        )
+        return own_settings(run)
+
+    for name in ("usaco-paper", "usaco-code", "icpc-b"):
+        now = PROFILES[name].record
+        assert named(name, "episodic+reflexion", now) == f"profile {name}"
+        former = {"name": name, "assumed": now["assumed"]}
+        assert named(name, "episodic+reflexion", former) == f"profile {name} (version 1)"
+    shown = named("usaco-paper", "episodic+reflexion", {"name": "usaco-paper"}, buffer="all")
+    assert shown == "profile usaco-paper (version 1), buffer=all"
+
+
+def test_the_papers_figure_for_reflexion_after_retrieval_is_followed_only_there() -> None:
+    for method, buffer in (
+        ("reflexion", "all"),
+        ("semantic+reflexion", "last"),
+        ("episodic+reflexion", "last"),
+    ):
+        texts = PROFILES["usaco-paper"].settings_for("gpt-4o", method)
+        assert asdict(parse_settings(METHODS[method].settings, [], texts))["buffer"] == buffer

@@ -4,15 +4,22 @@ import pytest
 
 from benchmark import judging
 from benchmark.models import Judgement, Problem, TestCase
-from benchmark.prompts import PromptLeak, SampleRun, our_templates
+from benchmark.prompts import PromptLeak, SampleResult, SampleRun, our_templates
 from benchmark.prompts.feedback import SHOWN, describe
 from judge import Verdict
 from tests.problems import HIDDEN_INPUT, store_doubling
 
+FAILED = "Sample 1: run-time error: "
+UNJUDGED = "Nothing was judged, because of an error in the format of the answer."
 
-def judged(problem: Problem, program: str, suite: Judgement.Suite, language: str = "python") -> Judgement:
-    submission = judging.store_submission(problem, program, language)
-    judgement = judging.request_judgement(submission, suite=suite, stop_at_first_failure=False)
+
+def judged(
+    problem: Problem, program: str, suite: Judgement.Suite, *, whole_output: bool = False
+) -> Judgement:
+    submission = judging.store_submission(problem, program, "python")
+    judgement = judging.request_judgement(
+        submission, suite=suite, stop_at_first_failure=False, whole_output=whole_output
+    )
     judging.perform(judgement.pk)
     judgement.refresh_from_db()
     return judgement
@@ -39,6 +46,52 @@ def test_the_results_on_the_samples_are_told(db: None, program: str, verdict: Ve
     text = describe(ran, "samples", our_templates())
     assert told in text
     assert str(HIDDEN_INPUT) not in text
+
+
+DEEP = "def f():\n    g()\ndef g():\n    raise KeyError('no cow')\nf()"
+LINES = "raise ValueError('first: line\\nsecond line')"
+
+
+@pytest.mark.parametrize(
+    ("program", "verdict", "told"),
+    [
+        ("print(2 * int(input()))", Verdict.AC, "Sample 1: passed."),
+        (
+            "print('y' * 5000)",
+            Verdict.WA,
+            f"Sample 1: wrong answer.\nInput:\n3\nOutput of your program:\n{'y' * 5000}\nExpected output:\n6",
+        ),
+        ("print(1 // (int(input()) - 3))", Verdict.RTE, f"{FAILED}integer division or modulo by zero"),
+        (DEEP, Verdict.RTE, f"{FAILED}'no cow'"),
+        (LINES, Verdict.RTE, f"{FAILED}first: line\nsecond line"),
+        ("raise ValueError", Verdict.RTE, FAILED),
+        ("import sys\nsys.exit(3)", Verdict.RTE, f"{FAILED}3"),
+        ("import sys\nsys.exit('No cow.')", Verdict.RTE, f"{FAILED}No cow."),
+        ("x = bytearray(2**29)", Verdict.MLE, FAILED),
+        ("import os\nos.kill(os.getpid(), 11)", Verdict.RTE, "Sample 1: timed out."),
+        ("print(2 * int(input())", Verdict.CE, UNJUDGED),
+    ],
+)
+def test_the_published_code_tells_by_kind_of_failure(
+    db: None, program: str, verdict: Verdict, told: str
+) -> None:
+    problem = store_doubling()
+    judgement = judged(problem, program, Judgement.Suite.SAMPLES, whole_output=True)
+    ran = SampleRun.of(problem, judgement)
+    assert ran.verdict is verdict
+    assert describe(ran, "usaco-code", our_templates()) == told
+
+
+def test_an_answer_without_a_program_or_a_problem_without_samples_is_told_as_the_published_code_does() -> (
+    None
+):
+    assert describe(SampleRun(Verdict.NO_CODE), "usaco-code", our_templates()) == UNJUDGED
+    assert describe(SampleRun(Verdict.AC), "usaco-code", our_templates()) == ""
+
+
+def test_the_published_code_tells_nothing_of_a_program_that_is_too_slow() -> None:
+    slow = SampleRun(Verdict.TLE, (SampleResult(Verdict.TLE, "3", "a beginning", "6", "used 2 s"),))
+    assert describe(slow, "usaco-code", our_templates()) == "Sample 1: timed out."
 
 
 def test_a_judgement_on_the_hidden_tests_is_refused_even_when_it_calls_itself_one_on_the_samples(

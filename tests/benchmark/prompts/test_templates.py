@@ -23,8 +23,19 @@ def test_templates_of_ones_own_go_before_ours_and_have_hashes_of_their_own(tmp_p
     ours = our_templates()
     changed = {name for name in ours.texts if form.templates.hash(name) != ours.hash(name)}
     assert {name for name in changed if "refine" not in name and "oracle/" not in name} == {
-        "instructions", "program_block", "feedback/wa", "revision", "revision_untold",
+        "instructions", "program_block", "feedback/wa", "revision", "revision_untold", "revision_reflected",
     }  # fmt: skip
+
+
+def test_a_template_of_ones_own_stands_for_the_variant_of_ours_too(tmp_path: Path) -> None:
+    (tmp_path / "revision.txt").write_text("Mend it in {{language}}, within ```{{fence}}.\n")
+    (tmp_path / "similar_problems.txt").write_text("Others: {{similar_problems}}\n")
+    texts = parse_settings(METHODS["reflexion"].settings, [f"prompts={tmp_path}"]).form.templates.texts
+    assert texts["revision_reflected"] == texts["revision"] == "Mend it in {{language}}, within ```{{fence}}."
+    assert texts["similar_problems_same"] == "Others: {{similar_problems}}"
+    (tmp_path / "similar_problems_same.txt").write_text("The same: {{similar_problems}}\n")
+    texts = parse_settings(METHODS["reflexion"].settings, [f"prompts={tmp_path}"]).form.templates.texts
+    assert texts["similar_problems_same"] == "The same: {{similar_problems}}"
 
 
 @pytest.mark.parametrize(
