@@ -112,9 +112,8 @@ class ImportedProblem:
 
     `states_samples` says whether the statement itself shows its samples, as most do; where it does not, a model is
     shown those of `tests` beside it. `analysis_english` is the explanation without programs, where the source has it
-    besides `analysis`. `tests_apart`: the source keeps hidden tests elsewhere, so that having none says nothing of those
-    that are stored. `notes` tell the person who imports what was assumed or dropped; they are not
-    stored.
+    besides `analysis`. `tests_apart`: the source keeps hidden tests elsewhere, so that having none says nothing of
+    those that are stored. `notes` tell the person who imports what was assumed or dropped; they are not stored.
     """
 
     external_id: str

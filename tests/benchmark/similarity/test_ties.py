@@ -12,11 +12,10 @@ from django.test import Client
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmark.metrics import wilson
 from benchmark.models import Dataset, QuestionAnswer, QuestionSet, SimilarityRun
 from benchmark.reproduction.similarity import _ranked
 from benchmark.similarity.building import Builder
-from benchmark.similarity.figures import _score_interval, measure
+from benchmark.similarity.figures import measure
 from benchmark.similarity.scorers import Scorer
 from benchmark.similarity.ties import Placing, tied_best
 from tests.benchmark.runs.conftest import Workshop
@@ -48,12 +47,6 @@ def test_figures_do_not_depend_on_the_order_of_the_letters(scores, data) -> None
     moved = [scores[place] for place in order]
     assert Placing.of(moved, order.index(right)) == Placing.of(scores, right)
     assert sorted(order[place] for place in tied_best(moved)) == sorted(tied_best(scores))
-
-
-@given(st.integers(1, 400), st.data())
-def test_the_interval_of_whole_numbers_is_wilsons(count, data) -> None:
-    total = data.draw(st.integers(0, count))
-    assert _score_interval(total, count) == pytest.approx(wilson(total, count), abs=1e-9)
 
 
 SAME = "openai:fixed:Natural Language Solution: greedy over the sorted numbers"
