@@ -17,6 +17,7 @@ from judge.package_files import PackageError, quoted, read_mapping, repeated_key
 _DEEPEST = 20
 _MOST_TESTS = 10_000
 _MOST_OF_ONE_COUNT = 100
+_MOST_INLINE = 64 * 2**20  # characters: aliases may repeat one text without end
 _RANGE = re.compile(r"(-?\d{1,9})\.\.=(-?\d{1,9})")
 _SEED = re.compile(r"\{seed(?::[0-9]+)?\}")
 
@@ -115,6 +116,7 @@ class _Reader:
     def __init__(self, content: Mapping[str, Any]) -> None:
         self.listing = Listing()
         self._keys: set[str] = set()
+        self._inline = 0
         self._numbers = count(1)
         self._width = len(str(_numbered_tests(content, 0)))
         self._read_aliases(content.get("generators"))
@@ -231,6 +233,11 @@ class _Reader:
             return
         if len(self.listing.tests) >= _MOST_TESTS:
             raise PackageError(f"generators.yaml lists more than {_MOST_TESTS} tests")
+        self._inline += len(entry.input or "") + len(entry.answer or "")
+        if self._inline > _MOST_INLINE:
+            raise PackageError(
+                f"the inline tests of generators.yaml are larger than {_MOST_INLINE} characters"
+            )
         self.listing.tests.append(entry)
         self._keys.add(place.key.rpartition("/")[2])
 

@@ -112,7 +112,8 @@ class Command(BaseCommand):
             for entry in download["failed"]:
                 self.stdout.write(f"  not fetched {entry['link']}: {entry['reason']}")
         self.stdout.write(
-            f"{result.updated} problems got tests, {result.unchanged} unchanged, {len(result.left_out)} left out; "
+            f"problems with new tests: {result.updated}, unchanged: {result.unchanged}, "
+            f"left out: {len(result.left_out)}; "
             f"{document['with_hidden_tests']} of {document['problems']} problems have hidden tests"
         )
         for name, reason in result.left_out:

@@ -370,3 +370,29 @@ def test_samples_of_interactive_problems_stay_hidden_and_their_dialogues_are_sho
 def test_a_package_that_cannot_be_judged_is_refused_with_the_reason(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="scores"):
         run(package(tmp_path / "tea", {"problem.yaml": "name: Tea\ntype: scoring"}))
+
+
+@pytest.mark.parametrize("name", ["aroundthetable", "arrangingadapters", "brickwork", "fasterthanlight"])
+def test_each_entry_of_a_real_generators_yaml_is_a_test_or_is_named(
+    tmp_path: Path, shared_data: Path, name: str
+) -> None:
+    """The files beside it are not there: what needs none of them is a test, all else has a fault."""
+    listing = (shared_data / "generators_yaml" / f"{name}.yaml").read_bytes()
+    result = run(package(tmp_path / "tea", {"generators/generators.yaml": listing}))
+    tests = list(Problem.objects.get().listed_tests.all())
+    assert len(tests) == {
+        "aroundthetable": 144, "arrangingadapters": 118, "brickwork": 134, "fasterthanlight": 224,
+    }[name]  # fmt: skip
+    made = [one for one in tests if not one.fault]
+    stored_sample = name in (
+        "brickwork",
+        "fasterthanlight",
+    )  # data/sample/1.in, which the file gives no value
+    assert sum(bool(one.input_hash) for one in made) == len(made)
+    assert len(made) == {"aroundthetable": 4, "arrangingadapters": 10, "brickwork": 37, "fasterthanlight": 0}[
+        name
+    ] + int(stored_sample)
+    assert all(
+        one.fault.startswith(("its generator", "its copy", "nothing gives")) for one in tests if one.fault
+    )
+    assert any("is not used: there is no file" in entry["note"] for entry in result["notes"])
