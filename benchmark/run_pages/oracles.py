@@ -149,8 +149,8 @@ def candidate_rankings(request: HttpRequest) -> HttpResponse:
             "verified": len(verified),
             "problems": len(groups),
             "ns": ns,
-            "rows": [(name, [ranked[n][kind] for n in ns]) for kind, name in RANKINGS.items()],
-            "sizes": [(one.tests, list(one.at.values())) for one in sizes],
+            "rows": [(name, [(n, ranked[n][kind]) for n in ns]) for kind, name in RANKINGS.items()],
+            "sizes": [(one.tests, list(one.at.items())) for one in sizes],
             # Everything in it is escaped where it is made.
             "svg": mark_safe(curve_svg(curves, "oracle tests", "n@k in percent")) if drawn else "",  # noqa: S308
             "marks": [(mark_safe(mark_svg(number)), curve.name) for number, curve in enumerate(curves)]  # noqa: S308

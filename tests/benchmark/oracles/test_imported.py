@@ -12,10 +12,11 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 
 from benchmark import judging
-from benchmark.models import Candidate, Suite, Verification, Verifier
+from benchmark.models import Candidate, Problem, Suite, Verification, Verifier
 from benchmark.oracles import verifications
 from benchmark.oracles.running import NO_TIME_LEFT, Answer
-from judge import sandbox_status
+from judge import Checker, sandbox_status
+from judge.checkers import CheckingProgram
 
 pytestmark = [
     pytest.mark.django_db,
@@ -106,6 +107,13 @@ def test_imported_programs_become_a_verifier_that_finds_the_smallest_failing_inp
     assert "code_baseline" in page
     assert "<pre>&quot;10&quot;\n</pre>" in page
     assert f"{wrong['passed']} of {wrong['total']}" in page
+    assert 'href="/runs/verifiers/rankings/?dataset=algo"' in page
+    rankings = client.get("/runs/verifiers/rankings/").content.decode()
+    assert "2 problems whose candidates all have an official verdict" in rankings
+    assert "examples only" in rankings
+    assert '<svg class="chart"' in rankings
+    assert "No candidate has both" in client.get("/runs/verifiers/rankings/?dataset=other").content.decode()
+    assert client.get("/runs/verifiers/rankings/?run=other").status_code == 404
     listed = client.get("/runs/verifiers/").content.decode()
     assert f'href="/runs/verifiers/{verifier.pk}/"' in listed
     assert "not built" not in listed, "what was built of imported programs stands in their place"
@@ -125,3 +133,33 @@ def test_imported_programs_become_a_verifier_that_finds_the_smallest_failing_inp
     assert "withdrawn: " in client.get(f"/runs/verifiers/{verifier.pk}/").content.decode()
     suite = client.get(verifier.suite.get_absolute_url()).content.decode()
     assert "answered by an oracle" in suite
+
+
+def test_an_imported_oracle_that_is_not_deterministic_is_rejected_and_an_interactive_problem_refused(
+    shared_data: Path, tmp_path: Path, client: Client
+) -> None:
+    manage("import_problems", "algo", str(two_problems(shared_data / "algo", tmp_path)), "--dataset", "algo")
+    imported = Verifier.objects.get(problem__external_id="2609")
+    imported.oracle += (
+        "\nimport random\nSolution.findTheLongestBalancedSubstring = lambda self, s: random.random()\n"
+    )
+    imported.save()
+    program = CheckingProgram("python", {"talk.py": "print(1)"}, interactive=True)
+    Problem.objects.filter(external_id="2645").update(checker=Checker("validator", program=program).to_json())
+    document = manage("build_verifier", "--dataset", "algo", "--imported")
+    [entry] = document["left_out"]
+    assert (entry["id"], entry["reason"].split(":")[0]) == ("2645", "it is interactive")
+    [built] = document["verifiers"]
+    assert (built["problem"], built["state"], built["tests"]) == ("2609", "non-deterministic", 0)
+    [reason] = built["rejected"]
+    assert reason.startswith("oracle: non-deterministic on input ")
+    with pytest.raises(CommandError, match="2645: it is interactive"):
+        manage("build_verifier", "--dataset", "algo", "--imported", "--problems", "2645")
+    user = User.objects.create_user("rita")
+    user.groups.add(Group.objects.get_or_create(name="researcher")[0])
+    client.force_login(user)
+    page = client.get(
+        f"/runs/verifiers/{Verifier.objects.get(state='non-deterministic').pk}/"
+    ).content.decode()
+    assert "the oracle is not deterministic" in page
+    assert "non-deterministic on input" in page
