@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from benchmark.metrics import cluster_bootstrap, mcnemar, paired_proportions
+from benchmark.metrics import Interval, cluster_bootstrap, mcnemar, paired_proportions
 from benchmark.models import Generation, Run
+from benchmark.reports.comparison_text import point_interval, points
+from benchmark.reports.wording import percent
 from tests.benchmark.reports.conftest import MakeRun
 
 
@@ -126,6 +128,13 @@ def test_runs_without_any_difference_have_no_interval_of_no_width(
     [pair] = compare(capsys, first, make_run(verdicts("aaww"), on=first, state="finished"))["pairs"]
     width = 1 - 0.05 ** (1 / 4)
     assert (pair["interval"], pair["interval_method"]) == (pytest.approx([-width, width]), "bound")
+
+
+@pytest.mark.parametrize("value", [-1e-7, -0.0, 0.0, 1e-7])
+def test_no_difference_and_no_share_is_a_negative_zero(value: float) -> None:
+    assert points(value) == "+0.00"
+    assert point_interval(Interval(value, 0.5)) == "[+0.00, +50.00]"
+    assert percent(value) == "0.00 %"
 
 
 def test_many_problems_keep_the_bootstrap(make_run: MakeRun, capsys: pytest.CaptureFixture[str]) -> None:
