@@ -13,6 +13,7 @@ from benchmark.models import (
     Candidate,
     Corpus,
     Dataset,
+    DrawCounter,
     Figure,
     Generation,
     Judgement,
@@ -166,6 +167,12 @@ class RunAdmin(RecordedAdmin):
     list_filter = ["state", "method", "dataset"]
     list_select_related = ["dataset"]
     search_fields = ["id", "model_spec"]
+
+
+@admin.register(DrawCounter)
+class DrawCounterAdmin(RecordedAdmin):
+    list_display = ["model_spec", "last"]
+    search_fields = ["model_spec"]
 
 
 @admin.register(KeptFigures)

@@ -20,6 +20,7 @@ class Migration(migrations.Migration):
                 ),
                 ("last", models.PositiveIntegerField(default=0)),
             ],
+            options={"ordering": ["model_spec"]},
         ),
         migrations.AddField(
             model_name="run",

@@ -68,6 +68,9 @@ class DrawCounter(models.Model):
     model_spec = models.CharField(max_length=200, primary_key=True, help_text="provider:model")
     last = models.PositiveIntegerField(default=0)
 
+    class Meta:
+        ordering = ["model_spec"]
+
     def __str__(self) -> str:
         return f"draw {self.last} of {self.model_spec}"
 

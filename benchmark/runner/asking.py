@@ -13,11 +13,11 @@ from benchmark.models.paying import PaidRun
 from benchmark.prompts import Prompt
 from benchmark.providers import ModelSpec, Parameters, ProviderError, Reply, complete, open_provider
 from benchmark.runner.budget import Budget, Price, Spent
-from benchmark.runner.calls import CountedProvider, Waits
 from benchmark.runner.commits import Commits
 from benchmark.runner.pace import Limits, Pace, PacedProvider
 from benchmark.runner.presence import HEARTBEAT, beat, leave, present
 from benchmark.runner.stopping import HOPELESS, UNCOUNTED, Stop, Stopped
+from benchmark.runner.waits import Waits
 
 NO_BOUND, NOTHING, USUAL = Budget(), Spent(), Limits()
 
@@ -88,8 +88,7 @@ async def ask_all(
     """
     outcome = Outcome()
     pace = Pace(ledger.limits)
-    counted = CountedProvider(open_provider(spec))
-    provider = PacedProvider(counted, pace, ledger.limits)
+    provider = PacedProvider(open_provider(spec), pace, ledger.limits)
     retry = Waits(tell).retry(stop)
     waiting = iter(calls)
     in_flight = 0
@@ -120,7 +119,7 @@ async def ask_all(
             advance()
 
     async def count_broken_off(commits: Commits) -> None:
-        if number := counted.take_broken_off():
+        if number := provider.take_broken_off():
             broken_off = Spent(calls_broken_off=number)
             ledger.spent += broken_off
             await commits.run(lambda: ledger.write(broken_off))

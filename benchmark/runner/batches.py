@@ -365,7 +365,7 @@ class Batches:
                 return await ask()
             except ProviderError as error:
                 failures += 1
-                wait = min(2.0**failures, _LONGEST_LOOK) if error.retry_after is None else error.retry_after
+                wait = max(min(2.0**failures, _LONGEST_LOOK), error.retry_after or 0.0)
                 if not error.retryable or time.monotonic() + wait > deadline:
                     raise
                 logger.warning("the provider is asked again about a batch in %.0f seconds: %s", wait, error)

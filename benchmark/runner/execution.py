@@ -30,7 +30,6 @@ from benchmark.providers import (
 from benchmark.runner import leases
 from benchmark.runner.batches import Batches
 from benchmark.runner.budget import Budget, Price, Spent
-from benchmark.runner.calls import CountedProvider, Waits
 from benchmark.runner.chain import StoredChain
 from benchmark.runner.commits import Commits
 from benchmark.runner.judges import JudgeFault, Judges, judge_threads
@@ -39,6 +38,7 @@ from benchmark.runner.presence import HEARTBEAT, beat, leave, present
 from benchmark.runner.replies import Replies
 from benchmark.runner.stopping import HOPELESS, UNCOUNTED, Stop, Stopped
 from benchmark.runner.texts import Texts
+from benchmark.runner.waits import Waits
 from judge import Verdict
 
 logger = logging.getLogger(__name__)
@@ -151,8 +151,7 @@ class _Execution:
         self._model = spec.model
         self._slots = limits.concurrency
         self._pace = Pace(limits)
-        self.calls = CountedProvider(provider)
-        self._provider = PacedProvider(self.calls, self._pace, limits)
+        self.calls = PacedProvider(provider, self._pace, limits)
         self._waits = Waits(progress.tell)
         self._retry = self._waits.retry(stop)
         self._budget = Budget(**run.budget)
@@ -307,7 +306,7 @@ class _Execution:
         self._stop.check()
         self._asking += 1
         try:
-            return await complete(self._provider, self._model, prompt.messages, parameters, retry=self._retry)
+            return await complete(self.calls, self._model, prompt.messages, parameters, retry=self._retry)
         finally:
             self._asking -= 1
 

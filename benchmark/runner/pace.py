@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, cast
 
 from benchmark.providers import (
+    REFUSED,
     Completed,
     Message,
     Parameters,
@@ -100,13 +101,23 @@ class Pace:
 
 
 class PacedProvider:
-    """A provider each of whose calls, repeated ones too, waits for its turn; a prompt that is too long is refused."""
+    """A provider each of whose calls, repeated ones too, waits for its turn; a prompt that is too long is refused.
+
+    It counts the calls that broke off: begun, without a complete reply, and possibly billed. A call that the provider
+    refused before its first piece is none of them; one that was dropped on this side is.
+    """
 
     def __init__(self, provider: Provider, pace: Pace, limits: Limits) -> None:
         self.scripted = provider.scripted
         self._provider = provider
         self._pace = pace
         self._context = limits.context_tokens
+        self._broken_off = 0
+
+    def take_broken_off(self) -> int:
+        """Return how many calls broke off since the last time."""
+        taken, self._broken_off = self._broken_off, 0
+        return taken
 
     async def stream(
         self, model: str, messages: Sequence[Message], parameters: Parameters
@@ -116,11 +127,20 @@ class PacedProvider:
         async with self._pace.turn(tokens) as used:
             # By its contract a provider's stream is a generator.
             stream = cast("Any", self._provider.stream(model, messages, parameters))
-            async with aclosing(stream) as events:
-                async for event in events:
-                    if isinstance(event, Completed):
-                        used((event.usage.input_tokens or tokens) + (event.usage.output_tokens or 0))
-                    yield event
+            begun = settled = False
+            try:
+                async with aclosing(stream) as events:
+                    async for event in events:
+                        begun = True
+                        if isinstance(event, Completed):
+                            settled = True
+                            used((event.usage.input_tokens or tokens) + (event.usage.output_tokens or 0))
+                        yield event
+            except ProviderError as error:
+                settled = not begun and error.kind in REFUSED
+                raise
+            finally:
+                self._broken_off += not settled
 
     async def aclose(self) -> None:
         """As `Provider.aclose`."""
