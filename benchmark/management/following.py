@@ -8,6 +8,7 @@ from typing import Any
 from tqdm import tqdm
 
 from benchmark.management.bars import bar_of
+from benchmark.methods import scoring_of
 from benchmark.models import Run, WorkItem
 from benchmark.runner import Price, Progress, Spent, Stop, cores, execute, follow
 from judge import Verdict
@@ -32,7 +33,9 @@ def progress_of(run: Run, bar: "tqdm[Any]") -> Progress:
     def show(progress: Progress) -> None:
         spent = progress.spent
         tokens = spent.input_tokens + spent.output_tokens
-        shown = f"solved={progress.solved}, failed={progress.failed}, tokens={tokens}"
+        shown = f"failed={progress.failed}, tokens={tokens}"
+        if scoring_of(run.method) != "none":
+            shown = f"solved={progress.solved}, {shown}"
         if price is not None:
             shown += f", usd={spent.cost(price):.2f}"
         if progress.batched:

@@ -209,6 +209,7 @@ VERIFIER = Answer(
     settings=Building,
     templates=VERIFIER_TEMPLATES,
     solve=build,
+    scoring="none",
 )
 IMPLICIT = Answer(
     name="algo-implicit",

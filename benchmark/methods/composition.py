@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, make_dataclass
 from typing import Any
 
-from benchmark.methods.method import Chain, Method
+from benchmark.methods.method import Chain, Method, Scoring
 from benchmark.methods.retrieval import Find, Found, retrieve
 from benchmark.methods.settings import Sampling
 from benchmark.models import Generation
@@ -40,6 +40,7 @@ class Answer(Part):
     solve: Callable[[Chain, Any, Found], Awaitable[Generation]]
     needs_verifier: bool = False
     """Whether there is nothing to go by for a problem without a verifier."""
+    scoring: Scoring = "pass"
 
 
 def compose(searches: Sequence[Search], answer: Answer) -> Method:
@@ -68,5 +69,6 @@ def compose(searches: Sequence[Search], answer: Answer) -> Method:
         templates=tuple(dict.fromkeys(templates)),
         needs_analysis=any(search.needs_analysis for search in searches),
         needs_verifier=answer.needs_verifier,
+        scoring=answer.scoring,
         solve=solve,
     )

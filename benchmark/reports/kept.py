@@ -16,7 +16,7 @@ from benchmark.reports.steps import AfterReflections
 from benchmark.reports.usage import Tokens
 from benchmark.runner import Price
 
-FORM = 3
+FORM = 4
 """Raised when what is kept changes its form, so that it is measured again."""
 
 _NOT_KEPT = ("run", "dataset", "model", "method", "parameters", "manifest", "published")
@@ -33,7 +33,7 @@ def item_counts(runs: Sequence[Run]) -> dict[Any, dict[str, int]]:
 
 
 def kept_figures(run: Run) -> RunFigures:
-    """The figures with pass@1, measured again only when the run has gone on since."""
+    """The figures with the headline, measured again only when the run has gone on since."""
     stamp = _stamp(run, {} if run.state == Run.State.FINISHED else item_counts([run])[run.pk])
     kept = KeptFigures.objects.filter(run=run, stamp=stamp).first()
     if kept is not None:
@@ -44,7 +44,7 @@ def kept_figures(run: Run) -> RunFigures:
         run=run,
         defaults={
             "stamp": stamp,
-            "pass_at_1": figures.groups[0].pass_at[0].value,
+            "score": figures.headline.value if figures.headline else None,
             "figures": json.loads(json.dumps(document, default=str)),
         },
     )
@@ -95,7 +95,10 @@ def _group(document: dict[str, Any]) -> Group:
     return Group(
         **document
         | {
-            "pass_at": tuple(PassAtK(**figure) for figure in document["pass_at"]),
+            **{
+                name: tuple(PassAtK(**figure) for figure in document[name])
+                for name in ("pass_at", "refine_at", "answered_at", "planned_at")
+            },
             "tests_at": tuple(TestsAtK(**figure) for figure in document["tests_at"]),
         }
     )

@@ -13,9 +13,10 @@ from django.views.decorators.http import require_safe
 
 from benchmark.models import Batch, Run
 from benchmark.reports import FORMATS
+from benchmark.reports.finishes import FINISHES
 from benchmark.reports.kept import kept_figures
 from benchmark.reports.usage import Usage, measure_usage, price_of
-from benchmark.reports.wording import HEADINGS, group_name, intervals_used
+from benchmark.reports.wording import HEADINGS, group_name, headline, intervals_used, verdicts_of
 from benchmark.run_pages.access import find_run, for_researchers
 from benchmark.run_pages.leaderboard import progress_of
 from benchmark.runner import Spent
@@ -36,6 +37,9 @@ def run(request: HttpRequest, run_id: UUID) -> HttpResponse:
             "run": found,
             "figures": figures,
             "intervals": intervals_used(figures),
+            "headline": headline(figures) if figures.headline else "",
+            "verdicts": verdicts_of(figures),
+            "finishes": [(kind, FINISHES[kind], count) for kind, count in figures.finishes.items()],
             "parts": [
                 (HEADINGS[by], [(group, group_name(group, figures)) for group in groups])
                 for by, groups in groupby(figures.groups, key=lambda group: group.by)

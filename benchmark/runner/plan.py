@@ -1,7 +1,7 @@
 """Deciding what a run consists of, before anything is paid for."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from difflib import get_close_matches
 
 from django.db import transaction
@@ -50,6 +50,8 @@ class Plan:
     without_samples: tuple[str, ...]
     """Ids of the problems whose statement has no sample; Reflexion takes the first answer to them."""
     pilot: Pilot | None = None
+    failures: str = "wrong"
+    """How permanent failures count in the headline: as wrong, or excluded."""
 
 
 TERMS = ("price", "budget", "limits", "distributed")
@@ -179,6 +181,7 @@ def start_run(plan: Plan, terms: Terms) -> Run:
     manifest["left_out"] = [{"id": name, "reason": reason} for name, reason in plan.left_out.items()]
     manifest["without_samples"] = plan.without_samples
     manifest["batch"] = terms.batch
+    manifest["failures"] = plan.failures
     if plan.profile:
         manifest["profile"] = {"name": plan.profile.name, "assumed": plan.profile.assumed}
     if plan.pilot:
@@ -249,7 +252,7 @@ def check_judge(language: str) -> None:
 
 
 def plan_like(run: Run) -> Plan:
-    """The plan of a new run that is the same: its problems, model, settings and attempts.
+    """Return the plan of a new run that is the same: its problems, model, settings, attempts and choice of failures.
 
     Raises CannotRun when the problems, the textbook or the prompts are not those the run had.
     """
@@ -260,7 +263,7 @@ def plan_like(run: Run) -> Plan:
             f"Suites of {run.dataset.name} were released since run {run.pk} began: start a new run."
         )
     profile = run.manifest.get("profile")
-    return plan_run(
+    plan = plan_run(
         run.dataset,
         parse_model_spec(run.model_spec),
         method,
@@ -269,6 +272,7 @@ def plan_like(run: Run) -> Plan:
         profile=PROFILES.get(profile["name"]) if profile else None,
         problem_ids=list(run.items.filter(chain=0).values_list("problem__external_id", flat=True)),
     )
+    return replace(plan, failures=run.failures)
 
 
 def _check_unchanged(run: Run) -> None:

@@ -7,12 +7,14 @@ from benchmark.metrics import Interval
 from benchmark.models import Run
 from benchmark.reports import RunFigures
 from benchmark.reports.comparison_text import point_interval, points
+from benchmark.reports.finishes import finish_warnings
 from benchmark.reports.groups import Group, PassAtK, TestsAtK
 from benchmark.reports.steps import AfterReflections
 from benchmark.reports.usage import Tokens, Usage
 from benchmark.reports.wording import (
     contest_interval,
     duration,
+    headline_place,
     interval,
     label,
     money,
@@ -98,10 +100,41 @@ def mebibytes(value: int) -> str:
     return f"{value / 2**20:.1f} MiB"
 
 
+@register.filter
+def figure_name(figures: RunFigures, k: int) -> str:
+    """Return what the figure for k attempts is called."""
+    return figures.figure_name(k)
+
+
+@register.filter
+def answered(group: Group) -> PassAtK:
+    """Return the headline over answered items."""
+    return group.answered_at[headline_place(group)]
+
+
+@register.filter
+def planned(group: Group) -> PassAtK:
+    """Return the headline over planned items, with permanent failures as wrong."""
+    return group.planned_at[headline_place(group)]
+
+
+@register.filter
+def curve(group: Group) -> str:
+    """Return Refine@1 … Refine@K as percentages, or nothing."""
+    return " · ".join(percent(point.value).removesuffix(" %") for point in group.refine_at)
+
+
+@register.filter
+def finish_warning_list(figures: RunFigures) -> list[str]:
+    """Return the warnings about replies that were cut off, refused or empty."""
+    return list(finish_warnings(figures.finishes))
+
+
 @register.simple_tag
-def group_query(group: Group, figures: RunFigures, verdict: str = "") -> str:
-    """The address of the rows of a group, from the question mark on."""
-    asked = {"by": group.by, "name": group.name, "state": "done"}
+def group_query(group: Group, figures: RunFigures, verdict: str = "", permanent: str = "") -> str:
+    """Return the address of the rows of a group, from the question mark on."""
+    asked = {"by": group.by, "name": group.name}
+    asked |= {"permanent": permanent} if permanent else {"state": "done"}
     if group.by == "cutoff" and figures.cutoff:
         asked["cutoff"] = figures.cutoff.isoformat()
     if verdict:

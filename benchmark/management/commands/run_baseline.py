@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from benchmark.management import asking
-from benchmark.management.arguments import day, dollars, find_dataset, find_run, positive
+from benchmark.management.arguments import add_failures, day, dollars, find_dataset, find_run, positive
 from benchmark.management.following import carry_out, progress_of, run_bar
 from benchmark.methods import METHODS, PROFILES, Reflexion, SettingsError, parse_settings
 from benchmark.models import Run
@@ -22,6 +22,7 @@ from benchmark.providers import (
     part_of_price,
 )
 from benchmark.reports import RunFigures, kept_figures
+from benchmark.reports.finishes import finish_warnings
 from benchmark.runner import (
     ASSUMED,
     IN_BATCHES,
@@ -113,6 +114,7 @@ class Command(BaseCommand):
             metavar="YYYY-MM-DD",
             help="last day of the model's training texts, for the figures; default: what is known of the model",
         )
+        add_failures(parser, "wrong; stored with the run and used by its reports and pages")
         for name, kind, help in (
             ("cost", dollars, "US dollars; needs --price"),
             ("tokens", positive, "tokens, input and output together"),
@@ -154,6 +156,9 @@ class Command(BaseCommand):
             run = _resumed(options) if options["resume"] else self._started(options)
             if options["cutoff"]:
                 run.manifest["cutoff"] = options["cutoff"].isoformat()
+            if options["failures"]:
+                run.manifest["failures"] = options["failures"]
+            if options["cutoff"] or options["failures"]:
                 run.save(update_fields=["manifest"])
             if run.distributed:
                 hand_out(run)
@@ -172,6 +177,13 @@ class Command(BaseCommand):
             reasons = [f"Stopped: {run.stop_reason}"] if run.stop_reason else []
             reasons += [f"{count} failed: {fault}" for fault, count in figures.faults.items()]
             reasons.append(f"Not finished. Go on with: manage.py run_baseline --resume {run.pk}")
+            raise CommandError("\n".join(reasons))
+        if figures.rejected:
+            reasons = [f"{count} failed permanently: {fault}" for fault, count in figures.permanent.items()]
+            reasons.append(
+                f"{'Counted as wrong' if figures.failures == 'wrong' else 'Left out of the headline'} (--failures). "
+                f"Send them again with: manage.py run_baseline --resume {run.pk}"
+            )
             raise CommandError("\n".join(reasons))
 
     def _started(self, options: dict[str, Any]) -> Run:
@@ -235,6 +247,9 @@ class Command(BaseCommand):
                 "failed": figures.failed,
                 "solved": figures.solved,
                 "generations": figures.generations,
+                "failures": figures.failures,
+                "permanently_failed": figures.rejected,
+                "finishes": figures.finishes,
                 "tokens": {t.kind: None if t.unknown else t.known for t in figures.tokens},
                 "paid": spent.to_json(price),
             }
@@ -245,10 +260,13 @@ class Command(BaseCommand):
                 }
             self.stdout.write(json.dumps(document))
             return
+        solved = "" if figures.solved is None else f"{figures.solved} solved, "
         self.stdout.write(
-            f"{figures.done} of {figures.total} items done, {figures.solved} solved, {figures.failed} failed. "
+            f"{figures.done} of {figures.total} items done, {solved}{figures.failed} failed. "
             f"Figures: manage.py report {figures.run}"
         )
+        for warning in finish_warnings(figures.finishes):
+            self.stdout.write(warning)
         cost = spent.cost(price)
         self.stdout.write(
             f"Paid for {spent.calls:,} of {_counted(figures.generations, 'reply', 'replies')}, "
