@@ -78,8 +78,9 @@ def _curves(pair: Pair) -> list[str]:
     if one := pair.resampling:
         tokens = one.pass_same_tokens
         lines.append(
-            f"  over {one.problems} problems: Refine@{one.k} {percent(one.refine.value)}; as many independent attempts: "
-            f"{percent(one.pass_same_k.value)}; with as many tokens: "
+            f"  over {one.problems} problems: Refine@{one.k} {percent(one.refine.value)}; "
+            f"independent attempts, equal number: "
+            f"{percent(one.pass_same_k.value)}; equal tokens: "
             + (percent(tokens.value) if tokens else "unknown")
             + (f" ({one.capped} problems had too few attempts)" if one.capped else "")
         )

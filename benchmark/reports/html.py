@@ -39,7 +39,8 @@ def _run(figures: RunFigures) -> dict[str, object]:
         "figures": figures,
         "counts": [name.capitalize() for name, _ in count_columns(figures)],
         "scores": [
-            (figures.figure_name(point.k), tests_at) for point, tests_at in score_columns(figures.groups[0])
+            (figures.figure_name(point.k), tests, detailed)
+            for point, tests, detailed in score_columns(figures.groups[0])
         ],
         "headline": headline(figures) if figures.headline else "",
         "name": figures.figure_name(figures.headline.k) if figures.headline else "",
@@ -77,11 +78,10 @@ def _group(group: Group, figures: RunFigures) -> dict[str, object]:
         "figures": [
             (
                 percent(point.value),
-                interval(point),
-                contest_interval(point),
-                tests_share(tests_at) if tests_at else "",
+                [interval(point), contest_interval(point)] if detailed else [],
+                tests_share(tests) if tests else "",
             )
-            for point, tests_at in score_columns(group)
+            for point, tests, detailed in score_columns(group)
         ],
         "both": [
             percent(points[headline_place(group)].value) for points in (group.answered_at, group.planned_at)

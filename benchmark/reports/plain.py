@@ -91,11 +91,10 @@ def _run(figures: RunFigures) -> str:
 def _groups(figures: RunFigures) -> list[str]:
     """Return one table, its parts under headings of their own."""
     header = ["", *(name for name, _ in count_columns(figures))]
-    for point, tests_at in score_columns(figures.groups[0]):
+    for point, tests_at, detailed in score_columns(figures.groups[0]):
         name = figures.figure_name(point.k)
-        header += (
-            [name] * 2 + [f"over contests (k={point.k})"] + ([f"tests@{tests_at.k}"] if tests_at else [])
-        )
+        header += [name, *([name, f"over contests (k={point.k})"] if detailed else [])]
+        header += [f"tests@{tests_at.k}"] if tests_at else []
     if figures.rejected and figures.headline:
         name = figures.figure_name(figures.headline.k)
         header += [f"{name} of answered", f"{name} of planned"]
@@ -106,8 +105,8 @@ def _groups(figures: RunFigures) -> list[str]:
             rows.append([f"({HEADINGS[group.by]})", *[""] * (len(header) - 1)])
         by = group.by
         row = [group_name(group, figures), *(str(count(group)) for _, count in count_columns(figures))]
-        for point, tests_at in score_columns(group):
-            row += [percent(point.value), interval(point), contest_interval(point)]
+        for point, tests_at, detailed in score_columns(group):
+            row += [percent(point.value), *([interval(point), contest_interval(point)] if detailed else [])]
             row += [tests_share(tests_at)] if tests_at else []
         if figures.rejected and figures.headline:
             row += [

@@ -21,8 +21,8 @@ PAGE_LENGTH = 50
 @require_safe
 @for_researchers
 def items(request: HttpRequest, run_id: UUID) -> HttpResponse:
-    """Show the rows. Filters: state, verdict, fault, permanent, finish (how a reply ended), problem (its id), by and name
-    (a group of the report; cutoff with its date)."""
+    """Show the rows. Filters: state, verdict, fault, permanent, finish (how a reply ended), problem (its id), by and
+    name (a group of the report; cutoff with its date)."""
     run = find_run(run_id)
     found = filtered(run, request)
     rows = (

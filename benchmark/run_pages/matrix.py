@@ -28,10 +28,10 @@ class Cell:
 @require_safe
 @for_researchers
 def matrix(request: HttpRequest) -> HttpResponse:
-    """Show the table. Filters: run (several), differing (only problems on which the runs differ), both (only problems that
-    all of them tried), failures (excluded leaves out what failed permanently, by default as the first run has stored),
-    first and second (only problems with these verdicts of the first attempts in the first two runs), only (first or
-    second: whose first attempt alone is accepted)."""
+    """Show the table. Filters: run (several), differing (only problems on which the runs differ), both (only
+    problems that all of them tried), failures (excluded leaves out what failed permanently, by default as the first
+    run has stored), first and second (only problems with these verdicts of the first attempts in the first two
+    runs), only (first or second: whose first attempt alone is accepted)."""
     runs = asked_runs(request)
     accepted = Q(judgement__verdict=Verdict.AC)
     failures = request.GET.get("failures") or (runs[0].failures if runs else "wrong")
