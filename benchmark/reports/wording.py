@@ -50,7 +50,7 @@ def count_columns(figures: RunFigures) -> list[tuple[str, Callable[[Group], int]
     """Return the columns of counts of a table of groups: their names and values."""
     columns: list[tuple[str, Callable[[Group], int]]] = [("problems", lambda group: group.problems)]
     if figures.scoring == "none":
-        return [*columns, ("built", lambda group: group.chains)]
+        return [*columns, ("done", lambda group: group.chains)]
     if figures.scoring == "refine":
         columns.append(("chains", lambda group: group.chains))
     columns += [("attempts", lambda group: group.attempts), ("solved", lambda group: group.solved)]

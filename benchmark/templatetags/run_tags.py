@@ -120,8 +120,15 @@ def planned(group: Group) -> PassAtK:
 
 @register.filter
 def curve(group: Group) -> str:
-    """Return Refine@1 … Refine@K as percentages, or nothing."""
-    return " · ".join(percent(point.value).removesuffix(" %") for point in group.refine_at)
+    """Return the figures of a refine run before its headline, in percent; "n/a" where there are none yet."""
+    return " · ".join(percent(point.value).removesuffix(" %") for point in group.refine_at[:-1])
+
+
+@register.filter
+def curve_name(figures: RunFigures) -> str:
+    """Return what the figures of `curve` are: "Refine@1 … 4"."""
+    last = len(figures.groups[0].refine_at) - 1
+    return f"Refine@1 … {last}" if last > 1 else "Refine@1"
 
 
 @register.filter
