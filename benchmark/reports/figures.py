@@ -14,12 +14,12 @@ from typing import Any
 
 from django.db.models import Count
 
+from benchmark.finishes import counted, finish_kind, finish_terms, finish_warnings
 from benchmark.methods import METHODS, Scoring, scoring_of
 from benchmark.metrics import TooFewAttempts
 from benchmark.models import Generation, Problem, Run, Verifier, WorkItem
 from benchmark.refinement.runs import attempts_allowed, chains_of
 from benchmark.reports.cutoffs import cutoff_of
-from benchmark.reports.finishes import FINISH_TERMS, counted, finish_kind, finish_warnings
 from benchmark.reports.groups import Facts, Group, Outcome, PassAtK, Scale, group_figures
 from benchmark.reports.published_tables import Beside, beside
 from benchmark.reports.steps import AfterReflections, after_reflections
@@ -36,7 +36,7 @@ class RunFigures:
     "pass" (pass@k), "refine" (Refine@k) or "none" (a run that builds verifiers: `solved` is None, and `verifiers`
     counts them by state). `failed` items include those that failed permanently, whose reasons are `permanent`;
     `failures` says how these count in the headline, and `failures_stored` whether the run has a stored choice.
-    `finishes` counts all replies by how they ended (`benchmark.reports.finishes`).
+    `finishes` counts all replies by how they ended (`benchmark.finishes`).
     `seconds` is the time of all calls together, `wall_seconds` from the start of the run to its end (None before);
     `cost` is in US dollars, None where the price or the tokens are unknown, and `cost_at_least` where some are.
     `models_returned` are the names that the provider gave the model in its replies, `after` the scores after fewer
@@ -145,19 +145,17 @@ class RunFigures:
         return said
 
     def _about_failures(self) -> list[str]:
-        """What the headline makes of permanent failures."""
-        counted = (
+        """Say how many items failed permanently and, if there is a headline, what it makes of them."""
+        said = f"{self.rejected} of {self.total} items failed permanently, because the provider rejected the request"
+        if self.headline is None:
+            return [f"{said}."]
+        treated = (
             "they count as wrong (--failures excluded leaves them out)"
             if self.failures == "wrong"
             else "they are left out (--failures wrong counts them as wrong)"
         )
-        said = [
-            f"{self.rejected} of {self.total} items failed permanently, because the provider rejected the request: "
-            f"{counted}."
-        ]
-        if not self.failures_stored:
-            said.append("The run stores no choice of --failures; its headline assumes wrong.")
-        return said
+        assumed = "The run stores no choice of --failures; its headline assumes wrong."
+        return [f"{said}: {treated}.", *([] if self.failures_stored else [assumed])]
 
 
 def measure(
@@ -292,7 +290,7 @@ def _replies(run: Run) -> tuple[tuple[str, ...], dict[str, int]]:
     rows = (
         Generation.objects.filter(work_item__run=run)
         .order_by()
-        .alias(**FINISH_TERMS)
+        .alias(**finish_terms())
         .annotate(finish=finish_kind())
         .values_list("model_returned", "finish")
         .annotate(Count("pk"))

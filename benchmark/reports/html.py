@@ -7,8 +7,8 @@ from pathlib import Path
 
 from django.template import Context, Engine
 
+from benchmark.finishes import FINISHES
 from benchmark.reports.figures import RunFigures
-from benchmark.reports.finishes import FINISHES
 from benchmark.reports.groups import Group
 from benchmark.reports.wording import (
     HEADINGS,

@@ -66,8 +66,8 @@ def kept_list(runs: Sequence[Run]) -> list[RunFigures]:
 def _stamp(run: Run, counts: dict[str, int]) -> str:
     """A finished run changes only by going on, which ends its being finished."""
     if run.state == Run.State.FINISHED:
-        return f"{FORM} finished {run.finished_at}"
-    return f"{FORM} {run.state} {json.dumps(counts, sort_keys=True)}"
+        return f"{FORM} finished {run.finished_at} {run.failures}"
+    return f"{FORM} {run.state} {run.failures} {json.dumps(counts, sort_keys=True)}"
 
 
 def _read(run: Run, document: dict[str, Any]) -> RunFigures:

@@ -3,8 +3,8 @@
 import json
 from collections.abc import Sequence
 
+from benchmark.finishes import FINISHES
 from benchmark.reports.figures import RunFigures
-from benchmark.reports.finishes import FINISHES
 from benchmark.reports.wording import (
     HEADINGS,
     contest_interval,

@@ -10,9 +10,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from benchmark.finishes import finish_kind, finish_terms
 from benchmark.methods import scoring_of
 from benchmark.models import Generation, Problem, Run, WorkItem
-from benchmark.reports.finishes import FINISH_TERMS, finish_kind
 from benchmark.run_pages.access import find_run, for_researchers
 
 PAGE_LENGTH = 50
@@ -65,7 +65,7 @@ def filtered(run: Run, request: HttpRequest) -> QuerySet[WorkItem]:
     if asked.get("permanent"):
         found = found.filter(permanent=True)
     if asked.get("finish"):
-        replies = Generation.objects.filter(work_item__run=run).alias(**FINISH_TERMS, finish=finish_kind())
+        replies = Generation.objects.filter(work_item__run=run).alias(**finish_terms(), finish=finish_kind())
         found = found.filter(pk__in=replies.filter(finish=asked["finish"]).values("work_item"))
     if asked.get("problem"):
         found = found.filter(problem__external_id=asked["problem"])

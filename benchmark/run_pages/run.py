@@ -11,9 +11,9 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from benchmark.finishes import FINISHES
 from benchmark.models import Batch, Run
 from benchmark.reports import FORMATS
-from benchmark.reports.finishes import FINISHES
 from benchmark.reports.kept import kept_figures
 from benchmark.reports.usage import Usage, measure_usage, price_of
 from benchmark.reports.wording import HEADINGS, group_name, headline, intervals_used, verdicts_of

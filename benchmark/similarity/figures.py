@@ -8,6 +8,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 
+from benchmark.finishes import count_finishes
 from benchmark.metrics import Interval, cluster_bootstrap, wilson
 from benchmark.models import Option, QuestionAnswer, Representation, SimilarityRun
 from benchmark.runner.budget import Price, Spent
@@ -92,6 +93,7 @@ class SimilarityFigures:
     answered: int
     correct: int
     unreadable: int
+    finishes: dict[str, int]
     accuracy: float | None
     accuracy_interval: Interval | None
     mrr: float | None
@@ -139,6 +141,7 @@ def measure(run: SimilarityRun) -> SimilarityFigures:
         answered=len(answers),
         correct=correct,
         unreadable=sum(answer.chosen is None for answer in answers),
+        finishes=count_finishes(run.answers.all(), "reply") if run.task == run.Task.CHOOSE else {},
         accuracy=correct / len(answers) if answers else None,
         accuracy_interval=wilson(correct, len(answers)) if answers else None,
         mrr=fmean(ranks) if ranks else None,

@@ -3,11 +3,11 @@
 from django import template
 from django.utils.http import urlencode
 
+from benchmark.finishes import finish_warnings
 from benchmark.metrics import Interval
 from benchmark.models import Run
 from benchmark.reports import RunFigures
 from benchmark.reports.comparison_text import point_interval, points
-from benchmark.reports.finishes import finish_warnings
 from benchmark.reports.groups import Group, PassAtK, TestsAtK
 from benchmark.reports.steps import AfterReflections
 from benchmark.reports.usage import Tokens, Usage

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from benchmark.finishes import finish_warnings
 from benchmark.management import asking
 from benchmark.management.arguments import add_failures, day, dollars, find_dataset, find_run, positive
 from benchmark.management.following import carry_out, progress_of, run_bar
@@ -22,7 +23,6 @@ from benchmark.providers import (
     part_of_price,
 )
 from benchmark.reports import RunFigures, kept_figures
-from benchmark.reports.finishes import finish_warnings
 from benchmark.runner import (
     ASSUMED,
     IN_BATCHES,
@@ -180,10 +180,10 @@ class Command(BaseCommand):
             raise CommandError("\n".join(reasons))
         if figures.rejected:
             reasons = [f"{count} failed permanently: {fault}" for fault, count in figures.permanent.items()]
-            reasons.append(
-                f"{'Counted as wrong' if figures.failures == 'wrong' else 'Left out of the headline'} (--failures). "
-                f"Send them again with: manage.py run_baseline --resume {run.pk}"
-            )
+            if figures.headline:
+                treated = "Counted as wrong" if figures.failures == "wrong" else "Left out of the headline"
+                reasons.append(f"{treated} (--failures).")
+            reasons.append(f"Send them again with: manage.py run_baseline --resume {run.pk}")
             raise CommandError("\n".join(reasons))
 
     def _started(self, options: dict[str, Any]) -> Run:

@@ -4,21 +4,22 @@ import csv
 import io
 import json
 import re
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from html import unescape
+from importlib import import_module
 from typing import Any
 
 import pytest
+from django.apps import apps
 from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils.html import strip_tags
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmark.finishes import counted, finish_warnings
 from benchmark.methods import METHODS
 from benchmark.models import Dataset, Generation, KeptFigures, Run, Verifier, WorkItem
-from benchmark.reports.finishes import counted, finish_warnings
 from benchmark.reports.kept import kept_figures
 from tests.benchmark.refinement.test_refinement import make_run as make_chains
 from tests.benchmark.reports.conftest import MakeRun
@@ -227,7 +228,7 @@ def test_permanent_failures_count_as_wrong_unless_they_are_excluded(
     make_run: MakeRun, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """26 planned items, 24 answered, 12 of them right."""
-    problems: list[tuple[str, Sequence[str]]] = [("bronze", ["AC"])] * 12 + [("gold", ["WA"])] * 14
+    problems = [("bronze", ["AC"])] * 12 + [("gold", ["WA"])] * 14
     run = make_run(problems, **FINISHED, manifest={"failures": "wrong"})
     reject(run, 2)
     said = figures(capsys, run)
@@ -248,6 +249,28 @@ def test_permanent_failures_count_as_wrong_unless_they_are_excluded(
         text = printed(capsys, "report", str(run.pk), "--format", form)
         for share in ("46.15 %", "50.00 %", "of answered", "of planned"):
             assert share in text, (form, share)
+
+
+def test_another_choice_on_resume_is_not_answered_from_the_cache(make_run: MakeRun) -> None:
+    run = make_run([("bronze", ["AC"]), ("bronze", ["WA"]), ("bronze", [""])], state="stopped")
+    WorkItem.objects.filter(run=run, judgement__verdict="WA").update(
+        state="failed", permanent=True, fault="x"
+    )
+    for failures, value in (("wrong", 0.5), ("excluded", 1.0)):
+        run.manifest["failures"] = failures
+        run.save()
+        found = kept_figures(run).headline
+        assert found
+        assert found.value == value
+
+
+def test_the_migration_marks_stored_failures_that_are_permanent(make_run: MakeRun) -> None:
+    run = make_run([("bronze", ["AC"]), ("bronze", ["fault"]), ("gold", ["fault"])])
+    rejected = run.items.filter(state="failed").latest("pk")
+    rejected.fault = "provider fault (bad_request): OpenAI: too long (HTTP 400)."
+    rejected.save()
+    import_module("benchmark.migrations.0025_permanent_failures").mark_rejected(apps, None)
+    assert list(run.items.filter(permanent=True)) == [rejected]
 
 
 def test_a_run_from_before_the_choice_says_that_wrong_is_assumed(

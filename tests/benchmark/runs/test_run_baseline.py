@@ -168,7 +168,7 @@ def test_replies_that_were_cut_off_filtered_or_empty_are_counted_for_both_apis_a
                 replace(SOLUTION, finish="length"), replace(TALK, finish="refusal"), Script(()), SOLUTION
             )
             method = ("--method", "zero-shot", "--set", f"max_output_tokens={1000 + len(batch)}")
-            output, errors = workshop.manage(
+            output, _ = workshop.manage(
                 "run_baseline",
                 "--dataset",
                 "orchard",

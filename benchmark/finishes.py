@@ -6,7 +6,7 @@ verdicts that concerns.
 
 from collections.abc import Iterator, Mapping
 
-from django.db.models import Case, CharField, F, Func, Q, Value, When
+from django.db.models import Case, CharField, Count, F, Func, Model, Q, QuerySet, Value, When
 from django.db.models.functions import Lower
 
 FINISHES = {
@@ -29,7 +29,7 @@ _REFUSAL = ("refusal", "content_filter", "safety", "prohibited_content", "blockl
 
 
 def finish_kind() -> Case:
-    """Return the expression that gives a row with `finish_reason` and `text` its key of FINISHES."""
+    """Return the expression that gives a row its key of FINISHES; it reads the aliases of `finish_terms`."""
     blank = Q(finish_text="")
     return Case(
         When(finish_word__in=_LENGTH, then=Value("length")),
@@ -42,17 +42,24 @@ def finish_kind() -> Case:
     )
 
 
-FINISH_TERMS = {
-    "finish_word": Lower("finish_reason"),
-    "finish_text": Func(F("text"), Value(" \t\r\n"), function="TRIM", output_field=CharField()),
-}
-"""What `finish_kind` reads; to be given to `alias` before it."""
+def finish_terms(text: str = "text") -> dict[str, Func]:
+    """Return the aliases that `finish_kind` reads; `text` is the column with the reply."""
+    return {
+        "finish_word": Lower("finish_reason"),
+        "finish_text": Func(F(text), Value(" \t\r\n"), function="TRIM", output_field=CharField()),
+    }
 
 
 def counted(found: Mapping[str, int]) -> dict[str, int]:
     """Return the counts in the order of FINISHES: the first four kinds always, the others where they occur."""
     kinds = list(FINISHES)
     return {kind: found.get(kind, 0) for kind in kinds if kind in kinds[:4] or found.get(kind)}
+
+
+def count_finishes(replies: QuerySet[Model], text: str = "text") -> dict[str, int]:
+    """Return how many of the replies ended in which way; `text` is the column with the reply."""
+    kinds = replies.order_by().alias(**finish_terms(text)).annotate(finish=finish_kind())
+    return counted(dict(kinds.values_list("finish").annotate(Count("pk"))))
 
 
 def finish_warnings(finishes: Mapping[str, int]) -> Iterator[str]:
