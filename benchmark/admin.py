@@ -177,7 +177,7 @@ class DrawCounterAdmin(RecordedAdmin):
 
 @admin.register(KeptFigures)
 class KeptFiguresAdmin(RecordedAdmin):
-    list_display = ["run", "stamp", "pass_at_1"]
+    list_display = ["run", "stamp", "score"]
     search_fields = ["run__method", "run__model_spec"]
 
 

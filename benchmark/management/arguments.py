@@ -7,7 +7,7 @@ from datetime import date
 from difflib import get_close_matches
 from uuid import UUID
 
-from django.core.management.base import CommandError
+from django.core.management.base import CommandError, CommandParser
 
 from benchmark.models import Corpus, Dataset, Problem, QuestionSet, Run, SimilarityRun, Suite
 
@@ -43,6 +43,16 @@ def day(text: str) -> date:
         return date.fromisoformat(text)
     except ValueError:
         raise ArgumentTypeError(f"{text!r} is not a day: write YYYY-MM-DD") from None
+
+
+def add_failures(parser: CommandParser, default: str) -> None:
+    """Add --failures, the choice of how permanent failures count."""
+    parser.add_argument(
+        "--failures",
+        choices=("wrong", "excluded"),
+        help="how the headline counts items that the provider rejected (context overflow, refused prompt); reports "
+        f"always give both figures; default: {default}",
+    )
 
 
 def find_dataset(name: str) -> Dataset:

@@ -8,6 +8,7 @@ from typing import Any
 from tqdm import tqdm
 
 from benchmark.management.bars import bar_of, write_line
+from benchmark.methods import scoring_of
 from benchmark.models import Run, WorkItem
 from benchmark.runner import Price, Progress, Spent, Stop, cores, execute, follow
 from judge import Verdict
@@ -31,7 +32,9 @@ def progress_of(run: Run, bar: "tqdm[Any]") -> Progress:
 
     def show(progress: Progress) -> None:
         spent = progress.spent
-        shown = f"solved={progress.solved}, failed={progress.failed}, tokens={spent.tokens}"
+        shown = f"failed={progress.failed}, tokens={spent.tokens}"
+        if scoring_of(run.method) != "none":
+            shown = f"solved={progress.solved}, {shown}"
         if price is not None:
             shown += f", usd={spent.shown(price)}"
         if progress.batched:

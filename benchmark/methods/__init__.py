@@ -10,7 +10,7 @@ from benchmark.methods.bench import Bench, Score
 from benchmark.methods.composition import compose
 from benchmark.methods.episodic import EPISODIC
 from benchmark.methods.matched import MATCHED, Matched
-from benchmark.methods.method import Chain, Method
+from benchmark.methods.method import Chain, Method, Scoring
 from benchmark.methods.oracle_assisted import ORACLE_ASSISTED
 from benchmark.methods.profiles import PROFILES, Profile
 from benchmark.methods.random_examples import RANDOM
@@ -37,6 +37,17 @@ METHODS: dict[str, Method] = {
     for method in [compose(found, answer) for found in searches]
 }
 
+
+def scoring_of(method: str) -> Scoring:
+    """Return what scores the runs of a method; one that this version does not have is scored by pass@k."""
+    return METHODS[method].scoring if method in METHODS else "pass"
+
+
+def methods_scored_by(scoring: Scoring) -> list[str]:
+    """Return the names of the methods whose runs are scored so."""
+    return [name for name, method in METHODS.items() if method.scoring == scoring]
+
+
 __all__ = [
     "METHODS",
     "PROFILES",
@@ -52,10 +63,13 @@ __all__ = [
     "Retry",
     "Sampling",
     "Score",
+    "Scoring",
     "Selection",
     "Semantic",
     "SettingsError",
+    "methods_scored_by",
     "parse_settings",
+    "scoring_of",
     "select",
     "written",
 ]

@@ -227,6 +227,7 @@ VERIFIER = Answer(
     templates=building_templates,
     solve=build,
     needs_outputs=True,
+    scoring="none",
 )
 IMPLICIT = Answer(
     name="algo-implicit",

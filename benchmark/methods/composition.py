@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, make_dataclass
 from typing import Any
 
-from benchmark.methods.method import Chain, Method
+from benchmark.methods.method import Chain, Method, Scoring
 from benchmark.methods.retrieval import Find, Found, retrieve
 from benchmark.methods.settings import Sampling
 from benchmark.models import Generation
@@ -48,6 +48,7 @@ class Answer(Part):
     """Whether there is nothing to go by for a problem without a verifier."""
     needs_outputs: bool = False
     """Whether a finished output must answer an input, which is not so for interactive and multi-pass problems."""
+    scoring: Scoring = "pass"
 
 
 def compose(searches: Sequence[Search], answer: Answer) -> Method:
@@ -80,5 +81,6 @@ def compose(searches: Sequence[Search], answer: Answer) -> Method:
         needs_analysis=any(search.needs_analysis for search in searches),
         needs_verifier=answer.needs_verifier,
         needs_outputs=answer.needs_outputs,
+        scoring=answer.scoring,
         solve=solve,
     )

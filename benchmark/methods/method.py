@@ -2,13 +2,16 @@
 
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from benchmark.methods.bench import Bench
 from benchmark.methods.settings import Sampling
 from benchmark.models import Generation
 from benchmark.prompts import HiddenCount, HiddenRun, Prompt, SampleRun, Task
 from benchmark.retrieval import Corpus
+
+Scoring = Literal["pass", "refine", "none"]
+"""What scores a chain: pass@k of independent attempts, Refine@K of attempts in a row, or nothing without attempts."""
 
 
 class Chain(Protocol):
@@ -86,4 +89,5 @@ class Method:
     """Whether it cannot be tested on a problem for which no verifier was built."""
     needs_outputs: bool
     """Whether it cannot be tested on interactive and multi-pass problems."""
+    scoring: Scoring
     solve: Callable[[Chain, Any], Coroutine[Any, Any, Generation]]

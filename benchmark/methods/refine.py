@@ -72,4 +72,5 @@ REFINE = Answer(
     settings=Refine,
     templates=always(REFINE_TEMPLATES),
     solve=refine,
+    scoring="refine",
 )

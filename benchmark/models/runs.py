@@ -61,6 +61,11 @@ class Run(PaidRun):
         """Whether its questions are handed to the provider in batches."""
         return bool(self.manifest.get("batch"))
 
+    @property
+    def failures(self) -> str:
+        """How permanent failures count in its headline, "wrong" or "excluded"; "wrong" where no choice is stored."""
+        return str(self.manifest.get("failures", "wrong"))
+
 
 class DrawCounter(models.Model):
     """The highest draw number that a run with this model has."""
@@ -82,8 +87,10 @@ class KeptFigures(models.Model):
     stamp = models.CharField(
         max_length=100, help_text="The state of the rows that were counted; another means: measure again."
     )
-    pass_at_1 = models.FloatField(
-        null=True, blank=True, help_text="Over all problems; the lists order by it."
+    score = models.FloatField(
+        null=True,
+        blank=True,
+        help_text="The headline over all problems, pass@1 or Refine@K; the lists order by it.",
     )
     figures = models.JSONField(help_text="benchmark.reports.RunFigures as JSON.")
 
@@ -115,6 +122,10 @@ class WorkItem(models.Model):
     lease_until = models.DateTimeField(null=True, blank=True)
     fault = models.TextField(
         blank=True, help_text="Why the provider or the judge failed; never the model's mistake."
+    )
+    permanent = models.BooleanField(
+        default=False,
+        help_text="Failed, and every retry would: the provider rejects the request (context overflow, refused prompt).",
     )
     selected = models.ForeignKey(
         "Generation",

@@ -13,13 +13,22 @@ from benchmark.metrics import Interval, IntervalMethod, pass_at_k, rate_interval
 class Refinement:
     """One chain of attempts at a problem: how many there were, and which was accepted first, if any.
 
-    `tokens` are those of all its attempts, None where a provider did not say.
+    `tokens` are those of all its attempts, None where a provider did not say. `first_start` is the number of attempts
+    before the first restart from scratch, None without a restart.
     """
 
     problem: str
     attempts: int
     accepted: int | None
     tokens: int | None = None
+    first_start: int | None = None
+
+    @property
+    def accepted_at(self) -> int | None:
+        """The accepted attempt of the first start; None where that start ended without one."""
+        if self.accepted is None or (self.first_start is not None and self.accepted > self.first_start):
+            return None
+        return self.accepted
 
 
 @dataclass(frozen=True)
@@ -44,12 +53,19 @@ class PassAt:
 
 @dataclass(frozen=True)
 class Curve:
-    """Refine@1 … Refine@K. One run gives all of it, because a chain stops at its first accepted attempt."""
+    """Refine@1 … Refine@K. One run gives all of it, because a chain stops at its first accepted attempt.
+
+    `points` count the attempts of first starts only: a restart follows only a failure, so a chain with several starts
+    is a better one, not another draw. `with_restarts` is the share solved in any start, None where no chain restarted.
+    `solved` and `mean_attempts_per_solved` are of whole chains, restarts included.
+    """
 
     problems: int
     chains: int
     solved: int
     points: tuple[PassAt, ...]
+    with_restarts: PassAt | None
+    restarted: int
     mean_attempts_per_solved: float | None
     tokens: int | None
 
@@ -60,37 +76,44 @@ class Curve:
             "chains": self.chains,
             "solved": self.solved,
             "refine": [point.to_json() for point in self.points],
+            "with_restarts": self.with_restarts.to_json() if self.with_restarts else None,
+            "restarted": self.restarted,
             "mean_attempts_per_solved": self.mean_attempts_per_solved,
             "tokens": self.tokens,
         }
 
 
 def curve_of(refinements: Sequence[Refinement], k: int) -> Curve:
-    """The curve up to k: the mean over problems of the share of a problem's chains accepted within so many attempts.
-
-    Raises ValueError without chains.
-    """
+    """Return the curve up to k: the mean over problems of `share_within`. Raises ValueError without chains."""
     if not refinements:
         raise ValueError("a curve needs at least one chain")
     by_problem: dict[str, list[Refinement]] = defaultdict(list)
     for one in refinements:
         by_problem[one.problem].append(one)
-    points = []
-    for limit in range(1, k + 1):
-        shares = [
-            Fraction(sum(one.accepted is not None and one.accepted <= limit for one in chains), len(chains))
-            for chains in by_problem.values()
-        ]
-        points.append(_point(limit, [float(share) for share in shares]))
+    problems = by_problem.values()
+    points = [
+        _point(limit, [share_within([one.accepted_at for one in chains], limit) for chains in problems])
+        for limit in range(1, k + 1)
+    ]
+    anywhere = [share_within([one.accepted for one in chains], None) for chains in problems]
+    restarted = sum(one.first_start is not None for one in refinements)
     solved = [one for one in refinements if one.accepted is not None]
     return Curve(
         problems=len(by_problem),
         chains=len(refinements),
         solved=len(solved),
         points=tuple(points),
+        with_restarts=_point(k, anywhere) if restarted else None,
+        restarted=restarted,
         mean_attempts_per_solved=sum(one.accepted or 0 for one in solved) / len(solved) if solved else None,
         tokens=_sum([one.tokens for one in refinements]),
     )
+
+
+def share_within(accepted: Sequence[int | None], limit: int | None) -> float:
+    """Return the share of a problem's chains that were accepted, within `limit` attempts if one is given."""
+    within = sum(place is not None and (limit is None or place <= limit) for place in accepted)
+    return float(Fraction(within, len(accepted)))
 
 
 @dataclass(frozen=True)
@@ -142,9 +165,10 @@ def pass_beside(refinements: Sequence[Refinement], resampled: Mapping[str, Resam
     for name in problems:
         chains = [one.tokens for one in common if one.problem == name]
         total, each = _sum(chains), resampled[name].tokens
-        if total is None or not each:
+        if total is None or each is None:
             break
-        affordable = max(1, int(total / len(chains) / each))
+        # Attempts without tokens failed before any reply: any number of them is affordable.
+        affordable = max(1, int(total / len(chains) / each)) if each else resampled[name].attempts
         capped += affordable > resampled[name].attempts
         drawn = min(affordable, resampled[name].attempts)
         same_tokens.append(pass_at_k(resampled[name].attempts, resampled[name].accepted, drawn))

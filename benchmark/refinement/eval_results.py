@@ -4,6 +4,7 @@ The names are those that the published program writes (RUCAIBox/ICPC-Eval, `eval
 """
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,12 +29,14 @@ _VERDICTS = {
 class ResultAttempt:
     """One attempt of a file: its program, blank where the reply had none, and what the published judge said of it.
 
-    `number` counts from 1. `verdict` is None where the file does not say or says something unknown. `charged` marks
-    an empty reply: the published program takes a failed call for an attempt.
+    `number` counts from 1, through all starts; `generation` is the start from scratch, from 1. `verdict` is None
+    where the file does not say or says something unknown. `charged` marks an empty reply: the published program takes
+    a failed call for an attempt.
     """
 
     problem: str
     number: int
+    generation: int
     code: str
     verdict: Verdict | None
     charged: bool
@@ -43,8 +46,9 @@ class ResultAttempt:
 class EvalResults:
     """What a file holds, and what in it does not fit together.
 
-    `refinements` count charged attempts as the published program does, `uncharged` leaves them out. `unfinished`
-    names problems that the program was still working on; they count nowhere, as in its own summary.
+    `k` is the number of attempts in the longest start. `refinements` count charged attempts as the published program
+    does, `uncharged` leaves them out. `unfinished` names problems that the program was still working on; they count
+    nowhere, as in its own summary.
     """
 
     name: str
@@ -90,17 +94,18 @@ def read_eval_results(path: Path) -> EvalResults:
     if not found:
         raise BrokenSource(f"{path} holds no problem that is evaluated to its end")
     said += _summary_inconsistencies(content.get("summary"), found)
-    longest = max(one.attempts for one in found)
+    longest = max(Counter((one.problem, one.generation) for one in read).values(), default=1)
     return EvalResults(
         path.name, longest, tuple(read), tuple(found), tuple(uncharged), tuple(unfinished), tuple(said)
     )
 
 
 def _attempt(name: str, number: int, row: Mapping[str, Any]) -> ResultAttempt:
-    code = row.get("code")
+    code, generation = row.get("code"), row.get("generation")
     return ResultAttempt(
         name,
         number,
+        generation if isinstance(generation, int) else 1,
         code if isinstance(code, str) else "",
         _verdict(row),
         not str(row.get("output") or "").strip(),
@@ -116,7 +121,14 @@ def _tokens(row: Mapping[str, Any]) -> int | None:
 def _refinement(name: str, attempts: list[ResultAttempt], tokens: list[int | None]) -> Refinement:
     accepted = next((place for place, one in enumerate(attempts, 1) if one.verdict is Verdict.AC), None)
     known = [count for count in tokens if count is not None]
-    return Refinement(name, len(attempts), accepted, sum(known) if len(known) == len(tokens) else None)
+    first = sum(one.generation == attempts[0].generation for one in attempts)
+    return Refinement(
+        name,
+        len(attempts),
+        accepted,
+        sum(known) if len(known) == len(tokens) else None,
+        first if first < len(attempts) else None,
+    )
 
 
 def _verdict(row: Mapping[str, Any]) -> Verdict | None:
@@ -146,10 +158,12 @@ def _inconsistencies(
         said.append(
             f"problem {name}: attempts follow the accepted one ({result.accepted} of {result.attempts})"
         )
-    numbers = [one.get("attempt_number") for one in attempts]
-    if all(isinstance(number, int) for number in numbers) and numbers != sorted(
-        numbers, key=lambda n: n or 0
-    ):
+    numbers = [
+        (one.get("generation", 1), one["attempt_number"])
+        for one in attempts
+        if isinstance(one.get("attempt_number"), int) and isinstance(one.get("generation", 1), int)
+    ]
+    if numbers != sorted(numbers):
         said.append(f"problem {name}: its attempts are not in order")
     return said
 

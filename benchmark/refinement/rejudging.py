@@ -130,7 +130,9 @@ def _ours(published: Refinement, compared: Sequence[Compared]) -> Refinement:
     """The chain as our verdicts have it."""
     mine = [one.ours for one in compared if one.attempt.problem == published.problem]
     accepted = next((place for place, verdict in enumerate(mine, 1) if verdict is Verdict.AC), None)
-    return Refinement(published.problem, published.attempts, accepted, published.tokens)
+    return Refinement(
+        published.problem, published.attempts, accepted, published.tokens, published.first_start
+    )
 
 
 def _judgement(problem: Problem, code: str) -> Judgement:

@@ -1,7 +1,7 @@
 """Runs compared: the first with each other, problem by problem (METHODS.md 0.1; statistics: benchmark.metrics).
 
 Only problems that both runs tried are compared; what is left out is counted. Verdicts, McNemar's test and the
-matrix are of the first attempts (chain 0), the difference is of all attempts.
+matrix are of the first chains (chain 0), the difference is of all chains. A refine run is compared by its Refine@K.
 """
 
 from collections import defaultdict
@@ -10,12 +10,15 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
+from django.db.models import Q
 from django.db.models.functions import MD5
 
+from benchmark.methods import scoring_of
 from benchmark.metrics import (
     SIGNIFICANCE,
     Interval,
     RatioSet,
+    TooFewAttempts,
     holm,
     mcnemar,
     overlap,
@@ -25,8 +28,13 @@ from benchmark.metrics import (
     visible_difference,
 )
 from benchmark.models import Generation, Problem, Run, WorkItem
-from benchmark.reports.wording import label
+from benchmark.refinement.curves import Beside, share_within
+from benchmark.refinement.runs import NotRefined, attempts_allowed, beside, chains_of
+from benchmark.reports.wording import label, percent
 from judge import Verdict
+
+NO_REPLY = "NO_REPLY"
+"""Stands for the verdict of an attempt that failed permanently, where such attempts count as wrong."""
 
 DIVERGENCES = ("same", "prompt", "reply", "length")
 
@@ -51,11 +59,21 @@ class Pair:
     does the interval where there are several attempts a problem; `visible` is the difference that these problems
     would show with a power of 80 %, `needed` the problems that this difference would need. `interval_method` and
     `contest_interval_method` name the methods of the intervals (`benchmark.metrics.IntervalMethod`), or are "none".
+    `first_figure` and `figure` name what the values are, "pass@1" or "Refine@5"; of a refine run `first_curve` or
+    `curve` is Refine@1 … Refine@K over the problems compared. `resampling` compares a refine run with independent
+    attempts, at equal attempts and at equal tokens; it is None for other pairs and for too few attempts. `rejected`
+    counts attempts that failed permanently.
     """
 
     run: str
     label: str
     problems: int
+    first_figure: str
+    figure: str
+    first_curve: tuple[float, ...]
+    curve: tuple[float, ...]
+    resampling: Beside | None
+    rejected: dict[str, int]
     unpaired: dict[str, int]
     caveats: tuple[str, ...]
     first_value: float | None
@@ -131,8 +149,12 @@ class PartOfBest:
 
 @dataclass(frozen=True)
 class Comparison:
-    """`parts_of_best` is empty for fewer than three runs, and without a problem that all of them tried."""
+    """`parts_of_best` is empty for fewer than three runs, and without a problem that all of them tried.
 
+    `failures` says whether attempts that failed permanently are "wrong" or "excluded".
+    """
+
+    failures: str
     first: str
     first_label: str
     pairs: tuple[Pair, ...]
@@ -146,27 +168,58 @@ class NothingToCompare(ValueError):
 
 @dataclass(frozen=True)
 class _Outcomes:
-    """Of one run: verdicts of finished attempts by problem, in the order of their chains."""
+    """Of one run: verdicts of finished chains by problem, in the order of their chains.
+
+    `accepted_at` holds, of a refine run alone, which attempt of each chain was accepted.
+    """
 
     run: Run
     verdicts: Mapping[int, Mapping[int, str]]
+    accepted_at: Mapping[int, Sequence[int | None]]
+    rejected: int
+
+    @property
+    def k(self) -> int:
+        """Attempts in a chain that the headline counts; 0 for independent attempts."""
+        return attempts_allowed(self.run) if scoring_of(self.run.method) == "refine" else 0
+
+    @property
+    def figure(self) -> str:
+        return f"Refine@{self.k}" if self.k else "pass@1"
 
     def value(self, problem: int) -> float:
+        if self.k:
+            return share_within(self.accepted_at[problem], self.k)
         attempts = self.verdicts[problem].values()
         return sum(verdict == Verdict.AC for verdict in attempts) / len(attempts)
+
+    def curve(self, problems: Sequence[int]) -> tuple[float, ...]:
+        """Return Refine@1 … Refine@K over the problems; nothing without problems or attempts in a row."""
+        if not problems:
+            return ()
+        return tuple(
+            fmean(share_within(self.accepted_at[problem], limit) for problem in problems)
+            for limit in range(1, self.k + 1)
+        )
 
     def first(self, problem: int) -> str | None:
         return self.verdicts[problem].get(0)
 
 
-def compare(runs: Sequence[Run], *, divergence: bool = True) -> Comparison:
-    """The first run with each of the others. `divergence=False` leaves the replies unread.
+def compare(runs: Sequence[Run], *, divergence: bool = True, failures: str = "") -> Comparison:
+    """Compare the first run with each of the others. `divergence=False` leaves the replies unread.
 
-    Raises NothingToCompare for fewer than two different runs.
+    `failures` says how attempts that failed permanently count; by default as the first run has stored. Raises
+    NothingToCompare for fewer than two different runs, and for a run that makes no attempts.
     """
     if len({run.pk for run in runs}) < 2 or len({run.pk for run in runs}) < len(runs):
         raise NothingToCompare("A comparison needs two or more different runs.")
-    outcomes = [_outcomes(run) for run in runs]
+    if without := [run for run in runs if scoring_of(run.method) == "none"]:
+        raise NothingToCompare(
+            f"Run {without[0].pk} builds verifiers and makes no attempts: leave it out of the comparison."
+        )
+    failures = failures or runs[0].failures
+    outcomes = [_outcomes(run, failures) for run in runs]
     problems = _problems(runs)
     first, others = outcomes[0], outcomes[1:]
     chains = [_chains(run) for run in runs] if divergence else []
@@ -175,6 +228,7 @@ def compare(runs: Sequence[Run], *, divergence: bool = True) -> Comparison:
             first,
             other,
             problems,
+            failures,
             _divergences(chains[0], chains[place], problems) if divergence else (),
         )
         for place, other in enumerate(others, 1)
@@ -187,6 +241,7 @@ def compare(runs: Sequence[Run], *, divergence: bool = True) -> Comparison:
         pairs.append(Pair(**fields, holm=corrected, inside_noise=not seen))
     newly = {other.run.pk: _newly(first, other) for other in others}
     return Comparison(
+        failures=failures,
         first=str(first.run.pk),
         first_label=label(first.run, of=first.run.dataset.name),
         pairs=tuple(pairs),
@@ -200,12 +255,22 @@ def compare(runs: Sequence[Run], *, divergence: bool = True) -> Comparison:
     )
 
 
-def _outcomes(run: Run) -> _Outcomes:
+def _outcomes(run: Run, failures: str) -> _Outcomes:
     verdicts: dict[int, dict[int, str]] = defaultdict(dict)
-    rows = run.items.filter(state=WorkItem.State.DONE).order_by("chain")
-    for problem, chain, verdict in rows.values_list("problem_id", "chain", "judgement__verdict"):
-        verdicts[problem][chain] = verdict or Verdict.NO_CODE.value
-    return _Outcomes(run, verdicts)
+    accepted_at: dict[int, list[int | None]] = defaultdict(list)
+    refined = chains_of(run) if scoring_of(run.method) == "refine" else {}
+    rejected = 0
+    rows = run.items.filter(Q(state=WorkItem.State.DONE) | Q(permanent=True)).order_by("chain")
+    for item, problem, chain, permanent, verdict in rows.values_list(
+        "pk", "problem_id", "chain", "permanent", "judgement__verdict"
+    ):
+        rejected += permanent
+        if permanent and failures == "excluded":
+            continue
+        verdicts[problem][chain] = NO_REPLY if permanent else verdict or Verdict.NO_CODE.value
+        if item in refined:
+            accepted_at[problem].append(refined[item].accepted_at)
+    return _Outcomes(run, verdicts, accepted_at, rejected)
 
 
 def _problems(runs: Sequence[Run]) -> dict[int, tuple[str, str]]:
@@ -256,6 +321,7 @@ def _pair(
     first: _Outcomes,
     other: _Outcomes,
     problems: Mapping[int, tuple[str, str]],
+    failures: str,
     divergences: tuple[Divergence, ...],
 ) -> dict[str, Any]:
     both = [problem for problem in problems if problem in first.verdicts and problem in other.verdicts]
@@ -279,11 +345,21 @@ def _pair(
         "label": label(other.run, of=other.run.dataset.name),
         "several": max(first.run.attempts, other.run.attempts) > 1,
         "problems": len(both),
+        "first_figure": first.figure,
+        "figure": other.figure,
+        "first_curve": first.curve(both),
+        "curve": other.curve(both),
+        "resampling": _resampling(first, other, failures),
+        "rejected": {"first": first.rejected, "this": other.rejected},
         "unpaired": {
             "only in the first run": len(first.verdicts.keys() - other.verdicts.keys()),
             "only in this run": len(other.verdicts.keys() - first.verdicts.keys()),
         },
-        "caveats": tuple(_caveats(first.run, other.run)),
+        "caveats": (
+            *_caveats(first.run, other.run),
+            *_about_attempts(first, other),
+            *_about_rejected(first, other, failures),
+        ),
         "first_value": sum(before) / len(both) if both else None,
         "value": sum(after) / len(both) if both else None,
         "difference": difference.mean if difference else None,
@@ -302,6 +378,48 @@ def _pair(
         "transitions": {one: dict(row) for one, row in transitions.items()},
         "divergences": divergences,
     }
+
+
+def _resampling(first: _Outcomes, other: _Outcomes, failures: str) -> Beside | None:
+    """Return a refine run's Refine@K at equal attempts and at equal tokens, where the other run has K attempts."""
+    if bool(first.k) == bool(other.k):
+        return None
+    refined, independent = (first, other) if first.k else (other, first)
+    try:
+        return beside(refined.run, independent.run, failures=failures)
+    except (NotRefined, TooFewAttempts, ValueError):
+        return None
+
+
+def _about_attempts(first: _Outcomes, other: _Outcomes) -> list[str]:
+    """Say where the two runs allow different numbers of attempts."""
+    if first.figure == other.figure:
+        return []
+    said = f"{first.figure} is compared with {other.figure}, which allow different numbers of attempts"
+    both = sorted({first.k or 1, other.k or 1})
+    return [
+        f"{said}. At {both[0]} attempt{'s' if both[0] > 1 else ''} each: {_at_equal(first, other, both[0])}."
+    ]
+
+
+def _at_equal(first: _Outcomes, other: _Outcomes, k: int) -> str:
+    problems = [problem for problem in first.verdicts if problem in other.verdicts]
+    said = []
+    for one in (first, other):
+        curve = one.curve(problems)
+        value = curve[k - 1] if curve else fmean(map(one.value, problems)) if problems else None
+        said.append(f"{'Refine' if one.k else 'pass'}@{k} {percent(value)}")
+    return " and ".join(said)
+
+
+def _about_rejected(first: _Outcomes, other: _Outcomes, failures: str) -> list[str]:
+    """Say how attempts that failed permanently count."""
+    treated = "counted as wrong" if failures == "wrong" else "left out"
+    return [
+        f"{one.rejected} attempt{'s' if one.rejected > 1 else ''} of {name} failed permanently: {treated} (--failures)."
+        for one, name in ((first, "the first run"), (other, "this run"))
+        if one.rejected
+    ]
 
 
 _COMPARED = {

@@ -1,7 +1,7 @@
 """A comparison for terminals."""
 
 from benchmark.metrics import Interval, Range, RatioSet
-from benchmark.reports.comparison import Comparison, Pair
+from benchmark.reports.comparison import NO_REPLY, Comparison, Pair
 from benchmark.reports.wording import INTERVAL_NAMES, interval_methods, percent
 from judge import Verdict
 from judge.management.tables import aligned
@@ -79,14 +79,18 @@ def _named(interval: Interval | None, method: str) -> str:
 
 def _pair(pair: Pair, tests: int) -> list[str]:
     left_out = ", ".join(f"{count} {where}" for where, count in pair.unpaired.items() if count)
+    other = "" if pair.figure == pair.first_figure else f"{pair.figure}: "
+    chains = "chains" if pair.curve or pair.first_curve else "attempts"
     lines = [
         f"{pair.run}  {pair.label}",
         *(f"  ! {caveat}" for caveat in pair.caveats),
         f"  {pair.problems} problems in both" + (f"; not compared: {left_out}" if left_out else ""),
-        f"  pass@1: {percent(pair.first_value)} -> {percent(pair.value)}, difference {points(pair.difference)} points",
+        f"  {pair.first_figure}: {percent(pair.first_value)} -> {other}{percent(pair.value)}, "
+        f"difference {points(pair.difference)} points",
+        *_curves(pair),
         f"  95 % intervals: {_named(pair.interval, pair.interval_method)} over problems, "
         f"{_named(pair.contest_interval, pair.contest_interval_method)} over contests",
-        f"  first attempts: {len(pair.only_first)} solved only before, {len(pair.only_this)} only now; "
+        f"  first {chains}: {len(pair.only_first)} solved only before, {len(pair.only_this)} only now; "
         f"McNemar p = {pair.p:.4g}" + (f", Holm for {tests} runs {pair.holm:.4g}" if tests > 1 else ""),
     ]
     if pair.power_note:
@@ -100,9 +104,28 @@ def _pair(pair: Pair, tests: int) -> list[str]:
     return [*lines, f"  chains: {parted}"] if parted else lines
 
 
+def _curves(pair: Pair) -> list[str]:
+    """Return Refine@1 … Refine@K of the refine runs, and their cost beside independent attempts."""
+    lines = [
+        f"  {name}, Refine@1 … Refine@{len(curve)}: {', '.join(map(percent, curve))}"
+        for name, curve in (("first", pair.first_curve), ("this", pair.curve))
+        if curve
+    ]
+    if one := pair.resampling:
+        tokens = one.pass_same_tokens
+        lines.append(
+            f"  over {one.problems} problems: Refine@{one.k} {percent(one.refine.value)}; "
+            f"independent attempts, equal number: "
+            f"{percent(one.pass_same_k.value)}; equal tokens: "
+            + (percent(tokens.value) if tokens else "unknown")
+            + (f" ({one.capped} problems had too few attempts)" if one.capped else "")
+        )
+    return lines
+
+
 def verdict_axes(pair: Pair) -> tuple[list[str], list[str]]:
     """The verdicts of the first run and of this one that occur, in the order of the judge."""
-    order = [verdict.value for verdict in Verdict]
+    order = [*(verdict.value for verdict in Verdict), NO_REPLY]
     after = {verdict for row in pair.transitions.values() for verdict in row}
     return [one for one in order if one in pair.transitions], [one for one in order if one in after]
 

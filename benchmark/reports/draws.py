@@ -1,19 +1,17 @@
 """What a run says about the variance between draws: its epochs, and the replies it repeats from other runs."""
 
-from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from statistics import fmean, stdev
 
-from benchmark.metrics import pass_at_k
-from benchmark.models import Generation, Run, WorkItem
-from judge import Verdict
+from benchmark.models import Generation, Run
+from benchmark.reports.groups import Outcome, Scale, score
 
 
 @dataclass(frozen=True)
 class BetweenEpochs:
-    """pass@k of each epoch alone, over the `problems` with at least k finished attempts in every epoch.
+    """The figure for k of each epoch alone, over the `problems` that have it in every epoch.
 
     `standard_error` is that of the mean of the epochs (see `epoch_standard_error`).
     """
@@ -34,29 +32,37 @@ def epoch_standard_error(values: Sequence[float]) -> float | None:
     return stdev(values) / sqrt(len(values)) if len(values) > 1 else None
 
 
-def between_epochs(run: Run, ks: Sequence[int]) -> tuple[BetweenEpochs, ...]:
-    """Return the figures for each k that one epoch has attempts for; none for a run of one epoch."""
-    if run.epochs == 1:
+def between_epochs(
+    run: Run, scale: Scale, by_chain: Mapping[int, Mapping[int, Outcome]]
+) -> tuple[BetweenEpochs, ...]:
+    """Return the figures for each k that one epoch has attempts for; none for a run of one epoch.
+
+    `by_chain` holds the outcomes of each problem by the number of the chain.
+    """
+    if run.epochs == 1 or scale.scoring == "none":
         return ()
-    by_problem: dict[int, list[list[bool]]] = defaultdict(lambda: [[] for _ in range(run.epochs)])
-    rows = run.items.filter(state=WorkItem.State.DONE).values_list(
-        "problem_id", "chain", "judgement__verdict"
-    )
-    for problem, chain, verdict in rows:
-        by_problem[problem][chain // run.attempts_per_epoch].append(verdict == Verdict.AC)
-    problems = list(by_problem.values())
-    return tuple(_between(k, problems, run.epochs) for k in ks if k <= run.attempts_per_epoch)
+    epochs = [
+        [_of_epoch(run, epoch, chains, scale) for epoch in range(run.epochs)] for chains in by_chain.values()
+    ]
+    ks = [k for k in scale.ks if scale.scoring == "refine" or k <= run.attempts_per_epoch]
+    return tuple(_between(k, epochs, scale) for k in ks)
 
 
-def _between(k: int, problems: Sequence[Sequence[Sequence[bool]]], epochs: int) -> BetweenEpochs:
-    complete = [of_problem for of_problem in problems if all(len(attempts) >= k for attempts in of_problem)]
+def _of_epoch(run: Run, epoch: int, chains: Mapping[int, Outcome], scale: Scale) -> list[Outcome]:
+    return [
+        outcome
+        for chain, outcome in chains.items()
+        if chain // run.attempts_per_epoch == epoch and not (outcome.permanent and scale.failures == "excluded")
+    ]
+
+
+def _between(k: int, problems: Sequence[Sequence[Sequence[Outcome]]], scale: Scale) -> BetweenEpochs:
+    scores = [[score(outcomes, k, scale) for outcomes in epochs] for epochs in problems]
+    complete = [values for values in scores if None not in values]
     if not complete:
         return BetweenEpochs(k, 0, (), None)
-    values = tuple(
-        fmean(pass_at_k(len(of_problem[epoch]), sum(of_problem[epoch]), k) for of_problem in complete)
-        for epoch in range(epochs)
-    )
-    return BetweenEpochs(k, len(complete), values, epoch_standard_error(values))
+    means = tuple(fmean(value for value in values if value is not None) for values in zip(*complete, strict=True))
+    return BetweenEpochs(k, len(complete), means, epoch_standard_error(means))
 
 
 def count_repeated(run: Run) -> int:

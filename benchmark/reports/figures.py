@@ -1,7 +1,9 @@
 """The figures of one run, from as many queries whatever its size.
 
-An attempt is a finished work item: its program was judged, or its reply held none (NO_CODE, not solved).
-Items that failed by a fault of the provider or the judge are no attempts; they are listed apart.
+An attempt is a finished work item: its program was judged, or its reply held none (NO_CODE, not solved). Of a refine
+run every reply of a chain is one. Items that failed by a fault of the provider or the judge are no attempts and are
+listed apart. Those that failed permanently are planned chains without an answer: the headline counts them as wrong or
+leaves them out (`failures`), and both figures are given.
 """
 
 from collections import Counter, defaultdict
@@ -10,12 +12,16 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
-from benchmark.methods import METHODS
+from django.db.models import Count
+
+from benchmark.finishes import counted, finish_kind, finish_terms, finish_warnings
+from benchmark.methods import METHODS, Scoring, scoring_of
 from benchmark.metrics import TooFewAttempts
-from benchmark.models import Generation, Problem, Run, WorkItem
+from benchmark.models import Generation, Problem, Run, Verifier, WorkItem
+from benchmark.refinement.runs import attempts_allowed, chains_of
 from benchmark.reports.cutoffs import cutoff_of
 from benchmark.reports.draws import BetweenEpochs, between_epochs, count_repeated, replay_note
-from benchmark.reports.groups import Facts, Group, Outcome, group_figures
+from benchmark.reports.groups import Facts, Group, Outcome, PassAtK, Scale, group_figures
 from benchmark.reports.published_tables import Beside, beside
 from benchmark.reports.steps import AfterReflections, after_reflections
 from benchmark.reports.usage import Tokens, measure_usage
@@ -25,8 +31,13 @@ from judge import Verdict
 
 @dataclass(frozen=True)
 class RunFigures:
-    """Everything a report says about a run. `groups[0]` is all problems; `verdicts` are of attempts.
+    """Everything a report says about a run. `groups[0]` is all problems.
 
+    `verdicts` are of finished chains, so of a refine run those of last attempts. `scoring` says which figures it has:
+    "pass" (pass@k), "refine" (Refine@k) or "none" (a run that builds verifiers: `solved` is None, and `verifiers`
+    counts them by state). `failed` items include those that failed permanently, whose reasons are `permanent`;
+    `failures` says how these count in the headline, and `failures_stored` whether the run has a stored choice.
+    `finishes` counts all replies by how they ended (`benchmark.finishes`).
     `seconds` is the time of all calls together, `wall_seconds` from the start of the run to its end (None before);
     `cost` is in US dollars, None where the price or the tokens are unknown, and `cost_at_least` where some are.
     Calls that broke off gave no complete reply and are possibly billed. `replies_repeated` are those that another run
@@ -43,12 +54,18 @@ class RunFigures:
     total: int
     done: int
     failed: int
-    solved: int
+    solved: int | None
+    scoring: Scoring
+    failures: str
+    failures_stored: bool
+    permanent: dict[str, int]
+    verifiers: dict[str, int]
     samples_only: int
     cutoff: date | None
     groups: tuple[Group, ...]
     verdicts: dict[str, int]
     generations: int
+    finishes: dict[str, int]
     tokens: tuple[Tokens, ...]
     seconds: float
     wall_seconds: float | None
@@ -68,8 +85,22 @@ class RunFigures:
 
     @property
     def complete(self) -> bool:
-        """Whether every item is done, so that the figures are final."""
-        return self.done == self.total
+        """Whether every item is done or failed permanently, so that the figures are final."""
+        return self.done + self.rejected == self.total
+
+    @property
+    def rejected(self) -> int:
+        """How many items failed permanently."""
+        return sum(self.permanent.values())
+
+    @property
+    def headline(self) -> PassAtK | None:
+        """The figure that stands for the run: pass@1 or Refine@K over all problems; None for one without attempts."""
+        return self.groups[0].headline
+
+    def figure_name(self, k: int) -> str:
+        """What the figure for k attempts is called: "pass@1" or "Refine@5"."""
+        return f"{'Refine' if self.scoring == 'refine' else 'pass'}@{k}"
 
     @property
     def depends_on(self) -> dict[str, Any]:
@@ -87,8 +118,17 @@ class RunFigures:
         method = METHODS.get(self.method)
         said = [method.caveat] if method and method.caveat else []
         if not self.complete:
+            rest = f", and {self.rejected} failed permanently" if self.rejected else ""
             said.append(
-                f"Incomplete: {self.done} of {self.total} items are done; the figures are of those only."
+                f"Incomplete: {self.done} of {self.total} items are done{rest}; the figures are of those only."
+            )
+        if self.rejected:
+            said += self._about_failures()
+        said += finish_warnings(self.finishes)
+        if self.scoring == "refine" and int(self.parameters.get("g", 1)) > 1:
+            said.append(
+                f"Refine@k counts the first of up to {self.parameters['g']} starts of a chain; solved attempts are of "
+                "all starts."
             )
         if replay := replay_note(self.replies_repeated, self.generations):
             said.append(replay)
@@ -114,50 +154,86 @@ class RunFigures:
             )
         return said
 
+    def _about_failures(self) -> list[str]:
+        """Say how many items failed permanently and, if there is a headline, what it makes of them."""
+        said = f"{self.rejected} of {self.total} items failed permanently, because the provider rejected the request"
+        if self.headline is None:
+            return [f"{said}."]
+        treated = (
+            "they count as wrong (--failures excluded leaves them out)"
+            if self.failures == "wrong"
+            else "they are left out (--failures wrong counts them as wrong)"
+        )
+        assumed = "The run stores no choice of --failures; its headline assumes wrong."
+        return [f"{said}: {treated}.", *([] if self.failures_stored else [assumed])]
+
 
 def measure(
-    run: Run, ks: Sequence[int] = (1,), *, cutoff: date | None = None, usual_price: Price | None = None
+    run: Run,
+    ks: Sequence[int] = (1,),
+    *,
+    cutoff: date | None = None,
+    usual_price: Price | None = None,
+    failures: str = "",
 ) -> RunFigures:
-    """The figures of the run as it stands.
+    """Return the figures of the run as it stands.
 
-    `cutoff` and `usual_price` (as of `measure_usage`) go before what is known of the model and stored with the run.
-    Raises TooFewAttempts for a k above the run's attempts a problem.
+    `cutoff`, `usual_price` (as of `measure_usage`) and `failures` override what is known of the model and stored with
+    the run. `ks` are for pass@k; a refine run always has Refine@1 … Refine@K. Raises TooFewAttempts for a k above the
+    run's attempts a problem.
     """
-    for k in ks:
-        if k > run.attempts:
-            raise TooFewAttempts(
-                f"pass@{k} needs at least {k} attempts a problem; run {run.pk} has {run.attempts}"
-            )
+    scale = _scale(run, ks, failures or run.failures)
+    chains = chains_of(run) if scale.scoring == "refine" else {}
     facts = _facts(run)
-    outcomes: dict[int, list[Outcome]] = defaultdict(list)
+    by_chain: dict[int, dict[int, Outcome]] = defaultdict(dict)
     verdicts: Counter[str] = Counter()
     faults: Counter[str] = Counter()
+    permanent: Counter[str] = Counter()
     samples_only = total = 0
     by_suites = run.parameters.get("tests") == "suite"
     tried: set[int] = set()
     rows = run.items.order_by("chain").values_list(
+        "pk",
         "state",
         "fault",
+        "permanent",
         "problem_id",
+        "chain",
         "judgement__verdict",
         "judgement__passed",
         "judgement__total",
         "judgement__stop_at_first_failure",
     )
-    for state, fault, problem, verdict, passed, tests, stopped in rows:
+    done = 0
+    for item, state, fault, rejected, problem, number, verdict, passed, tests, stopped in rows:
         total += 1
         tried.add(problem)
+        chain = chains.get(item)
         if state == WorkItem.State.FAILED:
             faults[fault] += 1
+        if rejected:
+            permanent[fault] += 1
+            attempts = chain.attempts if chain else 0
+            by_chain[problem][number] = Outcome(False, 0.0, True, permanent=True, attempts=attempts)
         if state != WorkItem.State.DONE:
+            continue
+        done += 1
+        if scale.scoring == "none":
+            by_chain[problem][number] = Outcome(False, 0.0, True, attempts=0)
             continue
         verdicts[verdict or Verdict.NO_CODE] += 1
         accepted = verdict == Verdict.AC
         share = 1.0 if accepted else (passed or 0) / tests if tests else 0.0
-        outcomes[problem].append(Outcome(accepted, share, accepted or not verdict or not stopped))
+        by_chain[problem][number] = Outcome(
+            accepted,
+            share,
+            accepted or not verdict or not stopped,
+            attempts=chain.attempts if chain else 1,
+            accepted_at=chain.accepted_at if chain else None,
+        )
         samples_only += facts[problem].samples_only and not by_suites
     usage = measure_usage(run, usual_price)
-    models = _models_returned(run)
+    models, finishes = _replies(run)
     cutoff = cutoff or _known_cutoff(run, models)
     return RunFigures(
         run=str(run.pk),
@@ -167,29 +243,34 @@ def measure(
         parameters=run.parameters | {"attempts": run.attempts},
         state=run.state,
         total=total,
-        done=sum(verdicts.values()),
+        done=done,
         failed=sum(faults.values()),
-        solved=verdicts[Verdict.AC],
+        solved=None if scale.scoring == "none" else verdicts[Verdict.AC],
+        scoring=scale.scoring,
+        failures=scale.failures,
+        failures_stored="failures" in run.manifest,
+        permanent=dict(permanent.most_common()),
+        verifiers=_verifiers(run) if scale.scoring == "none" else {},
         samples_only=samples_only,
         cutoff=cutoff,
         groups=group_figures(
             {problem: fact for problem, fact in facts.items() if problem in tried},
-            outcomes,
-            ks,
-            run.attempts,
+            {problem: list(chains.values()) for problem, chains in by_chain.items()},
+            scale,
             cutoff,
         ),
         verdicts={verdict.value: verdicts[verdict] for verdict in Verdict if verdicts[verdict]},
+        finishes=finishes,
         **vars(usage),
         epochs=run.epochs,
         first_draw=run.first_draw,
-        between_epochs=between_epochs(run, ks),
+        between_epochs=between_epochs(run, scale, by_chain),
         # Without a reply that was not paid for here, no query is needed.
         replies_repeated=count_repeated(run) if run.paid_calls < usage.generations else 0,
         faults=dict(faults.most_common()),
         published=tuple(beside(run)),
         models_returned=models,
-        after=after_reflections(run),
+        after=after_reflections(run, scale.failures),
         manifest=run.manifest,
     )
 
@@ -206,9 +287,40 @@ def _known_cutoff(run: Run, models_returned: Sequence[str]) -> date | None:
     return None if None in known else max(day for day in known if day)
 
 
-def _models_returned(run: Run) -> tuple[str, ...]:
-    rows = Generation.objects.filter(work_item__run=run).exclude(model_returned="").order_by("model_returned")
-    return tuple(rows.values_list("model_returned", flat=True).distinct())
+def _scale(run: Run, ks: Sequence[int], failures: str) -> Scale:
+    """Return which figures the run has. Raises TooFewAttempts."""
+    scoring = scoring_of(run.method)
+    if scoring == "refine":
+        ks = range(1, attempts_allowed(run) + 1)
+    for k in ks if scoring == "pass" else ():
+        if k > run.attempts:
+            raise TooFewAttempts(
+                f"pass@{k} needs at least {k} attempts a problem; run {run.pk} has {run.attempts}"
+            )
+    return Scale(scoring, tuple(ks), run.attempts, failures)
+
+
+def _replies(run: Run) -> tuple[tuple[str, ...], dict[str, int]]:
+    """Return the models' names in all replies of the run, and how many replies ended in which way."""
+    rows = (
+        Generation.objects.filter(work_item__run=run)
+        .order_by()
+        .alias(**finish_terms())
+        .annotate(finish=finish_kind())
+        .values_list("model_returned", "finish")
+        .annotate(Count("pk"))
+    )
+    finishes: Counter[str] = Counter()
+    models = set()
+    for model, finish, count in rows:
+        models.add(model)
+        finishes[finish] += count
+    return tuple(sorted(models - {""})), counted(finishes)
+
+
+def _verifiers(run: Run) -> dict[str, int]:
+    rows = Verifier.objects.filter(run=run).order_by("state").values_list("state").annotate(Count("pk"))
+    return dict(rows)
 
 
 def _facts(run: Run) -> dict[int, Facts]:

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Literal
 
+from benchmark.methods import Scoring
 from benchmark.metrics import mean_interval, pass_at_k, rate_interval, share_at_k, standard_error
 from benchmark.models.problems import Tier
+from benchmark.refinement.curves import share_within
 from benchmark.tags import readable_tags, tag_keys
 
 By = Literal["all", "tier", "cutoff", "tag", "year"]
@@ -29,19 +31,26 @@ class Facts:
 
 @dataclass(frozen=True)
 class Outcome:
-    """One attempt: whether it was accepted, and the share of its tests it passed.
+    """One chain: whether it was accepted, and the share of its tests it passed.
 
     `all_tests` is False where judging stopped at the first failed test, so that the share is a lower bound.
+    `permanent` marks a chain that the provider ended by rejecting its request. A refine chain has `attempts`, and
+    `accepted_at` the place of the accepted one in its first start.
     """
 
     accepted: bool
     share: float
     all_tests: bool
+    permanent: bool = False
+    attempts: int = 1
+    accepted_at: int | None = None
 
 
 @dataclass(frozen=True)
 class PassAtK:
     """pass@k over `problems`, those with at least k attempts so far; without any there is only that number.
+
+    Of a refine run it is Refine@k, over all problems with a chain.
 
     `interval` and `contest_interval` name the method of the 95 % intervals over problems and over contests
     (`benchmark.metrics.IntervalMethod`), or are "none". `contest_low` and `contest_high` are None for fewer than two
@@ -76,27 +85,61 @@ class TestsAtK:
 
 @dataclass(frozen=True)
 class Group:
-    """All problems, or those of one tier, tag, year or side of the model's cutoff; `solved` counts attempts."""
+    """All problems, or those of one tier, tag, year or side of the model's cutoff.
+
+    `chains` are finished items and `permanent` those that the provider rejected; `attempts` are the chains, of a
+    refine run all their attempts; `solved` counts accepted ones. `pass_at` holds the headline figures of a run of
+    independent attempts, `refine_at` Refine@1 … Refine@K of a refine run, and the other is empty. `answered_at` has
+    the same figures over answered chains, `planned_at` with permanent failures as wrong; the headline is one of the
+    two.
+    """
 
     by: By
     name: str
     problems: int
+    chains: int
+    permanent: int
     attempts: int
     solved: int
     pass_at: tuple[PassAtK, ...]
+    refine_at: tuple[PassAtK, ...]
+    answered_at: tuple[PassAtK, ...]
+    planned_at: tuple[PassAtK, ...]
     tests_at: tuple[TestsAtK, ...]
+
+    @property
+    def points(self) -> tuple[PassAtK, ...]:
+        """The headline figures, whichever they are."""
+        return self.pass_at or self.refine_at
+
+    @property
+    def headline(self) -> PassAtK | None:
+        """The one figure of the group: pass@k of the first k, or Refine@K; None where no attempts are made."""
+        return self.pass_at[0] if self.pass_at else self.refine_at[-1] if self.refine_at else None
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What the figures of a run are: pass@k for each of `ks`, or Refine@k, or none for a run without attempts.
+
+    `attempts` is the number of chains a problem; with `failures="wrong"` the headline counts permanent failures.
+    """
+
+    scoring: Scoring
+    ks: tuple[int, ...]
+    attempts: int
+    failures: str
 
 
 def group_figures(
     facts: Mapping[int, Facts],
     outcomes: Mapping[int, Sequence[Outcome]],
-    ks: Sequence[int],
-    attempts: int,
+    scale: Scale,
     cutoff: date | None,
 ) -> tuple[Group, ...]:
     """The figures of every group that is not empty: all problems, then tiers, sides of the cutoff, tags and years."""
     return tuple(
-        _group(by, name, chosen, facts, outcomes, ks, attempts)
+        _group(by, name, [(facts[problem], outcomes.get(problem, ())) for problem in chosen], scale)
         for by, name, chosen in _groupings(facts, cutoff)
     )
 
@@ -137,39 +180,62 @@ def side_of(contest_date: date | None, cutoff: date | None) -> str:
     return "before" if contest_date <= cutoff else "after"
 
 
-def _group(
-    by: By,
-    name: str,
-    chosen: Sequence[int],
-    facts: Mapping[int, Facts],
-    outcomes: Mapping[int, Sequence[Outcome]],
-    ks: Sequence[int],
-    attempts: int,
-) -> Group:
-    tried = [(facts[problem], outcomes[problem]) for problem in chosen if problem in outcomes]
-    return Group(
-        by=by,
-        name=name,
-        problems=len(chosen),
-        attempts=sum(len(of_problem) for _, of_problem in tried),
-        solved=sum(outcome.accepted for _, of_problem in tried for outcome in of_problem),
-        pass_at=tuple(_pass_at(tried, k, attempts, clustered=by in CLUSTERED) for k in ks),
-        tests_at=tuple(_tests_at(tried, k) for k in ks),
-    )
-
-
 Tried = Sequence[tuple[Facts, Sequence[Outcome]]]
 
 
-def _pass_at(tried: Tried, k: int, attempts: int, *, clustered: bool) -> PassAtK:
-    """Return pass@k. Each problem is one value for the interval, however many attempts were made at it."""
-    enough = [(fact, of_problem) for fact, of_problem in tried if len(of_problem) >= k]
-    values = [
-        pass_at_k(len(of_problem), sum(outcome.accepted for outcome in of_problem), k)
-        for _, of_problem in enough
-    ]
+def _group(by: By, name: str, planned: Tried, scale: Scale) -> Group:
+    answered = [(fact, [one for one in outcomes if not one.permanent]) for fact, outcomes in planned]
+    chains = [one for _, outcomes in answered for one in outcomes]
+    permanent = sum(len(outcomes) for _, outcomes in planned) - len(chains)
+    clustered = by in CLUSTERED
+    answered_at = _points(answered, scale, clustered=clustered)
+    planned_at = _points(planned, scale, clustered=clustered) if permanent else answered_at
+    headline = planned_at if scale.failures == "wrong" else answered_at
+    return Group(
+        by=by,
+        name=name,
+        problems=len(planned),
+        chains=len(chains),
+        permanent=permanent,
+        attempts=sum(one.attempts for _, outcomes in planned for one in outcomes),
+        solved=sum(one.accepted for one in chains),
+        pass_at=headline if scale.scoring == "pass" else (),
+        refine_at=headline if scale.scoring == "refine" else (),
+        answered_at=answered_at,
+        planned_at=planned_at,
+        tests_at=_tests(planned if scale.failures == "wrong" else answered, scale),
+    )
+
+
+def _points(tried: Tried, scale: Scale, *, clustered: bool) -> tuple[PassAtK, ...]:
+    if scale.scoring == "none":
+        return ()
+    return tuple(_point(k, _scores(tried, k, scale), scale.attempts, clustered=clustered) for k in scale.ks)
+
+
+Scores = list[tuple[Facts, float]]
+
+
+def _scores(tried: Tried, k: int, scale: Scale) -> Scores:
+    found = ((fact, score(outcomes, k, scale)) for fact, outcomes in tried)
+    return [(fact, value) for fact, value in found if value is not None]
+
+
+def score(outcomes: Sequence[Outcome], k: int, scale: Scale) -> float | None:
+    """Return a problem's pass@k or Refine@k; None with fewer than k independent attempts, and without any chain.
+
+    Refine@k is the share of the problem's chains that were accepted within k attempts.
+    """
+    if scale.scoring == "refine":
+        return share_within([one.accepted_at for one in outcomes], k) if outcomes else None
+    return pass_at_k(len(outcomes), sum(one.accepted for one in outcomes), k) if len(outcomes) >= k else None
+
+
+def _point(k: int, scores: Scores, attempts: int, *, clustered: bool) -> PassAtK:
+    """Return the figure of a group: one problem is one value for the interval, however many chains it has."""
+    values = [value for _, value in scores]
     contests = [
-        fact.contest or str(fact.contest_date) for fact, _ in enough if fact.contest or fact.contest_date
+        fact.contest or str(fact.contest_date) for fact, _ in scores if fact.contest or fact.contest_date
     ]
     number = len(set(contests))
     if not values:
@@ -191,6 +257,11 @@ def _pass_at(tried: Tried, k: int, attempts: int, *, clustered: bool) -> PassAtK
         over_contests.method if over_contests else "none",
         standard_error(values),
     )
+
+
+def _tests(tried: Tried, scale: Scale) -> tuple[TestsAtK, ...]:
+    """Tests@k of independent attempts; most attempts of a refine chain are judged on the samples only."""
+    return tuple(_tests_at(tried, k) for k in scale.ks) if scale.scoring == "pass" else ()
 
 
 def _tests_at(tried: Tried, k: int) -> TestsAtK:

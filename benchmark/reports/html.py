@@ -7,19 +7,24 @@ from pathlib import Path
 
 from django.template import Context, Engine
 
+from benchmark.finishes import FINISHES
 from benchmark.reports.figures import RunFigures
 from benchmark.reports.groups import Group
 from benchmark.reports.wording import (
     HEADINGS,
     contest_interval,
+    count_columns,
     duration,
     epochs_told,
     group_name,
+    headline,
+    headline_place,
     interval,
     intervals_used,
     money,
     percent,
     price_words,
+    score_columns,
     tests_share,
     token_count,
 )
@@ -34,14 +39,27 @@ def as_html(runs: Sequence[RunFigures]) -> str:
 def _run(figures: RunFigures) -> dict[str, object]:
     return {
         "figures": figures,
-        "ks": [figure.k for figure in figures.groups[0].pass_at],
+        "counts": [name.capitalize() for name, _ in count_columns(figures)],
+        "scores": [
+            (figures.figure_name(point.k), tests, detailed)
+            for point, tests, detailed in score_columns(figures.groups[0])
+        ],
+        "headline": headline(figures) if figures.headline else "",
+        "name": figures.figure_name(figures.headline.k) if figures.headline else "",
         "interval": intervals_used(figures),
         "epochs": epochs_told(figures),
         "parts": [
             (HEADINGS[by], [_group(group, figures) for group in groups])
             for by, groups in groupby(figures.groups, key=lambda group: group.by)
         ],
-        "verdicts": [(verdict, n, percent(n / figures.done)) for verdict, n in figures.verdicts.items()],
+        "verdicts": [
+            (name, n, percent(n / figures.done))
+            for name, n in (figures.verdicts or figures.verifiers).items()
+        ],
+        "finishes": [
+            (FINISHES[kind], n, percent(n / figures.generations if figures.generations else None))
+            for kind, n in figures.finishes.items()
+        ],
         "used": [
             *(
                 (f"{t.kind.replace('_', ' ')} tokens", token_count(t, figures.generations))
@@ -61,9 +79,18 @@ def _run(figures: RunFigures) -> dict[str, object]:
 def _group(group: Group, figures: RunFigures) -> dict[str, object]:
     return {
         "name": group_name(group, figures),
-        "group": group,
+        "counts": [count(group) for _, count in count_columns(figures)],
         "figures": [
-            (percent(pass_at.value), interval(pass_at), contest_interval(pass_at), tests_share(tests_at))
-            for pass_at, tests_at in zip(group.pass_at, group.tests_at, strict=True)
+            (
+                percent(point.value),
+                [interval(point), contest_interval(point)] if detailed else [],
+                tests_share(tests) if tests else "",
+            )
+            for point, tests, detailed in score_columns(group)
         ],
+        "both": [
+            percent(points[headline_place(group)].value) for points in (group.answered_at, group.planned_at)
+        ]
+        if figures.rejected and figures.headline
+        else [],
     }

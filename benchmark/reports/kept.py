@@ -34,7 +34,7 @@ def item_counts(runs: Sequence[Run]) -> dict[Any, dict[str, int]]:
 
 
 def kept_figures(run: Run) -> RunFigures:
-    """The figures with pass@1, measured again only when the run has gone on since."""
+    """The figures with the headline, measured again only when the run has gone on since."""
     stamp = _stamp(run, {} if run.state == Run.State.FINISHED else item_counts([run])[run.pk])
     kept = KeptFigures.objects.filter(run=run, stamp=stamp).first()
     if kept is not None:
@@ -45,7 +45,7 @@ def kept_figures(run: Run) -> RunFigures:
         run=run,
         defaults={
             "stamp": stamp,
-            "pass_at_1": figures.groups[0].pass_at[0].value,
+            "score": figures.headline.value if figures.headline else None,
             "figures": json.loads(json.dumps(document, default=str)),
         },
     )
@@ -67,8 +67,8 @@ def kept_list(runs: Sequence[Run]) -> list[RunFigures]:
 def _stamp(run: Run, counts: dict[str, int]) -> str:
     """A finished run changes only by going on, which ends its being finished."""
     if run.state == Run.State.FINISHED:
-        return f"{FORM} finished {run.finished_at}"
-    return f"{FORM} {run.state} {json.dumps(counts, sort_keys=True)}"
+        return f"{FORM} finished {run.finished_at} {run.failures}"
+    return f"{FORM} {run.state} {run.failures} {json.dumps(counts, sort_keys=True)}"
 
 
 def _read(run: Run, document: dict[str, Any]) -> RunFigures:
@@ -99,7 +99,10 @@ def _group(document: dict[str, Any]) -> Group:
     return Group(
         **document
         | {
-            "pass_at": tuple(PassAtK(**figure) for figure in document["pass_at"]),
+            **{
+                name: tuple(PassAtK(**figure) for figure in document[name])
+                for name in ("pass_at", "refine_at", "answered_at", "planned_at")
+            },
             "tests_at": tuple(TestsAtK(**figure) for figure in document["tests_at"]),
         }
     )

@@ -3,20 +3,26 @@
 import json
 from collections.abc import Sequence
 
+from benchmark.finishes import FINISHES
 from benchmark.reports.figures import RunFigures
 from benchmark.reports.wording import (
     HEADINGS,
     contest_interval,
+    count_columns,
     duration,
     epochs_told,
     group_name,
+    headline,
+    headline_place,
     interval,
     intervals_used,
     money,
     percent,
     price_words,
+    score_columns,
     tests_share,
     token_count,
+    verdicts_of,
 )
 
 
@@ -30,15 +36,20 @@ def _run(figures: RunFigures) -> str:
         f"Run {figures.run}",
         f"  {figures.method} with {figures.model} on {figures.dataset}: "
         f"{figures.state}, {figures.done} of {figures.total} items done",
+        *([f"  {headline(figures)}"] if figures.headline else []),
         *(f"  ! {caveat}" for caveat in figures.caveats),
         "",
         *_groups(figures),
-        f"  {intervals_used(figures)}",
+        *([f"  {intervals_used(figures)}"] if figures.headline else []),
         *(f"  {line}" for line in epochs_told(figures)),
         "",
+        *_verdicts(figures),
         *_table(
-            ["verdict", "attempts", "share"],
-            [[verdict, str(n), percent(n / figures.done)] for verdict, n in figures.verdicts.items()],
+            ["replies", "", "share"],
+            [
+                [FINISHES[kind], str(n), percent(n / figures.generations if figures.generations else None)]
+                for kind, n in figures.finishes.items()
+            ],
         ),
         "",
         *_table(
@@ -68,7 +79,7 @@ def _run(figures: RunFigures) -> str:
     if figures.faults:
         lines += [
             "",
-            f"  {figures.failed} items failed by faults that are not the model's; --resume tries them again:",
+            f"  {figures.failed} items failed by faults of the provider or the judge; --resume tries them again:",
         ]
         lines += [f"    {count} x {fault}" for fault, count in figures.faults.items()]
     if figures.published:
@@ -84,27 +95,44 @@ def _run(figures: RunFigures) -> str:
 
 
 def _groups(figures: RunFigures) -> list[str]:
-    """One table, its parts under headings of their own."""
-    first = figures.groups[0]
-    header = ["", "problems", "attempts", "solved"]
-    for pass_at, tests_at in zip(first.pass_at, first.tests_at, strict=True):
-        header += [f"pass@{pass_at.k}"] * 2 + [f"over contests (k={pass_at.k})", f"tests@{tests_at.k}"]
+    """Return one table, its parts under headings of their own."""
+    header = ["", *(name for name, _ in count_columns(figures))]
+    for point, tests_at, detailed in score_columns(figures.groups[0]):
+        name = figures.figure_name(point.k)
+        header += [name, *([name, f"over contests (k={point.k})"] if detailed else [])]
+        header += [f"tests@{tests_at.k}"] if tests_at else []
+    if figures.rejected and figures.headline:
+        name = figures.figure_name(figures.headline.k)
+        header += [f"{name} of answered", f"{name} of planned"]
     rows: list[list[str]] = []
     by = "all"
     for group in figures.groups:
         if group.by not in (by, "tier"):
             rows.append([f"({HEADINGS[group.by]})", *[""] * (len(header) - 1)])
         by = group.by
-        row = [group_name(group, figures), str(group.problems), str(group.attempts), str(group.solved)]
-        for pass_at, tests_at in zip(group.pass_at, group.tests_at, strict=True):
+        row = [group_name(group, figures), *(str(count(group)) for _, count in count_columns(figures))]
+        for point, tests_at, detailed in score_columns(group):
+            row += [percent(point.value), *([interval(point), contest_interval(point)] if detailed else [])]
+            row += [tests_share(tests_at)] if tests_at else []
+        if figures.rejected and figures.headline:
             row += [
-                percent(pass_at.value),
-                interval(pass_at),
-                contest_interval(pass_at),
-                tests_share(tests_at),
+                percent(points[headline_place(group)].value)
+                for points in (group.answered_at, group.planned_at)
             ]
         rows.append(row)
     return _table(header, rows)
+
+
+def _verdicts(figures: RunFigures) -> list[str]:
+    """Return what the chains came to: their verdicts, or the states of the verifiers that a run built."""
+    if figures.scoring == "none":
+        counts, words = figures.verifiers, ["verifiers", "problems", "share"]
+    else:
+        counts, words = (
+            figures.verdicts,
+            [verdicts_of(figures), "chains" if figures.scoring == "refine" else "attempts", "share"],
+        )
+    return [*_table(words, [[name, str(n), percent(n / figures.done)] for name, n in counts.items()]), ""]
 
 
 def _published(figures: RunFigures) -> list[str]:

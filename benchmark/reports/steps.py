@@ -40,9 +40,14 @@ class Answer:
     accepted: bool | None
 
 
-def after_reflections(run: Run) -> tuple[AfterReflections, ...]:
-    """The scores after 0 … i reflections; empty for a method that selects among no answers.
+_REJECTED = Answer(passed=False, accepted=False)
+"""Stands at the end of a chain whose next request the provider rejected."""
 
+
+def after_reflections(run: Run, failures: str) -> tuple[AfterReflections, ...]:
+    """Return the scores after 0 … i reflections; empty for a method that selects among no answers.
+
+    With `failures="wrong"` a chain that failed permanently is wrong from the reflection on that was rejected.
     An answer that fails a sample fails the whole of the tests, of which the samples are the first; any other that is
     not the attempt must have been judged (`manage.py judge_answers`).
     """
@@ -50,10 +55,12 @@ def after_reflections(run: Run) -> tuple[AfterReflections, ...]:
     if method is None or not issubclass(method.settings, Reflexion | Retry):
         return ()
     chains: dict[int, dict[int, list[Answer]]] = defaultdict(lambda: defaultdict(list))
+    ended = Q(work_item__state=WorkItem.State.DONE)
+    rejected = run.items.filter(permanent=True) if failures == "wrong" else WorkItem.objects.none()
+    if failures == "wrong":
+        ended |= Q(work_item__permanent=True)
     rows = (
-        Generation.objects.filter(
-            work_item__run=run, work_item__state=WorkItem.State.DONE, purpose__in=ANSWERS
-        )
+        Generation.objects.filter(ended, work_item__run=run, purpose__in=ANSWERS)
         .order_by("work_item", "step")
         .annotate(
             program=~Q(code=""),
@@ -75,6 +82,8 @@ def after_reflections(run: Run) -> tuple[AfterReflections, ...]:
         known = (verdict if attempt else None) or hidden
         accepted = known == Verdict.AC if known or not passed else None
         chains[problem][item].append(Answer(passed and (accepted is True or not counted), accepted))
+    for problem, item in rejected.values_list("problem_id", "pk"):
+        chains[problem][item].append(_REJECTED)
     allowed = range(int(run.parameters["i"]) + 1 if chains else 0)
     by_problem = [list(of_problem.values()) for of_problem in chains.values()]
     return tuple(_after(i, by_problem, run.parameters["selection"], run.attempts) for i in allowed)
@@ -94,4 +103,6 @@ def _after(
 
 
 def _selected(chain: Sequence[Answer], selection: Selection) -> Answer:
+    if chain[-1] is _REJECTED:
+        return _REJECTED
     return chain[select([answer.passed for answer in chain], selection)]

@@ -42,10 +42,11 @@ def as_csv(runs: Sequence[RunFigures]) -> str:
 def _rows(figures: RunFigures) -> Iterator[tuple[object, ...]]:
     for group in figures.groups:
         of = (group.by, group.name)
-        for figure in group.pass_at:
+        for figure in group.points:
+            name = figures.figure_name(figure.k)
             over_problems = (figure.low, figure.high, figure.problems, figure.interval)
-            yield f"pass@{figure.k}", *of, figure.value, *over_problems
-            yield f"pass@{figure.k} standard error", *of, figure.standard_error, None, None, figure.problems
+            yield name, *of, figure.value, *over_problems
+            yield f"{name} standard error", *of, figure.standard_error, None, None, figure.problems
             if figure.contest_low is not None:
                 over_contests = (
                     figure.contest_low,
@@ -53,15 +54,19 @@ def _rows(figures: RunFigures) -> Iterator[tuple[object, ...]]:
                     figure.contests,
                     figure.contest_interval,
                 )
-                yield f"pass@{figure.k} over contests", *of, figure.value, *over_contests
-        for share in group.tests_at:
-            name = f"tests@{share.k}" + " (at least)" * share.at_least
-            yield name, *of, share.value, None, None, share.problems
+                yield f"{name} over contests", *of, figure.value, *over_contests
+        for over, points in (("answered", group.answered_at), ("planned", group.planned_at)):
+            for figure in points if figures.rejected else ():
+                name = f"{figures.figure_name(figure.k)} of {over} items"
+                yield name, *of, figure.value, figure.low, figure.high, figure.problems, figure.interval
+        for tests in group.tests_at:
+            name = f"tests@{tests.k}" + " (at least)" * tests.at_least
+            yield name, *of, tests.value, None, None, tests.problems
     every = ("all", "all")
     for between in figures.between_epochs:
         for number, of_epoch in enumerate(between.values, 1):
-            yield f"pass@{between.k} of epoch {number}", *every, of_epoch, None, None, between.problems
-        name = f"pass@{between.k} standard error between epochs"
+            yield f"{figures.figure_name(between.k)} of epoch {number}", *every, of_epoch, None, None, between.problems
+        name = f"{figures.figure_name(between.k)} standard error between epochs"
         yield name, *every, between.standard_error, None, None, figures.epochs
     for after in figures.after:
         yield (
@@ -75,6 +80,10 @@ def _rows(figures: RunFigures) -> Iterator[tuple[object, ...]]:
         )
     for verdict, count in figures.verdicts.items():
         yield f"verdict {verdict}", *every, count / figures.done, None, None, figures.done
+    for state, count in figures.verifiers.items():
+        yield f"verifiers {state}", *every, count, None, None, figures.done
+    for kind, count in figures.finishes.items():
+        yield f"replies {kind}", *every, count, None, None, figures.generations
     for tokens in figures.tokens:
         known = figures.generations - tokens.unknown
         yield f"{tokens.kind} tokens", *every, tokens.known if known else None, None, None, known
@@ -84,6 +93,7 @@ def _rows(figures: RunFigures) -> Iterator[tuple[object, ...]]:
     yield "replies repeated", *every, figures.replies_repeated, None, None, figures.generations
     yield "seconds of calls", *every, figures.seconds, None, None, figures.generations
     yield "failed items", *every, figures.failed, None, None, figures.total
+    yield "permanently failed items", *every, figures.rejected, None, None, figures.total
     for one in figures.published:
         for column, value in one.values.items():
             name = f"published {one.table}: {one.figure}"

@@ -1,8 +1,9 @@
 """How figures are written for people, the same in every form of a report."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict
 from functools import lru_cache
+from itertools import zip_longest
 from typing import Any
 
 from benchmark.methods import METHODS, PROFILES, parse_settings, written
@@ -38,9 +39,57 @@ def interval_methods(used: Collection[str]) -> str:
 
 def intervals_used(figures: RunFigures) -> str:
     """Return the description of the methods behind the intervals of the figures."""
-    scores = [figure for group in figures.groups for figure in group.pass_at]
+    scores = [figure for group in figures.groups for figure in group.points]
     used = {method for figure in scores for method in (figure.interval, figure.contest_interval)}
     return interval_methods(used | {one.interval for one in figures.after})
+
+
+def headline(figures: RunFigures) -> str:
+    """Return the headline with its interval, of a refine run with the whole curve: "pass@1 50.00 % [12.00, 88.00]"."""
+    points = figures.groups[0].points
+    if figures.scoring == "refine":
+        shares = ", ".join(percent(point.value).removesuffix(" %") for point in points)
+        curve = f"Refine@1 … Refine@{points[-1].k}: {shares} %" if len(points) > 1 else ""
+    else:
+        points, curve = points[:1], ""
+    last = points[-1]
+    said = f"{figures.figure_name(last.k)} {percent(last.value)} {interval(last)}"
+    return f"{said} ({curve})" if curve else said
+
+
+def headline_place(group: Group) -> int:
+    """Return the index of the headline among the figures of a group."""
+    return len(group.refine_at) - 1 if group.refine_at else 0
+
+
+def count_columns(figures: RunFigures) -> list[tuple[str, Callable[[Group], int]]]:
+    """Return the columns of counts of a table of groups: their names and values."""
+    columns: list[tuple[str, Callable[[Group], int]]] = [("problems", lambda group: group.problems)]
+    if figures.scoring == "none":
+        return [*columns, ("done", lambda group: group.chains)]
+    if figures.scoring == "refine":
+        columns.append(("chains", lambda group: group.chains))
+    columns += [("attempts", lambda group: group.attempts), ("solved", lambda group: group.solved)]
+    if figures.rejected:
+        columns.append(("failed permanently", lambda group: group.permanent))
+    return columns
+
+
+def score_columns(group: Group) -> list[tuple[PassAtK, TestsAtK | None, bool]]:
+    """Return the figures of a group with Tests@k, which a refine run does not have, and whether intervals are shown.
+
+    Of a curve only the last figure has its intervals beside it.
+    """
+    last = group.points[-1:]
+    return [
+        (point, tests, bool(group.pass_at) or point in last)
+        for point, tests in zip_longest(group.points, group.tests_at)
+    ]
+
+
+def verdicts_of(figures: RunFigures) -> str:
+    """Return the heading of the verdicts; of a refine run they are those of last attempts."""
+    return "last verdict" if figures.scoring == "refine" else "verdict"
 
 
 def percent(value: float | None) -> str:
@@ -100,9 +149,9 @@ def price_words(figures: RunFigures) -> str:
 
 
 def epochs_told(figures: RunFigures) -> list[str]:
-    """Return a line for each k: pass@k of the epochs, and the standard error between them."""
+    """Return a line for each k: the figure of the epochs, and the standard error between them."""
     return [
-        f"{figures.epochs} epochs, {one.problems} problems: pass@{one.k} "
+        f"{figures.epochs} epochs, {one.problems} problems: {figures.figure_name(one.k)} "
         f"{', '.join(map(percent, one.values)) or 'n/a'}; standard error between epochs {percent(one.standard_error)}"
         for one in figures.between_epochs
     ]

@@ -86,8 +86,8 @@ def _curves(axis: str, measured: Sequence[tuple[Run, RunFigures]]) -> Iterator[C
 
 def _points(family: dict[int, tuple[Run, RunFigures]]) -> Iterator[Point]:
     for x, (run, figures) in sorted(family.items()):
-        found = figures.groups[0].pass_at[0]
-        if found.value is not None and found.low is not None and found.high is not None:
+        found = figures.headline
+        if found and found.value is not None and found.low is not None and found.high is not None:
             yield Point(x, 100 * found.value, 100 * found.low, 100 * found.high, str(run.pk))
 
 

@@ -9,6 +9,7 @@ from django.contrib.auth.models import User
 from django.core.exceptions import BadRequest, PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 
+from benchmark.methods import scoring_of
 from benchmark.models import Run
 
 READERS = ("researcher", "admin")
@@ -44,8 +45,12 @@ MOST = 8
 
 
 def asked_runs(request: HttpRequest) -> list[Run]:
-    """The runs named in the address, in its order, each once. 400 for an id that is none, 404 for an unknown one."""
-    names = list(dict.fromkeys(request.GET.getlist("run")))
+    """Return the runs named in the address, each once: the base, if one is named, then the others in its order.
+
+    400 for an id that is none and for a run without attempts, 404 for an unknown one.
+    """
+    base = [name for name in [request.GET.get("base", "")] if name]
+    names = list(dict.fromkeys([*base, *request.GET.getlist("run")]))
     if len(names) > MOST:
         raise BadRequest(f"At most {MOST} runs fit side by side.")
     try:
@@ -56,4 +61,6 @@ def asked_runs(request: HttpRequest) -> list[Run]:
     missing = [key for key in keys if key not in found]
     if missing:
         raise Http404(f"There is no run {missing[0]}.")
+    if without := [run for run in found.values() if scoring_of(run.method) == "none"]:
+        raise BadRequest(f"Run {without[0].pk} builds verifiers and makes no attempts: leave it out.")
     return [found[key] for key in keys]

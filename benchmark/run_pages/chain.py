@@ -10,9 +10,20 @@ from django.shortcuts import get_object_or_404, render
 from django.utils.safestring import SafeString, mark_safe
 from django.views.decorators.http import require_safe
 
+from benchmark.methods import methods_scored_by, scoring_of
 from benchmark.models import Generation, Judgement, WorkItem
 from benchmark.rendering import highlight, program_diff, render_markdown
 from benchmark.run_pages.access import for_researchers
+
+TITLES = {
+    Generation.Purpose.DRAFT: "Draft, searched with",
+    Generation.Purpose.SOLVE: "Answer",
+    Generation.Purpose.REPAIR: "Attempt after the verdict before",
+    Generation.Purpose.REFLECT: "Answer after reflection",
+    Generation.Purpose.CRITIQUE: "Critique, no attempt",
+    Generation.Purpose.VERIFIER: "Program for a verifier, no attempt",
+}
+"""What a reply is for."""
 
 
 @dataclass(frozen=True)
@@ -31,12 +42,13 @@ class Test:
 
 @dataclass(frozen=True)
 class Step:
-    """One reply. `program` shows the first program whole and later ones as what changed.
+    """One reply. `title` says what it is for. `program` shows the first program whole and later ones as what changed.
 
     `followed_by` is the purpose of the question after it, blank for the last: what was told of it was told there.
     """
 
     generation: Generation
+    title: str
     selected: bool
     reply: SafeString
     program: SafeString
@@ -60,8 +72,9 @@ def chain(request: HttpRequest, item_id: int) -> HttpResponse:
     others = (
         WorkItem.objects.filter(problem=item.problem_id)
         .exclude(pk=item.pk)
+        .exclude(run__method__in=methods_scored_by("none"))
         .select_related("run", "judgement")
-        .only("chain", "state", "run__method", "run__model_spec", "judgement__verdict")
+        .only("chain", "state", "permanent", "run__method", "run__model_spec", "judgement__verdict")
         .order_by("-run__started_at", "chain")[:20]
     )
     return render(
@@ -70,6 +83,7 @@ def chain(request: HttpRequest, item_id: int) -> HttpResponse:
         {
             "item": item,
             "run": item.run,
+            "without_attempts": scoring_of(item.run.method) == "none",
             "steps": steps(item, generations),
             "tests": shown_tests(item.judgement),
             "others": others,
@@ -92,6 +106,7 @@ def steps(item: WorkItem, generations: Sequence[Generation]) -> list[Step]:
         found.append(
             Step(
                 generation,
+                TITLES[Generation.Purpose(generation.purpose)],
                 generation.pk == item.selected_id,
                 # The renderers escape or sanitise everything they are given.
                 mark_safe(render_markdown(generation.text)),  # noqa: S308

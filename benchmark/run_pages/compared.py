@@ -12,6 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from benchmark.methods import methods_scored_by
 from benchmark.models import Run
 from benchmark.reports import Comparison, NothingToCompare, compare
 from benchmark.reports.comparison import Pair
@@ -23,14 +24,22 @@ from benchmark.run_pages.access import asked_runs, for_researchers
 @require_safe
 @for_researchers
 def compared(request: HttpRequest) -> HttpResponse:
-    """Filters: run (two or more; the first is what the others are compared with), form (csv or json: a file)."""
+    """Filters: run (two or more), base (the run that the others are compared with, else the first), failures (wrong or
+    excluded, else as the base has stored), form (csv or json: a file)."""
     runs = asked_runs(request)
     if len(runs) < 2:
-        latest = Run.objects.select_related("dataset").order_by("-started_at")[:50]
+        latest = (
+            Run.objects.exclude(method__in=methods_scored_by("none"))
+            .select_related("dataset")
+            .order_by("-started_at")[:50]
+        )
         return render(request, "benchmark/runs/compare.html", {"runs": runs, "choices": latest})
     counts = item_counts(runs)
+    failures = request.GET.get("failures") or runs[0].failures
+    if failures not in ("wrong", "excluded"):
+        raise BadRequest("failures is wrong or excluded.")
     try:
-        comparison = _compared(tuple((run.pk, str(sorted(counts[run.pk].items()))) for run in runs))
+        comparison = _compared(tuple((run.pk, str(sorted(counts[run.pk].items()))) for run in runs), failures)
     except NothingToCompare as error:
         raise BadRequest(str(error)) from None
     match request.GET.get("form", ""):
@@ -50,6 +59,7 @@ def compared(request: HttpRequest) -> HttpResponse:
             "runs": runs,
             "comparison": comparison,
             "methods": methods_of(comparison),
+            "rejected": any(sum(pair.rejected.values()) for pair in comparison.pairs),
             "pairs": [(pair, _matrix(pair)) for pair in comparison.pairs],
             "overlaps": [(labels[one.run], labels[one.other], one) for one in comparison.overlaps],
             "parts_of_best": [(labels[one.run], one) for one in comparison.parts_of_best],
@@ -59,10 +69,10 @@ def compared(request: HttpRequest) -> HttpResponse:
 
 
 @lru_cache(maxsize=32)
-def _compared(keys: tuple[tuple[UUID, str], ...]) -> Comparison:
-    """The comparison of runs as they stand: the states of their items are part of the key."""
+def _compared(keys: tuple[tuple[UUID, str], ...], failures: str) -> Comparison:
+    """Return the comparison of runs as they stand: the states of their items are part of the key."""
     found = Run.objects.select_related("dataset").in_bulk([pk for pk, _ in keys])
-    return compare([found[pk] for pk, _ in keys])
+    return compare([found[pk] for pk, _ in keys], failures=failures)
 
 
 def _matrix(pair: Pair) -> tuple[list[str], list[tuple[str, list[tuple[str, int]]]]]:
@@ -85,13 +95,13 @@ def _csv(comparison: Comparison) -> str:
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(
         ["first", "run", "problems", "first_value", "value", "difference", "low", "high", "only_first", "only_this",
-         "p", "holm", "inside_noise", "interval_method"]
+         "p", "holm", "inside_noise", "interval_method", "first_figure", "figure", "failures"]
     )  # fmt: skip
     for pair in comparison.pairs:
         low, high = pair.interval or (None, None)
         writer.writerow(
             [comparison.first, pair.run, pair.problems, pair.first_value, pair.value, pair.difference, low, high,
              len(pair.only_first), len(pair.only_this), pair.p, pair.holm, pair.inside_noise,
-             pair.interval_method]
+             pair.interval_method, pair.first_figure, pair.figure, comparison.failures]
         )  # fmt: skip
     return file.getvalue()

@@ -10,7 +10,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from benchmark.models import Problem, Run, WorkItem
+from benchmark.finishes import finish_kind, finish_terms
+from benchmark.methods import scoring_of
+from benchmark.models import Generation, Problem, Run, WorkItem
 from benchmark.run_pages.access import find_run, for_researchers
 from benchmark.tags import tag_key, tag_keys
 
@@ -20,14 +22,15 @@ PAGE_LENGTH = 50
 @require_safe
 @for_researchers
 def items(request: HttpRequest, run_id: UUID) -> HttpResponse:
-    """Filters: state, verdict, fault, problem (its id), by and name (a group of the report; cutoff with its date)."""
+    """Show the rows. Filters: state, verdict, fault, permanent, finish (how a reply ended), problem (its id), by and
+    name (a group of the report; cutoff with its date)."""
     run = find_run(run_id)
     found = filtered(run, request)
     rows = (
         found.order_by("problem__external_id", "chain")
         .select_related("problem__dataset", "judgement")
         .only(
-            "chain", "state", "fault", "run_id", "problem__external_id", "problem__title", "problem__tier",
+            "chain", "state", "fault", "permanent", "run_id", "problem__external_id", "problem__title", "problem__tier",
             "problem__dataset__name", "judgement__verdict", "judgement__passed", "judgement__total",
         )
     )  # fmt: skip
@@ -38,6 +41,7 @@ def items(request: HttpRequest, run_id: UUID) -> HttpResponse:
         "benchmark/runs/items.html",
         {
             "run": run,
+            "without_attempts": scoring_of(run.method) == "none",
             "page": Paginator(rows, PAGE_LENGTH).get_page(request.GET.get("page")),
             "query": query.urlencode(),
             "filters": [(name, value) for name, value in query.items() if value],
@@ -59,6 +63,11 @@ def filtered(run: Run, request: HttpRequest) -> QuerySet[WorkItem]:
         found = found.filter(no_code)
     if asked.get("fault"):
         found = found.filter(fault=asked["fault"])
+    if asked.get("permanent"):
+        found = found.filter(permanent=True)
+    if asked.get("finish"):
+        replies = Generation.objects.filter(work_item__run=run).alias(**finish_terms(), finish=finish_kind())
+        found = found.filter(pk__in=replies.filter(finish=asked["finish"]).values("work_item"))
     if asked.get("problem"):
         found = found.filter(problem__external_id=asked["problem"])
     return _of_group(found, run, asked.get("by", "all"), asked.get("name", ""), asked.get("cutoff", ""))

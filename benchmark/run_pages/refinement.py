@@ -8,6 +8,7 @@ from django.shortcuts import render
 from django.utils.safestring import mark_safe
 from django.views.decorators.http import require_safe
 
+from benchmark.methods import methods_scored_by
 from benchmark.metrics import TooFewAttempts
 from benchmark.models import Run
 from benchmark.refinement import NotRefined, attempts_allowed, beside, curve_of, refinements_of
@@ -23,7 +24,7 @@ def refinement(request: HttpRequest, run_id: object) -> HttpResponse:
     """The page of a run of the method refine. `against` in the address names a run with independent attempts."""
     run = find_run(run_id)
     try:
-        refinements = refinements_of(run)
+        refinements = refinements_of(run, failures=run.failures)
     except NotRefined as error:
         raise Http404(str(error)) from None
     k = attempts_allowed(run)
@@ -35,11 +36,13 @@ def refinement(request: HttpRequest, run_id: object) -> HttpResponse:
             for one in curve.points
         )
         svg = mark_safe(curve_svg([Curve("Refine@k", points)], "k", "Refine@k in percent"))  # noqa: S308
-    others = Run.objects.filter(dataset=run.dataset, attempts__gte=k).exclude(method=run.method)
+    others = Run.objects.filter(dataset=run.dataset, attempts__gte=k).exclude(
+        method__in=[*methods_scored_by("refine"), *methods_scored_by("none")]
+    )
     compared, fault = None, ""
     if name := request.GET.get("against"):
         try:
-            compared = beside(run, find_run(name))
+            compared = beside(run, find_run(name), failures=run.failures)
         except (NotRefined, TooFewAttempts) as error:
             fault = str(error)
         except ValueError as error:
@@ -53,6 +56,7 @@ def refinement(request: HttpRequest, run_id: object) -> HttpResponse:
         "benchmark/refinement.html",
         {
             "run": run,
+            "k": k,
             "curve": curve,
             "svg": svg,
             "others": others[:20],

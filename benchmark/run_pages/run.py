@@ -11,11 +11,20 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from benchmark.finishes import FINISHES
 from benchmark.models import Batch, Run
 from benchmark.reports import FORMATS
 from benchmark.reports.kept import kept_figures
 from benchmark.reports.usage import Usage, measure_usage
-from benchmark.reports.wording import HEADINGS, group_name, intervals_used, price_words, spent_money
+from benchmark.reports.wording import (
+    HEADINGS,
+    group_name,
+    headline,
+    intervals_used,
+    price_words,
+    spent_money,
+    verdicts_of,
+)
 from benchmark.run_pages.access import find_run, for_researchers
 from benchmark.run_pages.leaderboard import progress_of
 from benchmark.runner import Price, Spent
@@ -38,6 +47,9 @@ def run(request: HttpRequest, run_id: UUID) -> HttpResponse:
             "intervals": intervals_used(figures),
             "price": price_words(figures),
             "draws": figures.depends_on["draws"],
+            "headline": headline(figures) if figures.headline else "",
+            "verdicts": verdicts_of(figures),
+            "finishes": [(kind, FINISHES[kind], count) for kind, count in figures.finishes.items()],
             "parts": [
                 (HEADINGS[by], [(group, group_name(group, figures)) for group in groups])
                 for by, groups in groupby(figures.groups, key=lambda group: group.by)

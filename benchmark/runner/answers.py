@@ -19,12 +19,13 @@ _NO_ANSWERS = (Generation.Purpose.VERIFIER, Generation.Purpose.CRITIQUE)
 
 
 def unjudged_answers(run: Run) -> list[int]:
-    """The programs of finished chains that were never judged on all tests, drafts included, as keys of their rows.
+    """Return the programs of ended chains that were never judged on all tests, drafts included, as keys of their rows.
 
     A chain that goes on is left alone: its own judging has the last word on its rows.
     """
     waiting = Q(hidden_judgement=None) | ~Q(hidden_judgement__state=Judgement.State.DONE)
-    answers = Generation.objects.filter(waiting, work_item__run=run, work_item__state=WorkItem.State.DONE)
+    ended = Q(work_item__state=WorkItem.State.DONE) | Q(work_item__permanent=True)
+    answers = Generation.objects.filter(waiting, ended, work_item__run=run)
     answers = answers.exclude(code="").exclude(purpose__in=_NO_ANSWERS)
     return list(answers.order_by("work_item", "step").values_list("pk", flat=True))
 

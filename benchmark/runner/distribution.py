@@ -160,8 +160,9 @@ def _look(run: Run, progress: Progress, stop_reason: str) -> bool:
         if run.state != Run.State.OPEN or stop_reason:
             return False
         if not waits:  # the last worker was lost before it could say so
-            ended = Run.State.STOPPED if progress.failed else Run.State.FINISHED
-            open_run.update(state=ended, finished_at=None if progress.failed else timezone.now())
+            settled = leases.is_settled(run)
+            ended = Run.State.FINISHED if settled else Run.State.STOPPED
+            open_run.update(state=ended, finished_at=timezone.now() if settled else None)
             return False
         hand_out(run)
     except QueueAway as error:

@@ -36,7 +36,7 @@ from benchmark.runner.judges import JudgeFault, Judges, judge_threads
 from benchmark.runner.pace import Limits, Pace, PacedProvider
 from benchmark.runner.presence import HEARTBEAT, beat, leave, present
 from benchmark.runner.replies import Replies
-from benchmark.runner.stopping import HOPELESS, UNCOUNTED, Stop, Stopped
+from benchmark.runner.stopping import HOPELESS, PERMANENT, UNCOUNTED, Stop, Stopped
 from benchmark.runner.texts import Texts
 from benchmark.runner.waits import Waits
 from judge import Verdict
@@ -110,12 +110,12 @@ def _count_broken_off(run: Run, number: int) -> None:
 
 
 def _conclude(run: Run, runner: str, stop: Stop, broken_off: int) -> None:
-    """Give back what is unfinished and set the run's state: finished only when every item is done."""
+    """Give back what is unfinished and set the run's state: finished only when every item is settled."""
     _count_broken_off(run, broken_off)
     leases.release_all(run.pk, runner)
     attended = leave(run, runner)
     left = run.items.exclude(state=WorkItem.State.DONE)
-    if not left.exists():
+    if leases.is_settled(run):
         run.state, run.finished_at, run.stop_reason = Run.State.FINISHED, timezone.now(), ""
     elif stop.reason and stop.final:
         run.state, run.stop_reason = Run.State.STOPPED, stop.reason
@@ -270,6 +270,7 @@ class _Execution:
 
     async def _isolated(self, item: WorkItem, work: Coroutine[Any, Any, T]) -> T | None:
         """The result of `work`, or None: what goes wrong in it is this item's fault and touches no other item."""
+        permanent = False
         try:
             return await work
         except Stopped:
@@ -277,6 +278,7 @@ class _Execution:
             return None
         except ProviderError as error:
             fault = f"provider fault ({error.kind}): {error.message}"
+            permanent = error.kind in PERMANENT
             if error.kind in HOPELESS:
                 self._stop.ask(fault)
         except JudgeFault as error:
@@ -284,7 +286,7 @@ class _Execution:
         except Exception as error:  # stored with the item, like a fault of the provider
             logger.exception("item %s of run %s failed", item.pk, self._run.pk)
             fault = f"{type(error).__name__}: {error}"
-        await self._commits.run(lambda: leases.fail(item, fault))
+        await self._commits.run(lambda: leases.fail(item, fault, permanent=permanent))
         self._progress.failed += 1
         self._progress.changed(self._progress)
         return None

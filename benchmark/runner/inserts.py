@@ -15,8 +15,8 @@ def insert_items(run: Run, problems: Sequence[Problem]) -> None:
     key = Run._meta.pk.get_db_prep_value(run.pk, connection)
     with connection.cursor() as cursor:
         cursor.executemany(
-            "INSERT INTO benchmark_workitem (run_id, problem_id, chain, state, attempt, runner, fault) "
-            "VALUES (%s, %s, %s, 'pending', 0, '', '')",
+            "INSERT INTO benchmark_workitem (run_id, problem_id, chain, state, attempt, runner, fault, permanent) "
+            "VALUES (%s, %s, %s, 'pending', 0, '', '', false)",
             [(key, problem.pk, chain) for chain in range(run.attempts) for problem in problems],
         )
 

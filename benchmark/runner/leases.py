@@ -32,7 +32,7 @@ def free_lost(run_id: UUID, runner: str = "") -> int:
 def retry_failed(run: Run) -> int:
     """Make items that failed by a fault pending again; returns how many."""
     return run.items.filter(state=WorkItem.State.FAILED).update(
-        state=WorkItem.State.PENDING, fault="", **_FREE
+        state=WorkItem.State.PENDING, fault="", permanent=False, **_FREE
     )
 
 
@@ -99,9 +99,18 @@ def finish(finished: list[tuple[WorkItem, Generation]]) -> list[None]:
     return [None] * len(finished)
 
 
-def fail(item: WorkItem, fault: str) -> None:
-    """The provider or the judge failed. The item counts for nothing until it is tried again."""
-    _held(item).update(state=WorkItem.State.FAILED, fault=fault, **_FREE)
+def fail(item: WorkItem, fault: str, *, permanent: bool) -> None:
+    """Mark the item as failed by the provider or the judge; `permanent` says that a retry would fail too."""
+    _held(item).update(state=WorkItem.State.FAILED, fault=fault, permanent=permanent, **_FREE)
+
+
+def is_settled(run: Run) -> bool:
+    """Return whether every item is done or failed permanently, and at least one is done.
+
+    A provider that rejects every request is misconfigured; such a run stays unfinished.
+    """
+    left = run.items.exclude(state=WorkItem.State.DONE)
+    return not left.filter(permanent=False).exists() and run.items.filter(state=WorkItem.State.DONE).exists()
 
 
 def release(item: WorkItem) -> None:

@@ -1,7 +1,7 @@
 """Deciding what a run consists of, before anything is paid for."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from difflib import get_close_matches
 from typing import Any, Literal
 
@@ -58,6 +58,8 @@ class Plan:
     epochs: int = 1
     first_draw: int | None = 0
     """None: fresh draws, numbered when the run starts."""
+    failures: str = "wrong"
+    """How permanent failures count in the headline: as wrong, or excluded."""
 
 
 Draws = Literal["repeat", "fresh"]
@@ -200,6 +202,7 @@ def start_run(plan: Plan, terms: Terms) -> Run:
     manifest["left_out"] = [{"id": name, "reason": reason} for name, reason in plan.left_out.items()]
     manifest["without_samples"] = plan.without_samples
     manifest["batch"] = terms.batch
+    manifest["failures"] = plan.failures
     if plan.profile:
         manifest["profile"] = dict(plan.profile)
     if plan.pilot:
@@ -271,7 +274,7 @@ def check_judge(language: str) -> None:
 
 
 def plan_like(run: Run, draws: Draws = "repeat") -> Plan:
-    """Return the plan of a new run of the same problems, model, settings, attempts and epochs.
+    """Return the plan of a new run like this one: problems, model, settings, attempts, epochs and choice of failures.
 
     "repeat" gives it the draw numbers of the run too. Raises CannotRun when the problems, the textbook or the prompts
     are not those the run had.
@@ -282,7 +285,7 @@ def plan_like(run: Run, draws: Draws = "repeat") -> Plan:
         raise CannotRun(
             f"Suites of {run.dataset.name} were released since run {run.pk} began: start a new run."
         )
-    return plan_run(
+    plan = plan_run(
         run.dataset,
         parse_model_spec(run.model_spec),
         method,
@@ -293,6 +296,7 @@ def plan_like(run: Run, draws: Draws = "repeat") -> Plan:
         profile=run.manifest.get("profile"),
         problem_ids=list(run.items.filter(chain=0).values_list("problem__external_id", flat=True)),
     )
+    return replace(plan, failures=run.failures)
 
 
 def _check_unchanged(run: Run) -> None:

@@ -6,6 +6,9 @@ import time
 HOPELESS = frozenset({"authentication", "configuration"})
 """Faults that every further call would meet too: the run stops instead of failing item by item."""
 
+PERMANENT = frozenset({"bad_request"})
+"""Faults that this request would meet again and others need not: a context overflow, a refused prompt."""
+
 UNCOUNTED = "the provider does not say how many tokens a reply took: no budget of money or tokens can be kept"
 """Why a run with such a budget stops."""
 

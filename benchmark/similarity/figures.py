@@ -9,6 +9,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 
+from benchmark.finishes import count_finishes
 from benchmark.metrics import Interval, mean_interval, wilson
 from benchmark.models import Option, QuestionAnswer, QuestionSet, Representation, SimilarityRun
 from benchmark.runner.budget import Price, Spent
@@ -106,6 +107,7 @@ class SimilarityFigures:
     correct: float
     tied: int
     unreadable: int
+    finishes: dict[str, int]
     accuracy: float | None
     accuracy_interval: Interval | None
     mrr: float | None
@@ -156,6 +158,7 @@ def measure(run: SimilarityRun) -> SimilarityFigures:
         correct=_number(correct),
         tied=sum(placing.tied for placing in placings.values()),
         unreadable=sum(answer.chosen is None and not answer.scores for answer in answers),
+        finishes=count_finishes(run.answers.all(), "reply") if run.task == run.Task.CHOOSE else {},
         accuracy=float(correct / len(answers)) if answers else None,
         accuracy_interval=wilson(float(correct), len(answers)) if answers else None,
         mrr=fmean(ranks) if ranks else None,

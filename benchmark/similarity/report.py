@@ -1,5 +1,6 @@
 """The figures of a run over questions as text."""
 
+from benchmark.finishes import finish_warnings
 from benchmark.reports.draws import replay_note
 from benchmark.reports.wording import INTERVAL_NAMES, faults_told, paid_told, percent
 from benchmark.similarity.figures import RANDOM_ACCURACY, RANDOM_MRR, LabelShare, SimilarityFigures
@@ -18,6 +19,7 @@ def text_of(figures: SimilarityFigures) -> str:
         )
     if figures.task == "choose":
         lines.append(f"{figures.unreadable} answers without a readable letter, counted as wrong")
+        lines += finish_warnings(figures.finishes)
     if figures.stop_reason:
         lines.append(f"Stopped: {figures.stop_reason}")
     lines += faults_told({one["about"]: one["fault"] for one in figures.faults})

@@ -3,6 +3,7 @@
 from django import template
 from django.utils.http import urlencode
 
+from benchmark.finishes import finish_warnings
 from benchmark.metrics import Interval, RatioSet
 from benchmark.models import Run
 from benchmark.reports import RunFigures
@@ -14,6 +15,7 @@ from benchmark.reports.wording import (
     INTERVAL_NAMES,
     contest_interval,
     duration,
+    headline_place,
     interval,
     label,
     money,
@@ -111,10 +113,48 @@ def mebibytes(value: int) -> str:
     return f"{value / 2**20:.1f} MiB"
 
 
+@register.filter
+def figure_name(figures: RunFigures, k: int) -> str:
+    """Return what the figure for k attempts is called."""
+    return figures.figure_name(k)
+
+
+@register.filter
+def answered(group: Group) -> PassAtK:
+    """Return the headline over answered items."""
+    return group.answered_at[headline_place(group)]
+
+
+@register.filter
+def planned(group: Group) -> PassAtK:
+    """Return the headline over planned items, with permanent failures as wrong."""
+    return group.planned_at[headline_place(group)]
+
+
+@register.filter
+def curve(group: Group) -> str:
+    """Return the figures of a refine run before its headline, in percent; "n/a" where there are none yet."""
+    return " · ".join(percent(point.value).removesuffix(" %") for point in group.refine_at[:-1])
+
+
+@register.filter
+def curve_name(figures: RunFigures) -> str:
+    """Return what the figures of `curve` are: "Refine@1 … 4"."""
+    last = len(figures.groups[0].refine_at) - 1
+    return f"Refine@1 … {last}" if last > 1 else "Refine@1"
+
+
+@register.filter
+def finish_warning_list(figures: RunFigures) -> list[str]:
+    """Return the warnings about replies that were cut off, refused or empty."""
+    return list(finish_warnings(figures.finishes))
+
+
 @register.simple_tag
-def group_query(group: Group, figures: RunFigures, verdict: str = "") -> str:
-    """The address of the rows of a group, from the question mark on."""
-    asked = {"by": group.by, "name": group.name, "state": "done"}
+def group_query(group: Group, figures: RunFigures, verdict: str = "", permanent: str = "") -> str:
+    """Return the address of the rows of a group, from the question mark on."""
+    asked = {"by": group.by, "name": group.name}
+    asked |= {"permanent": permanent} if permanent else {"state": "done"}
     if group.by == "cutoff" and figures.cutoff:
         asked["cutoff"] = figures.cutoff.isoformat()
     if verdict:

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from benchmark.management.arguments import find_run
+from benchmark.management.arguments import add_failures, find_run
 from benchmark.reports import NothingToCompare, compare, comparison_text
 
 
@@ -22,11 +22,14 @@ class Command(BaseCommand):
         parser.add_argument(
             "runs", nargs="+", metavar="RUN", help="the first is what the others are compared with"
         )
+        add_failures(parser, "the choice stored with the first run, or wrong")
         parser.add_argument("--json", action="store_true", help="print one JSON document on standard output")
 
     def handle(self, **options: Any) -> None:
         try:
-            comparison = compare([find_run(name) for name in options["runs"]])
+            comparison = compare(
+                [find_run(name) for name in options["runs"]], failures=options["failures"] or ""
+            )
         except NothingToCompare as error:
             raise CommandError(str(error)) from None
         if options["json"]:

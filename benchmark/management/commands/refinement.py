@@ -96,9 +96,18 @@ def _of_file(path: Path, options: Mapping[str, Any]) -> dict[str, Any]:
 
 def _of_run(name: str, against: str | None) -> dict[str, Any]:
     run = find_run(name)
-    document = {"source": str(run.pk), **curve_of(refinements_of(run), attempts_allowed(run)).to_json()}
+    failures = run.failures
+    refinements = refinements_of(run, failures=failures)
+    document = {
+        "source": str(run.pk),
+        "failures": failures,
+        **curve_of(refinements, attempts_allowed(run)).to_json(),
+    }
     if against:
-        document["against"] = {"run": against, **beside(run, find_run(against)).to_json()}
+        document["against"] = {
+            "run": against,
+            **beside(run, find_run(against), failures=failures).to_json(),
+        }
     return document
 
 
@@ -113,6 +122,11 @@ def _text(document: dict[str, Any]) -> str:
         + ("" if document["tokens"] is None else f", {document['tokens']:,} tokens"),
         *aligned(rows),
     ]
+    if again := document["with_restarts"]:
+        lines.append(
+            f"Refine@k counts the first start; {document['restarted']} chains started again, and with all starts "
+            f"{again['value']:.1%} are solved"
+        )
     if document.get("charged_empty_replies"):
         last = document["uncharged"]["refine"][-1]
         lines.append(

@@ -4,14 +4,17 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from benchmark.management.arguments import day, dollars, find_run, positive
+from benchmark.management.arguments import add_failures, day, dollars, find_run, positive
 from benchmark.metrics import TooFewAttempts
 from benchmark.reports import FORMATS, measure
 from benchmark.runner import Price
 
 
 class Command(BaseCommand):
-    help = "Print pass@k with intervals, verdicts, tokens, faults and the manifest of runs."
+    help = (
+        "Print pass@k (of refine runs Refine@1 … Refine@K) with intervals, verdicts, how replies ended, tokens, faults "
+        "and the manifest of runs."
+    )
 
     requires_system_checks = []  # it shows no page, so it need not load them
 
@@ -19,9 +22,14 @@ class Command(BaseCommand):
         parser.add_argument("runs", nargs="+", metavar="RUN")
         parser.add_argument("--format", choices=FORMATS, default="text")
         parser.add_argument(
-            "--k", type=positive, nargs="+", default=[1], metavar="K", help="pass@k; default: 1"
+            "--k",
+            type=positive,
+            nargs="+",
+            default=[1],
+            metavar="K",
+            help="pass@k; default: 1. A refine run always has Refine@1 to Refine@K",
         )
-
+        add_failures(parser, "the choice stored with the run, or wrong")
         parser.add_argument(
             "--cutoff",
             type=day,
@@ -42,7 +50,14 @@ class Command(BaseCommand):
         price = Price(*options["price"]) if options["price"] else None
         try:
             figures = [
-                measure(run, options["k"], cutoff=options["cutoff"], usual_price=price) for run in runs
+                measure(
+                    run,
+                    options["k"],
+                    cutoff=options["cutoff"],
+                    usual_price=price,
+                    failures=options["failures"] or "",
+                )
+                for run in runs
             ]
         except TooFewAttempts as error:
             raise CommandError(f"{error}.") from None

@@ -8,8 +8,9 @@ from typing import Any, get_args
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from benchmark.finishes import finish_warnings
 from benchmark.management import asking
-from benchmark.management.arguments import day, dollars, find_dataset, find_run, positive
+from benchmark.management.arguments import add_failures, day, dollars, find_dataset, find_run, positive
 from benchmark.management.following import carry_out, progress_of, run_bar
 from benchmark.methods import METHODS, PROFILES, Reflexion, SettingsError, parse_settings
 from benchmark.models import Run
@@ -131,6 +132,7 @@ class Command(BaseCommand):
             metavar="YYYY-MM-DD",
             help="last day of the model's training texts, for the figures; default: what is known of the model",
         )
+        add_failures(parser, "wrong; stored with the run and used by its reports and pages")
         for name, kind, help in (
             ("cost", dollars, "US dollars; needs a known price"),
             ("tokens", positive, "tokens, input and output together"),
@@ -172,6 +174,9 @@ class Command(BaseCommand):
             run = _resumed(options) if options["resume"] else self._started(options)
             if options["cutoff"]:
                 run.manifest["cutoff"] = options["cutoff"].isoformat()
+            if options["failures"]:
+                run.manifest["failures"] = options["failures"]
+            if options["cutoff"] or options["failures"]:
                 run.save(update_fields=["manifest"])
             if run.distributed:
                 hand_out(run)
@@ -190,6 +195,13 @@ class Command(BaseCommand):
             reasons = [f"Stopped: {run.stop_reason}"] if run.stop_reason else []
             reasons += [f"{count} failed: {fault}" for fault, count in figures.faults.items()]
             reasons.append(f"Not finished. Go on with: manage.py run_baseline --resume {run.pk}")
+            raise CommandError("\n".join(reasons))
+        if figures.rejected:
+            reasons = [f"{count} failed permanently: {fault}" for fault, count in figures.permanent.items()]
+            if figures.headline:
+                treated = "Counted as wrong" if figures.failures == "wrong" else "Left out of the headline"
+                reasons.append(f"{treated} (--failures).")
+            reasons.append(f"Send them again with: manage.py run_baseline --resume {run.pk}")
             raise CommandError("\n".join(reasons))
 
     def _started(self, options: dict[str, Any]) -> Run:
@@ -266,6 +278,9 @@ class Command(BaseCommand):
                 "first_draw": figures.first_draw,
                 "between_epochs": [asdict(one) for one in figures.between_epochs],
                 "replies_repeated": figures.replies_repeated,
+                "failures": figures.failures,
+                "permanently_failed": figures.rejected,
+                "finishes": figures.finishes,
                 "tokens": {t.kind: None if t.unknown else t.known for t in figures.tokens},
                 "price": price and asdict(price),
                 "paid": spent.to_json(price),
@@ -277,10 +292,13 @@ class Command(BaseCommand):
                 }
             self.stdout.write(json.dumps(document))
             return
+        solved = "" if figures.solved is None else f"{figures.solved} solved, "
         self.stdout.write(
-            f"{figures.done} of {figures.total} items done, {figures.solved} solved, {figures.failed} failed. "
+            f"{figures.done} of {figures.total} items done, {solved}{figures.failed} failed. "
             f"Figures: manage.py report {figures.run}"
         )
+        for warning in finish_warnings(figures.finishes):
+            self.stdout.write(warning)
         self.stdout.write(
             f"Paid for {spent.calls:,} of {_counted(figures.generations, 'reply', 'replies')}, "
             f"{spent_money(spent.to_json(price))}."

@@ -139,6 +139,35 @@ def test_a_result_file_is_scored_again_from_its_attempts(tmp_path: Path, run: Ca
         run("refinement", str(path))
 
 
+def test_restarts_of_a_result_file_are_no_further_attempts(tmp_path: Path, run: Callable[..., Any]) -> None:
+    """Two starts of two attempts each; attempt numbers run through both, as the published program writes them."""
+
+    def starts(*verdicts: str) -> list[dict[str, Any]]:
+        return [
+            attempt(number, verdict) | {"generation": (number + 1) // 2}
+            for number, verdict in enumerate(verdicts, 1)
+        ]
+
+    wrong = "Wrong Answer"
+    problems = [
+        {"id": 1, "final_status": "Accepted", "attempts": starts(wrong, wrong, "Accepted")},
+        {"id": 2, "final_status": "Accepted", "attempts": starts(wrong, "Accepted")},
+        {"id": 3, "final_status": "Failed", "attempts": starts(*[wrong] * 4)},
+        {"id": 4, "final_status": "Accepted", "attempts": starts("Accepted")},
+    ]
+    path = tmp_path / "eval_results_model.json"
+    path.write_text(
+        json.dumps({"summary": {"evaluated_problems": 4, "passed_problems": 3}, "detailed_results": problems})
+    )
+    [scored] = run("refinement", str(path))["refinements"]
+    assert [point["value"] for point in scored["refine"]] == [0.25, 0.5], (
+        "K is 2, and problem 1 fails its first start"
+    )
+    assert (scored["with_restarts"]["value"], scored["restarted"]) == (0.75, 2)
+    assert (scored["solved"], scored["inconsistencies"]) == (3, [])
+    assert scored["tokens"] == 1000
+
+
 RIGHT = '#include <cstdio>\nint main() { int n; scanf("%d", &n); printf("%d", n); }'
 ECHO_ONE = RIGHT.replace(", n)", ", 1)")
 

@@ -29,6 +29,16 @@ def test_the_curve_counts_problems_solved_so_far_and_never_falls(accepted: list[
     assert curve.mean_attempts_per_solved == (pytest.approx(sum(solved) / len(solved)) if solved else None)
 
 
+@given(st.integers(1, 5), st.lists(st.one_of(st.none(), st.integers(1, 15)), min_size=1, max_size=20))
+def test_attempts_after_a_restart_never_raise_the_curve(k: int, accepted: list[int | None]) -> None:
+    chains = [Refinement(str(n), one or 15, one, None, k) for n, one in enumerate(accepted)]
+    curve = curve_of(chains, k)
+    first = [Refinement(str(n), k, one if one and one <= k else None) for n, one in enumerate(accepted)]
+    assert [point.value for point in curve.points] == [point.value for point in curve_of(first, k).points]
+    assert curve.with_restarts
+    assert curve.with_restarts.value == pytest.approx(curve.solved / len(accepted))
+
+
 def test_several_chains_of_a_problem_share_its_weight() -> None:
     chains = [Refinement("a", 1, 1), Refinement("a", 2, None), Refinement("b", 2, 2)]
     assert [point.value for point in curve_of(chains, 2).points] == [0.25, 0.75]

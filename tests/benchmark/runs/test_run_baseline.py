@@ -1,6 +1,7 @@
 """Whole runs: the command as a process, the real SDK against the imitation server, the real judge."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -113,22 +114,76 @@ def test_several_attempts_give_unbiased_pass_at_k_with_an_interval_over_problems
     assert "pass@3 needs at least 3 attempts a problem" in errors
 
 
-def test_a_provider_fault_is_no_wrong_answer_and_is_tried_again_on_resume(workshop: Workshop) -> None:
+def test_a_request_that_the_provider_rejects_is_wrong_or_left_out_and_can_be_sent_again(
+    workshop: Workshop,
+) -> None:
     workshop.imitation.script(SOLUTION, failure(400), SOLUTION, SOLUTION)
-    document = workshop.baseline("--concurrency", "1", status=1)
-    assert (document["state"], document["done"], document["failed"]) == ("stopped", 3, 1)
-    figures = workshop.report(document["run"])
-    assert not figures["complete"]
-    assert "Incomplete: 3 of 4" in figures["caveats"][0]
+    output, errors = workshop.manage(*start("orchard"), "--concurrency", "1", "--json", status=1)
+    document = json.loads(output)
+    assert (document["state"], document["done"], document["failed"]) == ("finished", 3, 1)
+    assert (document["failures"], document["permanently_failed"]) == ("wrong", 1)
+    assert "1 failed permanently: provider fault (bad_request)" in errors
+    assert "Counted as wrong (--failures)." in errors
+    run = document["run"]
+    assert workshop.rows("select json_extract(manifest, '$.failures') from benchmark_run") == [("wrong",)]
+    figures = workshop.report(run)
+    assert figures["complete"]
+    assert figures["failures_stored"]
     assert sum(figures["verdicts"].values()) == 3
     [(fault, count)] = figures["faults"].items()
     assert fault.startswith("provider fault (bad_request)")
-    assert count == 1
+    assert (count, figures["permanent"]) == (1, {fault: 1})
+    everything = figures["groups"][0]
+    assert [everything[name][0]["value"] for name in ("pass_at", "planned_at", "answered_at")] == [
+        0.5,
+        0.5,
+        2 / 3,
+    ]
+
+    workshop.imitation.script(failure(400))
+    excluded = workshop.baseline("--resume", run, "--failures", "excluded", status=1)
+    assert (excluded["failures"], excluded["permanently_failed"]) == ("excluded", 1)
+    assert workshop.report(run)["groups"][0]["pass_at"][0]["value"] == 2 / 3
+    assert workshop.report(run, "--failures", "wrong")["groups"][0]["pass_at"][0]["value"] == 0.5
+    again = json.loads(workshop.manage("run_baseline", "--like", run, "--json")[0])
+    assert (again["failures"], again["state"]) == ("excluded", "finished")
 
     workshop.imitation.script(SOLUTION)
-    resumed = workshop.baseline("--resume", document["run"])
+    resumed = workshop.baseline("--resume", run)
     assert (resumed["state"], resumed["done"], resumed["solved"], resumed["failed"]) == ("finished", 4, 2, 0)
-    assert len(workshop.imitation.requests) == 5
+
+
+def test_a_run_whose_requests_are_all_rejected_is_not_finished(workshop: Workshop) -> None:
+    workshop.imitation.script(*[failure(400)] * 4)
+    document = workshop.baseline("--concurrency", "1", status=1)
+    assert (document["state"], document["done"], document["permanently_failed"]) == ("stopped", 0, 4)
+
+
+def test_replies_that_were_cut_off_filtered_or_empty_are_counted_for_both_apis_and_batches(
+    workshop: Workshop,
+) -> None:
+    for model in ("openai:gpt-4o", "anthropic:claude-opus-4-8"):
+        for batch in ((), ("--batch",)):
+            workshop.imitation.script(
+                replace(SOLUTION, finish="length"), replace(TALK, finish="refusal"), Script(()), SOLUTION
+            )
+            method = ("--method", "zero-shot", "--set", f"max_output_tokens={1000 + len(batch)}")
+            output, _ = workshop.manage(
+                "run_baseline",
+                "--dataset",
+                "orchard",
+                "--model",
+                model,
+                *method,
+                "--concurrency",
+                "4",
+                *batch,
+                "--json",
+            )
+            document = json.loads(output)
+            expected = {"stop": 1, "length": 1, "refusal": 1, "empty": 1}
+            assert (model, batch, document["finishes"]) == (model, batch, expected)
+            assert workshop.report(document["run"])["finishes"] == expected
 
 
 def test_a_key_that_is_refused_stops_the_run_instead_of_failing_item_by_item(workshop: Workshop) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import signal
+from dataclasses import replace
 from typing import Any
 
 from tests.benchmark.runs.conftest import Workshop
@@ -61,12 +62,15 @@ def test_a_model_chooses_and_letters_are_read_where_they_can_be(workshop: Worksh
     workshop.imitation.script(
         answered("I compare.\n\n**Answer: B**", tokens=40),
         answered("Answer: A\nNo, on second thought:\nAnswer: C", tokens=20),
-        answered("I cannot say. A or B, perhaps Doing it all.", tokens=30),
+        replace(answered("I cannot say. A or B, perhaps Doing it all.", tokens=30), finish="length"),
         answered("answer is (d).", tokens=10),
     )
     limited = (*CHOOSE, "--representation", "statement", "--limit", "4", "--concurrency", "1")
     figures = run(workshop, *limited, "--model", "openai:gpt-4o", "--temperature", "0.2")
     assert (figures["answered"], figures["unreadable"], figures["questions"]) == (4, 1, 4)
+    assert figures["finishes"] == {"stop": 3, "length": 1, "refusal": 0, "empty": 0}
+    text, _ = workshop.manage("report_mcqs", figures["run"])
+    assert "1 of 4 replies (25.0 %): cut off at the token limit." in text
     assert [one["chosen"] for one in figures["positions"]] == [0, 1, 1, 1]
     assert figures["tokens"] == {
         "representations": 0,
