@@ -21,9 +21,9 @@ from benchmark.models import Judgement, Problem
 from tutoring import near_miss_records
 from tutoring.actions.session_action import lock_session
 from tutoring.models import Event, Review, RuleCheck, Session
+from tutoring.pseudonyms import pseudonym
 from tutoring.review import records as review_records
 from tutoring.review.content import MalformedContent
-from tutoring.roles import pseudonym
 from tutoring.rules import records as check_records
 
 SCHEMA = "hintbench-trajectory/3"

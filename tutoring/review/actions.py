@@ -18,6 +18,7 @@ from django.utils import timezone
 from tutoring.actions import Refused
 from tutoring.actions.session_action import lock_session
 from tutoring.models import AuditEntry, Flag, Review, Session, Settlement
+from tutoring.pseudonyms import pseudonym
 from tutoring.review.agreement import count_agreement
 from tutoring.review.content import (
     Content,
@@ -36,7 +37,7 @@ from tutoring.review.places import (
     waiting_for_adjudication,
     waiting_for_review,
 )
-from tutoring.roles import Role, has_role, pseudonym
+from tutoring.roles import Role, has_role
 from tutoring.rules import RuleSet, current_rule_set, rule_set
 
 PAUSE = 120

@@ -19,7 +19,7 @@ from tests.tutoring.review.conftest import SessionFactory
 from tests.tutoring.review.readings import claim, review
 from tutoring.actions import Invalidate, check_session
 from tutoring.models import AuditEntry, Flag, Protocol, Review, Session, TrainingResult
-from tutoring.roles import pseudonym
+from tutoring.pseudonyms import pseudonym
 
 
 def links_to_sessions(page: str) -> set[str]:
