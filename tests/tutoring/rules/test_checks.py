@@ -187,7 +187,7 @@ def test_check_rules_reports_closed_sessions_and_repeats_nothing(session: Sessio
 
 
 def test_published_dialogues_show_both_kinds_of_breach(shared_data: Path, db: None):
-    """METHODS 8.2: one tutor lets the model program six times, another explains what was misunderstood."""
+    """METHODS 8.2. One tutor lets the model program six times, which is no breach: no file names its protocol."""
     out = io.StringIO()
     call_command("import_trajectories", str(shared_data / "trajectories"), "--json", stdout=out)
     rows = {row["file"]: row["findings"] for row in json.loads(out.getvalue())["trajectories"]}
@@ -200,7 +200,7 @@ def test_published_dialogues_show_both_kinds_of_breach(shared_data: Path, db: No
         "bronze_precutoff_air_cownditioning_correct1.json": {"F1"},
         "bronze_precutoff_lemonade_correct1.json": {"F3"},
         "silver_precutoff_loan_repayment_SUCCESS.json": {"F5"},
-        "silver_precutoff_rest_stops_FAIL.json": {"code_generations", "F2"},
+        "silver_precutoff_rest_stops_FAIL.json": {"F2"},
         "silver_precutoff_rest_stops_SUCCESS2.json": set(),
     }
     quotes = [finding["quote"] for finding in rows["bronze_precutoff_lemonade_correct1.json"]]
