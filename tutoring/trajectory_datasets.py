@@ -15,6 +15,7 @@ from typing import Any
 import yaml
 
 from tutoring.models import DEBRIEF, Event, Session
+from tutoring.rules.findings import GENERATION_LIMIT
 
 Record = dict[str, Any]
 
@@ -194,6 +195,8 @@ def _findings(record: Record) -> Iterator[Record]:
             **{key: check[key] for key in ("model", "prompt_hash", "checked_at")},
         }
         for finding in check["findings"]:
+            if finding["clause"] == GENERATION_LIMIT and not record.get("protocol"):
+                continue  # an older version assumed a budget
             counts = json.dumps(finding["counts"], sort_keys=True) if finding["counts"] else None
             row = {**about, **finding, "session": record["id"], "message": finding["event"], "counts": counts}
             yield {column: row[column] for column in _FINDING}

@@ -42,7 +42,7 @@ class Migration(migrations.Migration):
                     ("closed", "Closed"),
                     ("refused", "Refused"),
                     ("invalidated", "Invalidated"),
-                    ("reread", "read again"),
+                    ("reread", "Read again"),
                 ],
                 max_length=20,
             ),

@@ -144,7 +144,7 @@ class Event(models.Model):
         CLOSED = "closed"
         REFUSED = "refused"
         INVALIDATED = "invalidated"
-        REREAD = "reread", "read again"
+        REREAD = "reread", "Read again"
 
     session = models.ForeignKey(Session, on_delete=models.PROTECT, related_name="events")
     seq = models.PositiveIntegerField()
