@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 import re
@@ -22,7 +23,7 @@ from hypothesis import strategies as st
 
 from tests.tutoring.conftest import PersonFactory
 from tests.tutoring.dialogues import RIGHT, WRONG, SessionUnderTest
-from tests.tutoring.review.readings import review
+from tests.tutoring.review.readings import recorded_session, review
 from tutoring.actions import AbandonReason, CloseSession, Invalidate
 from tutoring.models import Session
 from tutoring.roles import Role
@@ -205,7 +206,18 @@ def test_pages_need_nothing_else_and_labels_are_a_table(held: Session, tmp_path:
     assert "=Look at line 1" in text
     out = io.StringIO()
     call_command("export_trajectories", "--format", "csv", stdout=out)
-    assert len(out.getvalue().splitlines()) == 1 + 2 * 3  # the head, and three messages in two reviews
+    head, *rows = csv.reader(io.StringIO(out.getvalue()))
+    assert len(rows) == 2 * 3, "three messages in two reviews"
+    assert (head[-3:], rows[0][-3:]) == (["number", "outcome", "outcome_claimed"], ["1", "solved", ""])
+
+
+def test_labels_of_a_claimed_outcome_say_so(rita: User):
+    recorded_session(str(uuid4()), ["Go on."])
+    review(rita)
+    out = io.StringIO()
+    call_command("export_trajectories", "--format", "csv", stdout=out)
+    _, row = csv.reader(io.StringIO(out.getvalue()))
+    assert row[-3:] == ["", "solved", "claimed"]
 
 
 def test_a_folder_with_something_in_it_is_refused(db: None, tmp_path: Path):

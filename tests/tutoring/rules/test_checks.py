@@ -220,7 +220,7 @@ def test_exceeded_budget_is_found_only_where_the_protocol_of_an_imported_session
     assert not findings_of(check_session(unknown))
 
 
-def test_budget_that_an_older_version_assumed_is_cited_nowhere(ada: User):
+def test_budget_that_an_older_version_assumed_is_cited_nowhere(ada: User, tmp_path: Path):
     session = recorded_session(str(uuid4()), ["Go on.", "And now?"])
     check = RuleCheck.objects.create(
         session=session, rule_set=1, rule_set_hash="", detectors={}, basis="older"
@@ -240,6 +240,10 @@ def test_budget_that_an_older_version_assumed_is_cited_nowhere(ada: User):
     page = client_of(ada).get(f"/trajectories/{session.pk}/").content.decode()
     assert "<p>0 under" in page
     assert "the protocol allows" not in page
+    call_command(
+        "export_trajectories", "--format", "datasets", "--output", str(tmp_path), stdout=io.StringIO()
+    )
+    assert not (tmp_path / "data" / "findings.jsonl").exists()
 
 
 def test_findings_are_shown_to_a_reviewer_only_after_the_own_review(
