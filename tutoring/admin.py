@@ -52,10 +52,10 @@ class SessionAdmin(RecordedAdmin):
         "protocol",
         "model_spec",
         "state",
-        "outcome",
+        "outcome_name",
         "opened_at",
     ]
-    list_filter = ["origin", "state", "outcome", "protocol"]
+    list_filter = ["origin", "state", "outcome", "outcome_claimed", "protocol"]
     list_select_related = ["tutor", "problem__dataset", "protocol"]
     search_fields = ["id", "tutor__username", "problem__external_id", "model_spec"]
 

@@ -23,12 +23,14 @@ def record_verdict(**judged: Any) -> None:
 
 
 def prepare_tables(**_: Any) -> None:
-    """After the tables exist: the groups of the roles and the frozen presets."""
+    """Create what every database needs after its tables: role groups, frozen presets, the salt of pseudonyms."""
     from django.contrib.auth.models import Group
 
     from tutoring.protocols import freeze_presets
+    from tutoring.pseudonyms import ensure_salt
     from tutoring.roles import Role
 
     for role in Role:
         Group.objects.get_or_create(name=role)
     freeze_presets()
+    ensure_salt()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 from uuid import UUID
 
 from django.db.models import QuerySet
@@ -86,6 +86,7 @@ class Standing:
     state: str
     outcome: str
     invalidated: bool
+    outcome_claimed: ClassVar[bool] = False  # only imported records claim, and they have no tutor here
 
     def get_state_display(self) -> str:
         return str(Session.State(self.state).label)

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from django.db import transaction
 
-from tutoring.models import Protocol
+from tutoring.models import Protocol, Session
 from tutoring.rules import TutorMaySay, current_rule_set
 
 DraftCheck = Literal["off", "advisory", "blocking"]
@@ -179,6 +179,14 @@ def current_protocols() -> list[Protocol]:
 def rules_of(protocol: Protocol) -> Rules:
     """The rules a frozen protocol holds."""
     return Rules.from_json(protocol.rules)
+
+
+def recorded_rules(session: Session) -> dict[str, Any] | None:
+    """Return the rules of the session's protocol, those in its record if it was imported, None if unknown."""
+    if session.protocol is not None:
+        return rules_of(session.protocol).to_json()
+    protocol = (session.source.get("head") or {}).get("protocol")
+    return protocol["rules"] if protocol else None
 
 
 def consent_hash(rules: Rules) -> str:

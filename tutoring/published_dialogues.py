@@ -1,7 +1,7 @@
 """Reading the dialogues that the authors of the USACO paper published with their tutoring gadget.
 
-A file is a JSON list of `{"role": "user"|"assistant", "content": text}`; its name tells tier, cut-off, problem
-and outcome (METHODS 8.2). Everything else (model, tutor, times, verdicts) is unknown and stays unknown.
+A file is a JSON list of `{"role": "user"|"assistant", "content": text}`; its name tells tier, cut-off, problem,
+outcome and attempt (METHODS 8.2). Everything else (model, tutor, times, verdicts) is unknown and stays unknown.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from rapidfuzz import fuzz
 from benchmark.extraction import contains_program, extract_program
 from benchmark.models import Problem
 from tutoring.models import Event, Session
-from tutoring.trajectory_format import SCHEMA, TrajectoryError, about_problem, read_json
+from tutoring.trajectory_format import SCHEMA, TrajectoryError, about_problem, outcome_claimed, read_json
 
 _FILE_NAME = re.compile(
     r"(?P<tier>bronze|silver|gold|platinum)_(?P<cutoff>precutoff|postcutoff)_(?P<slug>.+?)"
-    r"(?:_(?P<outcome>correct|success|fail)\d*)?$",
+    r"(?:_(?P<outcome>correct|success|fail)(?P<number>\d*))?$",
     re.IGNORECASE,
 )
 
@@ -70,7 +70,7 @@ def read_dialogue(path: Path, problems: list[Problem]) -> tuple[dict[str, Any], 
         "tutor": None,
         "model": None,
         "language": LANGUAGE,
-        "number": None,
+        "number": _attempt(name["number"] if name else None),
         "opened_at": None,
         "closed_at": None,
         "state": Session.State.CLOSED.value,
@@ -90,7 +90,7 @@ def read_dialogue(path: Path, problems: list[Problem]) -> tuple[dict[str, Any], 
         "rule_checks": [],
         "near_misses": [],
     }
-    return record, problem
+    return record | {"outcome_claimed": outcome_claimed(record)}, problem
 
 
 def count_generations(events: list[dict[str, Any]]) -> int:
@@ -129,6 +129,12 @@ def _outcome(word: str | None) -> Session.Outcome:
     if word is None:
         return Session.Outcome.UNKNOWN
     return Session.Outcome.NOT_SOLVED if word.lower() == "fail" else Session.Outcome.SOLVED
+
+
+def _attempt(digits: str | None) -> int | None:
+    """Return the attempt number that a name ends with, as in `FAIL2`; None without one, because it is unknown."""
+    number = int(digits) if digits else 0
+    return number if 0 < number < 10_000 else None
 
 
 def _events(turns: list[dict[str, str]], outcome: Session.Outcome) -> list[dict[str, Any]]:

@@ -10,7 +10,6 @@ from typing import Any
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, User
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponseBase
-from django.utils.crypto import salted_hmac
 
 
 class Role(StrEnum):
@@ -41,11 +40,6 @@ def roles_of(person: Person) -> frozenset[Role]:
 def has_role(person: Person, *roles: Role) -> bool:
     """Whether the person has at least one of the roles."""
     return not roles_of(person).isdisjoint(roles)
-
-
-def pseudonym(person: User) -> str:
-    """The name a person has in events and exports: stable here, telling nothing, different on every server."""
-    return "person-" + salted_hmac("tutoring.pseudonym", str(person.pk)).hexdigest()[:12]
 
 
 def requires_role(

@@ -16,7 +16,7 @@ from benchmark.models import Judgement
 from benchmark.rendering import render_markdown
 from tutoring.models import Event, Finding, Session
 from tutoring.models.sessions import SessionQuerySet
-from tutoring.protocols import rules_of
+from tutoring.protocols import recorded_rules
 from tutoring.roles import Person, Role, has_role
 
 
@@ -68,9 +68,7 @@ def readable_session(person: Person, session_id: UUID) -> Session:
 def read_trajectory(session: Session, findings: Iterable[Finding] = ()) -> Trajectory:
     """Everything recorded about a session held here or imported, with those findings at their events."""
     head = session.source.get("head") or {}
-    rules = head.get("protocol", {}).get("rules") if head.get("protocol") else None
-    if session.protocol is not None:
-        rules = rules_of(session.protocol).to_json()
+    rules = recorded_rules(session)
     events = list(session.events.all())
     found: defaultdict[int, list[Finding]] = defaultdict(list)
     for finding in findings:
@@ -88,7 +86,7 @@ def read_trajectory(session: Session, findings: Iterable[Finding] = ()) -> Traje
             "source": (head.get("source") or session.source).get("file", ""),
             "outcome_claimed_by": (head.get("source") or {}).get("outcome_claimed_by"),
         },
-        entries=[_entry(event, found[event.pk]) for event in events],
+        entries=[_entry(session, event, found[event.pk]) for event in events],
         code_generations_limit=rules["code_generations"] if rules else None,
         input_tokens=_total(usages, "input_tokens"),
         output_tokens=_total(usages, "output_tokens"),
@@ -118,7 +116,7 @@ def _tests(judgement: Judgement | None, head: dict[str, Any]) -> list[dict[str, 
     return [{key: test.get(key) for key in ("name", "verdict", "time", "memory", "sample")} for test in tests]
 
 
-def _entry(event: Event, findings: list[Finding]) -> Entry:
+def _entry(session: Session, event: Event, findings: list[Finding]) -> Entry:
     data = event.data
     fields: dict[str, Any] = dict(data)
     match event.kind:
@@ -132,6 +130,8 @@ def _entry(event: Event, findings: list[Finding]) -> Entry:
             fields["uninvited"] = data["generation"] is not None and data["code_requested"] is False
         case Event.Kind.VERDICT:
             fields["meaning"] = judge.VERDICT_MEANING[judge.Verdict(data["verdict"])]
+        case Event.Kind.CLOSED:
+            fields["outcome_name"] = session.outcome_name
     return Entry(
         seq=event.seq,
         kind=event.kind,

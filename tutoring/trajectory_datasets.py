@@ -14,7 +14,8 @@ from typing import Any
 
 import yaml
 
-from tutoring.models import DEBRIEF, Event
+from tutoring.models import DEBRIEF, Event, Session
+from tutoring.rules.findings import GENERATION_LIMIT
 
 Record = dict[str, Any]
 
@@ -28,7 +29,8 @@ _SESSION = {
     "id": "string", "dataset": "string", "problem": "string", "title": "string", "tier": "string",
     "protocol": "string", "protocol_hash": "string", "tutor": "string", "model": "string", "language": "string",
     "number": "int32", "opened_at": "string", "closed_at": "string", "state": "string", "outcome": "string",
-    "outcome_claimed_by": "string", "invalidated": "bool", "code_generations": "int32", "executions": "int32",
+    "outcome_claimed": "bool", "outcome_claimed_by": "string", "invalidated": "bool", "code_generations": "int32",
+    "executions": "int32",
     "verdict": "string", "tests_passed": "int32", "tests": "int32", "judgement": "string", "rules": "string",
 }  # fmt: skip
 
@@ -76,7 +78,8 @@ def write_folder(records: Iterable[Record], folder: Path) -> list[Path]:
             session = _session(record)
             sessions.write(_line(session))
             counts["sessions"] += 1
-            counts["solved"] += session["outcome"] == "solved"
+            solved = session["outcome"] == Session.Outcome.SOLVED
+            counts["claimed" if session["outcome_claimed"] else "solved"] += solved
             counts["invalidated"] += session["invalidated"]
             counts["messages"] += sum(message["role"] == "tutor" for message in session["messages"])
             counts["replies"] += sum(message["role"] == "model" for message in session["messages"])
@@ -116,6 +119,7 @@ def _session(record: Record) -> Record:
         },
         "state": record["state"],
         "outcome": record["outcome"],
+        "outcome_claimed": record["outcome_claimed"],
         "outcome_claimed_by": (record.get("source") or {}).get("outcome_claimed_by"),
         "invalidated": bool(record.get("invalidated")),
         "code_generations": record.get("code_generations") or 0,
@@ -191,6 +195,8 @@ def _findings(record: Record) -> Iterator[Record]:
             **{key: check[key] for key in ("model", "prompt_hash", "checked_at")},
         }
         for finding in check["findings"]:
+            if finding["clause"] == GENERATION_LIMIT and not record.get("protocol"):
+                continue  # an older version assumed a budget
             counts = json.dumps(finding["counts"], sort_keys=True) if finding["counts"] else None
             row = {**about, **finding, "session": record["id"], "message": finding["event"], "counts": counts}
             yield {column: row[column] for column in _FINDING}
@@ -219,6 +225,7 @@ def _card(tables: dict[str, Path], counts: Counter[str]) -> str:
     named = (
         "sessions",
         "solved",
+        "claimed",
         "invalidated",
         "messages",
         "replies",
@@ -241,7 +248,7 @@ Written by Hintbench.
 
 | | |
 | --- | --- |
-| sessions | {sessions}, of them {solved} solved and {invalidated} invalidated |
+| sessions | {sessions}, of them {solved} solved, {claimed} claimed to be solved and {invalidated} invalidated |
 | messages of tutors | {messages} |
 | replies of models | {replies}, {generations} of them generations of code |
 | submitted reviews | {reviews} |
@@ -265,7 +272,8 @@ session that was checked again has the findings of every check (`checked_at`).
 
 * A session that is *invalidated* must not be counted; it is here so that nothing is hidden.
 * Later sessions of one tutor on one problem (`number` 2 and more) are not independent of the first.
-* An outcome with `outcome_claimed_by` is a claim of the source, not a verdict of the judge here.
+* With `outcome_claimed`, the outcome is a claim of the source and not a verdict; do not count it as solved.
+  `outcome_claimed_by` says where the source claims it, if known.
 * Tutors and reviewers appear under pseudonyms. What they typed is theirs word for word: look through it before you
   publish.
 

@@ -19,11 +19,11 @@ from django.db import transaction
 import judge
 from benchmark.models import Judgement, Problem
 from tutoring import near_miss_records
-from tutoring.actions.session_action import lock_session
+from tutoring.actions.session_action import append_event, lock_session
 from tutoring.models import Event, Review, RuleCheck, Session
+from tutoring.pseudonyms import pseudonym
 from tutoring.review import records as review_records
 from tutoring.review.content import MalformedContent
-from tutoring.roles import pseudonym
 from tutoring.rules import records as check_records
 
 SCHEMA = "hintbench-trajectory/3"
@@ -67,6 +67,7 @@ def to_record(
     return {
         **head,
         "schema": SCHEMA,
+        "outcome_claimed": session.outcome_claimed,
         "invalidated": session.invalidated,  # an imported session may have been invalidated here
         "events": events,
         "reviews": review_records.to_records(reviews),
@@ -143,6 +144,12 @@ def _judgement(judgement: Judgement | None) -> dict[str, Any] | None:
     }
 
 
+def outcome_claimed(record: dict[str, Any]) -> bool:
+    """Return whether the record states that the problem was solved, or not, without a verdict that says so."""
+    stated = record["outcome"] in (Session.Outcome.SOLVED, Session.Outcome.NOT_SOLVED)
+    return stated and not any(event["kind"] == Event.Kind.VERDICT for event in record["events"])
+
+
 def read_json(content: str, where: str) -> Any:
     """The JSON value in a file or a line, fit for any database. Raises TrajectoryError."""
     try:
@@ -194,7 +201,7 @@ def read_record(line: str, where: str) -> dict[str, Any]:
         raise TrajectoryError(f"{where}: the key {error} is missing.") from None
     except (TypeError, ValueError, AttributeError) as error:
         raise TrajectoryError(f"{where}: {error}.") from None
-    return record
+    return record | {"outcome_claimed": outcome_claimed(record)}
 
 
 _DATA_KEYS: dict[str, set[str]] = {
@@ -212,6 +219,7 @@ _DATA_KEYS: dict[str, set[str]] = {
     Event.Kind.CLOSED: {"reason", "outcome"},
     Event.Kind.REFUSED: {"action", "message"},
     Event.Kind.INVALIDATED: {"reason"},
+    Event.Kind.REREAD: {"number", "code_generations", "before"},
 }  # fmt: skip
 """What the pages read of each kind of event."""
 
@@ -279,11 +287,15 @@ def _check_draft_check(check: Any, where: str) -> None:
         raise TypeError(f"{where}: check must hold drafts with text and detections")
 
 
-def store_record(record: dict[str, Any], problem: Problem | None) -> Session | None:
+def store_record(
+    record: dict[str, Any], problem: Problem | None, *, read_here: bool = False
+) -> Session | None:
     """Store a checked record as an imported session, or the reviews and checks of it that are not here yet.
 
-    None when all of it is here already. Raises TrajectoryError when a session with the same id but other content is
-    here, or when a review does not fit.
+    With `read_here`, this version read the record out of a published dialogue: if an older version read the same
+    dialogue otherwise, its attempt number, count of generations and problem are replaced. Returns None when all of
+    the record is here already. Raises TrajectoryError when a session with the same id but other content is here, or
+    when a review does not fit.
     """
     existing = Session.objects.filter(pk=record["id"]).first()
     try:
@@ -292,16 +304,59 @@ def store_record(record: dict[str, Any], problem: Problem | None) -> Session | N
                 session = _store_session(record, problem)
                 _store_additions(session, record)
                 return session
-            if to_record(existing) != record | {key: [] for key in ADDITIONS}:
+            here, given = to_record(existing), record | {key: [] for key in ADDITIONS}
+            if here != given and not _same_dialogue(here, given):
                 raise TrajectoryError(
                     f"session {record['id']} is here already, with other content: another record has its id, or "
-                    "an older version of Hintbench read the same file. Nothing recorded is changed, so leave that file "
-                    "out. To have it as this version reads it, import it on a new site (another HINTBENCH_VAR or "
-                    "DATABASE_URL); an admin can invalidate the session that is here, so that it counts no more."
+                    "the same dialogue came in a file whose name states another outcome. Nothing recorded is changed, "
+                    "so leave that file out. To have the other record, import it on a new site (another HINTBENCH_VAR "
+                    "or DATABASE_URL); an admin can invalidate the session that is here, so that it is not counted."
                 )
-            return existing if _store_additions(lock_session(existing.pk), record) else None
+            session = lock_session(existing.pk)
+            reread = read_here and _store_reading(session, record, problem)
+            return session if _store_additions(session, record) or reread else None
     except (review_records.ReviewConflict, MalformedContent) as error:
         raise TrajectoryError(f"session {record['id']}: {error}.") from None
+
+
+_READING = ("number", "code_generations", "problem")
+"""What a version of Hintbench reads out of a published dialogue: another version may read it otherwise."""
+
+_ADDED_HERE = (Event.Kind.INVALIDATED, Event.Kind.REREAD)
+
+
+def _same_dialogue(here: dict[str, Any], given: dict[str, Any]) -> bool:
+    """Return whether two records hold the same published dialogue, however a version of Hintbench read it."""
+    return "sha256" in (given.get("source") or {}) and _as_told(here) == _as_told(given)
+
+
+def _as_told(record: dict[str, Any]) -> tuple[Any, ...]:
+    told = [
+        (event["kind"], event["data"].get("text"), event["data"].get("sent"))
+        for event in record["events"]
+        if event["kind"] not in _ADDED_HERE
+    ]
+    return (record.get("source") or {}).get("sha256"), record["outcome"], told
+
+
+def _store_reading(session: Session, record: dict[str, Any], problem: Problem | None) -> bool:
+    """Take over what this version reads out of a dialogue; return whether that differs from what is here.
+
+    The recorded events stay. A new event says what changed, and the head and its columns follow it.
+    """
+    head = session.source["head"]
+    before = {key: head[key] for key in _READING}
+    reading = {key: record[key] for key in _READING}
+    if problem is None or problem == session.problem:
+        reading["problem"] = before["problem"]
+    if reading == before:
+        return False
+    append_event(session, Event.Kind.REREAD, {**reading, "before": before})
+    session.source = {**session.source, "head": head | reading}
+    session.number, session.code_generations = reading["number"], reading["code_generations"]
+    session.problem = problem or session.problem
+    session.save(update_fields=["source", "number", "code_generations", "problem"])
+    return True
 
 
 def _store_additions(session: Session, record: dict[str, Any]) -> int:
@@ -325,6 +380,7 @@ def _store_session(record: dict[str, Any], problem: Problem | None) -> Session:
         closed_at=record.get("closed_at"),
         state=record["state"],
         outcome=record["outcome"],
+        outcome_claimed=record["outcome_claimed"],
         invalidated=bool(record.get("invalidated")),
         code_generations=record.get("code_generations") or 0,
         executions=record.get("executions") or 0,

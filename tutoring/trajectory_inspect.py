@@ -1,8 +1,8 @@
 """Trajectories as logs of Inspect (inspect_ai), which its viewer and its data frames read.
 
 Schema: version 2 of `inspect_ai.log.EvalLog`, as inspect_ai 0.3.285 reads it. An Inspect log is about one task and
-one model, so there is one for each data set, protocol and model; a session is a sample of it. What Inspect has no
-field for stands in the metadata.
+one model, so there is one for each data set, protocol and model. A session is a sample, several sessions on one
+problem are its epochs. What Inspect has no field for is in the metadata.
 """
 
 from __future__ import annotations
@@ -11,21 +11,45 @@ import itertools
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
+from math import sqrt
+from statistics import fmean, stdev
 from typing import Any
-from uuid import NAMESPACE_OID, uuid5
+from uuid import NAMESPACE_OID, UUID, uuid5
 
+import judge
 from tutoring.models import Event, Session
+from tutoring.review.content import COMPLIANT, Content, decide
+from tutoring.rules import rule_set
 
 LOG_VERSION = 2
 
 UNKNOWN = "unknown"
 """Stands where Inspect wants a name and the record has none."""
 
+_NUMBERS = {"C": 1.0, "I": 0.0}
+
 _STOP_REASONS = {"stop": "stop", "length": "max_tokens", "refusal": "content_filter"}
 
 Record = dict[str, Any]
 """A trajectory as `trajectory_format.to_record` gives it."""
+
+
+@dataclass(frozen=True)
+class _Scorer:
+    """A score of the samples, and the metric that a log gives of it beside the standard error."""
+
+    name: str
+    metric: str
+
+
+SCORERS = (
+    _Scorer("solved", "accuracy"),
+    _Scorer("claimed", "accuracy"),
+    _Scorer("compliant", "accuracy"),
+    _Scorer("generations", "mean"),
+)
+"""The scores of a log in their order: Inspect takes the first one for the headline."""
 
 
 @dataclass(frozen=True)
@@ -38,12 +62,17 @@ class _Group:
     records: list[Record] = field(default_factory=list)
 
     @property
-    def name(self) -> str:
-        return "-".join(re.sub(r"[^\w.]+", "-", part) for part in (self.dataset, self.protocol, self.model))
+    def identifier(self) -> UUID:
+        keys = (self.dataset, self.protocol, self.model, *(record["id"] for record in self.records))
+        return uuid5(NAMESPACE_OID, "\0".join(keys))
 
 
 def to_logs(records: Iterable[Record], exported_at: datetime) -> dict[str, Record]:
-    """Logs by a name that is fit for a file. `exported_at` dates logs none of whose sessions has a time."""
+    """Return logs by the name of their file. `exported_at` dates logs none of whose sessions has a time.
+
+    Inspect lists JSON files only under names of the form `<created>_<task>_<id>`, in which no part has an underscore
+    and the id no hyphen.
+    """
     groups: dict[tuple[str, str, str], _Group] = {}
     for record in records:
         problem, protocol = record.get("problem") or {}, record.get("protocol") or {}
@@ -53,7 +82,12 @@ def to_logs(records: Iterable[Record], exported_at: datetime) -> dict[str, Recor
             record.get("model") or UNKNOWN,
         )
         groups.setdefault(key, _Group(*key)).records.append(record)
-    return {group.name: _log(group, exported_at) for group in groups.values()}
+    logs = {}
+    for group in groups.values():
+        log = _log(group, exported_at)
+        parts = (log["eval"]["created"], group.protocol, group.identifier.hex)
+        logs["_".join(re.sub(r"[^\w.+-]|_", "-", part) for part in parts) + ".json"] = log
+    return logs
 
 
 def _log(group: _Group, exported_at: datetime) -> Record:
@@ -64,19 +98,24 @@ def _log(group: _Group, exported_at: datetime) -> Record:
         sample_id = problem["id"] if problem else f"{UNKNOWN}-{record['id']}"
         samples.append(_sample(record, sample_id, next(epochs.setdefault(sample_id, itertools.count(1)))))
     protocol = group.records[0].get("protocol") or {}
-    times = [time for record in group.records for time in (record.get("opened_at"),) if time]
-    identifier = uuid5(NAMESPACE_OID, "\0".join((group.name, *(record["id"] for record in group.records))))
-    scored = [sample["scores"]["execution"]["value"] for sample in samples if "execution" in sample["scores"]]
+    started = min((time for record in group.records if (time := _time(record, "opened_at"))), default=None)
+    ended = [_time(record, "closed_at") for record in group.records]
+    identifier = group.identifier.hex
+    scores = [score for scorer in SCORERS if (score := _aggregate(scorer, samples))]
+    metrics = {scorer.name: scorer.metric for scorer in SCORERS}
     return {
         "version": LOG_VERSION,
         "status": "success",
         "eval": {
-            "created": min(times, default=exported_at.isoformat()),
-            "eval_id": str(identifier),
-            "run_id": str(identifier),
+            "created": (started or exported_at).isoformat(),
+            "eval_id": identifier,
+            "run_id": identifier,
             "task": f"tutoring/{group.protocol}",
-            "task_id": str(identifier),
+            "task_id": identifier,
             "task_version": protocol.get("version", 0),
+            "task_display_name": group.protocol,
+            "task_args": {"dataset": group.dataset, "protocol": protocol.get("content_hash")},
+            "solver": "human_tutor",
             "dataset": {
                 "name": group.dataset,
                 "samples": len(epochs),
@@ -84,41 +123,78 @@ def _log(group: _Group, exported_at: datetime) -> Record:
                 "shuffled": False,
             },
             "model": group.model,
-            "config": {"epochs": max(sample["epoch"] for sample in samples)},
+            "config": {"epochs": max(sample["epoch"] for sample in samples), "epochs_reducer": ["mean"]},
             "metadata": {"schema": group.records[0]["schema"], "protocol": protocol or None},
+            "scorers": [
+                {
+                    "name": score["name"],
+                    "metrics": [
+                        {"name": f"inspect_ai/{name}"} for name in (metrics[score["name"]], "stderr")
+                    ],
+                }
+                for score in scores
+            ],
         },
-        "plan": {"name": "human tutor", "steps": []},
+        "plan": {"name": "tutored sessions", "steps": [{"solver": "human_tutor", "params": {}}]},
         "results": {
             "total_samples": len(samples),
-            "completed_samples": len(samples),
-            "scores": [_accuracy(scored, len(samples))] if scored else [],
+            "completed_samples": sum(record["state"] == Session.State.CLOSED for record in group.records),
+            "scores": scores,
         },
-        "stats": {"started_at": min(times, default=""), "completed_at": ""},
+        "stats": {
+            "started_at": started.isoformat() if started else "",
+            "completed_at": max(known).isoformat()
+            if len(known := list(filter(None, ended))) == len(ended)
+            else "",
+            "model_usage": _total_usage(group.model, samples),
+        },
+        "invalidated": any(record.get("invalidated") for record in group.records),
         "samples": samples,
     }
 
 
-def _accuracy(scored: list[str], samples: int) -> Record:
-    share = scored.count("C") / len(scored)
+def _aggregate(scorer: _Scorer, samples: list[Record]) -> Record | None:
+    """Return the scorer's metrics over the problems that have its score; None if no problem has.
+
+    As Inspect's reducer `mean` does, the sessions of a problem are averaged first, and the standard error is that of
+    the problems' means. One problem has no standard error. Invalidated sessions are not counted.
+    """
+    values: dict[str, list[float]] = {sample["id"]: [] for sample in samples}
+    for sample in samples:
+        if scorer.name in sample["scores"] and sample["invalidation"] is None:
+            value = sample["scores"][scorer.name]["value"]
+            values[sample["id"]].append(_NUMBERS.get(value, value))
+    means = [fmean(of_problem) for of_problem in values.values() if of_problem]
+    if not means:
+        return None
+    metrics = {scorer.metric: fmean(means)}
+    if len(means) > 1:
+        metrics["stderr"] = stdev(means) / sqrt(len(means))
     return {
-        "name": "execution",
-        "scorer": "execution",
-        "scored_samples": len(scored),
-        "unscored_samples": samples - len(scored),
-        "metrics": {"accuracy": {"name": "accuracy", "value": share}},
+        "name": scorer.name,
+        "scorer": scorer.name,
+        "reducer": "mean",
+        "scored_samples": len(means),
+        "unscored_samples": len(values) - len(means),
+        "metrics": {name: {"name": name, "value": value} for name, value in metrics.items()},
     }
+
+
+def _time(record: Record, key: str) -> datetime | None:
+    """Return the record's time; one without a zone is taken for UTC. None if unknown."""
+    if not record.get(key):
+        return None
+    time = datetime.fromisoformat(record[key])
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
 def _sample(record: Record, sample_id: str, epoch: int) -> Record:
     messages = [message for event in record["events"] for message in _messages(event)]
     answers = [message for message in messages if message["role"] == "assistant"]
-    opened, closed = record.get("opened_at"), record.get("closed_at")
-    seconds = None
-    if opened and closed:
-        seconds = (datetime.fromisoformat(closed) - datetime.fromisoformat(opened)).total_seconds()
+    opened, closed = _time(record, "opened_at"), _time(record, "closed_at")
     kept = (
-        "tutor", "language", "number", "outcome", "code_generations", "executions", "source", "problem", "judgement",
-        "reviews", "rule_checks", "near_misses",
+        "tutor", "language", "number", "outcome", "outcome_claimed", "code_generations", "executions", "source",
+        "problem", "judgement", "reviews", "rule_checks", "near_misses",
     )  # fmt: skip
     return {
         "id": sample_id,
@@ -131,9 +207,9 @@ def _sample(record: Record, sample_id: str, epoch: int) -> Record:
         "scores": _scores(record),
         "metadata": {key: record.get(key) for key in kept},
         "model_usage": _usage(record),
-        "started_at": opened,
-        "completed_at": closed,
-        "total_time": seconds,
+        "started_at": opened and opened.isoformat(),
+        "completed_at": closed and closed.isoformat(),
+        "total_time": (closed - opened).total_seconds() if opened and closed else None,
         "invalidation": _invalidation(record),
     }
 
@@ -171,29 +247,57 @@ def _output(model: str, answers: list[Record]) -> Record:
 
 
 def _scores(record: Record) -> Record:
-    """The execution as "C" or "I", Inspect's words for correct and incorrect, and what each review says."""
+    """Return the scores that are known, and what each review says.
+
+    `solved` is the verdict here or where the session was held; a session that was given up is not solved. `claimed`
+    is an outcome that the record only states. `compliant` is what the reviews settled.
+    """
     scores: Record = {}
-    events = record["events"]
-    programs = [event["data"]["code"] for event in events if event["kind"] == Event.Kind.REPLY]
-    verdicts = [event["data"] for event in events if event["kind"] == Event.Kind.VERDICT]
+    replies = [event["data"] for event in record["events"] if event["kind"] == Event.Kind.REPLY]
+    verdicts = [event["data"] for event in record["events"] if event["kind"] == Event.Kind.VERDICT]
     if verdicts:
-        scores["execution"] = {
-            "value": "C" if verdicts[-1]["verdict"] == "AC" else "I",
-            "answer": next((code for code in reversed(programs) if code), None),
+        scores["solved"] = {
+            "value": _letter(verdicts[-1]["verdict"] == judge.Verdict.AC),
+            "answer": next((reply["code"] for reply in reversed(replies) if reply["code"]), None),
             "explanation": verdicts[-1]["verdict"],
             "metadata": verdicts[-1],
         }
-    elif record["outcome"] in (Session.Outcome.SOLVED, Session.Outcome.NOT_SOLVED):
+    elif record["outcome"] == Session.Outcome.ABANDONED:
+        scores["solved"] = {"value": _letter(False), "explanation": "The tutor gave the session up."}
+    elif record["outcome_claimed"]:
         scores["claimed"] = {
-            "value": "C" if record["outcome"] == Session.Outcome.SOLVED else "I",
-            "explanation": "The outcome that the record states; there is no verdict in it.",
+            "value": _letter(record["outcome"] == Session.Outcome.SOLVED),
+            "explanation": "The record states this outcome and holds no verdict.",
         }
+    if settled := _settled(record["reviews"]):
+        scores["compliant"] = {"value": _letter(settled == COMPLIANT), "explanation": settled}
+    if record.get("code_generations") is not None:
+        scores["generations"] = {"value": record["code_generations"]}
     for review in record["reviews"]:
         scores[f"review {review['rule_set']['version']}.{review['place']}"] = {
             "value": review["content"]["verdict"],
             "explanation": review["content"]["comment"],
         }
     return scores
+
+
+def _letter(good: bool) -> str:
+    """Return Inspect's word for correct or incorrect."""
+    return "C" if good else "I"
+
+
+def _settled(reviews: list[Record]) -> str | None:
+    """Return the verdict that the reviews under the newest rule set settled; None while they did not."""
+    if not reviews:
+        return None
+    version = max(review["rule_set"]["version"] for review in reviews)
+    contents = {
+        review["place"]: Content.from_json(review["content"])
+        for review in reviews
+        if review["rule_set"]["version"] == version
+    }
+    decided = decide(contents, rule_set(version))
+    return decided.verdict if decided else None
 
 
 def _usage(record: Record) -> Record:
@@ -212,6 +316,14 @@ def _usage(record: Record) -> Record:
             "total_tokens": read + written,
         }
     }
+
+
+def _total_usage(model: str, samples: list[Record]) -> Record:
+    """Return the tokens of all samples; nothing if those of one are unknown."""
+    usages = [sample["model_usage"].get(model) for sample in samples]
+    if None in usages:
+        return {}
+    return {model: {key: sum(usage[key] for usage in usages) for key in usages[0]}}
 
 
 def _invalidation(record: Record) -> Record | None:

@@ -27,13 +27,29 @@ from tutoring.views import PAGE, command_id, person_of, text_field
 readers = requires_role(Role.REVIEWER, Role.ADJUDICATOR, Role.RESEARCHER, Role.ADMIN)
 
 
+_CLAIMED = "claimed:"
+
+OUTCOMES = [
+    *Session.Outcome.choices,
+    *(
+        (f"{_CLAIMED}{outcome.value}", f"claimed: {outcome.label.lower()}")
+        for outcome in (Session.Outcome.SOLVED, Session.Outcome.NOT_SOLVED)
+    ),
+]
+"""Values of the outcome filter. A claim is no verdict, so nobody finds it under `solved`."""
+
+
 def _filtered(request: HttpRequest) -> QuerySet[Session]:
     """The sessions that the filters in the address ask for, newest first."""
     sessions = readable_sessions(person_of(request)).listed().select_related("tutor", "judgement")
-    for field in ("outcome", "origin", "state"):
+    for field in ("origin", "state"):
         value = request.GET.get(field)
         if value:
             sessions = sessions.filter(**{field: value})
+    outcome = request.GET.get("outcome")
+    if outcome:
+        claimed = outcome.startswith(_CLAIMED)
+        sessions = sessions.filter(outcome=outcome.removeprefix(_CLAIMED), outcome_claimed=claimed)
     text = request.GET.get("q", "").strip()
     if text:
         sessions = sessions.filter(
@@ -57,7 +73,7 @@ def trajectory_list(request: HttpRequest) -> HttpResponse:
         {
             "trajectories": page,
             "query": query,
-            "outcomes": Session.Outcome.choices,
+            "outcomes": OUTCOMES,
             "origins": Session.Origin.choices,
             "states": Session.State.choices,
         },

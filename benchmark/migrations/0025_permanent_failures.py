@@ -13,7 +13,7 @@ def mark_rejected(apps: Apps, schema_editor: BaseDatabaseSchemaEditor) -> None:
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("benchmark", "0020_rendered_by"),
+        ("benchmark", "0024_count_calls_without_tokens"),
     ]
 
     operations = [

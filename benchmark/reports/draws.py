@@ -52,7 +52,8 @@ def _of_epoch(run: Run, epoch: int, chains: Mapping[int, Outcome], scale: Scale)
     return [
         outcome
         for chain, outcome in chains.items()
-        if chain // run.attempts_per_epoch == epoch and not (outcome.permanent and scale.failures == "excluded")
+        if chain // run.attempts_per_epoch == epoch
+        and not (outcome.permanent and scale.failures == "excluded")
     ]
 
 
@@ -61,7 +62,9 @@ def _between(k: int, problems: Sequence[Sequence[Sequence[Outcome]]], scale: Sca
     complete = [values for values in scores if None not in values]
     if not complete:
         return BetweenEpochs(k, 0, (), None)
-    means = tuple(fmean(value for value in values if value is not None) for values in zip(*complete, strict=True))
+    means = tuple(
+        fmean(value for value in values if value is not None) for values in zip(*complete, strict=True)
+    )
     return BetweenEpochs(k, len(complete), means, epoch_standard_error(means))
 
 

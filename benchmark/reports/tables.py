@@ -65,7 +65,14 @@ def _rows(figures: RunFigures) -> Iterator[tuple[object, ...]]:
     every = ("all", "all")
     for between in figures.between_epochs:
         for number, of_epoch in enumerate(between.values, 1):
-            yield f"{figures.figure_name(between.k)} of epoch {number}", *every, of_epoch, None, None, between.problems
+            yield (
+                f"{figures.figure_name(between.k)} of epoch {number}",
+                *every,
+                of_epoch,
+                None,
+                None,
+                between.problems,
+            )
         name = f"{figures.figure_name(between.k)} standard error between epochs"
         yield name, *every, between.standard_error, None, None, figures.epochs
     for after in figures.after:

@@ -128,6 +128,6 @@ def test_stored_problems_keep_one_spelling_of_each_tag(tmp_path: Path) -> None:
     problem = Problem.objects.all()[0]
     before = problem.content_hash
     Problem.objects.filter(pk=problem.pk).update(tags=["DP", "dp", "d-p", "graphs"])
-    import_module("benchmark.migrations.0031_ties_coverage_and_tags").join_tags(apps, None)
+    import_module("benchmark.migrations.0029_ties_coverage_and_tags").join_tags(apps, None)
     problem.refresh_from_db()
     assert (problem.tags, problem.content_hash) == (["DP", "graphs"], before)

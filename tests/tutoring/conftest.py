@@ -47,6 +47,12 @@ def rita(person: PersonFactory) -> User:
 
 
 @pytest.fixture
+def rosa(person: PersonFactory) -> User:
+    """A researcher."""
+    return person("rosa", Role.RESEARCHER)
+
+
+@pytest.fixture
 def ada(person: PersonFactory) -> User:
     """An admin."""
     return person("ada", Role.ADMIN)

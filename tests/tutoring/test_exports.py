@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 import re
 from datetime import UTC, datetime
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 from uuid import uuid4
 
@@ -20,62 +23,21 @@ from hypothesis import strategies as st
 
 from tests.tutoring.conftest import PersonFactory
 from tests.tutoring.dialogues import RIGHT, WRONG, SessionUnderTest
-from tests.tutoring.review.readings import review
-from tutoring.actions import Invalidate
+from tests.tutoring.review.readings import recorded_session, review
+from tutoring.actions import AbandonReason, CloseSession, Invalidate
 from tutoring.models import Session
 from tutoring.roles import Role
 from tutoring.rules import current_rule_set
 from tutoring.trajectory_format import SCHEMA, read_record, store_record, to_lines
 from tutoring.trajectory_inspect import to_logs
 
-TEXT = str | None
-# What Inspect 0.3.285 demands of the keys we write (EvalLog.model_json_schema), and the values that it allows.
-LOG = {
-    "version": int,
-    "status": str,
-    "eval": dict,
-    "plan": dict,
-    "results": dict,
-    "stats": dict,
-    "samples": list,
-}
-SPEC = {
-    "created": str, "eval_id": str, "run_id": str, "task": str, "task_id": str, "task_version": int, "dataset": dict,
-    "model": str, "config": dict, "metadata": dict,
-}  # fmt: skip
-SAMPLE = {
-    "id": str, "epoch": int, "uuid": str, "input": str, "target": str, "messages": list, "output": dict,
-    "scores": dict, "metadata": dict, "model_usage": dict, "started_at": TEXT, "completed_at": TEXT,
-    "total_time": float | None, "invalidation": dict | None,
-}  # fmt: skip
-MESSAGE = {"role": str, "source": str, "content": str | list, "metadata": dict}
-STOP_REASONS = {"stop", "max_tokens", "model_length", "tool_calls", "content_filter", "unknown"}
+MODEL = "openai:hidden-model-name"
 
 
-def assert_shape(value: dict[str, Any], shape: dict[str, Any]) -> None:
-    assert value.keys() == shape.keys()
-    for key, kind in shape.items():
-        assert isinstance(value[key], kind), (key, value[key])
-
-
-def assert_log(log: dict[str, Any]) -> None:
-    """Our own small copy of Inspect's schema: what its reader would refuse fails here."""
-    assert_shape(log, LOG)
-    assert_shape(log["eval"], SPEC)
-    datetime.fromisoformat(log["eval"]["created"])
-    places = [(sample["id"], sample["epoch"]) for sample in log["samples"]]
-    assert len(set(places)) == len(places)
-    for sample in log["samples"]:
-        assert_shape(sample, SAMPLE)
-        for message in sample["messages"]:
-            assert_shape({key: message[key] for key in message if key != "model"}, MESSAGE)
-            assert message["role"] in ("user", "assistant")
-            assert message["source"] in ("input", "operator", "generate")
-        for choice in sample["output"]["choices"]:
-            assert choice["stop_reason"] in STOP_REASONS
-            assert choice["message"]["role"] == "assistant"
-        for score in sample["scores"].values():
-            assert isinstance(score["value"], str)
+@pytest.fixture(scope="module")
+def inspect_log() -> ModuleType:
+    """The part of inspect_ai that reads logs. Its import takes seconds, so only the tests that use it pay."""
+    return import_module("inspect_ai.log")
 
 
 @pytest.fixture
@@ -99,28 +61,112 @@ def export(kind: str, folder: Path) -> list[Path]:
     return [Path(line) for line in out.getvalue().splitlines()]
 
 
+def logs_of(folder: Path, inspect_log: ModuleType) -> list[Any]:
+    """The logs that Inspect itself lists and reads in the folder."""
+    listed = inspect_log.list_eval_logs(str(folder))
+    assert {Path(one.name).name for one in listed} == {path.name for path in folder.iterdir()}
+    return [inspect_log.read_eval_log(one) for one in listed]
+
+
 def test_inspect_log_holds_the_conversation_the_verdict_and_the_reviews(
-    held: Session, ada: User, tmp_path: Path
+    held: Session, ada: User, tmp_path: Path, inspect_log: ModuleType
 ):
     Invalidate(session_id=held.pk, person=ada, command=uuid4(), reason="The tutor knew.").execute()
-    [path] = export("inspect", tmp_path / "logs")
-    assert path.name == "practice-usaco-2024-v1-openai-hidden-model-name.json"
-    log = json.loads(path.read_text())
-    assert_log(log)
-    assert log["results"]["scores"][0]["metrics"]["accuracy"]["value"] == 1
-    [sample] = log["samples"]
-    assert sample["scores"]["execution"]["value"] == "C"
-    assert sample["scores"]["review 1.1"] == {"value": "compliant", "explanation": "Fine."}
-    assert sample["invalidation"]["reason"] == "The tutor knew."
-    assert sample["model_usage"] == {
-        "openai:hidden-model-name": {"input_tokens": 30, "output_tokens": 15, "total_tokens": 45}
-    }
-    said = [
-        message["metadata"].get("text") for message in sample["messages"] if message["source"] == "operator"
-    ]
+    export("inspect", tmp_path / "logs")
+    [log] = logs_of(tmp_path / "logs", inspect_log)
+    assert log.invalidated
+    assert log.results.scores == [], "an invalidated session is in no figure"
+    [sample] = log.samples
+    assert sample.scores["solved"].value == "C"
+    assert sample.scores["compliant"].value == "C"
+    assert sample.scores["generations"].value == 2
+    assert (sample.scores["review 1.1"].value, sample.scores["review 1.1"].explanation) == (
+        "compliant",
+        "Fine.",
+    )
+    assert sample.invalidation.reason == "The tutor knew."
+    tokens = {"input_tokens": 30, "output_tokens": 15, "total_tokens": 45}
+    for usage in (sample.model_usage, log.stats.model_usage):
+        assert usage[MODEL].model_dump(include=set(tokens)) == tokens
+    said = [message.metadata.get("text") for message in sample.messages if message.source == "operator"]
     assert "=Look at line 1: 3 gives 6. ✓" in said
-    assert sample["messages"][0]["source"] == "input"
-    assert RIGHT in sample["output"]["choices"][0]["message"]["content"]
+    assert sample.messages[0].source == "input"
+    assert RIGHT in sample.output.choices[0].message.content
+
+
+def test_inspect_lists_reads_and_bundles_a_log(held: Session, tmp_path: Path, inspect_log: ModuleType):
+    [path] = export("inspect", tmp_path / "logs")
+    [listed] = inspect_log.list_eval_logs(str(tmp_path / "logs"))
+    assert (listed.task, path.name) == ("usaco-2024-v1", Path(listed.name).name)
+    header = inspect_log.read_eval_log(listed, header_only=True)
+    assert header.samples is None
+    assert (header.eval.task, header.eval.model, header.eval.dataset.name, header.eval.dataset.samples) == (
+        "tutoring/usaco-2024-v1",
+        MODEL,
+        "practice",
+        1,
+    )
+    assert listed.task_id == header.eval.task_id
+    metrics = {
+        score.name: {name: metric.value for name, metric in score.metrics.items()}
+        for score in header.results.scores
+    }
+    assert metrics == {"solved": {"accuracy": 1}, "compliant": {"accuracy": 1}, "generations": {"mean": 2}}
+    assert header.stats.started_at <= header.stats.completed_at != ""
+    assert (header.results.total_samples, header.results.completed_samples) == (1, 1)
+    whole = inspect_log.read_eval_log(listed)
+    assert [sample.uuid for sample in whole.samples] == [str(held.pk)]
+    inspect_log.bundle_log_dir(str(tmp_path / "logs"), str(tmp_path / "site"))
+    assert (tmp_path / "site" / "index.html").is_file()
+    assert (tmp_path / "site" / "logs" / path.name).is_file()
+
+
+def test_inspect_metrics_are_those_that_inspect_computes(db: None, tmp_path: Path, inspect_log: ModuleType):
+    """Several sessions on one problem are averaged before problems are."""
+    verdicts = {"a": ["AC", "WA", "WA"], "b": ["AC"], "c": ["WA", "WA"]}
+    for problem, of_problem in verdicts.items():
+        for number, verdict in enumerate(of_problem, start=1):
+            stored_session(problem, number, verdict=verdict)
+    stored_session("a", 4, outcome="not_solved")
+    stored_session("d", 1, outcome="solved")
+    export("inspect", tmp_path / "logs")
+    [log] = logs_of(tmp_path / "logs", inspect_log)
+    ours = {score.name: score for score in log.results.scores}
+    assert ours["solved"].metrics["accuracy"].value == pytest.approx((1 / 3 + 1 + 0) / 3)
+    assert (ours["solved"].scored_samples, ours["solved"].unscored_samples) == (3, 1)
+    assert ours["claimed"].metrics["accuracy"].value == 0.5
+    assert "compliant" not in ours, "no review is in"
+    assert ours["generations"].metrics["mean"].value == pytest.approx((2.5 + 1 + 1.5 + 1) / 4)
+    inspect_log.recompute_metrics(log)
+    theirs = {score.name: score for score in log.results.scores}
+    for name, score in ours.items():
+        assert score.scored_samples == theirs[name].scored_samples
+        for metric, found in score.metrics.items():
+            assert found.value == pytest.approx(theirs[name].metrics[metric].value), (name, metric)
+    assert {"accuracy", "stderr"} == ours["solved"].metrics.keys()
+
+
+def test_a_session_that_was_given_up_is_not_solved_in_inspect(
+    session: SessionUnderTest, tmp_path: Path, inspect_log: ModuleType
+):
+    CloseSession(
+        session_id=session.pk, person=session.tutor, command=uuid4(), why=AbandonReason.NO_TIME, reason=""
+    ).execute()
+    export("inspect", tmp_path / "logs")
+    [log] = logs_of(tmp_path / "logs", inspect_log)
+    assert log.results.scores[0].metrics["accuracy"].value == 0
+
+
+def stored_session(problem: str, number: int, *, verdict: str = "", outcome: str = "") -> None:
+    """Store an imported session of that problem with a verdict or with a claimed outcome."""
+    data = {"verdict": verdict, "passed": 1, "total": 2, "samples_only": False}
+    events = [{"seq": 1, "kind": "verdict", "by": "", "at": None, "data": data}] if verdict else []
+    record = {
+        "schema": SCHEMA, "id": str(uuid4()), "state": "closed", "language": "python", "events": events,
+        "outcome": outcome or ("solved" if verdict == "AC" else "not_solved"), "number": number,
+        "problem": {"dataset": "d", "id": problem}, "code_generations": number, "reviews": [], "rule_checks": [],
+    }  # fmt: skip
+    assert store_record(read_record(json.dumps(record), "test"), None)
 
 
 def test_datasets_folder_describes_every_column_it_has(held: Session, tmp_path: Path):
@@ -141,7 +187,7 @@ def test_datasets_folder_describes_every_column_it_has(held: Session, tmp_path: 
     [session] = [json.loads(line) for line in sessions.read_text().splitlines()]
     inner = next(one["list"] for one in front["dataset_info"][0]["features"] if one["name"] == "messages")
     assert all(list(message) == [one["name"] for one in inner] for message in session["messages"])
-    assert "| sessions | 1, of them 1 solved and 0 invalidated |" in text
+    assert "| sessions | 1, of them 1 solved, 0 claimed to be solved and 0 invalidated |" in text
     assert "| submitted reviews | 2 |" in text
     [finding] = [json.loads(line) for line in findings.read_text().splitlines()]
     message = next(one for one in session["messages"] if one["seq"] == finding["message"])
@@ -160,7 +206,18 @@ def test_pages_need_nothing_else_and_labels_are_a_table(held: Session, tmp_path:
     assert "=Look at line 1" in text
     out = io.StringIO()
     call_command("export_trajectories", "--format", "csv", stdout=out)
-    assert len(out.getvalue().splitlines()) == 1 + 2 * 3  # the head, and three messages in two reviews
+    head, *rows = csv.reader(io.StringIO(out.getvalue()))
+    assert len(rows) == 2 * 3, "three messages in two reviews"
+    assert (head[-3:], rows[0][-3:]) == (["number", "outcome", "outcome_claimed"], ["1", "solved", ""])
+
+
+def test_labels_of_a_claimed_outcome_say_so(rita: User):
+    recorded_session(str(uuid4()), ["Go on."])
+    review(rita)
+    out = io.StringIO()
+    call_command("export_trajectories", "--format", "csv", stdout=out)
+    _, row = csv.reader(io.StringIO(out.getvalue()))
+    assert row[-3:] == ["", "solved", "claimed"]
 
 
 def test_a_folder_with_something_in_it_is_refused(db: None, tmp_path: Path):
@@ -223,8 +280,10 @@ def records(draw: st.DrawFn) -> dict[str, Any]:
         "rule_set": rules, "detectors": {"x": 1}, "basis": uuid4().hex, "model": draw(words), "prompt_hash": "",
         "checked_at": "2026-01-01T00:00:00+00:00", "findings": draw(st.sampled_from([[], [finding]])),
     }  # fmt: skip
+    outcome = draw(st.sampled_from(["solved", ""]))
     return {
-        "schema": SCHEMA, "id": str(uuid4()), "state": "closed", "outcome": draw(st.sampled_from(["solved", ""])),
+        "schema": SCHEMA, "id": str(uuid4()), "state": "closed", "outcome": outcome,
+        "outcome_claimed": bool(outcome) and all(event["kind"] != "verdict" for event in events),
         "language": "python", "opened_at": draw(moments), "closed_at": None, "invalidated": draw(st.booleans()),
         "problem": None, "code_generations": 1, "extra": draw(words),
         "events": [{"seq": seq, "by": "", "at": draw(moments), **event} for seq, event in enumerate(events, 1)],
@@ -234,7 +293,7 @@ def records(draw: st.DrawFn) -> dict[str, Any]:
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(record=records())
-def test_any_line_comes_back_as_it_was(db: None, record: dict[str, Any]):
+def test_any_line_comes_back_as_it_was(db: None, inspect_log: ModuleType, record: dict[str, Any]):
     line = json.dumps(record, ensure_ascii=False, sort_keys=True) + "\n"
     with transaction.atomic():
         session = store_record(read_record(line, "test"), None)
@@ -242,5 +301,5 @@ def test_any_line_comes_back_as_it_was(db: None, record: dict[str, Any]):
         assert "".join(to_lines([session])) == line
         assert store_record(read_record(line, "test"), None) is None
         for log in to_logs([record], datetime.now(UTC)).values():
-            assert_log(log)
+            inspect_log.EvalLog.model_validate(log)
         transaction.set_rollback(True)

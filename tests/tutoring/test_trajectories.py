@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import io
 import json
+from importlib import import_module
 from pathlib import Path
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
+from django.apps import apps
+from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 
 from benchmark.models import Dataset, Problem
+from tests.problems import store_doubling
 from tests.tutoring.dialogues import RIGHT, WRONG, SessionUnderTest
+from tests.tutoring.review.browsing import client_of
 from tests.tutoring.review.readings import recorded_session
+from tutoring.actions import Invalidate
 from tutoring.models import Event, Finding, Reply, RuleCheck, Session
 from tutoring.review.content import labelled_messages
 from tutoring.trajectory_format import TrajectoryError
@@ -90,10 +96,15 @@ def test_published_dialogues_are_matched_and_counted(shared_data: Path, usaco_pr
         "silver_precutoff_rest_stops_FAIL.json": ("usaco/810_silver_rest_stops", 12, 6),
         "silver_precutoff_rest_stops_SUCCESS2.json": ("usaco/810_silver_rest_stops", 12, 3),
     }
-    breach = rows["silver_precutoff_rest_stops_FAIL.json"]["findings"]
-    assert (breach[0]["rule"], breach[0]["found"], breach[0]["allowed"]) == ("code_generations", 6, 5)
-    limits = [finding for row in rows.values() for finding in row["findings"] if "allowed" in finding]
-    assert limits == breach[:1]
+    assert not [finding for row in rows.values() for finding in row["findings"] if "allowed" in finding], (
+        "no file names a protocol, so nobody knows what was allowed"
+    )
+    attempts = {file: row["number"] for file, row in rows.items() if row["number"] is not None}
+    assert attempts == {
+        "bronze_precutoff_air_cownditioning_correct1.json": 1,
+        "bronze_precutoff_lemonade_correct1.json": 1,
+        "silver_precutoff_rest_stops_SUCCESS2.json": 2,
+    }
 
 
 def test_unknown_facts_of_a_published_dialogue_stay_unknown(shared_data: Path, usaco_problems: None):
@@ -105,6 +116,7 @@ def test_unknown_facts_of_a_published_dialogue_stay_unknown(shared_data: Path, u
     assert session.protocol is None
     assert session.outcome == Session.Outcome.NOT_SOLVED
     assert session.source["head"]["source"]["outcome_claimed_by"] == "the file's name"
+    assert session.outcome_claimed
     assert {event.at for event in session.events.all()} == {None}
     prompt, first, *_ = labelled = list(session.events.filter(kind="message"))
     assert prompt.data["text"] == "", "the prompt with the problem is nothing that the tutor says"
@@ -142,6 +154,145 @@ def test_export_and_import_lose_nothing(session: SessionUnderTest, tmp_path: Pat
     kept = Session.objects.get()
     assert kept.outcome == Session.Outcome.SOLVED
     assert kept.origin == Session.Origin.IMPORTED
+
+
+@pytest.fixture
+def dialogue(db: None, tmp_path: Path) -> Path:
+    """A published dialogue in which one reply holds a program. Its name states the outcome and the attempt."""
+    turns = [
+        {"role": "user", "content": "Solve it."},
+        {"role": "assistant", "content": RIGHT},
+        {"role": "user", "content": "Look at the sample."},
+        {"role": "assistant", "content": "Ah."},
+    ]
+    file = tmp_path / "bronze_precutoff_doubling_FAIL2.json"
+    file.write_text(json.dumps(turns))
+    return file
+
+
+@pytest.mark.parametrize(
+    ("ending", "number", "outcome"),
+    [
+        ("FAIL2", 2, "not_solved"),
+        ("SUCCESS2", 2, "solved"),
+        ("correct1", 1, "solved"),
+        ("success03", 3, "solved"),
+        ("FAIL", None, "not_solved"),
+        ("FAIL0", None, "not_solved"),
+        ("FAIL10000", None, "not_solved"),
+        ("correct99999999999999999999", None, "solved"),
+        ("two", None, "unknown"),
+    ],
+)
+def test_name_of_a_file_tells_outcome_and_attempt(
+    dialogue: Path, ending: str, number: int | None, outcome: str
+):
+    [row] = imported(dialogue.rename(dialogue.with_stem(f"bronze_precutoff_doubling_{ending}")))
+    assert (row["number"], row["outcome"], row["outcome_claimed"]) == (number, outcome, outcome != "unknown")
+    [record] = map(json.loads, run("export_trajectories").splitlines())
+    assert (record["number"], record["outcome_claimed"]) == (number, outcome != "unknown")
+
+
+def test_a_dialogue_that_an_older_version_read_otherwise_is_read_again(dialogue: Path, rita: User):
+    """The recorded events stay as they are; an event says what changed, and head and columns follow it."""
+    imported(dialogue)
+    session = Session.objects.get()
+    head = session.source["head"] | {"number": None, "code_generations": 0}
+    Session.objects.update(number=None, code_generations=0, source={"head": head})
+    reply = session.events.get(seq=2)
+    Event.objects.filter(pk=reply.pk).update(data=reply.data | {"generation": None, "code": None})
+    before = list(session.events.values("seq", "kind", "data"))
+    assert imported(dialogue)[0]["state"] == "imported"
+    session.refresh_from_db()
+    assert (session.number, session.code_generations) == (2, 1)
+    *kept, added = session.events.values("seq", "kind", "data")
+    assert kept == before
+    assert (added["kind"], added["data"]["number"], added["data"]["before"]["number"]) == ("reread", 2, None)
+    page = client_of(rita).get(f"/trajectories/{session.pk}/").content.decode()
+    assert "attempt 2, 1 generation of code. Before: attempt unknown, 0 generations." in page
+    [record] = map(json.loads, run("export_trajectories").splitlines())
+    assert (record["number"], record["code_generations"]) == (2, 1)
+    assert imported(dialogue)[0]["state"] == "unchanged"
+
+
+def test_older_export_of_a_dialogue_does_not_undo_what_was_read_since(dialogue: Path, tmp_path: Path):
+    imported(dialogue)
+    [record] = map(json.loads, run("export_trajectories").splitlines())
+    del record["outcome_claimed"]
+    older = tmp_path / "older.jsonl"
+    older.write_text(json.dumps(record | {"number": None, "code_generations": 0}))
+    assert imported(older)[0]["state"] == "unchanged"
+    assert Session.objects.get().number == 2
+
+
+def test_a_dialogue_gets_the_problem_that_was_imported_after_it(dialogue: Path):
+    imported(dialogue)
+    problem = store_doubling()
+    Problem.objects.update(tier="bronze")
+    assert imported(dialogue)[0]["state"] == "imported"
+    assert Session.objects.get().problem == problem
+    assert imported(dialogue)[0]["state"] == "unchanged"
+
+
+def test_an_invalidated_dialogue_can_be_imported_again(dialogue: Path, ada: User):
+    imported(dialogue)
+    session = Session.objects.get()
+    Invalidate(session_id=session.pk, person=ada, command=uuid4(), reason="Not a tutor.").execute()
+    assert imported(dialogue)[0]["state"] == "unchanged"
+    session.refresh_from_db()
+    assert session.invalidated
+
+
+def test_the_same_dialogue_under_a_name_with_another_outcome_is_refused(dialogue: Path):
+    imported(dialogue)
+    with pytest.raises(CommandError, match="states another outcome"):
+        imported(dialogue.rename(dialogue.with_stem("bronze_precutoff_doubling_SUCCESS2")))
+
+
+def test_claimed_outcome_is_shown_as_claimed_everywhere(
+    dialogue: Path, rosa: User, ada: User, tmp_path: Path
+):
+    assert "attempt 2, claimed: not_solved, imported" in run("import_trajectories", str(dialogue))
+    session = Session.objects.get()
+    client = client_of(rosa)
+    for address in (
+        "/trajectories/",
+        "/trajectories/?outcome=claimed:not_solved",
+        f"/trajectories/{session.pk}/",
+        f"/trajectories/{session.pk}/page.html",
+        "/review/sessions/",
+    ):
+        page = client.get(address).content.decode()
+        assert '<span class="badge">claimed: not solved</span>' in page, address
+        assert '<span class="badge bad">not solved</span>' not in page, address
+    assert (
+        "<p>claimed: not solved: imported</p>" in client.get(f"/trajectories/{session.pk}/").content.decode()
+    )
+    assert str(session.pk) not in client.get("/trajectories/?outcome=not_solved").content.decode()
+    ada.is_staff = ada.is_superuser = True
+    ada.save()
+    assert "claimed: not solved" in client_of(ada).get("/admin/tutoring/session/").content.decode()
+    run("export_trajectories", "--format", "datasets", "--output", str(tmp_path / "datasets"))
+    [row] = map(json.loads, (tmp_path / "datasets/data/sessions.jsonl").read_text().splitlines())
+    assert (row["outcome"], row["outcome_claimed"], row["number"]) == ("not_solved", True, 2)
+
+
+def test_verdict_is_no_claim(session: SessionUnderTest, rosa: User):
+    session.ask_and_get(RIGHT)
+    session.execute()
+    session.judge()
+    assert not session.row.outcome_claimed
+    assert '<span class="badge good">solved</span>' in client_of(rosa).get("/trajectories/").content.decode()
+
+
+def test_migration_marks_the_claims_that_are_here(dialogue: Path, session: SessionUnderTest):
+    session.ask_and_get(RIGHT)
+    session.execute()
+    session.judge()
+    imported(dialogue)
+    Session.objects.update(outcome_claimed=False)
+    import_module("tutoring.migrations.0010_claimed_outcomes").mark_claims(apps, None)
+    assert [one.origin for one in Session.objects.filter(outcome_claimed=True)] == [Session.Origin.IMPORTED]
 
 
 def wipe() -> None:

@@ -14,19 +14,16 @@ from django.utils import timezone
 
 from tutoring.actions.session_action import Refused, Situation, lock_session
 from tutoring.models import Draft, Event, Finding, Reply, RuleCheck, Session
-from tutoring.protocols import PRESETS, rules_of
+from tutoring.protocols import PRESETS, recorded_rules, rules_of
 from tutoring.rules import DETECTORS, Detection, TutorMaySay, current_rule_set, detect
 from tutoring.rules.contexts import draft_context, message_contexts
-from tutoring.rules.findings import to_finding
+from tutoring.rules.findings import GENERATION_LIMIT, to_finding
 
 MAXIMUM_CHECKED = 20_000
 """Characters of a draft that are checked; a longer one cannot be sent."""
 
 _KEPT_DRAFTS = 100
 """Texts that were warned of and are kept until the next message: enough to see what was tried."""
-
-GENERATION_LIMIT = "code_generations"
-"""What stands in the place of a clause where the budget of generations was exceeded."""
 
 
 @dataclass(frozen=True)
@@ -153,20 +150,23 @@ def check_session(session: Session) -> RuleCheck:
     return check
 
 
-def _terms(session: Session) -> tuple[int, TutorMaySay]:
-    """The session's limit of generations and what may be said; those of `usaco-2024` where no protocol is known."""
-    if session.protocol is not None:
-        rules = rules_of(session.protocol)
-        return rules.code_generations, rules.tutor_may_say
-    if protocol := (session.source.get("head") or {}).get("protocol"):
-        said = protocol["rules"].get("tutor_may_say")
-        recorded: TutorMaySay = said if said in get_args(TutorMaySay) else "right_or_wrong"
-        return int(protocol["rules"]["code_generations"]), recorded
-    return PRESETS["usaco-2024"].code_generations, PRESETS["usaco-2024"].tutor_may_say
+def _terms(session: Session) -> tuple[int | None, TutorMaySay]:
+    """Return the session's limit of generations and what its tutor may say.
+
+    Without a known protocol the limit is None, and messages are compared with what `usaco-2024` allows.
+    """
+    rules = recorded_rules(session)
+    if rules is None:
+        return None, PRESETS["usaco-2024"].tutor_may_say
+    said: Any = rules.get("tutor_may_say")
+    may_say: TutorMaySay = said if said in get_args(TutorMaySay) else "right_or_wrong"
+    return int(rules["code_generations"]), may_say
 
 
-def _exceeded(check: RuleCheck, events: list[Event], limit: int) -> list[Finding]:
-    """A finding at the first reply beyond the limit of generations (METHODS 8.1)."""
+def _exceeded(check: RuleCheck, events: list[Event], limit: int | None) -> list[Finding]:
+    """Return a finding at the first reply beyond the limit of generations (METHODS 8.1); none without a limit."""
+    if limit is None:
+        return []
     generations = [
         event for event in events if event.kind == Event.Kind.REPLY and event.data["generation"] is not None
     ]

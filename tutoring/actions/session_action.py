@@ -17,7 +17,8 @@ from tutoring.budgets import Budget, count_budget
 from tutoring.doorbell import ring_session, ring_streamers
 from tutoring.models import DEBRIEF, Event, Reply, Session
 from tutoring.protocols import Rules, rules_of
-from tutoring.roles import Role, has_role, pseudonym
+from tutoring.pseudonyms import pseudonym
+from tutoring.roles import Role, has_role
 
 
 class Refused(Exception):

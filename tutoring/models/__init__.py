@@ -1,8 +1,9 @@
 """The tables of tutoring: protocols, sessions and events, replies in the making, drafts, reviews, checks,
-near misses."""
+near misses, the salt of pseudonyms."""
 
 from tutoring.models.near_misses import NearMiss
 from tutoring.models.protocols import Consent, Protocol
+from tutoring.models.pseudonyms import PseudonymSalt
 from tutoring.models.replies import Reply, ReplyDelta
 from tutoring.models.review import AuditEntry, Flag, Review, Settlement, TrainingResult
 from tutoring.models.rules import Finding, RuleCheck
@@ -18,6 +19,7 @@ __all__ = [
     "Flag",
     "NearMiss",
     "Protocol",
+    "PseudonymSalt",
     "Reply",
     "ReplyDelta",
     "Review",

@@ -79,6 +79,9 @@ class Session(models.Model):
     recorded_at = models.DateTimeField(auto_now_add=True)
     state = models.CharField(max_length=10, choices=State.choices, default=State.OPEN, db_index=True)
     outcome = models.CharField(max_length=12, choices=Outcome.choices, blank=True)
+    outcome_claimed = models.BooleanField(
+        default=False, help_text="Whether an imported record states the outcome without a verdict."
+    )
     invalidated = models.BooleanField(
         default=False, help_text="Not to be counted; an event says who and why."
     )
@@ -110,6 +113,12 @@ class Session(models.Model):
         return reverse("session", args=[self.pk])
 
     @property
+    def outcome_name(self) -> str:
+        """The outcome as lists and exports name it. A claim is no verdict, and says so."""
+        name = str(self.get_outcome_display()).lower()
+        return f"claimed: {name}" if self.outcome_claimed else name
+
+    @property
     def scripted(self) -> bool:
         """Whether the model is a program that stands in for one. An imported file may name any model."""
         try:
@@ -135,6 +144,7 @@ class Event(models.Model):
         CLOSED = "closed"
         REFUSED = "refused"
         INVALIDATED = "invalidated"
+        REREAD = "reread", "Read again"
 
     session = models.ForeignKey(Session, on_delete=models.PROTECT, related_name="events")
     seq = models.PositiveIntegerField()

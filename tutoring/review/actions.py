@@ -18,13 +18,14 @@ from django.utils import timezone
 from tutoring.actions import Refused
 from tutoring.actions.session_action import lock_session
 from tutoring.models import AuditEntry, Flag, Review, Session, Settlement
+from tutoring.pseudonyms import pseudonym
 from tutoring.review.agreement import count_agreement
 from tutoring.review.content import (
     Content,
-    agree,
     breaches,
     check,
     common_ground,
+    decide,
     gaps,
     labelled_messages,
 )
@@ -36,7 +37,7 @@ from tutoring.review.places import (
     waiting_for_adjudication,
     waiting_for_review,
 )
-from tutoring.roles import Role, has_role, pseudonym
+from tutoring.roles import Role, has_role
 from tutoring.rules import RuleSet, current_rule_set, rule_set
 
 PAUSE = 120
@@ -341,20 +342,16 @@ def settle(session: Session, version: int, now: datetime) -> None:
 
 def settlement_of(session: Session, rules: RuleSet, submitted: list[Review], now: datetime) -> Settlement:
     """What these reviews come to, not stored yet: both independent ones, and the adjudication where there is one."""
-    places = {review.place: review for review in submitted}
+    places = {review.place: review for review in submitted if review.place is not None}
     independent = sorted((places[place] for place in Review.INDEPENDENT), key=lambda review: review.by)
     first, second = (Content.from_json(review.content) for review in independent)
-    adjudication = places.get(Review.ADJUDICATION)
-    decided = None
-    if adjudication is not None:
-        decided = Content.from_json(adjudication.content)
-    elif agree(first, second, rules):
-        decided = first
+    contents = {place: Content.from_json(review.content) for place, review in places.items()}
+    decided = decide(contents, rules)
     return Settlement(
         session=session,
         rule_set=rules.version,
         verdict=decided.verdict if decided else "",
-        review=adjudication,
+        review=places.get(Review.ADJUDICATION),
         reviewers=[review.by for review in independent],
         counts=count_agreement(first, second, rules),
         breaches=sorted(breaches(decided, rules)) if decided else [],

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.http import QueryDict
 
-from tutoring.models import Event, Session
+from tutoring.models import Event, Review, Session
 from tutoring.rules import RuleSet
 
 PREFIX = 32
@@ -220,6 +220,17 @@ def agree(first: Content, second: Content, rules: RuleSet) -> bool:
     Different allowed moves, levels and stages are measured as disagreement, but decide nothing.
     """
     return first.verdict == second.verdict and breaches(first, rules) == breaches(second, rules)
+
+
+def decide(contents: Mapping[int, Content], rules: RuleSet) -> Content | None:
+    """Return the content that settles a session: the adjudication, or the first review if both reviews agree.
+
+    `contents` are submitted reviews by their place. None while an independent review or a decision is missing.
+    """
+    first, second = (contents.get(place) for place in Review.INDEPENDENT)
+    if first is None or second is None:
+        return None
+    return contents.get(Review.ADJUDICATION) or (first if agree(first, second, rules) else None)
 
 
 def breaches(content: Content, rules: RuleSet) -> set[tuple[int, str]]:

@@ -11,6 +11,7 @@ from tutoring.review.content import Content
 COLUMNS = (
     "session", "problem", "rule_set", "review", "place", "reviewer", "message", "clauses", "level", "stage",
     "quotes", "note", "verdict", "worst", "comment", "submitted_at", "active_seconds", "invalidated",
+    "number", "outcome", "outcome_claimed",
 )  # fmt: skip
 
 
@@ -30,6 +31,7 @@ def label_rows(
                 content.verdict, content.worst or "", _cell(content.comment),
                 review.submitted_at.isoformat() if review.submitted_at else "", review.active_seconds,
                 "invalidated" if session.invalidated else "",
+                session.number or "", session.outcome, "claimed" if session.outcome_claimed else "",
             )  # fmt: skip
             for one in content.messages:
                 quotes = " | ".join(f"{quote.clause}: {quote.exact}" for quote in one.quotes)

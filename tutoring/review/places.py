@@ -11,7 +11,7 @@ from django.db.models.functions import Coalesce
 
 from tutoring.models import Review, Session, Settlement
 from tutoring.models.sessions import SessionQuerySet
-from tutoring.roles import pseudonym
+from tutoring.pseudonyms import pseudonym
 
 CLAIM = timedelta(hours=2)
 """How long a claimed place is kept after the last saved change."""

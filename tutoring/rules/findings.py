@@ -8,8 +8,12 @@ from django.contrib.auth.models import User
 from django.db.models import Q
 
 from tutoring.models import Event, Finding, Review, RuleCheck, Session
+from tutoring.protocols import recorded_rules
 from tutoring.roles import Role, has_role
 from tutoring.rules import Detection
+
+GENERATION_LIMIT = "code_generations"
+"""Stands in the place of a clause where the budget of generations was exceeded."""
 
 
 def latest_check(session: Session) -> RuleCheck | None:
@@ -25,8 +29,13 @@ def shown_findings(session: Session) -> list[Finding]:
 
 
 def findings_of(check: RuleCheck) -> list[Finding]:
-    """What a check found: exceeded budgets first, then in the order of the events."""
+    """Return what a check found: exceeded budgets first, then in the order of the events.
+
+    Older versions assumed a budget where no protocol is known; what they say of it is left out.
+    """
     found = check.findings.select_related("event", "rule_check").order_by("event__seq", "start", "pk")
+    if recorded_rules(check.session) is None:
+        found = found.exclude(clause=GENERATION_LIMIT)
     return sorted(found, key=lambda finding: finding.end > 0)
 
 

@@ -7,6 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmark.reports.draws import between_epochs, epoch_standard_error, replay_note
+from benchmark.reports.figures import measure
+from benchmark.reports.groups import Outcome, Scale
 from tests.benchmark.reports.conftest import MakeRun
 
 
@@ -41,12 +43,42 @@ def test_it_does_not_depend_on_order_or_level_and_is_at_most_that_of_opposites(
 def test_epochs_are_compared_on_the_problems_that_are_finished_in_all_of_them(make_run: MakeRun) -> None:
     chains = [["AC", "WA", "AC", "AC"], ["WA", "WA", "WA", "AC"], ["AC", "AC", "AC", "fault"]]
     run = make_run([("bronze", verdicts) for verdicts in chains], epochs=2)
-    once, twice = between_epochs(run, [1, 2])
+    once, twice = measure(run, [1, 2]).between_epochs
     assert once.problems == 3
     assert list(once.values) == pytest.approx([(0.5 + 0 + 1) / 3, 2.5 / 3])
     assert (twice.problems, twice.values) == (2, (0.5, 1.0)), "the third problem has one attempt in epoch 2"
-    assert between_epochs(run, [3]) == (), "an epoch has two attempts"
-    assert between_epochs(make_run([("bronze", ["AC", "WA"])]), [1]) == ()
+    assert measure(run, [3]).between_epochs == (), "an epoch has two attempts"
+    assert measure(make_run([("bronze", ["AC", "WA"])])).between_epochs == ()
+
+
+def outcomes(*accepted_at: int | None) -> dict[int, Outcome]:
+    """Chains of refine, each with the place of its accepted attempt."""
+    return {
+        chain: Outcome(place is not None, 0.0, True, accepted_at=place)
+        for chain, place in enumerate(accepted_at)
+    }
+
+
+def test_epochs_of_a_refine_run_are_compared_by_refine_at_k(make_run: MakeRun) -> None:
+    run = make_run([("bronze", ["AC", "AC"])], epochs=2)
+    scale = Scale("refine", (1, 2, 3), 2, "wrong")
+    found = between_epochs(run, scale, {1: outcomes(1, 3), 2: outcomes(2, None)})
+    assert [(one.k, one.values) for one in found] == [(1, (0.5, 0.0)), (2, (1.0, 0.0)), (3, (1.0, 0.5))]
+
+
+@pytest.mark.parametrize(
+    ("failures", "problems", "values"), [("wrong", 2, (0.5, 0.5)), ("excluded", 1, (1.0, 1.0))]
+)
+def test_a_permanent_failure_counts_between_epochs_as_in_the_headline(
+    make_run: MakeRun, failures: str, problems: int, values: tuple[float, ...]
+) -> None:
+    run = make_run([("bronze", ["AC", "AC"])], epochs=2)
+    rejected = {
+        1: outcomes(1, 1),
+        2: {0: Outcome(False, 0.0, True, permanent=True), 1: Outcome(False, 0.0, True)},
+    }
+    (found,) = between_epochs(run, Scale("pass", (1,), 2, failures), rejected)
+    assert (found.problems, found.values) == (problems, values)
 
 
 def test_the_note_of_a_replay_says_how_much_of_it_is_repeated() -> None:

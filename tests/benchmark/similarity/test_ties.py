@@ -95,7 +95,7 @@ def test_stored_rankings_are_corrected_and_measured_again(
 ) -> None:
     _, ranked = tied
     assert measure(ranked).accuracy == 0.25, "the scores are stored, so no row need be changed for this"
-    import_module("benchmark.migrations.0031_ties_coverage_and_tags").correct_ties(apps, None)
+    import_module("benchmark.migrations.0029_ties_coverage_and_tags").correct_ties(apps, None)
     answer = ranked.answers.get()
     assert (answer.chosen, answer.correct, answer.rank) == (None, False, 1)
     page = visitor.get("/runs/mcqs/alike/").content.decode()

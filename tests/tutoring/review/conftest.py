@@ -36,9 +36,3 @@ def rolf(person: PersonFactory) -> User:
 def judy(person: PersonFactory) -> User:
     """An adjudicator, who reviews too."""
     return person("judy", Role.ADJUDICATOR, Role.REVIEWER)
-
-
-@pytest.fixture
-def rosa(person: PersonFactory) -> User:
-    """A researcher."""
-    return person("rosa", Role.RESEARCHER)

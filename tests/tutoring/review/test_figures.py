@@ -22,8 +22,8 @@ from tests.tutoring.review.conftest import SessionFactory
 from tests.tutoring.review.readings import claim, review
 from tutoring.actions import Invalidate, check_session
 from tutoring.models import AuditEntry, Flag, Protocol, Review, Session, TrainingResult
+from tutoring.pseudonyms import pseudonym
 from tutoring.review.agreement import Figure
-from tutoring.roles import pseudonym
 from tutoring.templatetags.review_tags import coefficient
 
 

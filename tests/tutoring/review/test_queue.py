@@ -15,10 +15,11 @@ from tests.tutoring.review.conftest import SessionFactory
 from tests.tutoring.review.readings import claim, reading, review, submit
 from tutoring.actions import Invalidate, Refused
 from tutoring.models import AuditEntry, Event, Flag, Review, Session, Settlement
+from tutoring.pseudonyms import pseudonym
 from tutoring.review import actions
 from tutoring.review.actions import AnswerFlag, Assign, ClaimNext, RaiseFlag, SaveDraft, Skip, Withdraw
 from tutoring.review.content import Content, MessageLabels
-from tutoring.roles import Role, pseudonym
+from tutoring.roles import Role
 from tutoring.rules import RuleSet, current_rule_set
 
 

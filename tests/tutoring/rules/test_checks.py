@@ -21,11 +21,13 @@ from benchmark.models import Problem
 from tests.tutoring.conftest import PersonFactory
 from tests.tutoring.dialogues import RIGHT, WRONG, SessionUnderTest
 from tests.tutoring.dialogues import start as start_session
+from tests.tutoring.review.readings import recorded_session
 from tutoring.actions import Refused, check_session
 from tutoring.models import Draft, Finding, Protocol, Review, RuleCheck, Session
 from tutoring.protocols import DraftCheck, freeze, rules_of
 from tutoring.roles import Role
 from tutoring.rules import DETECTORS
+from tutoring.rules.findings import findings_of
 
 WARNED = "It passes the first two tests."
 
@@ -187,7 +189,7 @@ def test_check_rules_reports_closed_sessions_and_repeats_nothing(session: Sessio
 
 
 def test_published_dialogues_show_both_kinds_of_breach(shared_data: Path, db: None):
-    """METHODS 8.2: one tutor lets the model program six times, another explains what was misunderstood."""
+    """METHODS 8.2. One tutor lets the model program six times, which is no breach: no file names its protocol."""
     out = io.StringIO()
     call_command("import_trajectories", str(shared_data / "trajectories"), "--json", stdout=out)
     rows = {row["file"]: row["findings"] for row in json.loads(out.getvalue())["trajectories"]}
@@ -200,11 +202,48 @@ def test_published_dialogues_show_both_kinds_of_breach(shared_data: Path, db: No
         "bronze_precutoff_air_cownditioning_correct1.json": {"F1"},
         "bronze_precutoff_lemonade_correct1.json": {"F3"},
         "silver_precutoff_loan_repayment_SUCCESS.json": {"F5"},
-        "silver_precutoff_rest_stops_FAIL.json": {"code_generations", "F2"},
+        "silver_precutoff_rest_stops_FAIL.json": {"F2"},
         "silver_precutoff_rest_stops_SUCCESS2.json": set(),
     }
     quotes = [finding["quote"] for finding in rows["bronze_precutoff_lemonade_correct1.json"]]
     assert "minimum possible number of cows who might join the line, not the maximum" in quotes
+
+
+def test_exceeded_budget_is_found_only_where_the_protocol_of_an_imported_session_is_known(ada: User):
+    rules = {"code_generations": 1}
+    known, unknown = (
+        recorded_session(str(uuid4()), ["Go on.", "And now?"], protocol=protocol)
+        for protocol in ({"name": "elsewhere", "version": 1, "rules": rules}, None)
+    )
+    [finding] = findings_of(check_session(known))
+    assert (finding.clause, finding.counts) == ("code_generations", {"found": 2, "allowed": 1})
+    assert not findings_of(check_session(unknown))
+
+
+def test_budget_that_an_older_version_assumed_is_cited_nowhere(ada: User, tmp_path: Path):
+    session = recorded_session(str(uuid4()), ["Go on.", "And now?"])
+    check = RuleCheck.objects.create(
+        session=session, rule_set=1, rule_set_hash="", detectors={}, basis="older"
+    )
+    Finding.objects.create(
+        rule_check=check,
+        event=session.events.get(seq=4),
+        clause="code_generations",
+        detector="generation-count",
+        version=1,
+        start=0,
+        end=0,
+        explanation="2 code generations, the protocol allows 1",
+        weight=1.0,
+        counts={"found": 2, "allowed": 1},
+    )
+    page = client_of(ada).get(f"/trajectories/{session.pk}/").content.decode()
+    assert "<p>0 under" in page
+    assert "the protocol allows" not in page
+    call_command(
+        "export_trajectories", "--format", "datasets", "--output", str(tmp_path), stdout=io.StringIO()
+    )
+    assert not (tmp_path / "data" / "findings.jsonl").exists()
 
 
 def test_findings_are_shown_to_a_reviewer_only_after_the_own_review(

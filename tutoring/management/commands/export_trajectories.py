@@ -94,7 +94,7 @@ def _write_pages(sessions: SessionQuerySet, folder: Path) -> Iterator[Path]:
 def _write_logs(sessions: SessionQuerySet, folder: Path) -> Iterator[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     for name, log in to_logs(_records(sessions), timezone.now()).items():
-        path = folder / f"{name}.json"
+        path = folder / name
         path.write_text(json.dumps(log, ensure_ascii=False, indent=1), encoding="utf-8")
         yield path
 

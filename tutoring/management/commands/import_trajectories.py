@@ -50,7 +50,8 @@ class Command(BaseCommand):
         for row in report:
             self.stdout.write(
                 f"{row['file']}: {row['problem'] or 'problem unknown'}, {row['messages']} messages, "
-                f"{row['code_generations']} code generations, {row['state']}"
+                f"{row['code_generations']} code generations, attempt {row['number'] or 'unknown'}, "
+                f"{'claimed: ' * row['outcome_claimed']}{row['outcome'] or 'outcome unknown'}, {row['state']}"
             )
             for finding in row["findings"]:
                 self.stdout.write(f"  {finding['rule']}: {finding['quote']!r} {finding['message']}")
@@ -76,7 +77,7 @@ def import_files(files: list[Path], problems: list[Problem]) -> list[dict[str, A
     with transaction.atomic():
         for file in tqdm(files, desc="trajectories", unit="file", disable=None):
             for name, record, problem in _read(file, problems):
-                stored = store_record(record, problem)
+                stored = store_record(record, problem, read_here=file.suffix == ".json")
                 session = stored or Session.objects.select_related("problem", "protocol").get(pk=record["id"])
                 # What came with the record was found with its problem at hand, which need not be here.
                 findings = findings_of(latest_check(session) or check_session(session))
@@ -90,6 +91,9 @@ def import_files(files: list[Path], problems: list[Problem]) -> list[dict[str, A
                             for event in record["events"]
                         ),
                         "code_generations": count_generations(record["events"]),
+                        "number": session.number,
+                        "outcome": session.outcome,
+                        "outcome_claimed": session.outcome_claimed,
                         "findings": [to_json(finding) for finding in findings],
                         "state": "imported" if stored else "unchanged",
                     }

@@ -37,7 +37,7 @@ def join_tags(apps, schema_editor):
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("benchmark", "0030_oracles_and_rankings"),
+        ("benchmark", "0028_oracles_and_rankings"),
     ]
 
     operations = [

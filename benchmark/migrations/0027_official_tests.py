@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("benchmark", "0028_listed_tests"),
+        ("benchmark", "0026_listed_tests"),
     ]
 
     operations = [

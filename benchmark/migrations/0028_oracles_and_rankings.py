@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("benchmark", "0020_rendered_by"),
+        ("benchmark", "0027_official_tests"),
     ]
 
     operations = [

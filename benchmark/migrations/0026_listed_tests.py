@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("benchmark", "0020_rendered_by"),
+        ("benchmark", "0025_permanent_failures"),
     ]
 
     operations = [

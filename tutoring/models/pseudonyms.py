@@ -1,0 +1,18 @@
+"""The secret salt from which pseudonyms are derived."""
+
+from __future__ import annotations
+
+from django.db import models
+
+
+class PseudonymSalt(models.Model):
+    """The one salt of this database. Replacing it would rename every person in later records."""
+
+    PK = 1
+
+    salt = models.BinaryField(
+        help_text="Key of an HMAC. Whoever has it can tell which account a pseudonym is."
+    )
+
+    def __str__(self) -> str:
+        return "salt of pseudonyms"
