@@ -1,0 +1,162 @@
+"""Finds programs that a reply sets apart without a fence: between tags, in JSON, in its running text."""
+
+from __future__ import annotations
+
+import bisect
+import html
+import json
+import re
+from collections.abc import Iterator, Sequence
+
+from benchmark.extraction.blocks import Block, fenced_blocks, without_indentation
+from benchmark.extraction.languages import is_judged, tag_of
+from benchmark.program_lines import find_programs
+
+_TAGS = (
+    r"code|pre|source|program|solution|answer|final|final_answer|final_code"
+    r"|python|python3|py|cpp|c\+\+|java|kotlin|c"
+)
+_MARK = re.compile(
+    rf"<(?P<close>/?)(?P<name>{_TAGS})(?P<attributes>(?:\s[^<>\n]*)?)>"
+    rf"|\[(?P<close2>/?)(?P<name2>PYTHON|CODE|CPP|C\+\+|JAVA|KOTLIN|C)\]"
+    r"|\\(?P<latex>begin|end)\{(?P<name3>lstlisting|verbatim|minted)\}(?P<options>(?:\[[^\]\n]*\])?(?:\{[^}\n]*\})?)"
+    r"|@{3,}CODE@(?P<edge>BEGINS|ENDS)@{3,}",
+    re.IGNORECASE,
+)
+_LANGUAGE_OPTION = re.compile(
+    r"(?:lang(?:uage)?[-=]|class=)\s*['\"]?\s*(?:language-|lang-)?([a-z+]+)", re.IGNORECASE
+)
+_VALUE = re.compile(
+    r'"(?P<key>[^"\\\n]{1,60})"\s{0,20}:\s{0,20}"(?P<value>(?!"")(?:[^"\\]|\\.)*+)(?P<end>"|$)', re.DOTALL
+)
+_LONGEST_LINE = 500
+_HTML = re.compile(r"&(?:lt|gt|amp|quot|#39);")
+
+
+def unfenced_blocks(text: str, fenced: Sequence[Block], language: str) -> list[Block]:
+    """Return the programs between tags and in JSON values, each where it stands in `text`."""
+    return [*_between_tags(text, fenced), *_in_json(text, fenced, language)]
+
+
+def running_blocks(text: str, blocks: Sequence[Block]) -> Iterator[Block]:
+    """Yield what may be a program in the text outside `blocks`: each stretch between them, and its lines of code."""
+    start = 0
+    for end, following in [*((block.opening, block.closing) for block in blocks), (len(text), len(text))]:
+        if start < end:
+            yield from _in_stretch(text, start, end)
+        start = max(start, following)
+
+
+def _in_stretch(text: str, start: int, end: int) -> Iterator[Block]:
+    stretch = text[start:end]
+    if not stretch.strip():
+        return
+    lines = re.split(r"(?<=\n)", stretch)
+    yield _block(text, start, end, form="text")
+    starts = [start]
+    for line in lines:
+        starts.append(starts[-1] + len(line))
+    bare = [line.rstrip("\r\n") for line in lines]
+    for found in find_programs(bare, [len(line) > _LONGEST_LINE for line in bare]):
+        if "".join(bare[: found.start] + bare[found.stop :]).strip():
+            yield _block(text, starts[found.start], starts[found.stop], form="lines")
+
+
+def _block(text: str, start: int, end: int, tag: str = "", form: str = "tag", closing: int = 0) -> Block:
+    """Return the block without the blank lines around it; those of a page have its escapes of HTML undone."""
+    content = text[start:end]
+    first = re.match(r"(?:[ \t]*(?:\r\n|\r|\n))*", content)
+    inside = content[first.end() if first else 0 :].rstrip()
+    code = html.unescape(inside) if form == "tag" and _HTML.search(inside) else inside
+    lines = code.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    at = end - len(content) + (first.end() if first else 0)
+    return Block(
+        tag=tag,
+        code="\n".join(without_indentation(lines)) + "\n",
+        opening=start,
+        start=at,
+        end=at + len(inside),
+        closing=closing or end,
+        closed=bool(closing),
+        form=form,
+    )
+
+
+def _between_tags(text: str, fenced: Sequence[Block]) -> Iterator[Block]:
+    """Yield what stands between an opening tag and its closing tag, or the end of the text, without fences in it."""
+    fences = _Spans(fenced)
+    opened: tuple[str, str, int] | None = None
+    for mark in _MARK.finditer(text):
+        if fences.hold(mark.start()) or text[mark.start() - 1 : mark.start()] == "`":
+            continue
+        name = (mark["name"] or mark["name2"] or mark["name3"] or "code").lower()
+        closes = (
+            bool(mark["close"] or mark["close2"])
+            or mark["latex"] == "end"
+            or (mark["edge"] or "").upper() == "ENDS"
+        )
+        if not closes:
+            # Of tags within tags (<pre><code>) the innermost counts.
+            opened = name, _tag(name, (mark["attributes"] or "") + (mark["options"] or "")), mark.end()
+        elif opened and opened[0] == name:
+            if _is_worth_it(text[opened[2] : mark.start()]) and not fences.between(opened[2], mark.start()):
+                yield _block(text, opened[2], mark.start(), opened[1], closing=mark.end())
+            opened = None
+    if opened and _is_worth_it(text[opened[2] :]) and not fences.between(opened[2], len(text)):
+        yield _block(text, opened[2], len(text), opened[1])
+
+
+def _is_worth_it(content: str) -> bool:
+    return "\n" in content.strip()
+
+
+def _tag(name: str, attributes: str) -> str:
+    named = _LANGUAGE_OPTION.search(attributes) or re.search(
+        r"[{\[]([a-z+]+)[}\]]", attributes, re.IGNORECASE
+    )
+    tag = tag_of(named[1] if named else name)
+    return tag if is_judged(tag) or named else ""
+
+
+def _in_json(text: str, fenced: Sequence[Block], language: str) -> Iterator[Block]:
+    """Yield the strings of JSON objects that hold a program, or fenced blocks with one."""
+    programs = _Spans([block for block in fenced if is_judged(block.tag)])
+    for found in _VALUE.finditer(text):
+        if programs.hold(found.start()):
+            continue
+        try:
+            value = json.loads(f'"{found["value"]}"', strict=False)
+        except ValueError:
+            continue
+        if "\n" not in value.strip() and "(" not in value:
+            continue
+        key = tag_of(found["key"])
+        inner = fenced_blocks(value, language) or [
+            Block(key if is_judged(key) else "", value, 0, 0, 0, 0, True)
+        ]
+        for block in inner:
+            yield Block(
+                tag=block.tag,
+                code=block.code,
+                opening=found.start("value"),
+                start=found.start("value"),
+                end=found.end("value"),
+                closing=found.end("value"),
+                closed=bool(found["end"]) and block.closed,
+                form="json",
+            )
+
+
+class _Spans:
+    """Tells whether a place lies in one of the blocks; the blocks are in order."""
+
+    def __init__(self, blocks: Sequence[Block]) -> None:
+        self._starts = [block.opening for block in blocks]
+        self._ends = [block.closing for block in blocks]
+
+    def hold(self, position: int) -> bool:
+        at = bisect.bisect_right(self._starts, position) - 1
+        return at >= 0 and position < self._ends[at]
+
+    def between(self, start: int, end: int) -> bool:
+        return bisect.bisect_left(self._starts, start) < bisect.bisect_left(self._starts, end)
