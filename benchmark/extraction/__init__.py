@@ -75,6 +75,8 @@ class Candidate:
         match self.kind:
             case "tagged":
                 return True
+            case "untagged" if self.block.form != "fence" and self.block.code.count("\n") == 1:
+                return self.level >= Level.FUNCTIONAL  # a line between tags or in JSON may be a mere mention
             case "untagged":
                 return self.level >= Level.DEFINITIONS
             case "unfenced":

@@ -71,6 +71,8 @@ def assess(code: str, language: str) -> Assessment:
 _MARKDOWN = ("```", "~~~", "'''", "**", "- ", "* ", "## ", "### ", "> ")
 """How lines of text begin that are no program."""
 
+_ENDS_OF_PROSE = (".", "!", "?", ".)", ".**", ":**")
+
 
 # Python
 
@@ -117,6 +119,8 @@ def _is_prose(tail: list[str]) -> bool:
         return True
     if beginning[0].lstrip().startswith('"""'):
         return False
+    if beginning[0].rstrip().endswith(_ENDS_OF_PROSE) and not beginning[0].lstrip().startswith("#"):
+        return True
     return any(reads_as_english(line) for line in beginning) or not any(is_code(line) for line in tail)
 
 
@@ -305,7 +309,7 @@ def _assess_braces(code: str, language: str) -> Assessment:
         return Assessment(code, Level.NO_CODE)
     main = _MAIN[language].search(bare)
     if main:
-        code = _without_tail(code, _MAIN[language])
+        code = _without_tail(code)
         bare = without_literals(code)
     balanced = bare.count("{") == bare.count("}") and bare.count("(") == bare.count(")")
     if main and balanced:
@@ -322,18 +326,19 @@ def _assess_braces(code: str, language: str) -> Assessment:
     return Assessment(code, Level.DEFINITIONS if _SIGNATURE.search(bare) else Level.PART)
 
 
-def _without_tail(code: str, main: re.Pattern[str]) -> str:
-    """Return the program less the prose behind it: after `main` is closed, and nothing is open, no line is prose."""
+def _without_tail(code: str) -> str:
+    """Return the program less the prose behind it, which begins where `main` is closed and nothing is open."""
     lines = code.split("\n")
     depth = 0
     end = 0
-    begun = False
+    named = begun = False
     for number, line in enumerate(without_literals(code).split("\n")):
         following = lines[number + 1] if number + 1 < len(lines) else ""
         if begun and depth == 0 and line.strip() and _ends_program(lines[number], following):
             return "\n".join(lines[:end]) + "\n"
         depth += line.count("{") - line.count("}")
-        begun = begun or (depth > 0 and bool(re.search(r"\bmain\s*\(", line)))
+        named = named or bool(re.search(r"\bmain\s*\(", line))
+        begun = begun or (named and depth > 0)
         if line.strip():
             end = number + 1
     return code
@@ -342,6 +347,10 @@ def _without_tail(code: str, main: re.Pattern[str]) -> str:
 def _ends_program(line: str, following: str) -> bool:
     """Return whether a line where nothing is open is no part of the program."""
     stripped = line.strip()
-    if stripped.startswith((*_MARKDOWN, "}", ")")) or reads_as_english(line):
+    if (
+        stripped.startswith((*_MARKDOWN, "}", ")"))
+        or stripped.endswith(_ENDS_OF_PROSE)
+        or reads_as_english(line)
+    ):
         return True
     return not is_code(line) and not re.search(r"[;{}=()]", line) and not following.lstrip().startswith("{")

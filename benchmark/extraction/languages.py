@@ -32,12 +32,9 @@ pseudo pseudocode raw sample solution stderr stdin stdout terminal test text tra
 _KINDS_OF_BLOCK = frozenset(_OTHER_TAGS.split())
 _FILE_NAME = re.compile(r"[\w./-]*\w\.([a-z+]{1,4})")
 _WORD = re.compile(r"[{.\s]*(?:(?:language|lang|class)[-=:]\s*['\"]?)?([a-z][a-z+#-]*)")
-_INFORMATION = re.compile(
-    r"""(?:[a-z+#-]+[\w.+#-]*)?      # the language with its version
-        (?:[ ]\d+(?:\.\d+)*)?        # "Python 3"
-        (?:[\s,;:{]*(?:\.?[\w./-]+\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'(]+)|\.[\w-]+|linenos|\w[\w./-]*\.\w{1,4}|code)[\s},]*)*\}?$
-    """,
-    re.VERBOSE | re.IGNORECASE,
+_BEGINS_PROGRAM = re.compile(
+    r"import\s+\w|from\s+[\w.]+\s+import\b|def\s+\w+\s*\(|fun\s+\w+\s*\(|(?:public\s+)?class\s+\w|package\s+\w"
+    r"|#\s*include\b|using\s+namespace\b|int\s+main\b|[^\"']*\w\([^\"']*\)"
 )
 
 
@@ -83,7 +80,7 @@ def split_information(information: str) -> tuple[str, int]:
     Some replies put the first line of the program behind the language: "python import sys".
     """
     tag = tag_of(information)
-    if not is_judged(tag) or _INFORMATION.match(information[:200]):
-        return tag, len(information)
-    first = re.match(r"\S+(?:[ ]\d+(?:\.\d+)*(?=\s))?\s*", information)
-    return tag, first.end() if first else len(information)
+    first = re.match(r"[ \t]*\S+(?:[ ]\d+(?:\.\d+)*(?=\s))?\s*", information)
+    if first and is_judged(tag) and _BEGINS_PROGRAM.match(information, first.end()):
+        return tag, first.end()
+    return tag, len(information)

@@ -13,23 +13,28 @@ from benchmark.extraction.languages import is_judged, tag_of
 from benchmark.program_lines import find_programs
 
 _TAGS = (
-    r"code|pre|source|program|solution|answer|final|final_answer|final_code"
-    r"|python|python3|py|cpp|c\+\+|java|kotlin|c"
+    r"code|pre|source|syntaxhighlight|program|solution|answer|result|final|final_answer|final_code"
+    r"|python|python3|py|cpp|c\+\+|java|kotlin"
 )
 _MARK = re.compile(
-    rf"<(?P<close>/?)(?P<name>{_TAGS})(?P<attributes>(?:\s[^<>\n]*)?)>"
-    rf"|\[(?P<close2>/?)(?P<name2>PYTHON|CODE|CPP|C\+\+|JAVA|KOTLIN|C)\]"
-    r"|\\(?P<latex>begin|end)\{(?P<name3>lstlisting|verbatim|minted)\}(?P<options>(?:\[[^\]\n]*\])?(?:\{[^}\n]*\})?)"
-    r"|@{3,}CODE@(?P<edge>BEGINS|ENDS)@{3,}",
+    rf"<(?P<close1>/?)(?P<name1>{_TAGS})(?P<options1>(?:\s[^<>\n]*)?)>"
+    r"|\[(?P<close2>/?)(?P<name2>PYTHON|CODE|CPP|C\+\+|JAVA|KOTLIN)(?P<options2>=\w+)?\]"
+    r"|\\(?:begin|(?P<close3>end))\{(?P<name3>lstlisting|verbatim|minted)\}"
+    r"(?P<options3>(?:\[[^\]\n]*\])?(?:\{[^}\n]*\})?)"
+    r"|@{3,}(?P<name4>CODE)@(?:BEGINS|(?P<close4>ENDS))@{3,}"
+    r"|<!\[(?P<name5>CDATA)\[|(?P<close6>\]\]>)",
     re.IGNORECASE,
 )
 _LANGUAGE_OPTION = re.compile(
-    r"(?:lang(?:uage)?[-=]|class=)\s*['\"]?\s*(?:language-|lang-)?([a-z+]+)", re.IGNORECASE
+    r"(?:lang(?:uage)?[-=]|class=|^=)\s*['\"]?\s*(?:language-|lang-)?([a-z+]+)", re.IGNORECASE
 )
 _VALUE = re.compile(
     r'"(?P<key>[^"\\\n]{1,60})"\s{0,20}:\s{0,20}"(?P<value>(?!"")(?:[^"\\]|\\.)*+)(?P<end>"|$)', re.DOTALL
 )
 _LONGEST_LINE = 500
+_WRAPPER = re.compile(r"\s*(?:</?[a-zA-Z][\w-]*(?:\s[^<>]*)?>|[\w-]+:\s*[|>][-+]?|`{1,2}\w*|-{3,}|={3,})\s*$")
+"""A line around a program: a tag, the key of a block in YAML, a broken fence, a rule."""
+
 _HTML = re.compile(r"&(?:lt|gt|amp|quot|#39);")
 
 
@@ -57,7 +62,9 @@ def _in_stretch(text: str, start: int, end: int) -> Iterator[Block]:
     for line in lines:
         starts.append(starts[-1] + len(line))
     bare = [line.rstrip("\r\n") for line in lines]
-    for found in find_programs(bare, [len(line) > _LONGEST_LINE for line in bare]):
+    for found in find_programs(
+        bare, [len(line) > _LONGEST_LINE or bool(_WRAPPER.match(line)) for line in bare]
+    ):
         if "".join(bare[: found.start] + bare[found.stop :]).strip():
             yield _block(text, starts[found.start], starts[found.stop], form="lines")
 
@@ -89,25 +96,31 @@ def _between_tags(text: str, fenced: Sequence[Block]) -> Iterator[Block]:
     for mark in _MARK.finditer(text):
         if fences.hold(mark.start()) or text[mark.start() - 1 : mark.start()] == "`":
             continue
-        name = (mark["name"] or mark["name2"] or mark["name3"] or "code").lower()
-        closes = (
-            bool(mark["close"] or mark["close2"])
-            or mark["latex"] == "end"
-            or (mark["edge"] or "").upper() == "ENDS"
-        )
+        name, options, closes = _read_mark(mark)
         if not closes:
             # Of tags within tags (<pre><code>) the innermost counts.
-            opened = name, _tag(name, (mark["attributes"] or "") + (mark["options"] or "")), mark.end()
+            opened = name, _tag(name, options), mark.end()
         elif opened and opened[0] == name:
             if _is_worth_it(text[opened[2] : mark.start()]) and not fences.between(opened[2], mark.start()):
                 yield _block(text, opened[2], mark.start(), opened[1], closing=mark.end())
             opened = None
-    if opened and _is_worth_it(text[opened[2] :]) and not fences.between(opened[2], len(text)):
+    if (
+        opened
+        and re.match(r"[ \t]*\r?\n\s*\S", text[opened[2] :][:200])
+        and not fences.between(opened[2], len(text))
+    ):
         yield _block(text, opened[2], len(text), opened[1])
 
 
 def _is_worth_it(content: str) -> bool:
-    return "\n" in content.strip()
+    """Return whether tags hold more than words of a sentence."""
+    return bool(content.strip()) and ("\n" in content or "(" in content)
+
+
+def _read_mark(mark: re.Match[str]) -> tuple[str, str, bool]:
+    """Return the name of a tag in lower case, its options, and whether it closes."""
+    found = {key[:-1]: value for key, value in mark.groupdict().items() if value}
+    return found.get("name", "cdata").lower(), found.get("options", ""), "close" in found
 
 
 def _tag(name: str, attributes: str) -> str:

@@ -121,15 +121,17 @@ def _words(words: tuple[str, ...]) -> re.Pattern[str]:
 
 _FINAL, _WHOLE, _OTHER = _words(FINAL), _words(WHOLE), _words(OTHER)
 _NOT = re.compile(
-    r"\b(?:not|never|no|isn't|aren't|won't|avoids?|without|instead of|rather than|unlike|than)\b(?:\s+\S+){0,3}\s*$",
-    re.I,
+    r"\b(?:not|never|no|don't|doesn't|isn't|aren't|won't|avoid(?:s|ing)?|without|instead of|rather than|unlike"
+    r"|than|over|replac(?:es?|ing)|beats?|improv(?:es?|ing)|compared|from)\b(?:\s+\S+){0,3}\s*$",
+    re.IGNORECASE,
 )
-_CLAUSE = re.compile(
-    r"[.!?;]\s|\n|,\s|\s[-–—]+\s|\(|\)|\b(?:so|but|because|hence|therefore|instead)\b", re.IGNORECASE
-)
+_SENTENCE = re.compile(r"[.!?;](?:\s|$)|\n")
+_CONTRAST = re.compile(r"\b(?:so|but|hence|therefore|instead|thus)\b(?! of\b)", re.IGNORECASE)
+_CLAUSE = re.compile(r",\s|\s[-–—]+\s|\(|\)|:\s|\bbecause\b", re.IGNORECASE)
+_PRONOUN = re.compile(r"\W*(?:this|that|it|these)\b", re.IGNORECASE)
 _BACK = re.compile(
     r"\W*(?:(?:however|but|unfortunately|wait|hmm|oops|note that|actually|sadly|also|although|while|well)\W+)*"
-    r"(?:this|that|it|these|which|above|the (?:(?:code|program) )?above|the previous|the first|there(?: i|')s a bug)\b",
+    r"(?:this|that|it|these|above|the (?:(?:code|program) )?above|the previous|the first|there(?: i|')s a bug)\b",
     re.IGNORECASE,
 )
 """How a clause begins that speaks of the program before it."""
@@ -168,10 +170,14 @@ def mark_of(before: str, code: str, behind: str) -> Mark:
     before = before.rstrip()
     paragraph = re.split(r"\n[ \t>]*\n", before[-_REACH:])[-1]
     comment = _COMMENT.match(code)
-    for text in (paragraph, _last_heading(before), comment[1] if comment else ""):
-        if mark := _judge(text):
-            return mark
-    return _judge_back(behind)
+    places = [
+        _judge_ahead(paragraph),
+        _judge_ahead(_last_heading(before)),
+        _judge_ahead(comment[1] if comment else ""),
+    ]
+    if Mark.OTHER in places and not _finds(_FINAL, paragraph):
+        return Mark.OTHER
+    return next((mark for mark in places if mark), _judge_back(behind))
 
 
 def _last_heading(before: str) -> str:
@@ -179,40 +185,43 @@ def _last_heading(before: str) -> str:
     return headings[-1] if headings else ""
 
 
-def _judge(text: str) -> Mark:
-    """Return what a text says of the block behind it. What looks back is about the block before."""
-    sentences = [clause for clause in _clauses(text) if clause.strip()]
-    ahead = [
-        clause for at, clause in enumerate(sentences) if not (_looks_back(clause) and at < len(sentences) - 1)
-    ]
-    for clause in reversed(ahead):
-        if mark := _judge_clause(clause):
-            back = _looks_back(clause) or _EARLIER.search(clause)
-            return Mark.NONE if mark is Mark.OTHER and back else mark
+def _judge_ahead(text: str) -> Mark:
+    """Return what a text says of the block behind it, beginning with its last sentence.
+
+    What stands before a contrast ("this is too slow, so …") is about something else. Words of OTHER count only in the
+    last sentence, and in those before it as long as the sentences behind them begin with a pronoun.
+    """
+    sentences = [sentence for sentence in _SENTENCE.split(text) if sentence.strip()]
+    near = True
+    for sentence in reversed(sentences):
+        *earlier, last = _CLAUSE.split(_CONTRAST.split(sentence)[-1])
+        announces = near and sentence is sentences[-1] and sentence.rstrip().endswith((":", ":**"))
+        about_this = near and not _BACK.match(sentence)
+        for clause, counts in [
+            (last, about_this or announces),
+            *((one, about_this) for one in reversed(earlier)),
+        ]:
+            mark = _judge_clause(clause)
+            if mark is Mark.FINAL or (mark is Mark.OTHER and counts):
+                return Mark.NONE if mark is Mark.OTHER and _EARLIER.search(clause) else mark
+        near = near and bool(_PRONOUN.match(sentence))
     return Mark.NONE
 
 
 def _judge_back(text: str) -> Mark:
-    """Return what a text says of the block before it, in the first sentence that looks back."""
-    clauses = [clause for clause in _clauses(text) if clause.strip()]
-    for clause in clauses[:2]:
-        if _looks_back(clause):
-            return _judge_clause(clause)
-    return Mark.NONE
-
-
-def _clauses(text: str) -> list[str]:
-    return _CLAUSE.split(text)
-
-
-def _looks_back(clause: str) -> bool:
-    return bool(_BACK.match(clause))
+    """Return what a text says of the block before it, in the first sentence if that looks back."""
+    sentence = next((sentence for sentence in _SENTENCE.split(text) if sentence.strip()), "")
+    announces = sentence.rstrip() == text.strip() and text.rstrip().endswith((":", ":**"))
+    if not _BACK.match(sentence) or (announces and len(_CLAUSE.split(sentence)) == 1):
+        return Mark.NONE
+    words = re.sub(r"^\W*(?:so|but)\b", "", sentence, flags=re.IGNORECASE)
+    return _judge_clause(_CLAUSE.split(_CONTRAST.split(words)[0])[0])
 
 
 def _judge_clause(clause: str) -> Mark:
-    final = _finds(_FINAL, clause)
-    if final:
-        return Mark.FINAL
+    """Return what one clause says. A final word that is negated ("don't submit") says the contrary."""
+    if _FINAL.search(clause):
+        return Mark.FINAL if _finds(_FINAL, clause) else Mark.OTHER
     if _finds(_OTHER, clause):
         return Mark.OTHER
     return Mark.FINAL if _finds(_WHOLE, clause) else Mark.NONE

@@ -35,7 +35,7 @@ def extract(reply: str, monkeypatch: pytest.MonkeyPatch, *options: str) -> dict[
     return dict(answer)
 
 
-@pytest.mark.parametrize("entry", entries(), ids=lambda entry: entry.name)
+@pytest.mark.parametrize("entry", list(entries()), ids=lambda entry: entry.name)
 def test_every_reply_of_the_corpus(entry: Entry, monkeypatch: pytest.MonkeyPatch) -> None:
     found = extract(entry.reply, monkeypatch, "--language", entry.language, "--ended", entry.ended)
     if entry.program is None or entry.program.strip() != "*":
@@ -43,7 +43,7 @@ def test_every_reply_of_the_corpus(entry: Entry, monkeypatch: pytest.MonkeyPatch
     assert found["generation"] is entry.generation
 
 
-def test_the_corpus_has_200_replies_in_five_languages() -> None:
+def test_the_corpus_has_150_replies_in_five_languages() -> None:
     corpus = list(entries())
     assert len(corpus) >= 150
     assert len({entry.name for entry in corpus}) == len(corpus)
@@ -134,7 +134,7 @@ def test_mode_usaco_is_the_published_rule_to_the_byte(pieces: list[str]) -> None
     assert found.code == published_rule(reply) == reply[found.start : found.end]
 
 
-@pytest.mark.parametrize("entry", entries(), ids=lambda entry: entry.name)
+@pytest.mark.parametrize("entry", list(entries()), ids=lambda entry: entry.name)
 def test_mode_usaco_on_every_reply_of_the_corpus(entry: Entry, monkeypatch: pytest.MonkeyPatch) -> None:
     found = extract(entry.reply, monkeypatch, "--language", entry.language, "--mode", "usaco")
     assert found["program"] == published_rule(entry.reply)
