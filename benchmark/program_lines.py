@@ -122,6 +122,7 @@ def _state_after(line: str, comment: bool, quoted: bool, depth: int) -> tuple[bo
 
 
 def is_code(line: str) -> bool:
+    """Return whether the line reads as a line of a program, in any of the languages known here."""
     if len(line) > _MAXIMUM_LINE or ("$" in line and not line.rstrip().endswith((";", "{", "}"))):
         return False
     if _STRONG.match(line):
@@ -143,7 +144,8 @@ def _continues(lines: Sequence[str], taken: Sequence[bool], number: int) -> bool
 
 
 def reads_as_english(line: str) -> bool:
-    """Whether most of the line is English words outside strings and comments."""
+    """Whether most of the line is English words outside strings and comments. Of long lines the beginning is read."""
+    line = line[:_MAXIMUM_LINE]
     bare = _STRING_OR_COMMENT.sub(" ", line) if not line.lstrip().startswith(("//", "/*", "#")) else ""
     bare = re.sub(r"#\s.*$", "", bare)
     if bare.rstrip().endswith(("{", "}")):
@@ -159,7 +161,7 @@ def reads_as_english(line: str) -> bool:
 def _is_worth_it(lines: Sequence[str]) -> bool:
     """One line of code amid prose stays there; two or more, or one that cannot be prose, make a program."""
     code = [line for line in lines if line.strip()]
-    return len(code) >= 2 or bool(_STRONG.match(code[0]) and not code[0].lstrip().startswith("//"))
+    return len(code) >= 2 or bool(code and _STRONG.match(code[0]) and not code[0].lstrip().startswith("//"))
 
 
 _SIGNS = {
