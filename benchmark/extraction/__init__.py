@@ -9,16 +9,15 @@ Replies are untrusted: nothing here raises on any text, and the time is linear i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from itertools import pairwise
 
 from benchmark.extraction.blocks import Block, fenced_blocks
 from benchmark.extraction.completeness import PROGRAMS, Assessment, Level, assess
 from benchmark.extraction.languages import family_of, is_language
 from benchmark.extraction.reasoning import visible_text
 from benchmark.extraction.shapes import running_blocks, unfenced_blocks
-from benchmark.extraction.wording import Mark, mark_of
+from benchmark.extraction.wording import Mark, mark_of, marks_by_number
 
 MODES = ("default", "usaco")
 
@@ -59,7 +58,7 @@ class Candidate:
     """A piece of a reply that may be its program.
 
     `kind` is "tagged" (with the language), "untagged" (or with a word that names no language), "other-language" or
-    "unfenced". The program ends at `end` in the reply.
+    "unfenced". The program stands at `start` to `end` in the reply.
     """
 
     block: Block
@@ -67,6 +66,7 @@ class Candidate:
     assessment: Assessment
     level: Level
     mark: Mark
+    start: int
     end: int
 
     @property
@@ -130,7 +130,7 @@ def extract_program(reply: str, language: str, mode: str = "default") -> Extract
     if chosen is None:
         return Extraction(None, 0, 0, "no-program" if candidates else "no-block", 0)
     eligible = sum(candidate.eligible for candidate in candidates)
-    return Extraction(chosen.assessment.code, chosen.block.start, chosen.end, chosen.rule, eligible)
+    return Extraction(chosen.assessment.code, chosen.start, chosen.end, chosen.rule, eligible)
 
 
 def counts_as_generation(reply: str, language: str, ended: Ended) -> bool:
@@ -210,23 +210,40 @@ def _assess_all(text: str, blocks: list[Block], language: str, unfenced: bool = 
         for block, kind in zip(blocks, kinds, strict=True)
     ]
     defined = frozenset().union(*(assessment.defines for assessment in assessments))
+    levels = [_level_among(assessment, defined) for assessment in assessments]
+    longest = max(
+        (
+            _lines_of(one.code)
+            for one, level in zip(assessments, levels, strict=True)
+            if level is Level.COMPLETE
+        ),
+        key=len,
+        default=set(),
+    )
     edges = [0, *(block.closing for block in blocks)], [*(block.opening for block in blocks), len(text)]
     between = [text[start:end] for start, end in zip(*edges, strict=True)]
-    return [
-        Candidate(
-            block=block,
-            kind=kind,
-            assessment=assessment,
-            level=_level_among(assessment, defined),
-            mark=mark_of(
-                before.replace("_", " ") if block.form == "json" else before, assessment.code, behind
-            ),
-            end=_end(text, block, assessment.code),
+    candidates = []
+    for at, (block, assessment) in enumerate(zip(blocks, assessments, strict=True)):
+        before = between[at].replace("_", " ") if block.form == "json" else between[at]
+        code = assessment.code
+        lines = assessment.skipped + code.count("\n")
+        candidates.append(
+            Candidate(
+                block=block,
+                kind=kinds[at],
+                assessment=assessment,
+                level=min(levels[at], Level.PART) if _is_excerpt(code, longest) else levels[at],
+                mark=mark_of(before, code, between[at + 1]),
+                start=_line_start(text, block, assessment.skipped),
+                end=block.end if code == block.code else _line_start(text, block, lines),
+            )
         )
-        for block, kind, assessment, (before, behind) in zip(
-            blocks, kinds, assessments, pairwise(between), strict=True
-        )
-    ]
+    wholes = [at for at, one in enumerate(candidates) if one.eligible and one.level >= Level.FUNCTIONAL]
+    if len(wholes) > 1:
+        for number, mark in marks_by_number("\n".join(between)).items():
+            if number < len(wholes):
+                candidates[wholes[number]] = replace(candidates[wholes[number]], mark=mark)
+    return candidates
 
 
 def _kind(block: Block, language: str) -> str:
@@ -244,11 +261,19 @@ def _level_among(assessment: Assessment, defined: frozenset[str]) -> Level:
     return Level.PART if assessment.level is Level.PRINTS else assessment.level
 
 
-def _end(text: str, block: Block, code: str) -> int:
-    """Return where the program ends in the text, which may be before its block ends."""
-    if code == block.code:
-        return block.end
+def _line_start(text: str, block: Block, number: int) -> int:
+    """Return where a line of the block begins in the text, counted from 0, or where the block ends."""
     position = block.start
-    for _ in range(code.count("\n")):
+    for _ in range(number):
         position = text.find("\n", position, block.end) + 1 or block.end
     return position
+
+
+def _is_excerpt(code: str, whole: set[str]) -> bool:
+    """Return whether a program is made of lines of a program that has more than twice as many."""
+    lines = _lines_of(code)
+    return 2 * len(lines) < len(whole) and lines <= whole
+
+
+def _lines_of(code: str) -> set[str]:
+    return {line.strip() for line in code.split("\n") if line.strip()}

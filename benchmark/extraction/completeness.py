@@ -6,7 +6,7 @@ import ast
 import re
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
 from benchmark.extraction.literals import without_literals
@@ -48,25 +48,44 @@ CLASSES = ("Solution", "BruteforceSolution")
 
 @dataclass(frozen=True)
 class Assessment:
-    """How much of a program `code` is, `code` being less what stands behind the end of the program.
+    """How much of a program `code` is: a piece of a reply less the prose before and behind the program.
 
-    `defines` are the functions and classes of its outermost level, `uses` the names that it takes from elsewhere.
+    `skipped` counts the lines of prose before it. `defines` are the functions and classes of its outermost level,
+    `uses` the names that it takes from elsewhere.
     """
 
     code: str
     level: Level
     defines: frozenset[str] = frozenset()
     uses: frozenset[str] = frozenset()
+    skipped: int = 0
 
 
 def assess(code: str, language: str) -> Assessment:
     """Return what `code` is as a program of the language, a family of `judge.LANGUAGES`."""
-    if language == "python":
-        return _assess_python(code)
-    if language in _MAIN:
-        return _assess_braces(code, language)
-    return Assessment(code, Level.PART if code.strip() else Level.NO_CODE)
+    if language != "python" and language not in _MAIN:
+        return Assessment(code, Level.PART if code.strip() else Level.NO_CODE)
+    whole = _assess_python(code) if language == "python" else _assess_braces(code, language)
+    skipped = _lines_of_prose(code)
+    if not skipped or (language == "python" and whole.level in PROGRAMS):
+        return whole
+    rest = code.split("\n", skipped)[skipped]
+    inner = _assess_python(rest) if language == "python" else _assess_braces(rest, language)
+    return replace(inner, skipped=skipped) if inner.level in PROGRAMS else whole
 
+
+def _lines_of_prose(code: str) -> int:
+    """Return how many lines at the beginning are prose."""
+    number = 0
+    for at, line in enumerate(code.split("\n")[:-1][:_MOST_LINES_OF_PROSE]):
+        if line.strip() and (is_code(line) or not (reads_as_english(line) or _LABEL.match(line))):
+            break
+        number = at + 1
+    return number if code.split("\n")[0].strip() else 0
+
+
+_MOST_LINES_OF_PROSE = 20
+_LABEL = re.compile(r"\s*[A-Z][\w' -]{0,60}[:.!]\s*$")
 
 _MARKDOWN = ("```", "~~~", "'''", "**", "- ", "* ", "## ", "### ", "> ")
 """How lines of text begin that are no program."""

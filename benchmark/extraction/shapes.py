@@ -29,8 +29,14 @@ _LANGUAGE_OPTION = re.compile(
     r"(?:lang(?:uage)?[-=]|class=|^=)\s*['\"]?\s*(?:language-|lang-)?([a-z+]+)", re.IGNORECASE
 )
 _VALUE = re.compile(
-    r'"(?P<key>[^"\\\n]{1,60})"\s{0,20}:\s{0,20}"(?P<value>(?!"")(?:[^"\\]|\\.)*+)(?P<end>"|$)', re.DOTALL
+    r"""(?P<quote>["'])(?P<key>[\w -]{1,60})(?P=quote)\s{0,20}:\s{0,20}(?:
+        \"{3}(?P<raw>.*?)\"{3}
+      | "(?P<double>(?!"")(?:[^"\\]|\\.)*+)(?:"|$)
+      | '(?P<single>(?!'')(?:[^'\\]|\\.)*+)(?:'|$)
+    )""",
+    re.DOTALL | re.VERBOSE,
 )
+_UNSTORABLE = re.compile("[\\x00\\ud800-\\udfff]")
 _LONGEST_LINE = 500
 _WRAPPER = re.compile(r"\s*(?:</?[a-zA-Z][\w-]*(?:\s[^<>]*)?>|[\w-]+:\s*[|>][-+]?|`{1,2}\w*|-{3,}|={3,})\s*$")
 """A line around a program: a tag, the key of a block in YAML, a broken fence, a rule."""
@@ -132,32 +138,41 @@ def _tag(name: str, attributes: str) -> str:
 
 
 def _in_json(text: str, fenced: Sequence[Block], language: str) -> Iterator[Block]:
-    """Yield the strings of JSON objects that hold a program, or fenced blocks with one."""
+    """Yield the strings of JSON objects, or of Python's dictionaries, that hold a program or fenced blocks."""
     programs = _Spans([block for block in fenced if is_judged(block.tag)])
     for found in _VALUE.finditer(text):
-        if programs.hold(found.start()):
-            continue
-        try:
-            value = json.loads(f'"{found["value"]}"', strict=False)
-        except ValueError:
-            continue
-        if "\n" not in value.strip() and "(" not in value:
+        value = _string_in(found)
+        if programs.hold(found.start()) or ("\n" not in value.strip() and "(" not in value):
             continue
         key = tag_of(found["key"])
+        place = next(name for name in ("raw", "double", "single") if found[name] is not None)
         inner = fenced_blocks(value, language) or [
-            Block(key if is_judged(key) else "", value, 0, 0, 0, 0, True)
+            Block(key if is_judged(key) else "", value.strip("\n") + "\n", 0, 0, 0, 0, True)
         ]
         for block in inner:
             yield Block(
                 tag=block.tag,
                 code=block.code,
-                opening=found.start("value"),
-                start=found.start("value"),
-                end=found.end("value"),
-                closing=found.end("value"),
-                closed=bool(found["end"]) and block.closed,
+                opening=found.start(place),
+                start=found.start(place),
+                end=found.end(place),
+                closing=found.end(),
+                closed=block.closed and found.end(place) < found.end(),
                 form="json",
             )
+
+
+def _string_in(found: re.Match[str]) -> str:
+    """Return the value with its escapes undone, "" where they are wrong."""
+    if found["raw"] is not None:
+        return found["raw"]
+    quoted = found["double"] if found["double"] is not None else found["single"]
+    if found["double"] is None:
+        quoted = quoted.replace("\\'", "'").replace('"', '\\"')
+    try:
+        return _UNSTORABLE.sub("\ufffd", json.loads(f'"{quoted}"', strict=False))
+    except ValueError:
+        return ""
 
 
 class _Spans:

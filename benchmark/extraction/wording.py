@@ -109,6 +109,19 @@ OTHER = (
     "do not submit",
     "don't submit",
     "simple but",
+    "key line",
+    "key lines",
+    "key part",
+    "core line",
+    "core idea",
+    "snippet",
+    "excerpt",
+    "for example",
+    "usage",
+    "demo",
+    "demonstration",
+    "illustration",
+    "for intuition",
     "exponential",
     "for small",
 )
@@ -140,6 +153,11 @@ _EARLIER = re.compile(r"\b(?:above|previous|earlier|last)\b", re.IGNORECASE)
 _DOUBT = re.compile(
     r"\W*(?:wait|hmm+|oops|hold on|actually)\b[^\n]{0,80}?\b"
     r"(?:wrong|bug|mistake|error|incorrect|slow|fails?|miss(?:ed|es)|forgot|isn't right|not right)",
+    re.IGNORECASE,
+)
+_NUMBERS = {"first": 0, "1st": 0, "second": 1, "2nd": 1, "third": 2, "3rd": 2, "last": -1}
+_NUMBERED = re.compile(
+    rf"\b({'|'.join(_NUMBERS)})\s+(?:one|program|version|solution|code|block|implementation|listing)\b",
     re.IGNORECASE,
 )
 _HEADING = re.compile(
@@ -178,6 +196,17 @@ def mark_of(before: str, code: str, behind: str) -> Mark:
     if Mark.OTHER in places and not _finds(_FINAL, paragraph):
         return Mark.OTHER
     return next((mark for mark in places if mark), _judge_back(behind))
+
+
+def marks_by_number(text: str) -> dict[int, Mark]:
+    """Return what the text says of programs that it counts ("the first one is final"), by their index."""
+    marks: dict[int, Mark] = {}
+    for sentence in _SENTENCE.split(text):
+        for clause in _CLAUSE.split(sentence):
+            numbered = _NUMBERED.search(clause)
+            if numbered and (mark := _judge_clause(clause)):
+                marks[_NUMBERS[numbered[1].lower()]] = mark
+    return marks
 
 
 def _last_heading(before: str) -> str:

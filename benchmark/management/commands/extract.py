@@ -104,12 +104,12 @@ def _others(reply: str, language: str) -> list[Candidate]:
 
 def _described(reply: str, candidate: Candidate) -> dict[str, Any]:
     block = candidate.block
-    first = reply.count("\n", 0, block.start) + 1
+    first = reply.count("\n", 0, candidate.start) + 1
     return {
         "kind": candidate.kind,
         "form": block.form,
         "tag": block.tag,
-        "lines": [first, first + reply[block.start : candidate.end].rstrip("\n").count("\n")],
+        "lines": [first, first + reply[candidate.start : candidate.end].rstrip("\n").count("\n")],
         "holds": candidate.level.name.lower().replace("_", " "),
         "said": candidate.mark.name.lower() if candidate.mark else "",
     }
