@@ -15,7 +15,7 @@ _QUOTE = re.compile(r"[ \t]{0,3}(?:>[ \t]?)+")
 _QUOTE_MARK = re.compile(r"[ \t]{0,3}>")
 _LIST_MARKER = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,3}[.)])[ \t]+)+")
 _FENCE = re.compile(r"(`{3,}|~{3,}|'{3}|(?:\\`){3})[ \t]*")
-_INLINE = re.compile(r"```[ \t]*([A-Za-z+#0-9]*)[ \t]+([^`]*?)```[ \t]*$")
+_INLINE = re.compile(r"```[ \t]*+([A-Za-z+#0-9]++)[ \t]++([^`]*+)```[ \t]*+$")
 _GLUED = re.compile(r"(`{3,})(?!`)([^`]*)$")
 _MOST_SKIPPED = 8
 """Fences that a string or comment may hold; with a bound the time stays linear."""

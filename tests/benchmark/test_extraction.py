@@ -335,6 +335,7 @@ def test_whatever_is_fenced_and_tagged_comes_back(code: str, fence: str, windows
 @settings(max_examples=40)
 @given(hostile, st.lists(pieces, min_size=1, max_size=4).map("".join), st.sampled_from(["python", "cpp"]))
 @example("class Solution:\n'", "\\' ", "python")
+@example("word ~~~", "`````<|im_end|><think>- ", "python")
 @example("", "class A\n\n", "python")
 def test_a_long_repetition_costs_linear_time(before: str, unit: str, language: str) -> None:
     reply = before + unit * (20_000 // max(1, len(unit)))
