@@ -181,11 +181,9 @@ def without_blocks(reply: str, language: str) -> str:
     fenced = fenced_blocks(reply, family_of(language))
     blocks = [*fenced, *unfenced_blocks(reply, fenced, family_of(language))]
     running = running_blocks(reply, sorted(blocks, key=lambda block: block.opening))
-    blocks += [
-        one.block
-        for one in _assess_all(reply, list(running), family_of(language), unfenced=True)
-        if one.eligible
-    ]
+    for one in _assess_all(reply, list(running), family_of(language), unfenced=True):
+        if one.eligible:
+            blocks.append(replace(one.block, opening=one.start, closing=one.end))
     pieces, done = [], 0
     for block in sorted(blocks, key=lambda block: block.opening):
         if block.opening >= done:
