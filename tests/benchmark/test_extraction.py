@@ -218,7 +218,7 @@ def test_published_trajectories_count_their_python_fenced_turns(
         (f"{fenced(PROGRAM, fence='~~~~')}\n```\n{PROGRAM}", "\n\n*(left out)*\n\n\n\n\n*(left out)*\n\n"),
         ("- So:\n  ```\n  a\n  ```\n", "- So:\n  \n\n  *(left out)*\n\n"),
         (f"<python>\n{PROGRAM}</python>", "<python>\n\n*(left out)*\n\n"),
-        (PROGRAM, "\n\n*(left out)*\n\n"),
+        (PROGRAM, "\n\n*(left out)*\n\n\n"),
         ("Only `words`.", "Only `words`."),
     ],
 )
