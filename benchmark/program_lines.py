@@ -73,7 +73,7 @@ def _begins(lines: Sequence[str], taken: Sequence[bool], number: int) -> bool:
         return False
     if _STRONG.match(line):
         return True
-    if _reads_as_english(line):
+    if reads_as_english(line):
         return False
     before = lines[number - 1].rstrip() if number else ""
     if before and not taken[number - 1] and not before.endswith((":", "}")):
@@ -95,12 +95,12 @@ def _end(lines: Sequence[str], taken: Sequence[bool], start: int) -> int:
             number += 1
             continue
         inside = comment or quoted or depth > 0
-        is_code = _is_code(line)
-        if inside or is_code or _continues(lines, taken, number):
-            prose = 0 if is_code or comment or quoted else prose + 1
+        code = is_code(line)
+        if inside or code or _continues(lines, taken, number):
+            prose = 0 if code or comment or quoted else prose + 1
             if prose > _MAXIMUM_PROSE_INSIDE and not (comment or quoted):
                 break
-            if prose == 0 or not _reads_as_english(line):
+            if prose == 0 or not reads_as_english(line):
                 end = number + 1
         else:
             break
@@ -121,29 +121,31 @@ def _state_after(line: str, comment: bool, quoted: bool, depth: int) -> tuple[bo
     return opened, quoted, max(0, depth + code.count("{") - code.count("}"))
 
 
-def _is_code(line: str) -> bool:
+def is_code(line: str) -> bool:
+    """Return whether the line reads as a line of a program, in any of the languages known here."""
     if len(line) > _MAXIMUM_LINE or ("$" in line and not line.rstrip().endswith((";", "{", "}"))):
         return False
     if _STRONG.match(line):
         return True
     indented = line.startswith(("  ", "\t"))
-    return (indented or bool(_LIKELY.match(line))) and not _reads_as_english(line)
+    return (indented or bool(_LIKELY.match(line))) and not reads_as_english(line)
 
 
 def _continues(lines: Sequence[str], taken: Sequence[bool], number: int) -> bool:
     """Whether a line that could be anything stands directly before code: a wrapped statement, a label, a name."""
-    if _reads_as_english(lines[number]) or "$" in lines[number]:
+    if reads_as_english(lines[number]) or "$" in lines[number]:
         return False
     for following in range(number + 1, min(number + 3, len(lines))):
         if taken[following] or not lines[following].strip():
             return False
-        if _is_code(lines[following]):
+        if is_code(lines[following]):
             return True
     return False
 
 
-def _reads_as_english(line: str) -> bool:
-    """Whether most of the line is English words outside strings and comments."""
+def reads_as_english(line: str) -> bool:
+    """Whether most of the line is English words outside strings and comments. Of long lines the beginning is read."""
+    line = line[:_MAXIMUM_LINE]
     bare = _STRING_OR_COMMENT.sub(" ", line) if not line.lstrip().startswith(("//", "/*", "#")) else ""
     bare = re.sub(r"#\s.*$", "", bare)
     if bare.rstrip().endswith(("{", "}")):
@@ -159,7 +161,7 @@ def _reads_as_english(line: str) -> bool:
 def _is_worth_it(lines: Sequence[str]) -> bool:
     """One line of code amid prose stays there; two or more, or one that cannot be prose, make a program."""
     code = [line for line in lines if line.strip()]
-    return len(code) >= 2 or bool(_STRONG.match(code[0]) and not code[0].lstrip().startswith("//"))
+    return len(code) >= 2 or bool(code and _STRONG.match(code[0]) and not code[0].lstrip().startswith("//"))
 
 
 _SIGNS = {

@@ -222,7 +222,9 @@ def _fields(event: Event, rules: Rules) -> dict[str, Any]:
         case Event.Kind.REPLY:
             withheld = bool(data.get("withheld"))
             return {
-                "html": render_markdown(without_blocks(data["text"]) if withheld else data["text"]),
+                "html": render_markdown(
+                    without_blocks(data["text"], event.session.language) if withheld else data["text"]
+                ),
                 "generation": data["generation"],
                 "uninvited": data["generation"] is not None and not data["code_requested"],
                 "withheld": rules.uninvited_code if withheld else "",

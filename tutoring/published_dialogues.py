@@ -14,7 +14,7 @@ from typing import Any
 
 from rapidfuzz import fuzz
 
-from benchmark.extraction import contains_program, extract_program
+from benchmark.extraction import Ended, counts_as_generation, extract_program
 from benchmark.models import Problem
 from tutoring.models import Event, Session
 from tutoring.trajectory_format import SCHEMA, TrajectoryError, about_problem, outcome_claimed, read_json
@@ -151,7 +151,7 @@ def _events(turns: list[dict[str, str]], outcome: Session.Outcome) -> list[dict[
             own = "" if not events and text.rstrip().endswith(_END_OF_PROMPT) else text
             add(Event.Kind.MESSAGE, {"mode": None, "text": own, "sent": text})
             continue
-        counts = contains_program(text, LANGUAGE)
+        counts = counts_as_generation(text, LANGUAGE, Ended.COMPLETE)
         generation += counts
         extraction = extract_program(text, LANGUAGE)
         data = {

@@ -61,16 +61,22 @@ class SessionUnderTest:
         [claimed] = claim_replies(10)
         return claimed
 
-    def reply(self, text: str) -> None:
+    def reply(self, text: str, finish_reason: str = "stop") -> None:
         claimed = self.claim()
         append_deltas([Delta(claimed.pk, claimed.attempt, 1, text)], [(claimed.pk, claimed.attempt)])
         completed = Completed(
             usage=Usage(input_tokens=10, output_tokens=5, cached_input_tokens=None, reasoning_tokens=None),
             model="hidden-model-name-2026",
-            finish_reason="stop",
+            finish_reason=finish_reason,
             request_id="request-1",
         )
         finish_reply(claimed, Answer(completed=completed))
+
+    def stopped_reply(self, text: str) -> None:
+        """A reply that the tutor stops after this text."""
+        claimed = self.claim()
+        append_deltas([Delta(claimed.pk, claimed.attempt, 1, text)], [(claimed.pk, claimed.attempt)])
+        finish_reply(claimed, Answer(text=f"{text} and more"), stopped=True)
 
     def ask_and_get(self, text: str) -> None:
         """One round: ask for code, get this reply."""

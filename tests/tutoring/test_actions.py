@@ -51,6 +51,38 @@ def test_talk_asks_for_no_program_and_code_asks_for_one(session: SessionUnderTes
     assert "```python" in messages[2].content
 
 
+OPEN = "So:\n\n```python\nn = int(input())\nfor i in range("
+CUT_FRAGMENT = "So:\n\n```python\nn = int(input())\n```\nand then"
+UNTAGGED = "So:\n\n```\nn = int(input())\nprint(n)\n```\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "ended", "code"),
+    [
+        (RIGHT, "stop", "print(2 * int(input()))\n"),
+        (OPEN, "stop", "n = int(input())\nfor i in range(\n"),
+        (OPEN, "length", "n = int(input())\nfor i in range(\n"),
+        (OPEN, "stopped", None),
+        (CUT_FRAGMENT, "length", "n = int(input())\n"),
+        (CUT_FRAGMENT, "stopped", None),
+        (UNTAGGED, "stopped", "n = int(input())\nprint(n)\n"),
+        (f"<think>{OPEN}", "length", None),
+        (TALK, "length", None),
+    ],
+)
+def test_a_generation_is_counted_by_how_the_reply_ended(
+    session: SessionUnderTest, text: str, ended: str, code: str | None
+):
+    session.say()
+    if ended == "stopped":
+        session.stopped_reply(text)
+    else:
+        session.reply(text, finish_reason=ended)
+    [reply] = session.events(Event.Kind.REPLY)
+    assert (reply.data["generation"], reply.data["code"]) == (1 if code else None, code)
+    assert session.refresh().code_generations == (1 if code else 0)
+
+
 def test_talk_is_free_and_programs_are_counted_even_uninvited(session: SessionUnderTest):
     session.say()
     session.reply(TALK)

@@ -109,6 +109,25 @@ def test_program_nobody_asked_for(under: Under, policy: str, counted: int):
     assert session.refresh().code_generations == 1, "what was asked for counts"
 
 
+@pytest.mark.parametrize(
+    "shown",
+    [
+        "<python>\nn = int(input())\nprint(n * 777)\n</python>",
+        '{"code": "n = int(input())\\nprint(n * 777)"}',
+        "n = int(input())\nprint(n * 777)",
+        '```python\n"""\n```\n"""\nn = int(input())\nprint(n * 777)\n```',
+    ],
+)
+def test_program_nobody_asked_for_is_hidden_in_any_form(under: Under, shown: str):
+    session = under(uninvited_code="suppress")
+    session.say("What would you do?")
+    session.reply(f"First I would read.\n\n{shown}\n")
+    [reply] = session.events(Event.Kind.REPLY)
+    assert reply.data["withheld"] is True
+    assert "777" not in tutor_view(session.row).events[-1].html
+    assert "First I would read." in tutor_view(session.row).events[-1].html
+
+
 def test_words_of_a_reply_that_may_be_hidden_are_shown_when_it_is_whole(under: Under):
     session = under(uninvited_code="suppress")
     session.say("What would you do?")

@@ -107,6 +107,22 @@ def test_published_dialogues_are_matched_and_counted(shared_data: Path, usaco_pr
     }
 
 
+def test_tagged_blocks_that_are_never_closed_are_counted(
+    shared_data: Path, usaco_problems: None, tmp_path: Path
+):
+    """A released dialogue of this shape was counted with 3 generations in the place of 5."""
+    source = shared_data / "trajectories" / "bronze_postcutoff_palindromes_FAIL.json"
+    turns = json.loads(source.read_text(encoding="utf-8"))
+    fenced = [turn for turn in turns if turn["role"] == "assistant" and "```python" in turn["content"]]
+    for turn in fenced[1:3]:
+        words, _, program = turn["content"].partition("```python\n")
+        half = program.split("```")[0][:150]
+        turn["content"] = f"{words}```python\n{half}\n    if (((\u25cf \u25cf print(print(print(\n"
+    (tmp_path / source.name).write_text(json.dumps(turns), encoding="utf-8")
+    [row] = imported(tmp_path / source.name)
+    assert (len(fenced), row["code_generations"]) == (5, 5)
+
+
 def test_unknown_facts_of_a_published_dialogue_stay_unknown(shared_data: Path, usaco_problems: None):
     imported(shared_data / "trajectories" / "silver_precutoff_rest_stops_FAIL.json")
     session = Session.objects.get()

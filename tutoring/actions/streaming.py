@@ -16,7 +16,7 @@ from django.db import connection, transaction
 from django.db.models import Manager, Q, QuerySet
 from django.utils import timezone
 
-from benchmark.extraction import contains_program, extract_program
+from benchmark.extraction import Ended, counts_as_generation, extract_program
 from benchmark.providers import Message
 from tutoring.actions.session_action import append_event, lock_session, phase_of, queue_reply
 from tutoring.answers import Answer
@@ -194,8 +194,8 @@ def keep_answer(claimed: ClaimedReply, answer: Answer) -> None:
 def finish_reply(claimed: ClaimedReply, answer: Answer, *, stopped: bool = False) -> None:
     """End the reply with its event. Its text is what the tutor was given: all of it, unless it was stopped.
 
-    It counts as a generation when it contains a complete program, asked for or not (METHODS 8.1), unless the protocol
-    hides programs that were not asked for.
+    `counts_as_generation` says whether the reply is a generation, asked for or not (METHODS.md 8.1). Where the protocol
+    hides programs that were not asked for, those do not count.
     """
     with transaction.atomic():
         session = lock_session(claimed.session_id)
@@ -206,9 +206,12 @@ def finish_reply(claimed: ClaimedReply, answer: Answer, *, stopped: bool = False
         extraction = extract_program(text, session.language)
         message = reply.message
         invited = message.data["mode"] == "code"
-        holds_program = contains_program(text, session.language) and not message.out_of_protocol
-        withheld = holds_program and not invited and _rules(session).uninvited_code != "count"
-        counts = holds_program and not withheld
+        judged = not message.out_of_protocol
+        hides = judged and not invited and _rules(session).uninvited_code != "count"
+        withheld = hides and counts_as_generation(text, session.language, Ended.COMPLETE)
+        counts = (
+            judged and not hides and counts_as_generation(text, session.language, _ended(answer, stopped))
+        )
         generation = session.code_generations + 1 if counts else None
         completed = answer.completed
         data = {
@@ -241,6 +244,13 @@ def finish_reply(claimed: ClaimedReply, answer: Answer, *, stopped: bool = False
         _end(reply, Reply.State.STOPPED if stopped else Reply.State.DONE)
         if withheld and not stopped:
             _ask_for_words(session, message)
+
+
+def _ended(answer: Answer, stopped: bool) -> Ended:
+    if stopped:
+        return Ended.STOPPED
+    cut = answer.completed is not None and answer.completed.finish_reason == "length"
+    return Ended.LENGTH if cut else Ended.COMPLETE
 
 
 def _restarts(session: Session, reply: Reply) -> int:

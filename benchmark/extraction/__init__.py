@@ -1,0 +1,277 @@
+"""Takes the program out of a model's reply (METHODS.md 0.2), and says whether a reply counts as a generation.
+
+Replies are untrusted: nothing here raises on any text, and the time is linear in its length.
+
+* `reasoning` blanks what is not the answer.
+* `blocks` finds fenced blocks, `shapes` other ways of setting a program apart.
+* `completeness` tells how much of a program each of them is, `wording` what the text says of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from benchmark.extraction.blocks import Block, fenced_blocks
+from benchmark.extraction.completeness import PROGRAMS, Assessment, Level, assess
+from benchmark.extraction.languages import family_of, is_language
+from benchmark.extraction.reasoning import visible_text
+from benchmark.extraction.shapes import running_blocks, unfenced_blocks
+from benchmark.extraction.wording import Mark, mark_of, marks_by_number
+
+MODES = ("default", "usaco")
+
+
+class Ended(StrEnum):
+    """How a reply ended: by itself, by the token limit, by the tutor's stop, or by a failure of the call."""
+
+    COMPLETE = "complete"
+    LENGTH = "length"
+    STOPPED = "stopped"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True)
+class Extraction:
+    """The program of a reply, where it stood, and the rule that chose it.
+
+    `code` is None when there is none (verdict NO_CODE); `start` and `end` are then 0. Otherwise `reply[start:end]`
+    is the program as the reply writes it: with the marks of a block quote, with the escapes of a JSON string.
+    `candidates` counts the pieces of text that the rule chose among.
+
+    Rules of the mode `default`: `tagged`, `untagged` and `unfenced` name the kind of block; `-final` says that the
+    text calls the program final, `-incomplete` that it is only a part of a program, `-unparsed` that it does not
+    parse. Without a program: `no-block`, `no-program` (blocks, but none with a program of the language),
+    `unclosed-reasoning`. Rules of the mode `usaco`: `usaco-fence`, `usaco-whole-reply`. Rows written by former
+    versions also have `other-tag`.
+    """
+
+    code: str | None
+    start: int
+    end: int
+    rule: str
+    candidates: int
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A piece of a reply that may be its program.
+
+    `kind` is "tagged" (with the language), "untagged" (or with a word that names no language), "other-language" or
+    "unfenced". The program stands at `start` to `end` in the reply.
+    """
+
+    block: Block
+    kind: str
+    assessment: Assessment
+    level: Level
+    mark: Mark
+    start: int
+    end: int
+
+    @property
+    def eligible(self) -> bool:
+        """Whether the piece can be chosen. Parts of programs count only in a block tagged with the language."""
+        match self.kind:
+            case "tagged":
+                return True
+            case "untagged" if self.block.form != "fence" and self.block.code.count("\n") == 1:
+                return self.level >= Level.FUNCTIONAL  # a line between tags or in JSON may be a mere mention
+            case "untagged":
+                return self.level >= Level.DEFINITIONS
+            case "unfenced":
+                return self.level in PROGRAMS and (
+                    self.block.form == "text" or self.level >= Level.FUNCTIONAL
+                )
+        return False
+
+    @property
+    def rule(self) -> str:
+        """The name of the rule that chooses this candidate."""
+        if self.level in (Level.NO_CODE, Level.BROKEN_PART, Level.BROKEN):
+            return f"{self.kind}-unparsed"
+        if self.level not in PROGRAMS:
+            return f"{self.kind}-incomplete"
+        return f"{self.kind}-final" if self.mark is Mark.FINAL else self.kind
+
+    @property
+    def rank(self) -> tuple[int, int, int, bool, int]:
+        """The order of preference: complete programs, among them the one the text calls final, the tagged, the last."""
+        whole = self.level >= Level.FUNCTIONAL
+        return (
+            min(self.level, Level.FUNCTIONAL),
+            self.mark if whole or self.level is Level.PRINTS else 0,
+            self.level,
+            self.kind == "tagged",
+            self.block.start,
+        )
+
+
+def extract_program(reply: str, language: str, mode: str = "default") -> Extraction:
+    """Return the program in `reply`.
+
+    `default`: reasoning is left out. A complete program is preferred to a part of one; among complete programs the
+    one that the text calls final, then those tagged with the language, then the last. Blocks tagged with another
+    language are never taken, and other blocks only when they hold a program.
+
+    `usaco`: what the published code of the USACO benchmark does: from the first "```python" to the next
+    fence, and the whole reply when either is missing. For replays only.
+
+    Raises ValueError for another mode, and for nothing in the reply.
+    """
+    if mode == "usaco":
+        return _extract_as_usaco(reply)
+    if mode != "default":
+        raise ValueError(f"There is no extraction mode {mode!r}: use 'default' or 'usaco'.")
+    candidates = find_candidates(reply, language)
+    if candidates is None:
+        return Extraction(None, 0, 0, "unclosed-reasoning", 0)
+    chosen = choose(candidates)
+    if chosen is None:
+        return Extraction(None, 0, 0, "no-program" if candidates else "no-block", 0)
+    eligible = sum(candidate.eligible for candidate in candidates)
+    return Extraction(chosen.assessment.code, chosen.start, chosen.end, chosen.rule, eligible)
+
+
+def counts_as_generation(reply: str, language: str, ended: Ended) -> bool:
+    """Return whether the reply counts as a generation of code; one with several programs still counts once.
+
+    A reply that ended by itself or by the token limit counts when it holds, outside its reasoning, a block tagged with
+    the language, closed or not, or a complete program in any other form. A reply that the tutor stopped counts when
+    the text up to there holds a complete program. A reply that failed does not count.
+    """
+    if ended is Ended.FAILED:
+        return False
+    return any(
+        candidate.eligible
+        and (candidate.level in PROGRAMS or (candidate.kind == "tagged" and ended is not Ended.STOPPED))
+        for candidate in find_candidates(reply, language) or ()
+    )
+
+
+def choose(candidates: list[Candidate]) -> Candidate | None:
+    """Return the candidate that is the program of the reply, None when none is."""
+    return max(
+        (candidate for candidate in candidates if candidate.eligible),
+        key=lambda candidate: candidate.rank,
+        default=None,
+    )
+
+
+def find_candidates(reply: str, language: str) -> list[Candidate] | None:
+    """Return everything in the reply that may be its program, in order; None when all of the reply is reasoning.
+
+    Running text is looked at only where no block holds a complete program.
+    """
+    text = visible_text(reply)
+    if text is None:
+        return None
+    family = family_of(language)
+    fenced = fenced_blocks(text, family)
+    blocks = sorted([*fenced, *unfenced_blocks(text, fenced, family)], key=lambda block: block.opening)
+    candidates = _assess_all(text, blocks, family)
+    if not any(candidate.eligible and candidate.level >= Level.FUNCTIONAL for candidate in candidates):
+        running = list(running_blocks(text, blocks))
+        candidates += [one for one in _assess_all(text, running, family, unfenced=True) if one.eligible]
+    return candidates
+
+
+def without_blocks(reply: str, language: str) -> str:
+    """Return the reply with a paragraph in the place of each block and of each program: its words, and no program."""
+    fenced = fenced_blocks(reply, family_of(language))
+    blocks = [*fenced, *unfenced_blocks(reply, fenced, family_of(language))]
+    running = running_blocks(reply, sorted(blocks, key=lambda block: block.opening))
+    for one in _assess_all(reply, list(running), family_of(language), unfenced=True):
+        if one.eligible:
+            blocks.append(replace(one.block, opening=one.start, closing=one.end))
+    pieces, done = [], 0
+    for block in sorted(blocks, key=lambda block: block.opening):
+        if block.opening >= done:
+            pieces += [reply[done : block.opening], f"\n\n{' ' * block.indent}*(left out)*\n\n"]
+        done = max(done, block.closing)
+    return "".join([*pieces, reply[done:]])
+
+
+def _extract_as_usaco(reply: str) -> Extraction:
+    opening = reply.find("```python")
+    start = opening + len("```python")
+    closing = reply.find("```", start)
+    if opening < 0 or closing < 0:
+        return Extraction(reply, 0, len(reply), "usaco-whole-reply", 0)
+    return Extraction(reply[start:closing], start, closing, "usaco-fence", reply.count("```python"))
+
+
+def _assess_all(text: str, blocks: list[Block], language: str, unfenced: bool = False) -> list[Candidate]:
+    kinds = ["unfenced" if unfenced else _kind(block, language) for block in blocks]
+    assessments = [
+        Assessment(block.code, Level.NO_CODE) if kind == "other-language" else assess(block.code, language)
+        for block, kind in zip(blocks, kinds, strict=True)
+    ]
+    defined = frozenset().union(*(assessment.defines for assessment in assessments))
+    levels = [_level_among(assessment, defined) for assessment in assessments]
+    longest = max(
+        (
+            _lines_of(one.code)
+            for one, level in zip(assessments, levels, strict=True)
+            if level is Level.COMPLETE
+        ),
+        key=len,
+        default=set(),
+    )
+    edges = [0, *(block.closing for block in blocks)], [*(block.opening for block in blocks), len(text)]
+    between = [text[start:end] for start, end in zip(*edges, strict=True)]
+    candidates = []
+    for at, (block, assessment) in enumerate(zip(blocks, assessments, strict=True)):
+        before = between[at].replace("_", " ") if block.form == "json" else between[at]
+        code = assessment.code
+        lines = assessment.skipped + code.count("\n")
+        candidates.append(
+            Candidate(
+                block=block,
+                kind=kinds[at],
+                assessment=assessment,
+                level=min(levels[at], Level.PART) if _is_excerpt(code, longest) else levels[at],
+                mark=mark_of(before, code, between[at + 1]),
+                start=_line_start(text, block, assessment.skipped),
+                end=block.end if code == block.code else _line_start(text, block, lines),
+            )
+        )
+    wholes = [at for at, one in enumerate(candidates) if one.eligible and one.level >= Level.FUNCTIONAL]
+    if len(wholes) > 1:
+        for number, mark in marks_by_number("\n".join(between)).items():
+            if number < len(wholes):
+                candidates[wholes[number]] = replace(candidates[wholes[number]], mark=mark)
+    return candidates
+
+
+def _kind(block: Block, language: str) -> str:
+    if block.tag == language:
+        return "tagged"
+    return "other-language" if is_language(block.tag) else "untagged"
+
+
+def _level_among(assessment: Assessment, defined: frozenset[str]) -> Level:
+    """Return the level of a piece that may use what only another block of the reply defines."""
+    if assessment.uses.isdisjoint(defined):
+        return assessment.level
+    if assessment.level is Level.COMPLETE:
+        return Level.UNSTARTED
+    return Level.PART if assessment.level is Level.PRINTS else assessment.level
+
+
+def _line_start(text: str, block: Block, number: int) -> int:
+    """Return where a line of the block begins in the text, counted from 0, or where the block ends."""
+    position = block.start
+    for _ in range(number):
+        position = text.find("\n", position, block.end) + 1 or block.end
+    return position
+
+
+def _is_excerpt(code: str, whole: set[str]) -> bool:
+    """Return whether a program is made of lines of a program that has more than twice as many."""
+    lines = _lines_of(code)
+    return 2 * len(lines) < len(whole) and lines <= whole
+
+
+def _lines_of(code: str) -> set[str]:
+    return {line.strip() for line in code.split("\n") if line.strip()}

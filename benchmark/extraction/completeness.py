@@ -1,0 +1,375 @@
+"""Tells how much of a program a piece of code is."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import IntEnum
+
+from benchmark.extraction.literals import without_literals
+from benchmark.program_lines import is_code, reads_as_english
+
+# A reply's odd string escapes are its own business; without this Python prints them on standard error.
+warnings.filterwarnings("ignore", module="<reply>")
+
+
+class Level(IntEnum):
+    """How much of a program a piece of code is; of two pieces the higher one is chosen."""
+
+    NO_CODE = 0
+    """Nothing but values or words: the output of a sample."""
+    BROKEN_PART = 1
+    """Does not parse, and neither reads nor writes."""
+    PART = 2
+    """Parses; statements without a definition, or with names that only another block of the reply defines."""
+    DEFINITIONS = 3
+    """Parses, and defines functions or classes."""
+    PRINTS = 4
+    """A program that writes and does not read, as a problem without input needs it."""
+    BROKEN = 5
+    """Reads and writes, or has a `main`, and does not parse: a program with a slip, or cut off."""
+    UNSTARTED = 6
+    """Reads and writes in functions that nothing calls."""
+    FUNCTIONAL = 7
+    """A class `Solution`, what functional problems ask for."""
+    COMPLETE = 8
+    """Reads and writes, or has a `main` that does."""
+
+
+PROGRAMS = frozenset({Level.PRINTS, Level.FUNCTIONAL, Level.COMPLETE})
+"""The levels of complete programs."""
+
+CLASSES = ("Solution", "BruteforceSolution")
+"""Names of the class that a functional problem asks for."""
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """How much of a program `code` is: a piece of a reply less the prose before and behind the program.
+
+    `skipped` counts the lines of prose before it. `defines` are the functions and classes of its outermost level,
+    `uses` the names that it takes from elsewhere.
+    """
+
+    code: str
+    level: Level
+    defines: frozenset[str] = frozenset()
+    uses: frozenset[str] = frozenset()
+    skipped: int = 0
+
+
+def assess(code: str, language: str) -> Assessment:
+    """Return what `code` is as a program of the language, a family of `judge.LANGUAGES`."""
+    if language != "python" and language not in _MAIN:
+        return Assessment(code, Level.PART if code.strip() else Level.NO_CODE)
+    whole = _assess_python(code) if language == "python" else _assess_braces(code, language)
+    skipped = _lines_of_prose(code)
+    if not skipped or (language == "python" and whole.level in PROGRAMS):
+        return whole
+    rest = code.split("\n", skipped)[skipped]
+    inner = _assess_python(rest) if language == "python" else _assess_braces(rest, language)
+    return replace(inner, skipped=skipped) if inner.level in PROGRAMS else whole
+
+
+def _lines_of_prose(code: str) -> int:
+    """Return how many lines at the beginning are prose."""
+    number = 0
+    for at, line in enumerate(code.split("\n")[:-1][:_MOST_LINES_OF_PROSE]):
+        if line.strip() and (is_code(line) or not (reads_as_english(line) or _LABEL.match(line))):
+            break
+        number = at + 1
+    return number if code.split("\n")[0].strip() else 0
+
+
+_MOST_LINES_OF_PROSE = 20
+_LABEL = re.compile(r"\s*[A-Z][\w' -]{0,60}[:.!]\s*$")
+
+_MARKDOWN = ("```", "~~~", "'''", "**", "- ", "* ", "## ", "### ", "> ")
+"""How lines of text begin that are no program."""
+
+_ENDS_OF_PROSE = (".", "!", "?", ".)", ".**", ":**")
+
+
+# Python
+
+_MOST_CUTS = 8
+"""How often a program is parsed at most, each time without more of what may be prose behind it."""
+
+_READS = frozenset({"input", "raw_input", "open", "stdin", "fileinput"})
+_READING_ATTRIBUTES = frozenset(
+    {"stdin", "readline", "readlines", "read", "fileinput", "loadtxt", "read_text"}
+)
+_WRITES = frozenset({"print"})
+_WRITING_ATTRIBUTES = frozenset({"write", "writelines", "stdout", "write_text"})
+_SEEMS_TO_READ = re.compile(r"\b(?:raw_)?input\s*\(|\bstdin\b|\bopen\s*\(")
+_SEEMS_TO_WRITE = re.compile(r"\bprint\s*[( \"']|\bstdout\b|\.write\s*\(")
+_DEFINITION = re.compile(r"^(?:def|class)[ \t]+(\w+)", re.MULTILINE)
+_STATEMENT = re.compile(r"^[ \t]*(?:import|from|def|class|for|while|if|return|print|with)\b|=", re.MULTILINE)
+
+
+def _assess_python(code: str) -> Assessment:
+    tree, line = _parse(code)
+    if tree is not None:
+        return _assess_tree(code, tree)
+    lines = code.split("\n")
+    for _ in range(_MOST_CUTS):
+        if not 1 < line <= len(lines):
+            break
+        if not _is_prose(lines[line - 1 :]):
+            break
+        lines = lines[: line - 1]
+        tree, line = _parse("\n".join(lines))
+        if tree is not None:
+            cut = _without_words("\n".join(lines).rstrip() + "\n", tree)
+            assessment = _assess_tree(*cut)
+            if assessment.level in PROGRAMS | {Level.UNSTARTED, Level.DEFINITIONS}:
+                return assessment
+            break
+    return _assess_broken(code)
+
+
+def _is_prose(tail: list[str]) -> bool:
+    """Return whether these lines, the first of which is no Python, are text behind a program and not the rest of it."""
+    beginning = [line for line in tail if line.strip()][:2]
+    if not beginning or beginning[0].lstrip().startswith(_MARKDOWN):
+        return True
+    if beginning[0].lstrip().startswith('"""'):
+        return False
+    if beginning[0].rstrip().endswith(_ENDS_OF_PROSE) and not beginning[0].lstrip().startswith("#"):
+        return True
+    return any(reads_as_english(line) for line in beginning) or not any(is_code(line) for line in tail)
+
+
+def _parse(code: str) -> tuple[ast.Module | None, int]:
+    """Return the tree, or None and the number of the line where it is wrong, 0 where none can be told."""
+    try:
+        return ast.parse(code, filename="<reply>"), 0
+    except SyntaxError as error:
+        return None, error.lineno or 0
+    except (ValueError, RecursionError, MemoryError):  # the last two: absurdly deep nesting
+        return None, 0
+
+
+def _without_words(code: str, tree: ast.Module) -> tuple[str, ast.Module]:
+    """Return the program less single words at its end, which parse but are the beginning of prose."""
+    body = list(tree.body)
+    while body and isinstance(body[-1], ast.Expr) and isinstance(body[-1].value, ast.Name | ast.Constant):
+        body.pop()
+    while body and isinstance(body[-1], ast.AnnAssign) and body[-1].value is None:
+        body.pop()
+    if len(body) == len(tree.body) or not body:
+        return code, tree
+    end = body[-1].end_lineno or 0
+    return "\n".join(code.split("\n")[:end]) + "\n", ast.Module(body, [])
+
+
+def _assess_broken(code: str) -> Assessment:
+    level = Level.NO_CODE
+    if _SEEMS_TO_READ.search(code) and _SEEMS_TO_WRITE.search(code):
+        level = Level.BROKEN
+    elif _STATEMENT.search(code):
+        level = Level.BROKEN_PART
+    return Assessment(code, level, frozenset(_DEFINITION.findall(code)))
+
+
+@dataclass
+class _Scope:
+    """What the statements of the outermost level, or of a function, do themselves."""
+
+    names: set[str]
+    reads: bool = False
+    writes: bool = False
+
+
+def _assess_tree(code: str, tree: ast.Module) -> Assessment:
+    scopes: dict[str, _Scope] = {}
+    bound: set[str] = set()
+    outermost = _Scope(set())
+    waiting: list[tuple[ast.AST, _Scope]] = [(statement, outermost) for statement in reversed(tree.body)]
+    while waiting:
+        node, scope = waiting.pop()
+        _note(node, scope, bound)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            scope.names.update(name.id for name in node.decorator_list if isinstance(name, ast.Name))
+            scope = scopes.setdefault(node.name, _Scope(set()))
+        waiting.extend((child, scope) for child in ast.iter_child_nodes(node))
+    used = set().union(outermost.names, *(scope.names for scope in scopes.values()))
+    defines = frozenset(
+        node.name
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+    )
+    level = _level(tree, outermost, scopes)
+    return Assessment(code, level, defines, frozenset(used - bound))
+
+
+def _level(tree: ast.Module, outermost: _Scope, scopes: dict[str, _Scope]) -> Level:
+    reached = list(_reached(outermost, scopes))
+    everything = [outermost, *scopes.values()]
+    if any(scope.reads for scope in reached) and any(scope.writes for scope in reached):
+        return Level.COMPLETE
+    if any(isinstance(node, ast.ClassDef) and node.name in CLASSES for node in tree.body):
+        return Level.FUNCTIONAL
+    if any(scope.reads for scope in everything) and any(scope.writes for scope in everything):
+        return Level.UNSTARTED
+    if any(scope.writes for scope in reached):
+        return Level.PRINTS
+    if any(isinstance(node, ast.FunctionDef | ast.ClassDef) for node in tree.body):
+        return Level.DEFINITIONS
+    if all(_is_value(node) for node in tree.body):
+        return Level.NO_CODE
+    return Level.PART
+
+
+def _reached(outermost: _Scope, scopes: dict[str, _Scope]) -> Iterator[_Scope]:
+    """Yield the outermost level and every function that it may come to call."""
+    seen: set[str] = set()
+    waiting = [outermost]
+    while waiting:
+        scope = waiting.pop()
+        yield scope
+        called = (scope.names & scopes.keys()) - seen
+        seen |= called
+        waiting.extend(scopes[name] for name in called)
+
+
+def _note(node: ast.AST, scope: _Scope, bound: set[str]) -> None:
+    """Enter in the scope what the node reads, writes and uses, and in `bound` the names it defines."""
+    match node:
+        case ast.Name(id=name, ctx=ast.Load()):
+            scope.names.add(name)
+            scope.reads |= name in _READS
+            scope.writes |= name in _WRITES
+        case ast.Name(id=name) | ast.arg(arg=name):
+            bound.add(name)
+        case ast.Attribute(attr=name):
+            scope.names.add(name)
+            scope.reads |= name in _READING_ATTRIBUTES
+            scope.writes |= name in _WRITING_ATTRIBUTES
+            bound.add(name)
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+            bound.add(name)
+            if name.startswith("__"):
+                scope.names.add(name)  # what an object calls by itself
+        case ast.ClassDef(name=name):
+            bound.add(name)
+        case ast.Import(names=names) | ast.ImportFrom(names=names):
+            for alias in names:
+                bound.add((alias.asname or alias.name).split(".")[0])
+                scope.reads |= alias.name == "fileinput"
+
+
+def _is_value(node: ast.stmt) -> bool:
+    """Return whether a statement is but a value, as lines of a sample are that happen to parse."""
+    return (
+        isinstance(node, ast.Expr)
+        and not any(
+            isinstance(part, ast.Call | ast.Await | ast.Yield | ast.NamedExpr) for part in ast.walk(node)
+        )
+    ) or (isinstance(node, ast.AnnAssign) and node.value is None)
+
+
+# Languages with braces
+
+_TYPES = r"int|signed|auto|void|int32_t|i32|long|ll|unsigned|INT"
+_MAIN = {
+    "cpp": re.compile(rf"\b(?:{_TYPES})\s+main\s*\([^;{{}}]*\)[^;{{}}()]*\{{"),
+    "c": re.compile(rf"(?:\b(?:{_TYPES})\s+|^)main\s*\([^;{{}}]*\)\s*\{{", re.MULTILINE),
+    "java": re.compile(
+        r"\bstatic\s+(?:(?:public|final|synchronized)\s+)*void\s+main\s*\([^;{}]*\)[^;{}()]*\{"
+    ),
+    "kotlin": re.compile(r"\bfun\s+main\s*\([^;{}]*\)\s*(?::\s*Unit\s*)?(?:\{|=)"),
+}
+_READING = {
+    "cpp": re.compile(
+        r"\bcin\b|scanf|\bgetline\b|getchar|\bfread\b|\bread\s*\(|\bgets\b|ifstream|\bfgets\b|istream|\bgetc\b"
+    ),
+    "java": re.compile(r"System\.in\b|Scanner|Reader|InputStream|StreamTokenizer|Files\.|\bio\."),
+    "kotlin": re.compile(
+        r"\breadLine|\breadln|System\.|Scanner|Reader|\breadInt|generateSequence|lineSequence|stdin"
+    ),
+}
+_WRITING = {
+    "cpp": re.compile(
+        r"\bcout\b|printf|\bputs\b|putchar|ofstream|\bfwrite\b|\bwrite\s*\(|ostream|\bputc\b|println?\("
+    ),
+    "java": re.compile(r"System\.out\b|PrintWriter|PrintStream|BufferedWriter|OutputStream|\bout\.|\bio\."),
+    "kotlin": re.compile(r"\bprint|System\.out|PrintWriter|BufferedWriter|\.write|appendLine"),
+}
+_READING["c"], _WRITING["c"] = _READING["cpp"], _WRITING["cpp"]
+_ELSEWHERE = r"^[ \t]*(?:def\s+\w+\s*\(|(?:function|func|fn)\s+\w+|using\s+System\b|fn\s+main)"
+_FOREIGN = {
+    "cpp": re.compile(
+        rf"\bpublic\s+class\b|\bimport\s+java\b|\bstatic\s+void\s+main\b|^package\s|\bfun\s+main\b|{_ELSEWHERE}",
+        re.MULTILINE,
+    ),
+    "c": re.compile(
+        r"\bstd::|\busing\s+namespace\b|\btemplate\s*<|\bcout\b|\bcin\b|#\s*include\s*<(?:bits/|[\w+]+>)"
+        rf"|\bpublic\s+class\b|\bimport\s+java\b|\bstatic\s+void\s+main\b|^package\s|\bfun\s+main\b|{_ELSEWHERE}",
+        re.MULTILINE,
+    ),
+    "java": re.compile(rf"^[ \t]*#\s*include\b|\bfun\s+main\b|{_ELSEWHERE}", re.MULTILINE),
+    "kotlin": re.compile(rf"^[ \t]*#\s*include\b|\bstatic\s+void\s+main\b|{_ELSEWHERE}", re.MULTILINE),
+}
+"""What a program in the language cannot hold, and one in a language like it does."""
+
+_SIGNATURE = re.compile(
+    r"\b(?:class|struct|enum|interface|object|fun|record)\s+\w+|\b[\w:<>*&\]]+[\s*&]+\w+\s*\([^;{}()]*\)[^;{}()]*\{"
+)
+_SOLUTION = re.compile(rf"\b(?:class|struct|object)\s+(?:{'|'.join(CLASSES)})\b[^;{{]*\{{")
+
+
+def _assess_braces(code: str, language: str) -> Assessment:
+    bare = without_literals(code)
+    if _FOREIGN[language].search(bare):
+        return Assessment(code, Level.NO_CODE)
+    main = _MAIN[language].search(bare)
+    if main:
+        code = _without_tail(code)
+        bare = without_literals(code)
+    balanced = bare.count("{") == bare.count("}") and bare.count("(") == bare.count(")")
+    if main and balanced:
+        whole = _READING[language].search(bare) and _WRITING[language].search(bare)
+        return Assessment(code, Level.COMPLETE if whole else Level.PRINTS)
+    if main:
+        return Assessment(code, Level.BROKEN)
+    if not re.search(r"[;{}=]", bare):
+        return Assessment(code, Level.NO_CODE)
+    if not balanced:
+        return Assessment(code, Level.BROKEN_PART)
+    if _SOLUTION.search(bare):
+        return Assessment(code, Level.FUNCTIONAL)
+    return Assessment(code, Level.DEFINITIONS if _SIGNATURE.search(bare) else Level.PART)
+
+
+def _without_tail(code: str) -> str:
+    """Return the program less the prose behind it, which begins where `main` is closed and nothing is open."""
+    lines = code.split("\n")
+    depth = 0
+    end = 0
+    named = begun = False
+    for number, line in enumerate(without_literals(code).split("\n")):
+        following = lines[number + 1] if number + 1 < len(lines) else ""
+        if begun and depth == 0 and line.strip() and _ends_program(lines[number], following):
+            return "\n".join(lines[:end]) + "\n"
+        depth += line.count("{") - line.count("}")
+        named = named or bool(re.search(r"\bmain\s*\(", line))
+        begun = begun or (named and depth > 0)
+        if line.strip():
+            end = number + 1
+    return code
+
+
+def _ends_program(line: str, following: str) -> bool:
+    """Return whether a line where nothing is open is no part of the program."""
+    stripped = line.strip()
+    if (
+        stripped.startswith((*_MARKDOWN, "}", ")"))
+        or stripped.endswith(_ENDS_OF_PROSE)
+        or reads_as_english(line)
+    ):
+        return True
+    return not is_code(line) and not re.search(r"[;{}=()]", line) and not following.lstrip().startswith("{")

@@ -1,0 +1,69 @@
+"""Follows strings and comments of more than one line through a program."""
+
+from __future__ import annotations
+
+import re
+
+_PYTHON = re.compile(
+    r'"""|\'\'\'|"(?:\\.|[^"\\\n])*+(?:"|(?=\n)|\Z)|\'(?:\\.|[^\'\\\n])*+(?:\'|(?=\n)|\Z)|\#[^\n]*',
+)
+_BRACES = re.compile(
+    r'/\*|//[^\n]*|"""|R"\(|"(?:\\.|[^"\\\n])*+(?:"|(?=\n)|\Z)|\'(?:\\[^\n\']{1,8}|[^\'\\\n]{1,4}|\\.)\'',
+)
+_END = {"/*": "*/", 'R"(': ')"'}
+
+
+class Literals:
+    """Tells where strings and comments are open while a program is read line by line."""
+
+    def __init__(self, language: str) -> None:
+        self.open = ""
+        """The end that the open string or comment waits for."""
+        self._pattern = {"python": _PYTHON}.get(
+            language, _BRACES if language in ("cpp", "c", "java", "kotlin") else None
+        )
+        self._language = language
+
+    def read(self, line: str) -> None:
+        self._read(line, None)
+
+    def holds(self, line: str, position: int) -> bool:
+        """Return whether a string or comment that begins in or before this line holds the position."""
+        opened = self.open
+        held = self._read(line, position)
+        self.open = opened
+        return held
+
+    def _read(self, line: str, position: int | None) -> bool:
+        if self._pattern is None:
+            return False
+        at = 0
+        while True:
+            if self.open:
+                end = line.find(self.open, at)
+                if end < 0 or (position is not None and position < end):
+                    return True
+                at = end + len(self.open)
+                self.open = ""
+            found = self._pattern.search(line, at)
+            if not found or (position is not None and position < found.start()):
+                return False
+            at = found.end()
+            opens = found[0] in ("/*", 'R"(', '"""', "'''") and not (
+                found[0] == '"""' and self._language in ("cpp", "c")
+            )
+            if opens:
+                self.open = _END.get(found[0], found[0])
+            elif position is not None and found.start() <= position < at:
+                return True
+
+
+def without_literals(code: str) -> str:
+    """Return a program in a language with braces without its strings and comments, as many lines long."""
+    return _BRACE_LITERALS.sub(lambda literal: "\n" * literal[0].count("\n") or " ", code)
+
+
+_BRACE_LITERALS = re.compile(
+    r'/\*[^*]*+(?:\*(?!/)[^*]*+)*+(?:\*/|$)|//[^\n]*|"""(?:[^"]|"(?!""))*+(?:"""|$)|R"\((?:[^)]|\)(?!"))*+(?:\)"|$)'
+    r'|"(?:\\.|[^"\\\n])*+(?:"|(?=\n)|\Z)|\'(?:\\[^\n\']{1,8}|[^\'\\\n]{1,4}|\\.)\''
+)
