@@ -169,6 +169,8 @@ def find_candidates(reply: str, language: str) -> list[Candidate] | None:
     family = family_of(language)
     fenced = fenced_blocks(text, family)
     blocks = sorted([*fenced, *unfenced_blocks(text, fenced, family)], key=lambda block: block.opening)
+    if family == "python" and fenced and (whole := _whole_reply(text)):
+        return whole
     candidates = _assess_all(text, blocks, family)
     if not any(candidate.eligible and candidate.level >= Level.FUNCTIONAL for candidate in candidates):
         running = list(running_blocks(text, blocks))
@@ -199,6 +201,16 @@ def _extract_as_usaco(reply: str) -> Extraction:
     if opening < 0 or closing < 0:
         return Extraction(reply, 0, len(reply), "usaco-whole-reply", 0)
     return Extraction(reply[start:closing], start, closing, "usaco-fence", reply.count("```python"))
+
+
+def _whole_reply(text: str) -> list[Candidate]:
+    """Return the text as the only candidate when all of it is a program, so that its fences stand in docstrings."""
+    everything = [block for block in running_blocks(text, []) if block.form == "text"]
+    return [
+        one
+        for one in _assess_all(text, everything, "python", unfenced=True)
+        if one.level is Level.COMPLETE and one.assessment.code == one.block.code
+    ]
 
 
 def _assess_all(text: str, blocks: list[Block], language: str, unfenced: bool = False) -> list[Candidate]:

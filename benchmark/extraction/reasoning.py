@@ -37,6 +37,8 @@ def visible_text(reply: str) -> str | None:
       stands before a closing tag without an opening one is reasoning too. A tag in quotes is a mention.
     * Nothing after the first token that ends the turn belongs to the reply.
     """
+    if reply.startswith("\ufeff"):  # a byte order mark, which no program may begin with
+        reply = "\n" + reply[1:]
     channels = list(_CHANNEL.finditer(reply))
     if any(_stands_alone(reply, channel.start()) for channel in channels):
         hidden = list(_other_channels(reply, channels))

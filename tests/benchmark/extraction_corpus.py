@@ -43,9 +43,9 @@ def _entries(text: str) -> Iterator[Entry]:
 
 
 def normalised(program: str | None) -> str | None:
-    """Return the program with plain line ends and without blank lines at its ends."""
+    """Return the program with plain line ends, without blank lines at its ends and blanks behind it."""
     if program is None:
         return None
     lines = program.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     filled = [number for number, line in enumerate(lines) if line.strip()]
-    return "\n".join(line for line in lines[filled[0] : filled[-1] + 1]) if filled else ""
+    return "\n".join(lines[filled[0] : filled[-1] + 1]).rstrip() if filled else ""

@@ -137,6 +137,7 @@ def test_links_and_announced_numbers_reach_problems_that_were_imported_before_th
         (b"<!DOCTYPE html><p>Not found", "cannot be unpacked"),
         (archive({"1.in": b"0" * 3_000_000, "1.out": "1\n"}), "would unpack to more than"),
     ],
+    ids=["pairs", "folders", "no-test", "numbers", "outside", "no-zip", "too-large"],
 )  # fmt: skip
 def test_an_archive_that_cannot_be_used_is_named_and_changes_nothing(
     collection: Path, folder: Path, content: bytes, reason: str, monkeypatch: pytest.MonkeyPatch
