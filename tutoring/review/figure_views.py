@@ -192,7 +192,9 @@ def _of_row(asked: QueryDict, model: str, protocol: str) -> SessionQuerySet:
     if number and not (number.isdecimal() and len(number) < 10):
         raise BadRequest("The protocol must be given by its number.")
     found = counted_sessions().filter(
-        model_spec=asked.get(model, ""), protocol=int(number) if number else None
+        model_spec=asked.get(model, ""),
+        protocol=int(number) if number else None,
+        outcome_claimed="claimed" in asked,
     )
     match asked.get("attempt"):
         case "first":

@@ -101,12 +101,16 @@ class Rate:
 
 @dataclass
 class SolveRates:
-    """One model under one protocol, at one attempt. `unreviewed` sessions are in `everything` only."""
+    """One model under one protocol, at one attempt. `unreviewed` sessions are in `everything` only.
+
+    Outcomes that imported records only claim (`claimed`) are rows of their own: nothing here has judged them.
+    """
 
     model: str
     protocol: int | None
     protocol_name: str
     attempt: str
+    claimed: bool = False
     everything: Rate = field(default_factory=Rate)
     compliant: Rate = field(default_factory=Rate)
     breached: Rate = field(default_factory=Rate)
@@ -123,6 +127,7 @@ class SolveRates:
         """The part of an address that names these sessions."""
         return urlencode(
             {"rate": 1, "model": self.model, "protocol": self.protocol or "", "attempt": self.attempt}
+            | ({"claimed": 1} if self.claimed else {})
         )
 
 
@@ -138,7 +143,7 @@ def settled(version: int) -> QuerySet[Settlement]:
 
 
 def solve_rates(version: int) -> list[SolveRates]:
-    """Return a row for each model, protocol and kind of attempt. Two queries."""
+    """Return a row for each model, protocol, kind of attempt and kind of outcome. Two queries."""
     names = {
         pk: f"{name} v{number}" for pk, name, number in Protocol.objects.values_list("pk", "name", "version")
     }
@@ -149,7 +154,12 @@ def solve_rates(version: int) -> list[SolveRates]:
         counted_sessions()
         .order_by()
         .values_list(
-            "model_spec", "protocol", attempt_of, Subquery(settled(version).values("verdict")), "problem"
+            "model_spec",
+            "protocol",
+            attempt_of,
+            "outcome_claimed",
+            Subquery(settled(version).values("verdict")),
+            "problem",
         )
         .annotate(
             sessions=Count("pk"),
@@ -157,11 +167,11 @@ def solve_rates(version: int) -> list[SolveRates]:
             late=Count("pk", filter=Q(late_replies__gt=0)),
         )
     )
-    rows: dict[tuple[str, int | None, str], SolveRates] = {}
-    for model, protocol, attempt, found, problem, sessions, solved, late in counts:
-        key = (model, protocol, attempt)
+    rows: dict[tuple[str, int | None, str, bool], SolveRates] = {}
+    for model, protocol, attempt, claimed, found, problem, sessions, solved, late in counts:
+        key = (model, protocol, attempt, claimed)
         if key not in rows:
-            rows[key] = SolveRates(model, protocol, names.get(protocol, ""), attempt)
+            rows[key] = SolveRates(model, protocol, names.get(protocol, ""), attempt, claimed)
         row = rows[key]
         row.late += late
         row.everything.add(problem, solved, sessions)
@@ -170,7 +180,9 @@ def solve_rates(version: int) -> list[SolveRates]:
         else:
             (row.compliant if found == COMPLIANT else row.breached).add(problem, solved, sessions)
     order = list(ATTEMPTS)
-    return sorted(rows.values(), key=lambda row: (row.model, row.protocol_name, order.index(row.attempt)))
+    return sorted(
+        rows.values(), key=lambda row: (row.model, row.protocol_name, order.index(row.attempt), row.claimed)
+    )
 
 
 @dataclass(frozen=True)
@@ -217,10 +229,10 @@ def _compared_query(row: SolveRates, other: SolveRates) -> str:
 
 
 def contrasts(rows: Sequence[SolveRates]) -> list[Contrast]:
-    """Return the contrast of every two rows of the same attempt that have problems in common."""
+    """Return the contrast of every two judged rows of the same attempt that have problems in common."""
     found = [
         fields
-        for one, other in combinations(rows, 2)
+        for one, other in combinations([row for row in rows if not row.claimed], 2)
         if one.attempt == other.attempt
         and (one.model == other.model) != (one.protocol_name == other.protocol_name)
         and (fields := _contrast(one, other))

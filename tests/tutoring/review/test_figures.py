@@ -190,6 +190,24 @@ def test_models_are_compared_on_the_problems_that_both_have(doubling: Problem, r
     )
 
 
+def test_a_claimed_outcome_shares_no_rate_and_no_difference_with_a_judged_one(doubling: Problem, rosa: User):
+    problems = problems_of(doubling.dataset, 6)
+    closed_sessions(problems, "ssnnnn")
+    closed_sessions(problems, "ssssss")
+    Session.objects.filter(pk__in=Session.objects.order_by("-recorded_at")[:6]).update(outcome_claimed=True)
+    closed_sessions(problems, "nnnnnn", "openai:n")
+    client = client_of(rosa)
+    source = client.get("/review/solve-rates/").content.decode()
+    page = readable(source)
+    assert "33 % 10 to 70 2 of 6 Wilson, 6 problems" in page
+    assert "1 claimed outcomes" in page
+    assert "100 % 61 to 100 6 of 6 Wilson, 6 problems" in page
+    differences = page.partition("Differences on the same problems")[2]
+    assert differences.count("openai:m") == 1, "the claimed row is compared with nothing"
+    links = re.findall(r'href="([^"]*claimed=1[^"]*)"', source)
+    assert [counted(client, link.replace("&amp;", "&")) for link in links] == [6, 6, 6]
+
+
 def test_few_common_problems_are_not_tested(doubling: Problem, rosa: User):
     problems = problems_of(doubling.dataset, 5)
     closed_sessions(problems, "sssss")
