@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from django.db.models import Count, Sum
 
 from benchmark.models import Generation, Run
-from benchmark.providers import parse_model_spec
+from benchmark.providers import is_scripted, parse_model_spec
 from benchmark.runner import Price
 from benchmark.runner.pricing import price_for
 
@@ -54,9 +54,10 @@ def measure_usage(run: Run, usual_price: Price | None = None) -> Usage:
     tokens = tuple(
         Tokens(kind, row[f"{kind}_sum"] or 0, generations - row[f"{kind}_known"]) for kind in TOKEN_KINDS
     )
+    spec = parse_model_spec(run.model_spec)
     price = Price.of_run(run)
-    if usual_price:
-        price = price_for(parse_model_spec(run.model_spec), usual_price, batch=run.in_batches)
+    if usual_price or (price is None and is_scripted(spec)):
+        price = price_for(spec, usual_price, batch=run.in_batches)
     billed = tokens[:2]
     at_least = any(counted.unknown for counted in billed) or run.calls_broken_off > 0
     cost = None

@@ -1,14 +1,18 @@
-"""The price of a model: the one that was given, else the one in the shipped snapshot of genai-prices, else unknown."""
+"""The price of a model: the one that was given, else that of the shipped snapshot of genai-prices, else unknown."""
 
 from datetime import UTC, date, datetime
 from typing import Any
 from urllib.parse import urlsplit
 
-from benchmark.providers import ModelSpec, address_of, part_of_price
+from benchmark.providers import ModelSpec, address_of, is_scripted, part_of_price
 from benchmark.runner.budget import Price
 
 _LISTED = {"openai": "api.openai.com", "anthropic": "api.anthropic.com"}
 """Providers whose prices the snapshot has, and the host that these prices are for."""
+
+
+SCRIPTED = Price(0.0, 0.0, source="a program, no model")
+"""The price of replies that are written in advance."""
 
 
 def price_for(spec: ModelSpec, given: Price | None = None, *, batch: bool = False) -> Price | None:
@@ -18,7 +22,7 @@ def price_for(spec: ModelSpec, given: Price | None = None, *, batch: bool = Fals
     "configuration") for batches of a provider without them.
     """
     part = part_of_price(spec, batch=batch)
-    usual = given or _listed_price(spec)
+    usual = given or (SCRIPTED if is_scripted(spec) else _listed_price(spec))
     return usual.times(part) if usual else None
 
 

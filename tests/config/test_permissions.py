@@ -26,6 +26,7 @@ PAGES = {
     "runs": RESEARCHERS, "run_matrix": RESEARCHERS, "compare_runs": RESEARCHERS, "ablations": RESEARCHERS,
     "published_tables": RESEARCHERS, "question_sets": RESEARCHERS, "question_set": RESEARCHERS,
     "question": RESEARCHERS, "suites": RESEARCHERS, "suite": RESEARCHERS, "verifiers": RESEARCHERS,
+    "candidate_rankings": RESEARCHERS,
     "verifier": RESEARCHERS, "chain": RESEARCHERS, "run": RESEARCHERS, "run_progress": RESEARCHERS,
     "run_refinement": RESEARCHERS, "run_items": RESEARCHERS, "run_report": RESEARCHERS,
     "sessions": TUTORS, "session": TUTORS,

@@ -11,15 +11,9 @@ from benchmark.datasets import BrokenSource
 from benchmark.management.arguments import find_dataset, find_run, positive
 from benchmark.management.bars import bar_of
 from benchmark.metrics import TooFewAttempts
-from benchmark.refinement import (
-    NotRefined,
-    attempts_allowed,
-    beside,
-    curve_of,
-    read_eval_results,
-    refinements_of,
-    rejudge,
-)
+from benchmark.refinement import NotRefined, attempts_allowed, beside, curve_of, refinements_of
+from benchmark.refinement.eval_results import read_eval_results
+from benchmark.refinement.rejudging import rejudge
 from benchmark.reports.wording import INTERVAL_NAMES
 from benchmark.runner import cores
 from judge.management.tables import aligned

@@ -52,7 +52,7 @@ def test_a_cost_is_said_only_where_the_price_is_known(workshop: Workshop) -> Non
     assert high["output_tokens"] == 4000
     assert high["cost_usd"] == pytest.approx((2 * high["input_tokens"] + 10 * 4000) / 1e6)
     scripted = dry_run(workshop, *zero_shot, model="practice:student")["estimates"]
-    assert scripted["high"]["cost_usd"] is None
+    assert scripted["high"]["cost_usd"] == 0
 
 
 def test_it_is_told_in_words_as_well(workshop: Workshop) -> None:

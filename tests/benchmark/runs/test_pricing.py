@@ -11,7 +11,7 @@ from pytest_django import Settings
 
 from benchmark.providers import parse_model_spec
 from benchmark.runner.budget import Price, Spent
-from benchmark.runner.pricing import price_for
+from benchmark.runner.pricing import SCRIPTED, price_for
 from tests.benchmark.runs.processes import CommandProcess, run_apart
 
 GPT_4O = parse_model_spec("openai:gpt-4o")
@@ -54,7 +54,7 @@ def test_a_dry_run_knows_the_price_of_a_listed_model_and_where_it_is_from(filled
     assert batch["cost_usd"] == pytest.approx(high["cost_usd"] / 2)
     given = {"input": 1, "output": 2, "cached_input": None, "source": "given", "snapshot_date": ""}
     assert dry_run("openai:gpt-4o", "--price", "1", "2")["price"] == given
-    for model in ("openai:m", "compatible:gpt-4o", "practice:student"):
+    for model in ("openai:m", "compatible:gpt-4o"):
         unknown = dry_run(model)
         assert unknown["price"] is None
         assert {one["cost_usd"] for one in unknown["estimates"].values()} == {None}, model
@@ -109,7 +109,7 @@ def load_the_program() -> None:
     assert config.asgi
     assert config.urls
     assert run_baseline
-    assert price_for(parse_model_spec("practice:student")) is None
+    assert price_for(parse_model_spec("practice:student")) == SCRIPTED
     assert price_for(GPT_4O, Price(1, 1)) == Price(1, 1)
     assert "genai_prices" not in sys.modules
 
