@@ -165,7 +165,7 @@ def _grade(judgement: Judgement, problem: Problem) -> judge.Judgement:
     if judgement.whole_output:
         tests = [replace(test, shown=WHOLE_OUTPUT) if test.sample else test for test in tests]
     if not tests and judgement.suite == Judgement.Suite.SAMPLES:
-        # Every program passes all of none (METHODS 7.2). Interactive problems show dialogues instead of samples.
+        # Every program passes all of none (docs/spec.md 7.2). Interactive problems show dialogues instead of samples.
         applied = judge.limits_for(limits, language, policy, multipliers)
         return judge.Judgement(judge.Verdict.AC, (), 0, "", policy, applied, judge.JUDGE_VERSION, "", "")
     return judge.grade(
@@ -253,7 +253,7 @@ def program_files(problem: Problem, source: str, language: str) -> str | dict[st
 
 def checker_for(problem: Problem, policy: judge.Policy) -> judge.Checker:
     """How output is compared: the problem's own checker; under `compat` a USACO problem's whole texts, as the
-    published benchmark did it (METHODS 14)."""
+    published benchmark did it (docs/spec.md 14)."""
     if policy == judge.Policy.COMPAT and problem.dataset.format == "usaco":
         return judge.Checker(kind="exact")
     return judge.Checker.from_json(problem.checker)

@@ -72,7 +72,7 @@ class Checker:
     kind "exact": the texts must be equal but for white space at both ends and the style of line ends, as in
     the USACO benchmark. kind "tokens": the default output validator of ICPC problem packages with its flags;
     a tolerance of None is one that is not set, and where both are set, keeping either suffices. kind "validator": an
-    output validator of a problem package, kind "special": a special judge of ICPC-Eval (METHODS.md 5.1), both of
+    output validator of a problem package, kind "special": a special judge of ICPC-Eval (docs/spec.md 5.1), both of
     them the `program`; `judge.validators` says how they are called.
 
     Raises ValueError for an unknown kind, a tolerance that is no finite number of at least 0, and a program where none

@@ -1,6 +1,6 @@
 """Reading ICPC problem packages as far as judging needs them: limits, tests, comparison, labelled submissions.
 
-Formats: legacy, 2023-07 and 2025-09 (METHODS.md 10.6). A package is a folder.
+Formats: legacy, 2023-07 and 2025-09 (docs/spec.md 10.6). A package is a folder.
 """
 
 import configparser

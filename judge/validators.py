@@ -2,7 +2,7 @@
 
 An output validator (kind "validator") is called as the problem package format says: the names of the input, of the
 answer and of a feedback folder, then the flags; the program's output is its standard input, exit status 42 accepts
-and 43 rejects. A special judge (kind "special", ICPC-Eval's contract, METHODS.md 5.1) is called with the names of the
+and 43 rejects. A special judge (kind "special", ICPC-Eval's contract, docs/spec.md 5.1) is called with the names of the
 input, the answer and the program's output, and prints its verdict; if it prints nothing, exit status 0 accepts.
 Whatever else happens is a fault of the checking program, never of the program it checks.
 """

@@ -1,4 +1,4 @@
-"""The closed set of verdicts, of a test and of a submission (METHODS.md 0)."""
+"""The closed set of verdicts, of a test and of a submission (docs/spec.md 0)."""
 
 from enum import StrEnum
 

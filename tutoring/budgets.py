@@ -41,7 +41,7 @@ class Budget:
 
 
 def count_budget(session: Session, events: list[Event], rules: Rules) -> Budget:
-    """The budget of a session, from all of its events (METHODS 8.1).
+    """The budget of a session, from all of its events (docs/spec.md 8.1).
 
     A judge fault gives its execution back: it is never the program's doing. The debrief costs nothing.
     """

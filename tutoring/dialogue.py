@@ -25,7 +25,7 @@ def _fill(template: str, values: dict[str, str]) -> str:
 
 
 def opening_prompt(problem: Problem, language: str) -> str:
-    """The first message of every session (METHODS 6, P-1b): the task and the statement."""
+    """The first message of every session (docs/spec.md 6, P-1b): the task and the statement."""
     return _fill(
         "opening.txt",
         {

@@ -31,7 +31,7 @@ count; or the model is also asked once more to answer without one."""
 
 @dataclass(frozen=True)
 class Rules:
-    """Budgets and rules of one protocol (USACO paper, sections 5 and D; METHODS 8.1).
+    """Budgets and rules of one protocol (USACO paper, sections 5 and D; docs/spec.md 8.1).
 
     A code generation is a reply that contains a complete program, whether or not it was asked for; a stopped
     reply counts when it already holds one. Talk is free.

@@ -1,7 +1,7 @@
 """Reading the dialogues that the authors of the USACO paper published with their tutoring gadget.
 
 A file is a JSON list of `{"role": "user"|"assistant", "content": text}`; its name tells tier, cut-off, problem,
-outcome and attempt (METHODS 8.2). Everything else (model, tutor, times, verdicts) is unknown and stays unknown.
+outcome and attempt (docs/spec.md 8.2). Everything else (model, tutor, times, verdicts) is unknown and stays unknown.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Simulated checks of estimators (FRONTIER.md 2.3): `CALIBRATIONS` is the table of them.
+"""Simulated checks of estimators (docs/spec.md 9.1): `CALIBRATIONS` is the table of them.
 
 Each module of this folder registers one calibration with `@calibrates`; a new module is named here.
 """

@@ -1,4 +1,4 @@
-"""Coverage of the intervals over few problems (FRONTIER.md 2.3), the percentile bootstrap beside each.
+"""Coverage of the intervals over few problems (docs/spec.md 9.1), the percentile bootstrap beside each.
 
 A world has problem effects that are normal on the logit scale. A state of a problem, such as a wrong program after
 which a hint was given, adds an effect of its own; each arm makes the same number of draws at each state.

@@ -1,4 +1,4 @@
-"""The textbooks of the USACO paper, each a JSON list with an object an article (METHODS.md 10.2)."""
+"""The textbooks of the USACO paper, each a JSON list with an object an article (docs/spec.md 10.2)."""
 
 import json
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ def read_cpbook(path: Path) -> Iterator[ImportedArticle | LeftOut]:
 
 
 def read_cpbook_without_problems(path: Path) -> Iterator[ImportedArticle | LeftOut]:
-    """`cpbook_v2.json`: the articles without their lists of practice problems (METHODS.md 7.4)."""
+    """`cpbook_v2.json`: the articles without their lists of practice problems (docs/spec.md 7.4)."""
     return _articles(path, "cpbook-article", "article")
 
 

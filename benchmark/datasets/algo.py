@@ -1,4 +1,4 @@
-"""The LeetCode files released with the ALGO paper: problems, and what models wrote for them (METHODS.md 3.3, 10.3).
+"""The LeetCode files released with the ALGO paper: problems, and what models wrote for them (docs/spec.md 3.3, 10.3).
 
 `leetcode_data` holds metadata.json and a statement a problem; `leetcode_results` beside it, where it is there, holds
 a model's oracle, the functions that make inputs, and a candidate, each of the first and the last with the official

@@ -1,6 +1,6 @@
 """AlgoSimBench: a tagged corpus of problems with solutions, and questions about which of them are alike.
 
-The card names the questions' fields (METHODS.md 10.5) but not the corpus', so names are looked for in order, and
+The card names the questions' fields (docs/spec.md 10.5) but not the corpus', so names are looked for in order, and
 `fields.toml` beside the files goes before them. Our own tagged problems have the same shape.
 """
 

@@ -1,4 +1,4 @@
-"""CodeContests (AlphaCode's collection) as Parquet or JSON rows, the forms in which it is passed on (METHODS.md 10.7).
+"""Reads CodeContests (AlphaCode's collection) from Parquet or JSON rows (docs/spec.md 10.7).
 
 The Parquet files are those of `deepmind/code_contests`; the JSON is what the collection's own converter makes of its
 first form, records of a protocol buffer in Riegeli files. Its solutions become reference solutions and its incorrect

@@ -1,7 +1,7 @@
 """Parser of `generators/generators.yaml`: which tests a package lists, and how each is made.
 
 Sources: the ICPC problem package formats 2023-07 and 2025-09, and BAPCtools, whose numbering and seeds are followed
-(METHODS.md 10.6). Nothing is run and no other file is opened. What the parser does not understand becomes a fault
+(docs/spec.md 10.6). Nothing is run and no other file is opened. What the parser does not understand becomes a fault
 that names the place; nothing is skipped silently.
 """
 

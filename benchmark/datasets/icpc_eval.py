@@ -1,4 +1,4 @@
-"""ICPC-Eval's problems: Parquet of the published collection, or the same rows as JSON (METHODS.md 10.4).
+"""ICPC-Eval's problems: Parquet of the published collection, or the same rows as JSON (docs/spec.md 10.4).
 
 Nothing is run at import. `manage.py suite_quality --imported` tries the special judges.
 """

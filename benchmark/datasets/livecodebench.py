@@ -1,6 +1,6 @@
 """LiveCodeBench's code generation data: rows with public and private tests, by standard input or functional.
 
-METHODS.md 10.8. The private tests are JSON, or the same text as base64 of zlib of a pickle. Of a pickle only the text
+docs/spec.md 10.8. The private tests are JSON, or the same text as base64 of zlib of a pickle. Of a pickle only the text
 is read. It is never loaded: loading can run any program, and a few of its bytes can ask for any amount of memory.
 """
 

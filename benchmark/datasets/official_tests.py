@@ -1,6 +1,6 @@
 """Official tests of contest problems, put onto problems that are already imported.
 
-A source is a zip as the contest publishes it, or a folder as the published collection holds it (METHODS.md 10.1). It
+A source is a zip as the contest publishes it, or a folder as the published collection holds it (docs/spec.md 10.1). It
 belongs to the problems whose identifier it is named by, or whose `test_data_link` ends with its name; a link that two
 divisions share serves both.
 """

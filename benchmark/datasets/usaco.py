@@ -1,6 +1,6 @@
 """The USACO collection: one JSON object of problems, and a folder of hidden tests where there is one.
 
-The keys are those of the USACO benchmark's released files (METHODS.md 10.1). Numbers may be written as
+The keys are those of the USACO benchmark's released files (docs/spec.md 10.1). Numbers may be written as
 strings. "MB" of a memory limit is read as MiB, which is what the benchmark's judge enforced.
 """
 

@@ -1,4 +1,4 @@
-"""Takes the program out of a model's reply (METHODS.md 0.2), and says whether a reply counts as a generation.
+"""Takes the program out of a model's reply (docs/spec.md 0.2), and says whether a reply counts as a generation.
 
 Replies are untrusted: nothing here raises on any text, and the time is linear in its length.
 

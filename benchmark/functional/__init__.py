@@ -1,4 +1,4 @@
-"""Functional problems: the program is a class with a method, and a driver of ours calls it (METHODS.md 10.3, 10.8).
+"""Functional problems: the program is a class with a method, and a driver of ours calls it (docs/spec.md 10.3, 10.8).
 
 An input holds one JSON value a line, one for each parameter; the answer is the result as one JSON value. So a
 functional problem has tests of texts like any other, and its programs are judged as programs of several files.

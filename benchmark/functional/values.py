@@ -1,4 +1,4 @@
-"""Values of functional problems as text: one JSON value a line, trees and linked lists as lists (METHODS.md 10.8).
+"""Values of functional problems as text: one JSON value a line, trees and linked lists as lists (docs/spec.md 10.8).
 
 Runs in the sandbox beside programs under test, so it needs the standard library only. Python 3.8 or newer.
 """

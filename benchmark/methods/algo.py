@@ -1,4 +1,4 @@
-"""ALGO: a model writes a problem's verifier, and coders whose candidates the verifier ranks (METHODS.md 3, 15)."""
+"""ALGO: a model writes a problem's verifier, and coders whose candidates the verifier ranks (docs/spec.md 3, 15)."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -78,7 +78,7 @@ class Building(Algo):
 
 
 async def build(chain: Chain, settings: Building, found: Found) -> Generation:
-    """BuildVerifier (METHODS.md 15): oracle, validator, generators, tricky inputs; then the verifier is stored.
+    """BuildVerifier (docs/spec.md 15): oracle, validator, generators, tricky inputs; then the verifier is stored.
 
     Without an oracle that passes the samples nothing else is asked for. The oracle is the generation that is returned.
     """
@@ -194,7 +194,7 @@ class Iterative(Algo):
 async def revise(chain: Chain, settings: Iterative, found: Found) -> Generation:
     """Ask, verify, and ask again with inputs on which the answer fails, until the verifier accepts one.
 
-    In place of the paper's search over tokens, which needs probabilities that providers do not give (METHODS.md 3.2).
+    In place of the paper's search over tokens, which needs probabilities that providers do not give (docs/spec.md 3.2).
     """
     answers = [await ask_once(chain, settings, found)]
     scores = [await _scored(chain, answers[0])]

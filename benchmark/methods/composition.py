@@ -52,7 +52,7 @@ class Answer(Part):
 
 
 def compose(searches: Sequence[Search], answer: Answer) -> Method:
-    """The searches once, before the first question; then the answer with what they found (METHODS.md 1.2, A6).
+    """The searches once, before the first question; then the answer with what they found (docs/spec.md 1.2, A6).
 
     The settings are those of all parts. The name is made of theirs, but "zero-shot" stands alone: it
     says that nothing was found.

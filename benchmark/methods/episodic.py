@@ -1,4 +1,4 @@
-"""Episodic retrieval: similar problems of the same dataset with their solutions (METHODS.md 1.2, A4)."""
+"""Episodic retrieval: similar problems of the same dataset with their solutions (docs/spec.md 1.2, A4)."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ class Episodic(Examples, Searching):
 
 
 async def find_similar(chain: Chain, settings: Episodic, query: str) -> Found:
-    """The p problems of the dataset most like the query, the problem under test left out (METHODS.md 15)."""
+    """The p problems of the dataset most like the query, the problem under test left out (docs/spec.md 15)."""
     corpus, left_out = await other_problems(chain, settings)
     hits, record = await search(corpus, settings, query, top=settings.p, **left_out)
     record["corpus_content"] = settings.corpus_content

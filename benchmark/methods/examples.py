@@ -1,4 +1,4 @@
-"""Other problems of the dataset as examples: which may be shown, and what of them (METHODS.md 1.2, A4; 1.3; 15)."""
+"""Other problems of the dataset as examples: which may be shown, and what of them (docs/spec.md 1.2, A4; 1.3; 15)."""
 
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,7 @@
 """Examples by matched representations: what stands for the problem is compared with what stands for the others.
 
 With asm_nl and asm_pl these are attempted solutions by one model on both sides: AlgoSimBench's attempted solution
-matching (METHODS.md 4.3, 15).
+matching (docs/spec.md 4.3, 15).
 """
 
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""The oracle-assisted control: the model is shown how the problem is solved (METHODS.md 1.2, extras in the code).
+"""The oracle-assisted control: the model is shown how the problem is solved (docs/spec.md 1.2, extras in the code).
 
 It says how much of a model's failure is not knowing the idea, and bounds what any retrieval could do.
 """

@@ -1,4 +1,4 @@
-"""Profiles: the settings that a published evaluation used, as data in profiles.toml (METHODS.md 14)."""
+"""Profiles: the settings that a published evaluation used, as data in profiles.toml (docs/spec.md 14)."""
 
 import tomllib
 from collections.abc import Mapping

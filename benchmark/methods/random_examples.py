@@ -1,4 +1,4 @@
-"""The control for episodic retrieval: as many solved problems, drawn by lot (METHODS.md 1.2, extras in the code)."""
+"""The control for episodic retrieval: as many solved problems, drawn by lot (docs/spec.md 1.2, extras in the code)."""
 
 from dataclasses import dataclass, field
 

@@ -1,4 +1,4 @@
-"""Refine@K: attempt after attempt with feedback, until one is accepted (ICPC-Eval; METHODS.md 5.2 and 15)."""
+"""Refine@K: attempt after attempt with feedback, until one is accepted (ICPC-Eval; docs/spec.md 5.2 and 15)."""
 
 from dataclasses import dataclass, field
 from typing import Literal, get_args

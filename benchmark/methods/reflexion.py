@@ -1,7 +1,7 @@
-"""Reflexion: the model corrects its program with the results of the samples (METHODS.md 1.2, A2; 7.3; 15).
+"""Reflexion: the model corrects its program with the results of the samples (docs/spec.md 1.2, A2; 7.3; 15).
 
 The ICPC paper's self-judge is the same loop with `feedback=verdicts`, `reflection=own-reply` and two reflections
-(METHODS.md 2).
+(docs/spec.md 2).
 """
 
 from collections.abc import Sequence
@@ -111,7 +111,7 @@ async def _attempt(chain: Chain, settings: Reflexion, answers: Sequence[Generati
 
 
 def select(passed: Sequence[bool], selection: Selection) -> int:
-    """The place of the answer that counts, given which answers passed the samples (METHODS.md 7.3)."""
+    """The place of the answer that counts, given which answers passed the samples (docs/spec.md 7.3)."""
     if selection == "first-passing" and True in passed:
         return passed.index(True)
     return len(passed) - 1

@@ -1,4 +1,4 @@
-"""Retrieval: a draft serves as the query, and what it finds goes into every prompt of the attempt (METHODS.md 15)."""
+"""Retrieval: a draft serves as the query, and what it finds goes into every prompt of the attempt (docs/spec.md 15)."""
 
 import asyncio
 import math

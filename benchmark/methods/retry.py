@@ -1,4 +1,4 @@
-"""The control for Reflexion: the same question again, at the same budget and with the same choice (METHODS.md 8.3).
+"""The control for Reflexion: the same question again, at the same budget and with the same choice (docs/spec.md 8.3).
 
 What Reflexion gains over it is due to what the model is told. `reflexion --set feedback=none` is the other control:
 there the model sees its attempts again and is told nothing of them.

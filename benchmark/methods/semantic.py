@@ -1,4 +1,4 @@
-"""Semantic retrieval: the textbook article that fits best (METHODS.md 1.2, A3)."""
+"""Semantic retrieval: the textbook article that fits best (docs/spec.md 1.2, A3)."""
 
 from dataclasses import dataclass, field
 

@@ -1,4 +1,4 @@
-"""Zero-shot: one question, one reply, one attempt (METHODS.md 1.2, A1)."""
+"""Zero-shot: one question, one reply, one attempt (docs/spec.md 1.2, A1)."""
 
 from benchmark.methods.composition import Answer, always
 from benchmark.methods.method import Chain

@@ -1,5 +1,5 @@
 """The unbiased pass@k estimator (Chen et al. 2021, "Evaluating Large Language Models Trained on Code", section 2.1)
-and Tests@k, the same idea for the share of tests passed (METHODS.md 0.1)."""
+and Tests@k, the same idea for the share of tests passed (docs/spec.md 0.1)."""
 
 from collections.abc import Iterable, Sequence
 from math import comb

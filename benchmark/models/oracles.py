@@ -1,4 +1,4 @@
-"""Verifiers of problems, candidates with official verdicts, and what a verifier says of a program (METHODS.md 15)."""
+"""Verifiers of problems, candidates with official verdicts, and what a verifier says of a program (docs/spec.md 15)."""
 
 from __future__ import annotations
 

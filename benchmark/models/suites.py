@@ -1,4 +1,4 @@
-"""Test suites made for a problem, and the programs that make and measure them (METHODS.md 5.1, 15)."""
+"""Test suites made for a problem, and the programs that make and measure them (docs/spec.md 5.1, 15)."""
 
 from __future__ import annotations
 

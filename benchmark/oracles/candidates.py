@@ -1,4 +1,4 @@
-"""Candidates with what their verifier and the official judge say, and the figures of both (METHODS.md 0.1)."""
+"""Candidates with what their verifier and the official judge say, and the figures of both (docs/spec.md 0.1)."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -27,7 +27,7 @@ RANKINGS = {
     "majority": "majority",
     "random": "random",
 }
-"""What candidates are ranked by (METHODS.md 3.3, T16), as it is shown."""
+"""What candidates are ranked by (docs/spec.md 3.3, T16), as it is shown."""
 
 
 @dataclass(frozen=True)
@@ -188,7 +188,7 @@ def rankings(groups: Sequence[Sequence[Verified]], n: int) -> dict[str, float | 
     """Return n@k by ranking, each the mean over the problems; None where a ranking or n@k is not defined.
 
     `verifier` ranks by samples and oracle tests, `samples` by the examples of the statement alone, `written` by the
-    examples and tests that the model wrote with their answers (METHODS.md 3.3, T16), `majority` by equal answers,
+    examples and tests that the model wrote with their answers (docs/spec.md 3.3, T16), `majority` by equal answers,
     `random` not at all.
     """
     scores: dict[str, list[Sequence[float | None]]] = {

@@ -1,4 +1,4 @@
-"""How often an oracle is right, measured once its verifier is built (METHODS.md 0.1, oracle correctness).
+"""How often an oracle is right, measured once its verifier is built (docs/spec.md 0.1, oracle correctness).
 
 Nothing of this takes part in building or ranking: a verifier knows neither hidden tests nor reference solutions.
 """

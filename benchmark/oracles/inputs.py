@@ -1,4 +1,4 @@
-"""Inputs made by functions that a model wrote: validator, generators, batches, tricky inputs (METHODS.md 3.1, 15)."""
+"""Inputs made by functions that a model wrote: validator, generators, batches, tricky inputs (docs/spec.md 3.1, 15)."""
 
 import json
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from benchmark.oracles.running import Allowance, driver, json_lines
 
 _LIMITS = judge.Limits(time=60, memory=512 * 2**20)
 _TRIED = 20
-"""Calls of a generator, one of which must make a valid input (METHODS.md 15)."""
+"""Calls of a generator, one of which must make a valid input (docs/spec.md 15)."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Recipe:
 
 
 PUBLISHED = Recipe(caps=(10,), validated=False, seconds=1.0, stress=0, budget=None)
-"""What the ALGO paper's LeetCode figures follow from (METHODS.md 3.4)."""
+"""What the ALGO paper's LeetCode figures follow from (docs/spec.md 3.4)."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""How good tests are: Agreement with an official judge and Coverage of the candidates (METHODS.md 0.1, T15)."""
+"""How good tests are: Agreement with an official judge and Coverage of the candidates (docs/spec.md 0.1, T15)."""
 
 import json
 from collections.abc import Iterable, Sequence

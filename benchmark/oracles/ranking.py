@@ -1,4 +1,4 @@
-"""Ranking candidates by their verifier, and what submitting the best of them is worth (METHODS.md 0.1, 3.1)."""
+"""Ranking candidates by their verifier, and what submitting the best of them is worth (docs/spec.md 0.1, 3.1)."""
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
@@ -7,7 +7,7 @@ from math import comb
 
 
 def n_at_k(candidates: Sequence[tuple[float, bool]], n: int) -> float:
-    """The chance that the n candidates of the highest scores hold an accepted one (METHODS.md 0.1, n@k with ties).
+    """The chance that the n candidates of the highest scores hold an accepted one (docs/spec.md 0.1, n@k with ties).
 
     A candidate is its score and whether it is accepted. Equal scores are taken as a group; of a group that does not
     fit, the candidates that do are drawn at random. Raises ValueError for n outside 1 … k.

@@ -16,7 +16,7 @@ _LEAST = 0.001
 """Seconds that are not worth beginning with another input."""
 
 _MEMORY = 512 * 2**20
-"""Bytes for an oracle or a candidate (METHODS.md 15)."""
+"""Bytes for an oracle or a candidate (docs/spec.md 15)."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""n@k against the number of oracle tests, from stored verifications (METHODS.md 3.1, ALGO's Figure 6)."""
+"""n@k against the number of oracle tests, from stored verifications (docs/spec.md 3.1, ALGO's Figure 6)."""
 
 import csv
 import random

@@ -63,7 +63,7 @@ def latest_verifier(problem: Problem, *, before: Any = None) -> Verifier:
 def verification_of(verifier: Verifier, submission: Submission, *, shrunk: bool = False) -> Verification:
     """What the verifier says of the program. With `shrunk` also its smallest failing input that was found.
 
-    The samples count with the statement's answers, the other tests with the oracle's (METHODS.md 15). Raises
+    The samples count with the statement's answers, the other tests with the oracle's (docs/spec.md 15). Raises
     SandboxFault and SandboxUnavailable.
     """
     stored = Verification.objects.filter(verifier=verifier, submission=submission).first()

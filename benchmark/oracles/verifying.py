@@ -1,4 +1,4 @@
-"""The verifier of a problem and what it says of a program (METHODS.md 3.1, 15)."""
+"""The verifier of a problem and what it says of a program (docs/spec.md 3.1, 15)."""
 
 import hashlib
 import json
@@ -15,7 +15,7 @@ from benchmark.oracles.running import Allowance, Answer, Program, run_on
 TOKENS = judge.Checker()
 
 ON_SAMPLES = Allowance(each=10, total=20)
-"""Of an oracle that is tried on samples, which may be larger than made inputs (METHODS.md 15: 10 s)."""
+"""Of an oracle that is tried on samples, which may be larger than made inputs (docs/spec.md 15: 10 s)."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Confirmed:
 
 @dataclass(frozen=True)
 class Verification:
-    """What a verifier says of a program. `score`, the number of cases passed, ranks candidates (METHODS.md 15)."""
+    """What a verifier says of a program. `score`, the number of cases passed, ranks candidates (docs/spec.md 15)."""
 
     samples_passed: bool
     passed: int

@@ -23,7 +23,7 @@ from benchmark.retrieval import Document, has_statement
 from judge import get_language
 
 ORDINALS = ("First", "Second", "Third", "Fourth", "Fifth", "Sixth", "Seventh")
-"""How many similar problems a prompt can introduce (METHODS.md 1.2, A4)."""
+"""How many similar problems a prompt can introduce (docs/spec.md 1.2, A4)."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Prompt:
-    """A finished question, without a system message, as in the papers (METHODS.md 6).
+    """A finished question, without a system message, as in the papers (docs/spec.md 6).
 
     It is one message of a user but for methods that go on with a conversation.
     """
@@ -157,7 +157,7 @@ REFLECTED_TEMPLATES = ("revision_reflected", *_ATTEMPTS_TEMPLATES)
 
 def solve_prompt(task: Task, form: Form, material: Material = NOTHING) -> Prompt:
     """P-1: reason in steps, then one program. With material P-3, P-4 or P-5: the similar problems, then the
-    textbook, then the problem (METHODS.md 6).
+    textbook, then the problem (docs/spec.md 6).
 
     Raises PromptLeak when the problem under test is among the similar ones.
     """
@@ -171,7 +171,7 @@ def solve_prompt(task: Task, form: Form, material: Material = NOTHING) -> Prompt
 def revision_prompt(
     task: Task, form: Form, material: Material, attempts: Sequence[Attempt], feedback: Feedback
 ) -> Prompt:
-    """P-2, with material P-6: the problem, the material again, the attempts with their results (METHODS.md 6).
+    """P-2, with material P-6: the problem, the material again, the attempts with their results (docs/spec.md 6).
 
     Where the model has said in a reply of its own what went wrong, only the program is asked for.
     Raises PromptLeak when the problem under test is among the similar ones.
@@ -190,7 +190,7 @@ def revision_prompt(
 def reflection_prompt(
     task: Task, form: Form, material: Material, attempts: Sequence[Attempt], feedback: Feedback
 ) -> Prompt:
-    """As `revision_prompt`, but what went wrong is all that is asked for: the program comes later (METHODS.md 2).
+    """As `revision_prompt`, but what went wrong is all that is asked for: the program comes later (docs/spec.md 2).
 
     Raises PromptLeak when the problem under test is among the similar ones.
     """
@@ -288,7 +288,7 @@ def _problem_text(task: Task, form: Form) -> str:
 
 
 def _material(task: Task, form: Form, material: Material) -> list[_Section]:
-    """Similar problems first, then the textbook, as the published code puts them (METHODS.md 1.2, A5)."""
+    """Similar problems first, then the textbook, as the published code puts them (docs/spec.md 1.2, A5)."""
     if any(document.id == task.id for document in material.similar):
         raise PromptLeak(f"{task.id} was retrieved for itself: its solution must not be in its own prompt")
     sections = []

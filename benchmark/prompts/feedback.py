@@ -19,13 +19,13 @@ from judge import Verdict
 
 Feedback = Literal["samples", "verdicts", "samples+hidden_count", "usaco-code", "none"]
 """What is told: input, output and expected output of failed samples (USACO); passed or the kind of error for
-each sample (ICPC, METHODS.md 7.1); as samples, and how many hidden tests are passed (which section 3 of the USACO
+each sample (ICPC, docs/spec.md 7.1); as samples, and how many hidden tests are passed (which section 3 of the USACO
 paper allows); by kind of failure what the published USACO code tells, uncut; nothing, which makes a neutral retry at
 the same budget."""
 FEEDBACKS: tuple[str, ...] = get_args(Feedback)
 
 SHOWN = 2_000
-"""Characters of an input, output or error message that a prompt shows (METHODS.md 6)."""
+"""Characters of an input, output or error message that a prompt shows (docs/spec.md 6)."""
 
 _TRACEBACK = "Traceback (most recent call last):\n"
 
@@ -64,7 +64,7 @@ class SampleResult:
 class SampleRun:
     """What a program did on the samples.
 
-    `verdict` is AC also where the statement has no sample: all of none are passed (METHODS.md 7.2). It is
+    `verdict` is AC also where the statement has no sample: all of none are passed (docs/spec.md 7.2). It is
     NO_CODE without a program. `errors` is what the compiler said to one that does not compile (CE), cut to SHOWN
     characters; `compiler_output` the same as far as the judge keeps it, 4 000 characters.
     """
@@ -143,7 +143,7 @@ def describe(
 
 
 def _describe_as_published(run: SampleRun, templates: Templates) -> str:
-    """Return what the published USACO code tells, by kind of failure (METHODS.md 6).
+    """Return what the published USACO code tells, by kind of failure (docs/spec.md 6).
 
     A wrong answer comes with input, output and expected output; an exception with its text; a program that is too
     slow with nothing. The code takes too much memory for an exception without a text, and the end by a signal for a

@@ -1,4 +1,4 @@
-"""The questions of ALGO: the oracle, what makes inputs for it, and the coder's (METHODS.md 6, P-7 to P-12)."""
+"""The questions of ALGO: the oracle, what makes inputs for it, and the coder's (docs/spec.md 6, P-7 to P-12)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from benchmark.prompts.assembly import Form, Prompt, Task, problem_section
 from benchmark.providers import Message
 
 SHOWN = 2_000
-"""Characters of an input or output that a prompt shows (METHODS.md 6)."""
+"""Characters of an input or output that a prompt shows (docs/spec.md 6)."""
 
 VERIFIER_TEMPLATES = (
     "problem",
@@ -82,7 +82,7 @@ def tricky_prompt(task: Task, form: Form) -> Prompt:
 
 
 def written_tests_prompt(task: Task, form: Form) -> Prompt:
-    """Tests with answers of the model's own: the written tests of ALGO's Table 4 (METHODS.md 3.3, T16)."""
+    """Tests with answers of the model's own: the written tests of ALGO's Table 4 (docs/spec.md 3.3, T16)."""
     interface = _one(task, form, "written_values", "written_texts")
     return _about(task, form, "written_tests", ("problem", *WRITTEN_TESTS_TEMPLATES), interface=interface)
 

@@ -37,7 +37,7 @@ _FRAMES = {
     "similar_problem": " {{ordinal}} problem and solution \n\n{{text}}",
     "textbook_excerpt": "[BEGIN TEXTBOOK EXCERPT]\n{{excerpt}}\n[END TEXTBOOK EXCERPT]\n",
 }
-"""How the published code marks what was retrieved (METHODS.md 6), which its prompts have as one text."""
+"""How the published code marks what was retrieved (docs/spec.md 6), which its prompts have as one text."""
 
 
 class WrongShape(Exception):

@@ -1,4 +1,4 @@
-"""The conversation of Refine (METHODS.md 5.2; 6, P-15 and P-16): the problem, answers, and what became of each.
+"""The conversation of Refine (docs/spec.md 5.2; 6, P-15 and P-16): the problem, answers, and what became of each.
 
 Of hidden tests a model learns the verdict's name. `HiddenRun` holds nothing else of a judgement on them but what
 the compiler said, which knows no test.

@@ -1,4 +1,4 @@
-"""Refine@K: curves from runs and from ICPC-Eval's result files, beside resampling (METHODS.md 0.1, 5.2).
+"""Refine@K: curves from runs and from ICPC-Eval's result files, beside resampling (docs/spec.md 0.1, 5.2).
 
 `eval_results` and `rejudging` are imported by themselves: they load the importers, which no run needs.
 """

@@ -1,4 +1,4 @@
-"""ICPC-Eval's result files (`eval_results_<model>.json`, METHODS.md 10.4): scored again from their attempts.
+"""ICPC-Eval's result files (`eval_results_<model>.json`, docs/spec.md 10.4): scored again from their attempts.
 
 The names are those that the published program writes (RUCAIBox/ICPC-Eval, `eval_local.py`).
 """

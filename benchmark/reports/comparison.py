@@ -1,4 +1,4 @@
-"""Runs compared: the first with each other, problem by problem (METHODS.md 0.1; statistics: benchmark.metrics).
+"""Runs compared: the first with each other, problem by problem (docs/spec.md 0.1; statistics: benchmark.metrics).
 
 Only problems that both runs tried are compared; what is left out is counted. Verdicts, McNemar's test and the
 matrix are of the first chains (chain 0), the difference is of all chains. A refine run is compared by its Refine@K.

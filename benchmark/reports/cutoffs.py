@@ -1,4 +1,4 @@
-"""Until when a model has read, so that problems it cannot have seen are counted apart (METHODS.md 13.5)."""
+"""Until when a model has read, so that problems it cannot have seen are counted apart (docs/spec.md 13.5)."""
 
 import tomllib
 from datetime import date

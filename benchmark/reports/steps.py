@@ -1,4 +1,4 @@
-"""What a run would have scored with fewer reflections: every smaller `i` from its own answers (METHODS.md 7.3)."""
+"""What a run would have scored with fewer reflections: every smaller `i` from its own answers (docs/spec.md 7.3)."""
 
 from collections import defaultdict
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Published figures that need no model, recomputed (METHODS.md 11): `REPRODUCTIONS` is the table of them.
+"""Published figures that need no model, recomputed (docs/spec.md 11): `REPRODUCTIONS` is the table of them.
 
 Each module of this folder registers its own with `@reproduces`; a new module is named here.
 """

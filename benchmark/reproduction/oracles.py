@@ -1,4 +1,4 @@
-"""What the released LeetCode files of the ALGO paper allow without a model (METHODS.md 3.4, N-8 and N-9)."""
+"""What the released LeetCode files of the ALGO paper allow without a model (docs/spec.md 3.4, N-8 and N-9)."""
 
 import os
 from collections.abc import Iterator

@@ -7,7 +7,7 @@ from benchmark.reports.published_tables import published_tables
 from benchmark.reproduction.registry import CONSISTENCY, Check, Files, reproduces
 
 USACO_TIERS = {"bronze": 123, "silver": 100, "gold": 63, "platinum": 21}
-"""Problems of the paper's collection (METHODS.md 1.1)."""
+"""Problems of the paper's collection (docs/spec.md 1.1)."""
 
 
 @reproduces("N-1", "scores by tier add up to the score over all problems", CONSISTENCY)

@@ -72,7 +72,7 @@ class Files:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """A figure or a few that belong together, by the name METHODS.md gives them.
+    """A figure or a few that belong together, by the name docs/spec.md gives them.
 
     `chosen_after` says what was chosen after the result was seen, because the source leaves it open. An agreement that
     rests on such a choice shows less than others.

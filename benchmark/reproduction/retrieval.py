@@ -1,4 +1,4 @@
-"""What the USACO paper's retrieval finds (METHODS.md 1.4): its tokeniser, its document, one index or many."""
+"""What the USACO paper's retrieval finds (docs/spec.md 1.4): its tokeniser, its document, one index or many."""
 
 from collections.abc import Iterator
 from functools import lru_cache

@@ -24,7 +24,7 @@ RESULTS = "icpc-eval"
 _SUITE: dict[TestKind, int] = {"random": 20, "corner": 10, "stress": 1}
 _SMALL: dict[TestKind, int] = {"random": 20, "corner": 10}
 _ORACLE_SECONDS = 10.0
-"""Of an oracle on an input (METHODS.md 14)."""
+"""Of an oracle on an input (docs/spec.md 14)."""
 
 
 @reproduces("N-14", "Refine@1 to 5 from ICPC-Eval's result files", RECOMPUTED)

@@ -1,4 +1,4 @@
-"""What the document of a problem holds: statement, analysis, programs, or some of these (METHODS.md 1.3, T7)."""
+"""What the document of a problem holds: statement, analysis, programs, or some of these (docs/spec.md 1.3, T7)."""
 
 import re
 from dataclasses import dataclass
@@ -13,7 +13,8 @@ CONTENTS: tuple[str, ...] = get_args(Content)
 
 DocumentForm = Literal["analysis", "published"]
 """Where the solution in a document comes from. `analysis`: the whole official analysis and the first reference program.
-`published`: the English explanation and the Python program into which the USACO authors split it (METHODS.md 1.2, A4).
+`published`: the English explanation and the Python program into which the USACO authors split it (docs/spec.md 1.2,
+method A4).
 """
 
 _FENCE = re.compile(r"^\s*(```|~~~)")
@@ -34,8 +35,8 @@ class ProblemText:
     def holding(self, content: Content) -> str:
         """Return the text of the document.
 
-        "all" joins statement, analysis and program as the USACO paper's code does (METHODS.md 1.2, A4). In the form
-        `analysis`, a program that the analysis already contains is not repeated; Figure 9's counts (METHODS.md 1.4)
+        "all" joins statement, analysis and program as the USACO paper's code does (docs/spec.md 1.2, A4). In the form
+        `analysis`, a program that the analysis already contains is not repeated; Figure 9's counts (docs/spec.md 1.4)
         hold for exactly this form. In the other contents, programs in the text of the analysis count as programs.
         """
         if content == "statement":

@@ -8,7 +8,7 @@ from benchmark.retrieval.documents import Corpus, Document, shingles_of
 from benchmark.retrieval.tokenizers import words
 
 NEAR_DUPLICATE = 0.8
-"""Share of common shingles (Jaccard) from which on statements are near duplicates (METHODS.md 15)."""
+"""Share of common shingles (Jaccard) from which on statements are near duplicates (docs/spec.md 15)."""
 
 _TIER_BEHIND = re.compile(rf" \((?:{'|'.join(Tier.values)})(?: level)?\)$")
 """As in "Cow Photography (Bronze Level)"; 13 problems of the USACO collection tell divisions apart so."""
@@ -27,12 +27,12 @@ def places_left_out(
     not_earlier: bool = False,
     only: Collection[str] | None = None,
 ) -> set[int]:
-    """The places of the document `without` and of those excluded by comparison with it (METHODS.md 15).
+    """The places of the document `without` and of those excluded by comparison with it (docs/spec.md 15).
 
     `same_name`: whatever its case and blanks, and a tier in brackets behind it; 16 of 49 retrievals of the USACO
-    paper's Figure 9 share the name (METHODS.md 1.4). `near_duplicates`: the statements share nearly all runs of words.
-    `not_earlier`: the contest was not before the document's; a missing date counts as late. `only`: ids outside of
-    which everything is left out.
+    paper's Figure 9 share the name (docs/spec.md 1.4). `near_duplicates`: the statements share nearly all runs of
+    words. `not_earlier`: the contest was not before the document's; a missing date counts as late. `only`: ids
+    outside of which everything is left out.
     Raises NoDate when `without` has no date itself.
     """
     left_out = set()

@@ -1,7 +1,7 @@
 """Programs with everything masked that could be known by heart: names, numbers, texts and comments.
 
 What stays is the shape: keywords, operators, calls of the libraries. A model that profits from masked programs uses
-their idea; one that only knew the published program by heart does not recognise it (METHODS.md 1.3, ablation axes).
+their idea; one that only knew the published program by heart does not recognise it (docs/spec.md 1.3, ablation axes).
 """
 
 import builtins

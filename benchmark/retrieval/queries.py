@@ -1,4 +1,4 @@
-"""What is searched for: the statement, alone or with what a model first made of it (METHODS.md 1.2, 1.3 T8)."""
+"""What is searched for: the statement, alone or with what a model first made of it (docs/spec.md 1.2, 1.3 T8)."""
 
 from typing import Literal, get_args
 

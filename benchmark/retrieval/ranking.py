@@ -13,7 +13,7 @@ from benchmark.retrieval.tokenizers import TOKENIZERS
 
 @dataclass(frozen=True)
 class Bm25:
-    """The parameters of a ranking; the defaults are the USACO paper's (METHODS.md 1.2).
+    """The parameters of a ranking; the defaults are the USACO paper's (docs/spec.md 1.2).
 
     `k1` and `epsilon` are not negative, `b` is from 0 to 1; tfidf uses none of them, and only okapi has an epsilon.
     Raises ValueError, which names what is not possible.

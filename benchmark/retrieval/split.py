@@ -1,4 +1,4 @@
-"""Train/test split: some problems are searched in, the others are tested (METHODS.md 1.3, T3; 7.4)."""
+"""Train/test split: some problems are searched in, the others are tested (docs/spec.md 1.3, T3; 7.4)."""
 
 import hashlib
 from collections import defaultdict

@@ -9,7 +9,7 @@ _WORD = re.compile(r"\w+")
 def usaco_split(text: str) -> list[str]:
     """Cut at single blanks only, so that case, punctuation and line ends stay part of the words.
 
-    What the USACO paper's figures were made with (METHODS.md 1.2).
+    What the USACO paper's figures were made with (docs/spec.md 1.2).
     """
     return text.split(" ")
 

@@ -1,4 +1,4 @@
-"""What a result depends on, written down when the run starts (DESIGN.md, decision 5)."""
+"""What a result depends on, written down when the run starts."""
 
 import hashlib
 import platform

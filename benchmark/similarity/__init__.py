@@ -1,2 +1,2 @@
 """Algorithmically similar problems: questions about them, what stands for a problem in them, and how well they are
-answered (AlgoSimBench; METHODS.md 4)."""
+answered (AlgoSimBench; docs/spec.md 4)."""

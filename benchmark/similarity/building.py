@@ -1,4 +1,4 @@
-"""BuildMCQ: questions from the tags of any dataset (METHODS.md 4.1, 15).
+"""BuildMCQ: questions from the tags of any dataset (docs/spec.md 4.1, 15).
 
 The right option has the labels of the reference and reads least like it; the wrong ones share no label and no
 subcategory with it and read most like it. So whoever compares the wording of problems does worse than chance.

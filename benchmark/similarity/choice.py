@@ -1,4 +1,4 @@
-"""The question as a model sees it, and the letter it answers with (P-14: METHODS.md 6)."""
+"""The question as a model sees it, and the letter it answers with (P-14: docs/spec.md 6)."""
 
 import random
 import re
@@ -36,7 +36,7 @@ def shown_order(number: int, right: int, shuffle: int | None = None, correct_at:
     """The options' places in the order of the letters.
 
     As the question has them, or shuffled anew with the seed `shuffle`; then the right option, at the place `right`,
-    changes places with the one at the letter `correct_at`, where that is given (METHODS.md 4.3, position bias).
+    changes places with the one at the letter `correct_at`, where that is given (docs/spec.md 4.3, position bias).
     """
     order = list(range(OPTIONS))
     if shuffle is not None:

@@ -1,4 +1,4 @@
-"""The figures of a run over questions (METHODS.md 0.1, 4.3)."""
+"""The figures of a run over questions (docs/spec.md 0.1, 4.3)."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence

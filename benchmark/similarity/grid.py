@@ -1,7 +1,7 @@
 """The grid of AlgoSimBench's tables T17 to T19: every representation with every scorer, and as it is chosen from.
 
 T17 ranks statements and solutions, T18 lets models choose by each representation, T19 ranks what models wrote
-(METHODS.md 4.4).
+(docs/spec.md 4.4).
 """
 
 from collections.abc import Iterable, Iterator, Sequence

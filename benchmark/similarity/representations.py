@@ -1,4 +1,4 @@
-"""What stands for a problem: its statement, its solution, or what a model wrote about it (METHODS.md 4.2, 15 ASM).
+"""What stands for a problem: its statement, its solution, or what a model wrote about it (docs/spec.md 4.2, 15 ASM).
 
 A model writes each representation once. It is kept under the problem, the model, the parameters and the prompt, whose
 hash covers the template and the statement, so every run with the same four finds it.
@@ -66,7 +66,7 @@ def writing_of(kind: Kind, dataset: Dataset, author: Author) -> str:
 
 
 def representation_prompt(kind: Kind, statement: str) -> Prompt:
-    """P-13: think freely, then the section with its heading (METHODS.md 6)."""
+    """P-13: think freely, then the section with its heading (docs/spec.md 6)."""
     templates = our_templates()
     text = templates.render(kind.template, problem=statement)
     return Prompt((Message("user", text),), templates.hash(kind.template))
@@ -160,7 +160,7 @@ class NotRepresented(Exception):
 
 
 def represented_corpus(problems: Corpus, dataset: Dataset, kind: Kind, model_spec: str) -> Corpus:
-    """The problems with their representations as texts, in which similar ones are searched for (METHODS.md 15, ASM).
+    """The problems with their representations as texts, in which similar ones are searched for (docs/spec.md 15, ASM).
 
     Where the model has written several with other parameters, the latest counts. Raises NotRepresented.
     """

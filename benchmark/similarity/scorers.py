@@ -1,4 +1,4 @@
-"""How alike texts are: BM25, TF-IDF, or the cosine of an encoder's vectors (METHODS.md 4.3)."""
+"""How alike texts are: BM25, TF-IDF, or the cosine of an encoder's vectors (docs/spec.md 4.3)."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 """Trying a problem's checker with outputs whose verdict is plain: nothing, half of the answer, the answer itself.
 
 A checker that accepts an empty output on every test lets a program pass that prints nothing; one published
-special judge does (METHODS.md 5.1).
+special judge does (docs/spec.md 5.1).
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Generators and a validator that a model writes for a problem (METHODS.md 5.1; 6, P-17), kept as its programs.
+"""Generators and a validator that a model writes for a problem (docs/spec.md 5.1; 6, P-17), kept as its programs.
 
 The model sees what a model under test may see: the statement, and nothing of tests or solutions.
 """

@@ -118,7 +118,7 @@ def test_wrong_arguments_are_named(
 
 
 def published_rule(reply: str) -> str:
-    """The rule of the published USACO code, from its description in METHODS.md 0.2."""
+    """The rule of the published USACO code, from its description in docs/spec.md 0.2."""
     behind = reply.split("```python", 1)
     return behind[1].split("```", 1)[0] if len(behind) == 2 and "```" in behind[1] else reply
 

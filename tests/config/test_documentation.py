@@ -76,6 +76,26 @@ def test_every_local_link_leads_to_a_file():
             assert (document.parent / target).exists(), f"{document.name} links to {target}"
 
 
+def test_every_section_of_the_specification_that_is_cited_exists():
+    headings = re.findall(r"^#+ (\d+(?:\.\d+)?) ", (REPOSITORY / "docs" / "spec.md").read_text(), re.MULTILINE)
+    files = [
+        path
+        for folder in ("benchmark", "config", "docs", "judge", "templates", "tests", "tutoring")
+        for path in (REPOSITORY / folder).rglob("*")
+        if path.suffix in (".py", ".md", ".html")
+    ]
+    cited = {
+        (section, path.name)
+        for path in files
+        for list_of in re.findall(
+            r"docs/spec\.md ((?:\d+(?:\.\d+)?(?:, | and )?)+)", re.sub(r"\n\s*(?=\d)", "", path.read_text())
+        )
+        for section in re.findall(r"\d+(?:\.\d+)?", list_of)
+    }
+    assert len(cited) > 90
+    assert not [one for one in cited if one[0] not in headings]
+
+
 def test_every_requirement_has_its_reason():
     reasons = (REPOSITORY / "docs" / "decisions.md").read_text()
     for line in (REPOSITORY / "requirements.txt").read_text().splitlines():

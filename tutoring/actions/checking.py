@@ -164,7 +164,7 @@ def _terms(session: Session) -> tuple[int | None, TutorMaySay]:
 
 
 def _exceeded(check: RuleCheck, events: list[Event], limit: int | None) -> list[Finding]:
-    """Return a finding at the first reply beyond the limit of generations (METHODS 8.1); none without a limit."""
+    """Return a finding at the first reply beyond the limit of generations (docs/spec.md 8.1); none without a limit."""
     if limit is None:
         return []
     generations = [

@@ -19,7 +19,7 @@ from tutoring.models import Event, Session
 
 @dataclass(frozen=True, kw_only=True)
 class Execute(SessionAction):
-    """Judge the latest program on the hidden tests. The verdict ends the session (METHODS 8.1)."""
+    """Judge the latest program on the hidden tests. The verdict ends the session (docs/spec.md 8.1)."""
 
     def perform(self, session: Session) -> None:
         situation = Situation.of(session)

@@ -194,8 +194,8 @@ def keep_answer(claimed: ClaimedReply, answer: Answer) -> None:
 def finish_reply(claimed: ClaimedReply, answer: Answer, *, stopped: bool = False) -> None:
     """End the reply with its event. Its text is what the tutor was given: all of it, unless it was stopped.
 
-    `counts_as_generation` says whether the reply is a generation, asked for or not (METHODS.md 8.1). Where the protocol
-    hides programs that were not asked for, those do not count.
+    `counts_as_generation` says whether the reply is a generation, asked for or not (docs/spec.md 8.1). Where the
+    protocol hides programs that were not asked for, those do not count.
     """
     with transaction.atomic():
         session = lock_session(claimed.session_id)

@@ -37,7 +37,7 @@ ATTEMPTS = {"first": "1", "later": "2 and later", "unknown": "unknown"}
 
 
 FEWEST_TO_TEST = 6
-"""Problems in common from which a contrast is tested (FRONTIER.md 3.1)."""
+"""Problems in common from which a contrast is tested (docs/spec.md 9.1)."""
 
 
 @dataclass

@@ -22,7 +22,7 @@ def test_real_problems_are_found_as_in_the_paper(
 ) -> None:
     """The paper's Figure 9 lists what was found with GPT-4's replies; the statements alone find half of it.
 
-    METHODS.md 1.4 and N-5: 28 of 49 first problems, 49 of 98 listed ones. Its ids have misspelt names, so problems
+    docs/spec.md 1.4 and N-5: 28 of 49 first problems, 49 of 98 listed ones. Its ids have misspelt names, so problems
     are compared by the number before them. The problem of the 50th row is not among the 484.
     """
     printed = json.loads((shared_data / "usaco" / "figure9_retrieved.json").read_text())

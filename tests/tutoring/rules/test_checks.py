@@ -189,7 +189,7 @@ def test_check_rules_reports_closed_sessions_and_repeats_nothing(session: Sessio
 
 
 def test_published_dialogues_show_both_kinds_of_breach(shared_data: Path, db: None):
-    """METHODS 8.2. One tutor lets the model program six times, which is no breach: no file names its protocol."""
+    """docs/spec.md 8.2. One tutor lets the model program six times, which is no breach: no file names its protocol."""
     out = io.StringIO()
     call_command("import_trajectories", str(shared_data / "trajectories"), "--json", stdout=out)
     rows = {row["file"]: row["findings"] for row in json.loads(out.getvalue())["trajectories"]}

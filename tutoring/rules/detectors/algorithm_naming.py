@@ -1,4 +1,4 @@
-"""Naming an algorithm (F1): a notice only, because naming one in passing is no breach (METHODS 8.1 d)."""
+"""Naming an algorithm (F1): a notice only, because naming one in passing is no breach (docs/spec.md 8.1 d)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pointing at exact places of the model's program: line numbers, quoted code, its names (F2; METHODS 8.1 c)."""
+"""Pointing at exact places of the model's program: line numbers, quoted code, its names (F2; docs/spec.md 8.1 c)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words or code of the official analysis or a reference solution (F1, F2; METHODS 8.1 b)."""
+"""Words or code of the official analysis or a reference solution (F1, F2; docs/spec.md 8.1 b)."""
 
 from __future__ import annotations
 
