@@ -255,6 +255,8 @@ static void become(char **command, const int *given, int count, const limits *al
         fault("changing the user");
     forbid_sending();
     sigprocmask(SIG_SETMASK, &usual, NULL);
+    for (int number = 1; number < NSIG; number++) /* nohup, for one, leaves SIGHUP ignored in all that it starts */
+        signal(number, SIG_DFL);
     execv(command[0], command);
     if (strncmp(command[0], "/program/", 9)) fault(command[0]);
     perror(command[0]); /* compiled from a source that made it so: not our fault */

@@ -77,7 +77,9 @@ def test_every_local_link_leads_to_a_file():
 
 
 def test_every_section_of_the_specification_that_is_cited_exists():
-    headings = re.findall(r"^#+ (\d+(?:\.\d+)?) ", (REPOSITORY / "docs" / "spec.md").read_text(), re.MULTILINE)
+    headings = re.findall(
+        r"^#+ (\d+(?:\.\d+)?) ", (REPOSITORY / "docs" / "spec.md").read_text(), re.MULTILINE
+    )
     files = [
         path
         for folder in ("benchmark", "config", "docs", "judge", "templates", "tests", "tutoring")
