@@ -169,10 +169,11 @@ def find_candidates(reply: str, language: str) -> list[Candidate] | None:
     family = family_of(language)
     fenced = fenced_blocks(text, family)
     blocks = sorted([*fenced, *unfenced_blocks(text, fenced, family)], key=lambda block: block.opening)
-    if family == "python" and fenced and (whole := _whole_reply(text)):
+    if family == "python" and fenced and _begins_docstring(text, fenced[0]) and (whole := _whole_reply(text)):
         return whole
     candidates = _assess_all(text, blocks, family)
-    if not any(candidate.eligible and candidate.level >= Level.FUNCTIONAL for candidate in candidates):
+    # A program calls something: prose without a parenthesis holds none.
+    if "(" in text and not any(one.eligible and one.level >= Level.FUNCTIONAL for one in candidates):
         running = list(running_blocks(text, blocks))
         candidates += [one for one in _assess_all(text, running, family, unfenced=True) if one.eligible]
     return candidates
@@ -201,6 +202,11 @@ def _extract_as_usaco(reply: str) -> Extraction:
     if opening < 0 or closing < 0:
         return Extraction(reply, 0, len(reply), "usaco-whole-reply", 0)
     return Extraction(reply[start:closing], start, closing, "usaco-fence", reply.count("```python"))
+
+
+def _begins_docstring(text: str, fence: Block) -> bool:
+    """Return whether a string of several lines begins before the fence."""
+    return any(text.find(quotes, 0, fence.opening) >= 0 for quotes in ('"""', "'''"))
 
 
 def _whole_reply(text: str) -> list[Candidate]:

@@ -28,6 +28,9 @@ _MARKER = re.compile(
     r"<\|(?:start|end|return|message|channel|constrain|call|im_start|begin_of_text|begin_of_solution|end_of_solution)\|>"
 )
 
+_MAY_HIDE = re.compile(rf"[<\[◁\ufeff]|{_BARE_FINAL}")
+"""What every sign of reasoning begins with: most replies have none, and need no further look."""
+
 
 def visible_text(reply: str) -> str | None:
     """Return the reply with its reasoning blanked, every character at its place; None when all of it is reasoning.
@@ -37,6 +40,8 @@ def visible_text(reply: str) -> str | None:
       stands before a closing tag without an opening one is reasoning too. A tag in quotes is a mention.
     * Nothing after the first token that ends the turn belongs to the reply.
     """
+    if not _MAY_HIDE.search(reply):
+        return reply
     if reply.startswith("\ufeff"):  # a byte order mark, which no program may begin with
         reply = "\n" + reply[1:]
     channels = list(_CHANNEL.finditer(reply))

@@ -97,6 +97,8 @@ def _block(text: str, start: int, end: int, tag: str = "", form: str = "tag", cl
 
 def _between_tags(text: str, fenced: Sequence[Block]) -> Iterator[Block]:
     """Yield what stands between an opening tag and its closing tag, or the end of the text, without fences in it."""
+    if not any(sign in text for sign in ("<", "[", "\\", "@@@")):
+        return
     fences = _Spans(fenced)
     opened: tuple[str, str, int] | None = None
     for mark in _MARK.finditer(text):

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection
+from functools import lru_cache
 
 from benchmark.models.problems import Tier
 from benchmark.retrieval.documents import Corpus, Document, shingles_of
@@ -55,11 +56,16 @@ def has_statement(document: Document, statement: str) -> bool:
 
     The divisions of a contest share problems whose statements differ in their first line alone.
     """
-    if document.problem is None:
-        return False
-    if words(document.problem.statement) == words(statement):
-        return True
-    return _jaccard(document.shingles, shingles_of(statement)) >= NEAR_DUPLICATE
+    return document.problem is not None and _alike(document.problem.statement, statement)
+
+
+# Every prompt of a chain asks for the same few pairs.
+@lru_cache(maxsize=8_192)
+def _alike(one: str, other: str) -> bool:
+    return words(one) == words(other) or _jaccard(_shingles(one), _shingles(other)) >= NEAR_DUPLICATE
+
+
+_shingles = lru_cache(maxsize=64)(shingles_of)
 
 
 def _same_name(corpus: Corpus, document: Document) -> set[int]:
