@@ -315,20 +315,18 @@ def test_any_text_is_survived_and_the_span_lies_in_it(reply: str, language: str)
         assert found.code.strip()
 
 
-code_lines = st.text(
-    st.characters(exclude_characters="`~<>\r\ufeff\u200b", exclude_categories=["Cs"]), min_size=1, max_size=40
+texts = st.text(
+    st.characters(exclude_characters="`~<>\r\ufeff\u200b", exclude_categories=["Cs"]), max_size=40
 )
 
 
-@given(
-    code_lines.filter(lambda text: text[0].isalnum() and text.strip() == text),
-    st.sampled_from(["```", "~~~", "`````"]),
-    st.booleans(),
-)
-def test_whatever_is_fenced_and_tagged_comes_back(code: str, fence: str, windows: bool) -> None:
-    reply = f"Words.\n{fence}python\n{code}\nprint(input())\n{fence}\nWords."
+@given(st.lists(texts, max_size=4), st.sampled_from(["```", "~~~", "`````"]), st.booleans())
+def test_whatever_is_fenced_and_tagged_comes_back(strings: list[str], fence: str, windows: bool) -> None:
+    lines = [f"line = {text!r}" for text in strings]
+    code = "\n".join([*lines, "print(input())"])
+    reply = f"Words.\n{fence}python\n{code}\n{fence}\nWords."
     found = extract_program(reply.replace("\n", "\r\n") if windows else reply, "python")
-    assert normalised(found.code) == normalised(f"{code}\nprint(input())\n")
+    assert normalised(found.code) == normalised(code)
 
 
 @pytest.mark.filterwarnings("ignore:invalid escape sequence", "ignore:.*is not callable")
