@@ -4,7 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
+from urllib.parse import urlencode
+from uuid import UUID
 
+from django.core.exceptions import BadRequest
 from django.core.paginator import Page, Paginator
 from django.db.models import Count, Prefetch
 from django.http import HttpRequest, HttpResponse
@@ -12,6 +15,7 @@ from django.shortcuts import get_object_or_404, render
 from django.utils.safestring import SafeString, mark_safe
 from django.views.decorators.http import require_safe
 
+from benchmark.finishes import FINISHES, WARNED, finish_kind, finish_terms
 from benchmark.models import (
     Option,
     Problem,
@@ -47,6 +51,12 @@ class RunRow:
     figures: dict[str, Any]
     ratio: float | None
 
+    @property
+    def finishes(self) -> list[tuple[str, str, int]]:
+        """The kinds of ends of its replies that are warned of and occurred, in words, with their numbers."""
+        counts = self.figures.get("finishes") or {}
+        return [(kind, FINISHES[kind], counts[kind]) for kind in WARNED if counts.get(kind)]
+
 
 @require_safe
 @for_researchers
@@ -66,6 +76,9 @@ def question_set(request: HttpRequest, name: str) -> HttpResponse:
     questions = found.questions.select_related("reference__dataset").only(
         "number", "question_set", *(f"reference__{field}" for field in _LISTED)
     )
+    finish = request.GET.get("finish", "")
+    if finish:
+        questions = questions.filter(pk__in=_ended(found, request.GET.get("run", ""), finish))
     page = Paginator(questions.order_by("number"), PAGE_LENGTH).get_page(request.GET.get("page"))
     chances = _chances(found, page)
     return render(
@@ -83,10 +96,26 @@ def question_set(request: HttpRequest, name: str) -> HttpResponse:
                 )
                 for question in page.object_list
             ],
+            "finish": FINISHES.get(finish, ""),
+            "query": urlencode(
+                {name: request.GET[name] for name in ("run", "finish") if name in request.GET}
+            ),
             "random_accuracy": RANDOM_ACCURACY,
             "random_mrr": RANDOM_MRR,
         },
     )
+
+
+def _ended(found: QuestionSet, run: str, finish: str) -> list[int]:
+    """Return the ids of the questions to which the run's reply ended in this way. Raises BadRequest."""
+    if finish not in FINISHES:
+        raise BadRequest(f"finish is one of: {', '.join(FINISHES)}.")
+    try:
+        answers = QuestionAnswer.objects.filter(run__question_set=found, run=UUID(run))
+    except ValueError:
+        raise BadRequest("run is the id of a run over these questions.") from None
+    kinds = answers.order_by().alias(**finish_terms("reply")).annotate(finish=finish_kind())
+    return list(kinds.filter(finish=finish).values_list("question", flat=True))
 
 
 def _chances(found: QuestionSet, page: Page[Question]) -> dict[int, list[Fraction]]:

@@ -1,5 +1,6 @@
 """The pages of questions, for researchers."""
 
+import re
 from io import StringIO
 
 import pytest
@@ -86,3 +87,32 @@ def test_sets_their_runs_and_one_question_with_its_answers(
     user = User.objects.get(username="rita")
     user.groups.set([Group.objects.get_or_create(name="tutor")[0]])
     assert [visitor.get(f"/runs/mcqs/{rest}").status_code for rest in ("", "alike/", "alike/1/")] == [403] * 3
+
+
+def test_replies_that_did_not_end_by_themselves_are_counted_with_a_link_to_their_questions(
+    visitor: Client,
+) -> None:
+    call_command("import_problems", "algosimbench", str(TAGGED), dataset="tagged", stdout=StringIO())
+    questions = Builder().build(Dataset.objects.get(name="tagged"), "alike")
+    run = add_run(questions, "choose", model_spec="openai:gpt-4o")
+    ends = [("stop", "Answer: A"), ("length", "Let me"), ("content_filter", ""), ("stop", " ")]
+    for question, (reason, reply) in zip(questions.questions.order_by("number")[:4], ends, strict=True):
+        QuestionAnswer.objects.create(
+            run=run, question=question, messages=[], order=[0, 1, 2, 3], chosen=None, correct=False,
+            finish_reason=reason, reply=reply,
+        )  # fmt: skip
+    SimilarityRun.objects.filter(pk=run.pk).update(figures=measure(run).to_json())
+    page = visitor.get("/runs/mcqs/alike/").content.decode()
+    for number, (kind, words) in enumerate(
+        [
+            ("length", "cut off at the token limit"),
+            ("refusal", "refused or filtered"),
+            ("empty", "empty although"),
+        ],
+        2,
+    ):
+        assert f'href="?run={run.pk}&amp;finish={kind}#questions-heading">1 {words}' in page
+        rows = visitor.get(f"/runs/mcqs/alike/?run={run.pk}&finish={kind}").content.decode()
+        assert re.findall(r'href="/runs/mcqs/alike/(\d+)/"', rows) == [str(number)]
+    for wrong in (f"run={run.pk}&finish=late", "finish=length", "run=7&finish=length"):
+        assert visitor.get(f"/runs/mcqs/alike/?{wrong}").status_code == 400
