@@ -11,6 +11,7 @@ import pytest
 from django.db import connection
 from pytest_django import DjangoDbBlocker
 
+import judge
 from tests.made_once import migrated_database
 
 pytest_plugins = ["tests.imitation.fixtures", "tests.postgres", "tests.stack"]
@@ -48,6 +49,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
 
 def rank(group: str) -> int:
     return STACKS.index(group) if group in STACKS else len(STACKS)
+
+
+@pytest.fixture(scope="session")
+def sandbox() -> judge.SandboxStatus:
+    """The sandbox's status. Without a sandbox the test is skipped, but on continuous integration it fails."""
+    status = judge.sandbox_status()
+    if not status.available:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(f"{status.problem}. {status.remedy}")
+    return status
 
 
 @pytest.fixture(scope="session")

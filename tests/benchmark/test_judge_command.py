@@ -12,9 +12,6 @@ import judge
 from benchmark import blobs
 from benchmark.models import Judgement, Submission
 from tests.benchmark.reference_problems import HIDDEN_NUMBER, store_doubling
-from tests.judge.conftest import sandbox
-
-__all__ = ["sandbox"]  # the fixture
 
 pytestmark = [pytest.mark.usefixtures("sandbox"), pytest.mark.django_db]
 

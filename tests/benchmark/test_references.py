@@ -16,9 +16,9 @@ from benchmark.models import ReferenceSolution
 from benchmark.references import Program, extract_programs, file_names
 from judge import FileNames
 from tests.benchmark.reference_problems import HIDDEN_NUMBER, store_doubling
-from tests.judge.conftest import Need, need, sandbox
+from tests.judge.conftest import Need, need
 
-__all__ = ["need", "sandbox"]  # the fixtures
+__all__ = ["need"]  # the fixture
 
 CPP = """#include <iostream>
 using namespace std;

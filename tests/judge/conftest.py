@@ -25,15 +25,6 @@ MakeTest = Callable[..., judge.Test]
 Need = Callable[[str], None]
 
 
-@pytest.fixture(scope="session")
-def sandbox() -> judge.SandboxStatus:
-    """The sandbox's status. Without a sandbox the test is skipped, but on continuous integration it fails."""
-    status = judge.sandbox_status()
-    if not status.available:
-        (pytest.fail if os.environ.get("CI") else pytest.skip)(f"{status.problem}. {status.remedy}")
-    return status
-
-
 @pytest.fixture
 def need(sandbox: judge.SandboxStatus) -> Need:
     """Skips the test where the language is not installed; on continuous integration it fails."""

@@ -1,7 +1,6 @@
 """manage.py build_mcqs: questions about similar problems, from the tags of a dataset."""
 
 import json
-from argparse import ArgumentTypeError
 from collections import Counter
 from typing import Any
 
@@ -9,7 +8,7 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.core.validators import validate_slug
 
-from benchmark.management.arguments import find_dataset, positive
+from benchmark.management.arguments import find_dataset, not_negative, positive
 from benchmark.management.bars import bar_of
 from benchmark.management.encoding import add_encoding, encoding
 from benchmark.retrieval import TOKENIZERS
@@ -53,7 +52,9 @@ class Command(BaseCommand):
             metavar="N",
             help=f"questions a label at most; default: {Builder.per_label}",
         )
-        parser.add_argument("--seed", type=_seed, default=Builder.seed, help="of both lots; default: 0")
+        parser.add_argument(
+            "--seed", type=not_negative, default=Builder.seed, help="of both lots; default: 0"
+        )
         add_encoding(parser)
         parser.add_argument("--json", action="store_true")
 
@@ -92,9 +93,3 @@ class Command(BaseCommand):
                 self.stdout.write(f"  no question for {', '.join(names[:3])}{more}: {reason}")
         if not count:
             raise CommandError("No problem gave a question: see the reasons above.")
-
-
-def _seed(text: str) -> int:
-    if not text.isdecimal():
-        raise ArgumentTypeError(f"{text!r} is not a whole number from 0")
-    return int(text)

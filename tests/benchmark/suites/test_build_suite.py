@@ -1,13 +1,12 @@
 """Suites built by the commands from packages, with the real judge: released only when known programs confirm them."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import Group, User
-from django.core.management import CommandError, call_command
+from django.core.management import call_command
 from django.test import Client
 
 import judge
@@ -39,28 +38,6 @@ MAXIMUM = {
     "      large: draw.py stress 7\n      old: manual.in\n",
     "generators/manual.in": "3\n1 1 1\n",
 }
-
-
-@pytest.fixture
-def sandbox() -> None:
-    """Without a sandbox the tests are skipped, but on continuous integration they fail."""
-    import os
-
-    status = judge.sandbox_status()
-    if not status.available:
-        (pytest.fail if os.environ.get("CI") else pytest.skip)(f"{status.problem}. {status.remedy}")
-
-
-@pytest.fixture
-def manage(capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
-    def command(*arguments: str) -> Any:
-        try:
-            call_command(*arguments, "--json")
-        except CommandError as error:
-            return {"error": str(error), **json.loads(capsys.readouterr().out or "{}")}
-        return json.loads(capsys.readouterr().out)
-
-    return command
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from benchmark.models import PackageProgram, Suite
-from tests.benchmark.suites.test_listed_tests import built, manage, sandbox
+from tests.benchmark.suites.test_listed_tests import built
 
-__all__ = ["built", "manage", "sandbox"]
+__all__ = ["built"]
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("sandbox")]
 
 LISTED = """

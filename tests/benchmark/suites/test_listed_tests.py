@@ -1,7 +1,6 @@
 """Suites of packages whose generators.yaml lists tests: none is lost, and what cannot be made withholds the release."""
 
 import hashlib
-import json
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +10,6 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
 
-import judge
 from benchmark import blobs
 from benchmark.models import ListedTest, PackageProgram, Problem, Suite
 from tests.benchmark.datasets.test_icpc import package
@@ -34,29 +32,7 @@ SUM = {
     "generators/copied.in": "5 6\n",
     "generators/copied.ans": "11\n",
 }
-BUILD = ("build_suite", "packages/sum", "--random", "0", "--corner", "0", "--stress", "0", "--json")
-
-
-@pytest.fixture
-def sandbox() -> None:
-    """Without a sandbox the tests are skipped, but on continuous integration they fail."""
-    import os
-
-    status = judge.sandbox_status()
-    if not status.available:
-        (pytest.fail if os.environ.get("CI") else pytest.skip)(f"{status.problem}. {status.remedy}")
-
-
-@pytest.fixture
-def manage(capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
-    def command(*arguments: str) -> Any:
-        try:
-            call_command(*arguments)
-        except CommandError as error:
-            return {"error": str(error), **json.loads(capsys.readouterr().out or "{}")}
-        return json.loads(capsys.readouterr().out)
-
-    return command
+BUILD = ("build_suite", "packages/sum", "--random", "0", "--corner", "0", "--stress", "0")
 
 
 @pytest.fixture
@@ -66,7 +42,7 @@ def built(tmp_path: Path, manage: Callable[..., Any]) -> Callable[..., Any]:
     def build(listing: str, changes: dict[str, str | None] | None = None) -> Any:
         files = {**SUM, "generators/generators.yaml": listing, **(changes or {})}
         folder = package(tmp_path / "sum", files)
-        manage("import_problems", "icpc", str(folder), "--dataset", "packages", "--json")
+        manage("import_problems", "icpc", str(folder), "--dataset", "packages")
         return manage(*BUILD)
 
     return build
@@ -131,7 +107,7 @@ def test_an_import_before_listed_tests_were_stored_is_refused_and_a_second_impor
     problem = Problem.objects.get()
     ListedTest.objects.all().delete()
     assert "import its package again" in manage(*BUILD)["failed"][0]["reason"]
-    again = ("import_problems", "icpc", str(tmp_path / "sum"), "--dataset", "packages", "--json")
+    again = ("import_problems", "icpc", str(tmp_path / "sum"), "--dataset", "packages")
     assert manage(*again)["updated"] == 1
     assert ListedTest.objects.count() == 9
     assert Problem.objects.get().content_hash == problem.content_hash, "stored runs hold to it"
@@ -200,7 +176,7 @@ def test_what_fails_or_is_not_understood_is_named_and_withholds_the_release(
     page = admin_client.get(Suite.objects.get().get_absolute_url()).content.decode()
     assert "secret/fails</span> (<code>fail.py 3</code>): exit status 1." in page
     with pytest.raises(CommandError):
-        call_command(*(word for word in BUILD if word != "--json"))
+        call_command(*BUILD)
     printed = capsys.readouterr().out
     assert "secret/fails (fail.py 3) is missing: exit status 1." in printed
 
