@@ -2,19 +2,19 @@
 
 from django.urls import path
 
-from benchmark import views
-from benchmark.run_pages.ablations import ablations
-from benchmark.run_pages.chain import chain
-from benchmark.run_pages.compared import compared
-from benchmark.run_pages.items import items
-from benchmark.run_pages.leaderboard import leaderboard
-from benchmark.run_pages.matrix import matrix
-from benchmark.run_pages.mcqs import question, question_set, question_sets
-from benchmark.run_pages.oracles import candidate_rankings, verifier, verifiers
-from benchmark.run_pages.published import published
-from benchmark.run_pages.refinement import refinement
-from benchmark.run_pages.run import export, progress, run
-from benchmark.run_pages.suites import suite, suites
+from benchmark.views import problems as views
+from benchmark.views.ablations import ablations
+from benchmark.views.chain import chain
+from benchmark.views.comparison import compared
+from benchmark.views.items import items
+from benchmark.views.leaderboard import leaderboard
+from benchmark.views.matrix import matrix
+from benchmark.views.mcqs import question, question_set, question_sets
+from benchmark.views.oracles import candidate_rankings, verifier, verifiers
+from benchmark.views.published import published
+from benchmark.views.refinement import refinement
+from benchmark.views.run import export, progress, run
+from benchmark.views.suites import suite, suites
 
 urlpatterns = [
     path("problems/", views.problem_list, name="problems"),

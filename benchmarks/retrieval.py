@@ -65,7 +65,7 @@ def main() -> int:
 def all_left_out(problems: list[Problem]) -> int:
     """Each problem left out in turn, both ways; returns the number of missed targets."""
     from benchmark.retrieval.index import Bm25Index
-    from benchmark.retrieval.rebuilt import RebuiltIndex
+    from benchmark.retrieval.reference_bm25 import RebuiltIndex
 
     documents, queries = texts(problems)
     seconds, vectors = {}, {}
@@ -88,7 +88,7 @@ def all_left_out(problems: list[Problem]) -> int:
 def larger(problems: list[Problem], count: int, target: float) -> int:
     """Queries to a collection of that size; returns the number of missed targets."""
     from benchmark.retrieval.index import Bm25Index
-    from benchmark.retrieval.rebuilt import RebuiltIndex
+    from benchmark.retrieval.reference_bm25 import RebuiltIndex
 
     chance = random.Random(count)
     recombined = [(numbered(chance, problems), chance.choice(problems)[1]) for _ in range(count)]

@@ -37,6 +37,8 @@ INSTALLED_APPS = [
     "django_rq",
     "django_htmx",
     "csp",
+    "config",
+    "accounts",
     "judge",
     "benchmark",
     "tutoring",
@@ -70,7 +72,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "csp.context_processors.nonce",
-                "tutoring.roles.context",
+                "accounts.roles.context",
             ],
         },
     },
@@ -111,12 +113,12 @@ RQ_QUEUES = {
     "background": {"URL": REDIS_URL, "DEFAULT_TIMEOUT": 3600, "SERIALIZER": "json"},
 }
 RQ_SHOW_ADMIN_LINK = False
-RQ = {"JOB_CLASS": "benchmark.jobs.ListedJob"}
+RQ = {"JOB_CLASS": "benchmark.worker.jobs.ListedJob"}
 WORKER_JOBS: dict[str, tuple[type, ...]] = {
     # Every function that a job may name, with the types of its arguments. Workers refuse all other jobs.
     "benchmark.judging.perform": (int,),
     "benchmark.runner.distribution.take_part": (str,),
-    "tutoring.actions.near_misses.measure": (int,),
+    "tutoring.scores.near_misses.measure": (int,),
 }
 
 # Model providers. Keys are read by the streamer and the workers, and shown nowhere.

@@ -1,7 +1,6 @@
 """A small problem for tests that need one in the bank."""
 
-from benchmark import blobs
-from benchmark.models import Dataset, Problem, TestCase
+from benchmark.models import Dataset, Problem, TestCase, blobs
 from judge import Checker
 
 HIDDEN_INPUT = 987654

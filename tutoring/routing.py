@@ -2,6 +2,6 @@
 
 from django.urls import path
 
-from tutoring.consumers import SessionConsumer
+from tutoring.views.socket import SessionConsumer
 
 websocket_urlpatterns = [path("ws/sessions/<uuid:session_id>/", SessionConsumer.as_asgi())]

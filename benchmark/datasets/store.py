@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from django.db import transaction
 from django.urls import reverse
 
-from benchmark import blobs
 from benchmark.datasets import FORMATS
+from benchmark.datasets.question_sets import QuestionsInUse, import_question_set
 from benchmark.datasets.records import (
     BrokenSource,
     CandidateRecord,
@@ -24,7 +24,6 @@ from benchmark.datasets.records import (
     TestRecord,
 )
 from benchmark.datasets.usaco import merge_samples
-from benchmark.excerpts import excerpt, excerpt_of
 from benchmark.judging import store_submission
 from benchmark.models import (
     Candidate,
@@ -36,10 +35,11 @@ from benchmark.models import (
     ReferenceSolution,
     TestCase,
     Verifier,
+    blobs,
 )
 from benchmark.rendering import RENDERER_VERSION, render
-from benchmark.similarity.question_sets import QuestionsInUse, import_question_set
-from benchmark.tags import distinct_tags
+from benchmark.text.excerpts import excerpt, excerpt_of
+from benchmark.text.tags import distinct_tags
 
 Progress = Callable[[int, int], None]
 """Called with the entries done and their total."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 
 from benchmark.extraction.literals import without_literals
-from benchmark.program_lines import is_code, reads_as_english
+from benchmark.text.program_lines import is_code, reads_as_english
 
 # A reply's odd string escapes are its own business; without this Python prints them on standard error.
 warnings.filterwarnings("ignore", module="<reply>")

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from benchmark.extraction.blocks import Block, fenced_blocks, without_indentation
 from benchmark.extraction.languages import is_judged, tag_of
-from benchmark.program_lines import find_programs
+from benchmark.text.program_lines import find_programs
 
 _TAGS = (
     r"code|pre|source|syntaxhighlight|program|solution|answer|result|final|final_answer|final_code"

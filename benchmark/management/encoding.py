@@ -7,7 +7,7 @@ from django.core.management.base import CommandParser
 from tqdm import tqdm
 
 from benchmark.management.arguments import positive
-from benchmark.management.bars import bar_of
+from benchmark.management.progress import bar_of
 from benchmark.similarity.encoders import Encoding
 
 

@@ -10,7 +10,7 @@ from tqdm import tqdm
 
 import judge
 from benchmark.management.arguments import positive
-from benchmark.management.bars import bar_of
+from benchmark.management.progress import bar_of
 from benchmark.models import Problem
 from benchmark.models.suites import Rate
 from benchmark.suites import OVERTIME, NoRecipe, Progress, SuiteReport, ValidationFault

@@ -6,13 +6,13 @@ every figure (`Method.caveat`).
 
 from benchmark.methods.algo import IMPLICIT, ITERATIVE, TAG_ENUMERATION, VERIFIER, Building
 from benchmark.methods.assumed import AssumedChain
-from benchmark.methods.bench import Bench, Score
 from benchmark.methods.composition import compose
 from benchmark.methods.episodic import EPISODIC
 from benchmark.methods.matched import MATCHED, Matched
 from benchmark.methods.method import Chain, Method, Scoring
 from benchmark.methods.oracle_assisted import ORACLE_ASSISTED
 from benchmark.methods.profiles import PROFILES, Profile
+from benchmark.methods.program_tester import Bench, Score
 from benchmark.methods.random_examples import RANDOM
 from benchmark.methods.refine import REFINE, Refine
 from benchmark.methods.reflexion import REFLEXION, Reflexion, Selection, select

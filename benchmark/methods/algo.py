@@ -3,9 +3,9 @@
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from benchmark.methods.bench import NO_PROGRAM, Score
 from benchmark.methods.composition import Answer, always
 from benchmark.methods.method import Chain
+from benchmark.methods.program_tester import NO_PROGRAM, Score
 from benchmark.methods.retrieval import Found
 from benchmark.methods.settings import Sampling, takes
 from benchmark.methods.zero_shot import ask_once

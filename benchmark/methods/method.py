@@ -4,7 +4,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from benchmark.methods.bench import Bench
+from benchmark.methods.program_tester import Bench
 from benchmark.methods.settings import Sampling
 from benchmark.models import Generation
 from benchmark.prompts import HiddenCount, HiddenRun, Prompt, SampleRun, Task

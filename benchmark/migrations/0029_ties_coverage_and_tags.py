@@ -26,7 +26,7 @@ def drop_coverage(apps, schema_editor):
 
 def join_tags(apps, schema_editor):
     """Keep one spelling of each tag of a problem."""
-    from benchmark.tags import distinct_tags
+    from benchmark.text.tags import distinct_tags
 
     for problem in apps.get_model("benchmark", "Problem").objects.only("tags").iterator():
         distinct = distinct_tags(map(str, problem.tags))

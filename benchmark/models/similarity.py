@@ -7,7 +7,7 @@ import uuid
 from django.db import models
 from django.urls import reverse
 
-from benchmark.models.paying import PaidRun
+from benchmark.models.metering import PaidRun
 from benchmark.models.problems import Dataset, Problem
 
 

@@ -12,9 +12,8 @@ from django.db.models import Max, QuerySet
 from django.utils import timezone
 
 import judge
-from benchmark import blobs
 from benchmark.functional import Signature
-from benchmark.models import Dataset, Problem, Run, Suite, SuiteTest, TestCase, Verifier
+from benchmark.models import Dataset, Problem, Run, Suite, SuiteTest, TestCase, Verifier, blobs
 from benchmark.oracles.inputs import MadeInputs, Parts, Recipe, make_inputs, written_tests
 from benchmark.oracles.programs import VerifierPrograms
 from benchmark.oracles.running import Function

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import judge
-from benchmark.excerpts import excerpt
 from benchmark.oracles.running import Allowance, Answer, Program, run_on
+from benchmark.text.excerpts import excerpt
 
 TOKENS = judge.Checker()
 

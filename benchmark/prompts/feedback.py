@@ -9,12 +9,11 @@ from itertools import dropwhile
 from typing import Literal, get_args
 
 import judge
-from benchmark import blobs
-from benchmark.excerpts import excerpt, excerpt_of
 from benchmark.judging import WHOLE_OUTPUT
-from benchmark.models import Judgement, Problem, TestCase
+from benchmark.models import Judgement, Problem, TestCase, blobs
 from benchmark.prompts.leaks import PromptLeak
 from benchmark.prompts.templates import Templates
+from benchmark.text.excerpts import excerpt, excerpt_of
 from judge import Verdict
 
 Feedback = Literal["samples", "verdicts", "samples+hidden_count", "usaco-code", "none"]

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from benchmark.excerpts import excerpt
 from benchmark.prompts.assembly import Form, Prompt, Task, problem_section
 from benchmark.providers import Message
+from benchmark.text.excerpts import excerpt
 
 SHOWN = 2_000
 """Characters of an input or output that a prompt shows (docs/spec.md 6)."""

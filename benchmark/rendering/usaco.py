@@ -5,12 +5,12 @@ import re
 from collections.abc import Iterator
 from itertools import groupby, pairwise
 
-from benchmark.program_lines import guess_language
 from benchmark.rendering.highlighting import highlight
 from benchmark.rendering.mathematics import formula, formula_at
 from benchmark.rendering.sanitising import plain, sanitise
 from benchmark.rendering.usaco_blocks import BYLINE, Block, Kind, split_blocks
 from benchmark.rendering.usaco_samples import SECTION
+from benchmark.text.program_lines import guess_language
 
 MAXIMUM_TEXT = 200_000
 """Characters; the longest real analysis has 36 000."""

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from benchmark.program_lines import find_programs
 from benchmark.rendering.mathematics import formula_at
 from benchmark.rendering.usaco_samples import SECTION, find_samples
+from benchmark.text.program_lines import find_programs
 
 
 class Kind(StrEnum):

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Sequence
 
+from benchmark.reports.cached_report import kept_figures
 from benchmark.reports.comparison import Comparison, NothingToCompare, compare
 from benchmark.reports.comparison_text import comparison_text
 from benchmark.reports.figures import RunFigures, measure
 from benchmark.reports.html import as_html
-from benchmark.reports.kept import kept_figures
 from benchmark.reports.plain import as_text
 from benchmark.reports.tables import as_csv, as_json
 

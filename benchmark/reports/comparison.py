@@ -28,9 +28,9 @@ from benchmark.metrics import (
     visible_difference,
 )
 from benchmark.models import Generation, Problem, Run, WorkItem
-from benchmark.refinement.curves import Beside, share_within
-from benchmark.refinement.runs import NotRefined, attempts_allowed, beside, chains_of
-from benchmark.reports.wording import label, percent
+from benchmark.reports.formatting import label, percent
+from benchmark.reports.refinement.curves import Beside, share_within
+from benchmark.reports.refinement.runs import NotRefined, attempts_allowed, beside, chains_of
 from judge import Verdict
 
 NO_REPLY = "NO_REPLY"

@@ -2,7 +2,7 @@
 
 from benchmark.metrics import Interval, Range, RatioSet
 from benchmark.reports.comparison import NO_REPLY, Comparison, Pair
-from benchmark.reports.wording import INTERVAL_NAMES, interval_methods, percent
+from benchmark.reports.formatting import INTERVAL_NAMES, interval_methods, percent
 from judge import Verdict
 from judge.management.tables import aligned
 

@@ -14,18 +14,18 @@ from typing import Any
 
 from django.db.models import Count
 
-from benchmark.finishes import counted, finish_kind, finish_terms, finish_warnings
 from benchmark.methods import METHODS, Scoring, scoring_of
 from benchmark.metrics import TooFewAttempts
+from benchmark.model_calls import Price
 from benchmark.models import Generation, Problem, Run, Verifier, WorkItem
-from benchmark.refinement.runs import attempts_allowed, chains_of
+from benchmark.models.finishes import counted, finish_kind, finish_terms, finish_warnings
 from benchmark.reports.cutoffs import cutoff_of
 from benchmark.reports.draws import BetweenEpochs, between_epochs, count_repeated, replay_note
 from benchmark.reports.groups import Facts, Group, Outcome, PassAtK, Scale, group_figures
 from benchmark.reports.published_tables import Beside, beside
+from benchmark.reports.refinement.runs import attempts_allowed, chains_of
 from benchmark.reports.steps import AfterReflections, after_reflections
 from benchmark.reports.usage import Tokens, measure_usage
-from benchmark.runner import Price
 from judge import Verdict
 
 
@@ -37,7 +37,7 @@ class RunFigures:
     "pass" (pass@k), "refine" (Refine@k) or "none" (a run that builds verifiers: `solved` is None, and `verifiers`
     counts them by state). `failed` items include those that failed permanently, whose reasons are `permanent`;
     `failures` says how these count in the headline, and `failures_stored` whether the run has a stored choice.
-    `finishes` counts all replies by how they ended (`benchmark.finishes`).
+    `finishes` counts all replies by how they ended (`benchmark.models.finishes`).
     `seconds` is the time of all calls together, `wall_seconds` from the start of the run to its end (None before);
     `cost` is in US dollars, None where the price or the tokens are unknown, and `cost_at_least` where some are.
     Calls that broke off gave no complete reply and are possibly billed. `replies_repeated` are those that another run

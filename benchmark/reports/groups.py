@@ -9,8 +9,8 @@ from typing import Literal
 from benchmark.methods import Scoring
 from benchmark.metrics import mean_interval, pass_at_k, rate_interval, share_at_k, standard_error
 from benchmark.models.problems import Tier
-from benchmark.refinement.curves import share_within
-from benchmark.tags import readable_tags, tag_keys
+from benchmark.reports.refinement.curves import share_within
+from benchmark.text.tags import readable_tags, tag_keys
 
 By = Literal["all", "tier", "cutoff", "tag", "year"]
 

@@ -7,10 +7,9 @@ from pathlib import Path
 
 from django.template import Context, Engine
 
-from benchmark.finishes import FINISHES
+from benchmark.models.finishes import FINISHES
 from benchmark.reports.figures import RunFigures
-from benchmark.reports.groups import Group
-from benchmark.reports.wording import (
+from benchmark.reports.formatting import (
     HEADINGS,
     contest_interval,
     count_columns,
@@ -28,6 +27,7 @@ from benchmark.reports.wording import (
     tests_share,
     token_count,
 )
+from benchmark.reports.groups import Group
 
 
 def as_html(runs: Sequence[RunFigures]) -> str:

@@ -3,9 +3,9 @@
 import json
 from collections.abc import Sequence
 
-from benchmark.finishes import FINISHES
+from benchmark.models.finishes import FINISHES
 from benchmark.reports.figures import RunFigures
-from benchmark.reports.wording import (
+from benchmark.reports.formatting import (
     HEADINGS,
     contest_interval,
     count_columns,

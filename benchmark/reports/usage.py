@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 from django.db.models import Count, Sum
 
+from benchmark.model_calls import Price
+from benchmark.model_calls.pricing import price_for
 from benchmark.models import Generation, Run
 from benchmark.providers import is_scripted, parse_model_spec
-from benchmark.runner import Price
-from benchmark.runner.pricing import price_for
 
 TOKEN_KINDS = ("input", "output", "cached_input", "reasoning")
 

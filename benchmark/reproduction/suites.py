@@ -11,8 +11,8 @@ import judge
 from benchmark.datasets.icpc import open_icpc
 from benchmark.datasets.records import ImportedProblem, ProgramRecord, TestKind
 from benchmark.providers.practice import PRACTICE_PROBLEMS
-from benchmark.refinement import curve_of
-from benchmark.refinement.eval_results import read_eval_results
+from benchmark.reports.refinement import curve_of
+from benchmark.reports.refinement.eval_results import read_eval_results
 from benchmark.reproduction.registry import RECOMPUTED, Check, DataMissing, Files, reproduces
 from benchmark.suites.generating import MadeTest, make_tests
 from benchmark.suites.kill_matrix import KillMatrix, TriedProgram, mean_curve

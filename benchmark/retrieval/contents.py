@@ -4,8 +4,8 @@ import re
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from benchmark.program_lines import find_programs
 from benchmark.retrieval.masking import mask
+from benchmark.text.program_lines import find_programs
 
 Content = Literal["all", "statement", "statement+analysis", "statement+code", "masked"]
 """All of it; less of it; or all of it with the programs masked."""

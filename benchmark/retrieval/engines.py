@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Protocol
 
 from benchmark.retrieval.index import Bm25Index
-from benchmark.retrieval.rebuilt import RebuiltIndex
+from benchmark.retrieval.reference_bm25 import RebuiltIndex
 
 
 class Engine(Protocol):

@@ -1,13 +1,10 @@
 """Runs: planning one, estimating its cost, carrying it out, and carrying on with one that was cut off."""
 
 from benchmark.runner.answers import judge_answers, unjudged_answers
-from benchmark.runner.batches import IN_BATCHES
-from benchmark.runner.budget import Budget, Price, Spent
 from benchmark.runner.distribution import QueueAway, carry_on, follow, hand_out
 from benchmark.runner.estimate import ASSUMED, Estimate, estimate, rescaled
 from benchmark.runner.execution import Progress, execute
 from benchmark.runner.judges import cores
-from benchmark.runner.pace import Limits
 from benchmark.runner.plan import (
     CannotRun,
     Draws,
@@ -19,22 +16,15 @@ from benchmark.runner.plan import (
     prepare_resume,
     start_run,
 )
-from benchmark.runner.stopping import Stop
 
 __all__ = [
     "ASSUMED",
-    "IN_BATCHES",
-    "Budget",
     "CannotRun",
     "Draws",
     "Estimate",
-    "Limits",
     "Plan",
-    "Price",
     "Progress",
     "QueueAway",
-    "Spent",
-    "Stop",
     "Terms",
     "carry_on",
     "check_judge",

@@ -10,10 +10,10 @@ from django.db import connection, transaction
 from django.db.models import Q
 
 from benchmark import judging
+from benchmark.judging.threads import in_threads
 from benchmark.methods import METHODS, Sampling
 from benchmark.models import Generation, Judgement, KeptFigures, Run, WorkItem
 from benchmark.runner.judges import ensure_judgement
-from benchmark.threads import in_threads
 
 _NO_ANSWERS = (Generation.Purpose.VERIFIER, Generation.Purpose.CRITIQUE)
 

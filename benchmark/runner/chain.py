@@ -4,12 +4,12 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+from benchmark.model_calls.commits import Commits
 from benchmark.models import Generation, Judgement, TestCase, WorkItem
 from benchmark.prompts import HiddenCount, HiddenRun, Prompt, SampleRun, Task
 from benchmark.retrieval import Corpus
-from benchmark.runner.bench import StoredBench
-from benchmark.runner.commits import Commits
 from benchmark.runner.judges import Judges
+from benchmark.runner.program_tester import StoredBench
 from benchmark.runner.replies import Question, Replies
 from benchmark.runner.texts import Texts
 from judge import Verdict

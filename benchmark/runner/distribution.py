@@ -17,13 +17,13 @@ from django.utils import timezone
 from rq import Worker
 
 from benchmark import judging
+from benchmark.model_calls.budget import Spent
+from benchmark.model_calls.stopping import Stop
 from benchmark.models import Run, WorkItem
 from benchmark.providers import ProviderError
 from benchmark.runner import leases
-from benchmark.runner.budget import Spent
 from benchmark.runner.execution import Progress, execute
 from benchmark.runner.judges import QUEUE
-from benchmark.runner.stopping import Stop
 from judge import Verdict
 
 logger = logging.getLogger(__name__)

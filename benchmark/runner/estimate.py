@@ -11,9 +11,9 @@ from django.db.models.functions import Coalesce
 
 from benchmark.methods import AssumedChain
 from benchmark.metrics import t_quantile
+from benchmark.model_calls.budget import Price
 from benchmark.models import Generation, Problem, Run
 from benchmark.prompts import Task
-from benchmark.runner.budget import Price
 from benchmark.runner.plan import Plan
 from benchmark.runner.texts import Texts
 

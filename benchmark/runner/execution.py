@@ -15,6 +15,13 @@ from typing import Any, TypeVar
 from django.utils import timezone
 
 from benchmark.methods import METHODS, Sampling
+from benchmark.model_calls.batches import Batches
+from benchmark.model_calls.budget import Budget, Price, Spent
+from benchmark.model_calls.commits import Commits
+from benchmark.model_calls.heartbeat import HEARTBEAT, beat, leave, present
+from benchmark.model_calls.rate_limit import Limits, Pace, PacedProvider
+from benchmark.model_calls.stopping import HOPELESS, PERMANENT, UNCOUNTED, Stop, Stopped
+from benchmark.model_calls.waits import Waits
 from benchmark.models import Generation, Judgement, Problem, Run, WorkItem
 from benchmark.prompts import Prompt
 from benchmark.providers import (
@@ -28,17 +35,10 @@ from benchmark.providers import (
     parse_model_spec,
 )
 from benchmark.runner import leases
-from benchmark.runner.batches import Batches
-from benchmark.runner.budget import Budget, Price, Spent
 from benchmark.runner.chain import StoredChain
-from benchmark.runner.commits import Commits
 from benchmark.runner.judges import JudgeFault, Judges, judge_threads
-from benchmark.runner.pace import Limits, Pace, PacedProvider
-from benchmark.runner.presence import HEARTBEAT, beat, leave, present
 from benchmark.runner.replies import Replies
-from benchmark.runner.stopping import HOPELESS, PERMANENT, UNCOUNTED, Stop, Stopped
 from benchmark.runner.texts import Texts
-from benchmark.runner.waits import Waits
 from judge import Verdict
 
 logger = logging.getLogger(__name__)

@@ -14,8 +14,8 @@ from django.db import connection
 
 from benchmark import judging
 from benchmark.methods import Sampling
+from benchmark.model_calls.commits import Commits
 from benchmark.models import Generation, Judgement, Problem
-from benchmark.runner.commits import Commits
 from judge import Policy
 
 T = TypeVar("T")

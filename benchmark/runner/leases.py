@@ -11,8 +11,8 @@ from django.db import connection, models
 from django.db.models import Q
 from django.utils import timezone
 
+from benchmark.model_calls.heartbeat import is_gone
 from benchmark.models import Generation, Run, WorkItem
-from benchmark.runner.presence import is_gone
 
 LEASE = timedelta(seconds=60)
 """How long a runner on another machine may be silent before its items are free; renewed every third of it."""

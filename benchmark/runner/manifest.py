@@ -14,8 +14,8 @@ import judge
 from benchmark.methods import Matched, Method, Sampling, Semantic
 from benchmark.models import Corpus, Dataset, Suite
 from benchmark.providers import ModelSpec, is_scripted
+from benchmark.representations import KINDS, represented_corpus
 from benchmark.retrieval import problem_corpus
-from benchmark.similarity.representations import KINDS, represented_corpus
 
 _PACKAGES = ("django", "rank-bm25", "numpy", "openai", "anthropic")
 

@@ -8,16 +8,18 @@ from typing import Any, Literal
 from django.db import transaction
 
 from benchmark.methods import METHODS, Method, Sampling
+from benchmark.model_calls.budget import Budget, Price
+from benchmark.model_calls.inserts import insert_items
+from benchmark.model_calls.rate_limit import Limits
 from benchmark.models import Corpus, Dataset, Problem, Run, TestCase, Verifier
-from benchmark.models.paying import PaidRun
+from benchmark.models.metering import PaidRun
 from benchmark.oracles.store import without_outputs
 from benchmark.prompts import TemplateError
 from benchmark.providers import ModelSpec, parse_model_spec
+from benchmark.representations import NotRepresented
 from benchmark.retrieval import training_part
 from benchmark.runner import leases
-from benchmark.runner.budget import Budget, Price
 from benchmark.runner.draws import take_draws
-from benchmark.runner.inserts import insert_items
 from benchmark.runner.manifest import (
     dataset_hash,
     environment,
@@ -27,9 +29,7 @@ from benchmark.runner.manifest import (
     template_hashes,
     textbook,
 )
-from benchmark.runner.pace import Limits
 from benchmark.runner.pilot import Pilot, choose_pilot
-from benchmark.similarity.representations import NotRepresented
 from judge import ToolMissing, compiler_version, sandbox_status
 
 

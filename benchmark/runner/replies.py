@@ -12,12 +12,12 @@ from django.db import connection
 
 from benchmark.extraction import extract_program
 from benchmark.methods import Sampling
+from benchmark.model_calls.budget import Spent
+from benchmark.model_calls.commits import Commits
+from benchmark.model_calls.inserts import insert
 from benchmark.models import Generation, Run, WorkItem
 from benchmark.prompts import Prompt
 from benchmark.providers import ModelSpec, Reply, address_of
-from benchmark.runner.budget import Spent
-from benchmark.runner.commits import Commits
-from benchmark.runner.inserts import insert
 
 _COPIED = (
     "model_returned",

@@ -7,8 +7,8 @@ from asgiref.sync import sync_to_async
 
 from benchmark import models
 from benchmark.models import Dataset
+from benchmark.representations import KINDS, represented_corpus
 from benchmark.retrieval import Corpus, article_corpus, problem_corpus
-from benchmark.similarity.representations import KINDS, represented_corpus
 
 
 class Texts:

@@ -9,13 +9,13 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 
+from benchmark.datasets.question_sets import OPTIONS, write_question_set
 from benchmark.datasets.records import QuestionRecord
 from benchmark.models import Dataset, QuestionSet
 from benchmark.similarity.encoders import DEFAULT, Encoder, Encoding
 from benchmark.similarity.labels import label, label_similarity, subcategories
-from benchmark.similarity.question_sets import OPTIONS, write_question_set
 from benchmark.similarity.scorers import Scorer
-from benchmark.tags import tag_key, tag_keys
+from benchmark.text.tags import tag_key, tag_keys
 
 Progress = Callable[[int, int], object]
 """Called with the problems done and their total."""

@@ -4,10 +4,10 @@ import random
 import re
 from collections.abc import Sequence
 
+from benchmark.datasets.question_sets import LETTERS, OPTIONS
 from benchmark.prompts import Prompt, our_templates
 from benchmark.providers import Message
-from benchmark.similarity.question_sets import LETTERS, OPTIONS
-from benchmark.similarity.representations import Kind
+from benchmark.representations import Kind
 
 TEMPLATES = ("similarity/question", "similarity/option")
 _ANSWER = re.compile(r"\banswer\b[\s*_]*(?:is)?[\s*_:]*[(\[]?([A-D])(?![\w'’])", re.IGNORECASE)

@@ -3,13 +3,13 @@
 import math
 from collections.abc import Sequence
 
+from benchmark.datasets.question_sets import OPTIONS
 from benchmark.models import SimilarityRun
 from benchmark.prompts import Prompt
 from benchmark.providers import Parameters
 from benchmark.runner import Estimate
 from benchmark.runner.estimate import ASSUMPTIONS, Assumption
 from benchmark.similarity.choice import choice_prompt
-from benchmark.similarity.question_sets import OPTIONS
 from benchmark.similarity.runs import Work
 
 

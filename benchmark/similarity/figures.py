@@ -9,14 +9,14 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from benchmark.finishes import count_finishes
+from benchmark.datasets.question_sets import LETTERS, OPTIONS
 from benchmark.metrics import Interval, mean_interval, wilson
+from benchmark.model_calls.budget import Price, Spent
 from benchmark.models import Option, QuestionAnswer, QuestionSet, Representation, SimilarityRun
-from benchmark.runner.budget import Price, Spent
+from benchmark.models.finishes import count_finishes
 from benchmark.similarity.labels import label
-from benchmark.similarity.question_sets import LETTERS, OPTIONS
 from benchmark.similarity.ties import Placing, tied_best
-from benchmark.tags import readable_tags, tag_key
+from benchmark.text.tags import readable_tags, tag_key
 
 RANDOM_ACCURACY = 1 / OPTIONS
 RANDOM_MRR = fmean(1 / rank for rank in range(1, OPTIONS + 1))

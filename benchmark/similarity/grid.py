@@ -11,8 +11,8 @@ from typing import Any
 from benchmark.models import QuestionSet, SimilarityRun
 from benchmark.providers import ModelSpec, Parameters
 from benchmark.reports.published_tables import published_tables
+from benchmark.representations import KINDS, Kind
 from benchmark.similarity.figures import kept_figures, measure
-from benchmark.similarity.representations import KINDS, Kind
 from benchmark.similarity.runs import Plan, run_inputs
 from benchmark.similarity.scorers import Scorer
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from rapidfuzz.distance import JaroWinkler
 
-from benchmark.tags import tag_key, tag_keys
+from benchmark.text.tags import tag_key, tag_keys
 
 SEPARATOR = " > "
 

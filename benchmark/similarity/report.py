@@ -1,8 +1,8 @@
 """The figures of a run over questions as text."""
 
-from benchmark.finishes import finish_warnings
+from benchmark.models.finishes import finish_warnings
 from benchmark.reports.draws import replay_note
-from benchmark.reports.wording import INTERVAL_NAMES, faults_told, paid_told, percent
+from benchmark.reports.formatting import INTERVAL_NAMES, faults_told, paid_told, percent
 from benchmark.similarity.figures import RANDOM_ACCURACY, RANDOM_MRR, LabelShare, SimilarityFigures
 from judge.management.tables import aligned
 

@@ -10,6 +10,9 @@ from django.db import transaction
 from django.db.models import Prefetch
 from django.utils import timezone
 
+from benchmark.datasets.question_sets import LETTERS
+from benchmark.model_calls import Spent, Stop
+from benchmark.model_calls.calls import Call, Ledger, ask_all
 from benchmark.models import (
     Option,
     Problem,
@@ -21,16 +24,7 @@ from benchmark.models import (
 )
 from benchmark.prompts import Prompt, our_templates
 from benchmark.providers import ModelSpec, Parameters, is_scripted, parse_model_spec
-from benchmark.runner import CannotRun, Spent, Stop, Terms
-from benchmark.runner.asking import Call, Ledger, ask_all
-from benchmark.runner.draws import take_draws
-from benchmark.runner.manifest import dataset_hash, environment
-from benchmark.runner.replies import cache_key, draw_name
-from benchmark.similarity.choice import TEMPLATES, choice_prompt, read_letter, shown_order
-from benchmark.similarity.encoders import Encoder
-from benchmark.similarity.figures import measure
-from benchmark.similarity.question_sets import LETTERS
-from benchmark.similarity.representations import (
+from benchmark.representations import (
     KINDS,
     REPLY_COLUMNS,
     Author,
@@ -43,6 +37,13 @@ from benchmark.similarity.representations import (
     texts_of,
     writing_of,
 )
+from benchmark.runner import CannotRun, Terms
+from benchmark.runner.draws import take_draws
+from benchmark.runner.manifest import dataset_hash, environment
+from benchmark.runner.replies import cache_key, draw_name
+from benchmark.similarity.choice import TEMPLATES, choice_prompt, read_letter, shown_order
+from benchmark.similarity.encoders import Encoder
+from benchmark.similarity.figures import measure
 from benchmark.similarity.scorers import Scorer
 from benchmark.similarity.ties import Placing, tied_best
 

@@ -10,9 +10,8 @@ from django.db import transaction
 from django.utils import timezone
 
 import judge
-from benchmark import blobs
 from benchmark.judging import checker_for, judge_tests
-from benchmark.models import Judgement, Problem, Suite, SuiteTest, TestCase
+from benchmark.models import Judgement, Problem, Suite, SuiteTest, TestCase, blobs
 from benchmark.suites.checker_probes import CheckerProbe, probe_checker
 from benchmark.suites.generating import Made, Missing, make_tests
 from benchmark.suites.kill_matrix import KillMatrix

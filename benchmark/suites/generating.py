@@ -11,9 +11,8 @@ from itertools import chain, count, islice
 from typing import Any
 
 import judge
-from benchmark import blobs
 from benchmark.datasets.records import TestKind
-from benchmark.models import SuiteTest
+from benchmark.models import SuiteTest, blobs
 from benchmark.suites.recipes import FixedTest, Generator, Recipe, SuiteProgram
 from benchmark.suites.running import Call, run_on_all
 

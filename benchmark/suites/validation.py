@@ -13,10 +13,10 @@ from django.utils import timezone
 
 import judge
 from benchmark.judging import checker_for, judge_tests, program_files, store_submission
+from benchmark.judging.references import missing_compiler
+from benchmark.judging.threads import in_threads
 from benchmark.models import Judgement, PackageProgram, Problem, Suite
-from benchmark.references import missing_compiler
 from benchmark.suites.kill_matrix import KillMatrix, TriedProgram
-from benchmark.threads import in_threads
 from judge import Policy, Verdict
 
 OVERTIME = 60

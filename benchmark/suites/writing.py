@@ -9,12 +9,12 @@ from dataclasses import asdict
 from django.db.models import Max, QuerySet
 
 from benchmark.extraction import extract_program
+from benchmark.model_calls import Spent
+from benchmark.model_calls.calls import Call
 from benchmark.models import PackageProgram, Problem
 from benchmark.prompts import Form, Prompt, Task, problem_section
 from benchmark.providers import Message, Reply
-from benchmark.runner import Spent
-from benchmark.runner.asking import Call
-from benchmark.similarity.representations import Author
+from benchmark.representations import Author
 from benchmark.suites.recipes import COUNTS, fastest_reference
 
 LANGUAGE = "cpp"

@@ -11,8 +11,7 @@ from typing import Any
 from django import template
 from django.utils.safestring import SafeString, mark_safe
 
-from benchmark import blobs
-from benchmark.models import Problem, TestCase
+from benchmark.models import Problem, TestCase, blobs
 from benchmark.rendering import highlight
 
 register = template.Library()

@@ -3,15 +3,12 @@
 from django import template
 from django.utils.http import urlencode
 
-from benchmark.finishes import finish_warnings
 from benchmark.metrics import Interval, RatioSet
 from benchmark.models import Run
+from benchmark.models.finishes import finish_warnings
 from benchmark.reports import RunFigures
 from benchmark.reports.comparison_text import point_interval, points, ratio_ranges
-from benchmark.reports.groups import Group, PassAtK, TestsAtK
-from benchmark.reports.steps import AfterReflections
-from benchmark.reports.usage import Tokens, Usage
-from benchmark.reports.wording import (
+from benchmark.reports.formatting import (
     INTERVAL_NAMES,
     contest_interval,
     duration,
@@ -24,6 +21,9 @@ from benchmark.reports.wording import (
     tests_share,
     token_count,
 )
+from benchmark.reports.groups import Group, PassAtK, TestsAtK
+from benchmark.reports.steps import AfterReflections
+from benchmark.reports.usage import Tokens, Usage
 
 register = template.Library()
 register.filter("own_settings", own_settings)

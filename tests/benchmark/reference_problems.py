@@ -1,7 +1,6 @@
 """Small stored problems for the tests of the commands that judge."""
 
-from benchmark import blobs
-from benchmark.models import Dataset, Problem, TestCase
+from benchmark.models import Dataset, Problem, TestCase, blobs
 from judge import Checker
 
 HIDDEN_NUMBER = 48613579

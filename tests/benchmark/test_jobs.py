@@ -8,7 +8,7 @@ from redis import Redis
 from rq import Queue
 from rq.job import Callback, Job
 
-from benchmark.jobs import JobRefused, ListedJob
+from benchmark.worker.jobs import JobRefused, ListedJob
 from tests.stack import REPOSITORY, Stack
 
 

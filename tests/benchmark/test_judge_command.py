@@ -9,8 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 import judge
-from benchmark import blobs
-from benchmark.models import Judgement, Submission
+from benchmark.models import Judgement, Submission, blobs
 from tests.benchmark.reference_problems import HIDDEN_NUMBER, store_doubling
 
 pytestmark = [pytest.mark.usefixtures("sandbox"), pytest.mark.django_db]

@@ -6,8 +6,8 @@ import pytest
 from django.utils import timezone
 
 import judge
-from benchmark import blobs, judging
-from benchmark.models import Generation, Judgement, Run, TestCase, WorkItem
+from benchmark import judging
+from benchmark.models import Generation, Judgement, Run, TestCase, WorkItem, blobs
 from tests.problems import store_doubling
 
 RIGHT = "print(2 * int(input()))"

@@ -10,8 +10,7 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries
 
-from benchmark import blobs
-from benchmark.models import Dataset, Figure, Problem, ReferenceSolution, TestCase
+from benchmark.models import Dataset, Figure, Problem, ReferenceSolution, TestCase, blobs
 
 ODD_IDS = ["what?", "50%", "a/b", "it's-é#1!", "two words", "x/figures/y", "a+b&c=d;e"]
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmark.functional import Signature
+from benchmark.judging.references import Program, extract_programs, file_names
 from benchmark.models import ReferenceSolution
-from benchmark.references import Program, extract_programs, file_names
 from judge import FileNames
 from tests.benchmark.reference_problems import HIDDEN_NUMBER, store_doubling
 from tests.judge.conftest import Need, need

@@ -18,11 +18,11 @@ from benchmark.reports import measure
 from benchmark.similarity.building import Builder
 from benchmark.similarity.figures import measure as measure_questions
 from benchmark.similarity.labels import label_similarity, subcategories
-from benchmark.tags import distinct_tags, readable_tags, tag_key
+from benchmark.text.tags import distinct_tags, readable_tags, tag_key
 from tests.benchmark.reports.conftest import make_run  # noqa: F401
 from tests.benchmark.similarity.tagged import TAGGED
 from tests.benchmark.similarity.test_pages import add_run
-from tutoring.rules.contexts import _problem_context
+from tutoring.checks.contexts import _problem_context
 
 WORDS = st.lists(st.text("abcdefgéäß0123456789+*>", min_size=1), min_size=1, max_size=4)
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, StorageState, expect, sync_playwright
 
+from accounts.management.commands.create_demo_accounts import DEMO_PASSWORD
 from tests.stack import HANG, Stack
-from tutoring.management.commands.create_demo_accounts import DEMO_PASSWORD
 
 OpenPage = Callable[..., Page]
 

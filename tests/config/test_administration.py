@@ -6,7 +6,7 @@ from django.contrib import admin
 from django.contrib.auth.models import User
 from django.test import Client, RequestFactory
 
-from tutoring.models import PseudonymSalt
+from accounts.models import PseudonymSalt
 
 RECORDED = [
     model

@@ -10,7 +10,7 @@ from django.contrib.auth.models import Group, User
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
-from tutoring.roles import Role
+from accounts.roles import Role
 
 ANYBODY = frozenset(Role)
 """Whoever has a role."""

@@ -7,11 +7,11 @@ from collections.abc import Callable
 import pytest
 from django.contrib.auth.models import Group, User
 
+from accounts.roles import Role
 from benchmark.models import Problem
 from tests.problems import store_doubling
 from tests.tutoring.dialogues import SessionUnderTest, start
 from tutoring.models import Protocol
-from tutoring.roles import Role
 
 PersonFactory = Callable[..., User]
 

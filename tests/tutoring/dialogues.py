@@ -10,21 +10,12 @@ from django.contrib.auth.models import User
 from benchmark.judging import perform
 from benchmark.models import Problem
 from benchmark.providers import Completed, Usage
-from tutoring.actions import (
-    AcceptConsent,
-    ClaimedReply,
-    Delta,
-    Execute,
-    SendMessage,
-    StartSession,
-    append_deltas,
-    claim_replies,
-    finish_reply,
-)
+from tutoring.actions import AcceptConsent, Execute, SendMessage, StartSession
 from tutoring.actions.messages import Mode
-from tutoring.answers import Answer
 from tutoring.models import Event, Protocol, Session
 from tutoring.protocols import consent_hash, rules_of
+from tutoring.replies.answers import Answer
+from tutoring.replies.streaming import ClaimedReply, Delta, append_deltas, claim_replies, finish_reply
 
 RIGHT = "Here it is.\n\n```python\nprint(2 * int(input()))\n```\n"
 WRONG = "Here it is.\n\n```python\nprint(3 * int(input()))\n```\n"

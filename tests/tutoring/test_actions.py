@@ -11,22 +11,12 @@ from django.utils import timezone
 
 from benchmark.models import Judgement, Problem
 from tests.tutoring.dialogues import RIGHT, TALK, WRONG, SessionUnderTest, start
-from tutoring.actions import (
-    AskAgain,
-    CloseSession,
-    Delta,
-    Invalidate,
-    Refused,
-    StopReply,
-    append_deltas,
-    claim_replies,
-    fail_reply,
-    finish_reply,
-    record_verdict,
-)
-from tutoring.answers import Answer
-from tutoring.conversation import tutor_view
+from tutoring.actions import AskAgain, CloseSession, Invalidate, StopReply, record_verdict
 from tutoring.models import Event, Protocol, Reply, Session
+from tutoring.replies.answers import Answer
+from tutoring.replies.streaming import Delta, append_deltas, claim_replies, fail_reply, finish_reply
+from tutoring.sessions.conversation import tutor_view
+from tutoring.sessions.session_action import Refused
 
 
 def test_first_message_carries_the_statement_and_nothing_hidden(session: SessionUnderTest):

@@ -9,13 +9,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from accounts.roles import Role
 from benchmark.models import Judgement, Problem
 from tests.tutoring.dialogues import RIGHT, TALK, WRONG, SessionUnderTest, start
-from tutoring.actions import AskAgain, Refused, fail_reply, finish_reply, record_verdict
-from tutoring.actions.session_action import Situation
-from tutoring.answers import Answer
+from tutoring.actions import AskAgain, record_verdict
 from tutoring.models import Event, Protocol, Session
-from tutoring.roles import Role
+from tutoring.replies.answers import Answer
+from tutoring.replies.streaming import fail_reply, finish_reply
+from tutoring.sessions.session_action import Refused, Situation
 
 MOVES = st.lists(
     st.sampled_from(["talk", "talk with code", "code", "refuse code", "stop", "fail", "execute", "fault"]),

@@ -21,15 +21,15 @@ from django.db import transaction
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from accounts.roles import Role
 from tests.tutoring.conftest import PersonFactory
 from tests.tutoring.dialogues import RIGHT, WRONG, SessionUnderTest
 from tests.tutoring.review.readings import recorded_session, review
 from tutoring.actions import AbandonReason, CloseSession, Invalidate
 from tutoring.models import Session
-from tutoring.roles import Role
 from tutoring.rules import current_rule_set
-from tutoring.trajectory_format import SCHEMA, read_record, store_record, to_lines
-from tutoring.trajectory_inspect import to_logs
+from tutoring.trajectories.inspect_logs import to_logs
+from tutoring.trajectories.json_lines import SCHEMA, read_record, store_record, to_lines
 
 MODEL = "openai:hidden-model-name"
 

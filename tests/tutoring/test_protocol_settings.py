@@ -19,13 +19,16 @@ from django.utils import timezone
 
 from benchmark.models import Problem
 from tests.tutoring.dialogues import RIGHT, TALK, WRONG, SessionUnderTest, start
-from tutoring.actions import ConsentMissing, Delta, Refused, StartSession, StopReply, check_session
-from tutoring.conversation import tutor_view
+from tutoring.actions import ConsentMissing, StartSession, StopReply
+from tutoring.checks.checking import check_session
 from tutoring.models import Consent, Event, Protocol, Reply
 from tutoring.protocols import freeze, rules_of
+from tutoring.replies.streamer import FLUSH, Chat
+from tutoring.replies.streaming import Delta
 from tutoring.review.content import labelled_messages
-from tutoring.streamer import FLUSH, Chat
-from tutoring.trajectory import read_trajectory
+from tutoring.sessions.conversation import tutor_view
+from tutoring.sessions.session_action import Refused
+from tutoring.trajectories.trajectory import read_trajectory
 
 Under = Callable[..., SessionUnderTest]
 

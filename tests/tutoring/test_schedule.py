@@ -15,12 +15,17 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
+from accounts.roles import Role
 from benchmark.models import Problem
 from benchmark.providers import Completed, Usage
 from tests.tutoring.conftest import PersonFactory
 from tests.tutoring.dialogues import RIGHT, SessionUnderTest, start
-from tutoring.actions import (
-    AskAgain,
+from tutoring.actions import AskAgain
+from tutoring.models import Event, Protocol, Reply
+from tutoring.protocols import PRESETS, freeze, rules_of
+from tutoring.replies.answers import Answer
+from tutoring.replies.streamer import FLUSH, Chat
+from tutoring.replies.streaming import (
     ClaimedReply,
     Delta,
     append_deltas,
@@ -29,12 +34,7 @@ from tutoring.actions import (
     keep_answer,
     restart_reply,
 )
-from tutoring.answers import Answer
-from tutoring.conversation import tutor_view
-from tutoring.models import Event, Protocol, Reply
-from tutoring.protocols import PRESETS, freeze, rules_of
-from tutoring.roles import Role
-from tutoring.streamer import FLUSH, Chat
+from tutoring.sessions.conversation import tutor_view
 
 COMPLETED = Completed(
     usage=Usage(input_tokens=10, output_tokens=5, cached_input_tokens=None, reasoning_tokens=None),

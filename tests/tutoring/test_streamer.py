@@ -7,7 +7,7 @@ import pytest
 
 from benchmark.providers import Message
 from tests.imitation import Imitation, Script, failure
-from tutoring.streamer import Chat, Streamer
+from tutoring.replies.streamer import Chat, Streamer
 
 
 async def test_a_wait_that_the_provider_asks_for_is_in_the_log(
@@ -20,7 +20,7 @@ async def test_a_wait_that_the_provider_asks_for_is_in_the_log(
     streamer, chat = Streamer(1), Chat(cast("Any", claimed))
     await streamer._stream(chat)
     assert chat.answer.text == "Hello, world."
-    [record] = [one for one in caplog.records if one.name == "tutoring.streamer"]
+    [record] = [one for one in caplog.records if one.name == "tutoring.replies.streamer"]
     assert record.getMessage() == (
         "reply 7 waits 0 seconds before its model is called again: OpenAI: HTTP 429: No luck this time."
     )

@@ -22,7 +22,7 @@ from tests.tutoring.review.readings import recorded_session
 from tutoring.actions import Invalidate
 from tutoring.models import Event, Finding, Reply, RuleCheck, Session
 from tutoring.review.content import labelled_messages
-from tutoring.trajectory_format import TrajectoryError
+from tutoring.trajectories.json_lines import TrajectoryError
 
 RECORD = {
     "schema": "hintbench-trajectory/1",

@@ -8,11 +8,11 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import TextChoices
 from django.utils import timezone
 
-from tutoring.actions.checking import check_once_closed
-from tutoring.actions.near_misses import record_near_misses
-from tutoring.actions.session_action import Refused, SessionAction, Situation, append_event
+from accounts.roles import Role, has_role
+from tutoring.checks.checking import check_once_closed
 from tutoring.models import AuditEntry, Event, Session
-from tutoring.roles import Role, has_role
+from tutoring.scores.near_misses import record_near_misses
+from tutoring.sessions.session_action import Refused, SessionAction, Situation, append_event
 
 
 class AbandonReason(TextChoices):

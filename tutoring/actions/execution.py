@@ -11,10 +11,10 @@ from django.utils import timezone
 import judge
 from benchmark.judging import enqueue, request_judgement, store_submission
 from benchmark.models import Judgement
-from tutoring.actions.checking import check_once_closed
-from tutoring.actions.near_misses import record_near_misses
-from tutoring.actions.session_action import Refused, SessionAction, Situation, append_event, lock_session
+from tutoring.checks.checking import check_once_closed
 from tutoring.models import Event, Session
+from tutoring.scores.near_misses import record_near_misses
+from tutoring.sessions.session_action import Refused, SessionAction, Situation, append_event, lock_session
 
 
 @dataclass(frozen=True, kw_only=True)

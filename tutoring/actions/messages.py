@@ -12,10 +12,16 @@ from django.db import transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
+from accounts.roles import Role, has_role
 from benchmark.models import Problem
 from benchmark.providers import is_scripted, parse_model_spec
-from tutoring.actions.checking import check_message
-from tutoring.actions.session_action import (
+from tutoring.checks.checking import check_message
+from tutoring.models import DEBRIEF, Consent, Draft, Event, Protocol, Session
+from tutoring.notifications import ring_streamers
+from tutoring.protocols import consent_hash, rules_of
+from tutoring.sessions.budgets import Budget
+from tutoring.sessions.dialogue import opening_prompt, sent_text
+from tutoring.sessions.session_action import (
     Refused,
     SessionAction,
     Situation,
@@ -23,12 +29,6 @@ from tutoring.actions.session_action import (
     phase_of,
     queue_reply,
 )
-from tutoring.budgets import Budget
-from tutoring.dialogue import opening_prompt, sent_text
-from tutoring.doorbell import ring_streamers
-from tutoring.models import DEBRIEF, Consent, Draft, Event, Protocol, Session
-from tutoring.protocols import consent_hash, rules_of
-from tutoring.roles import Role, has_role
 
 MAXIMUM_MESSAGE = 20_000
 """Characters of one tutor message. A longer one is refused, never cut."""

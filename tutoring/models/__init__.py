@@ -1,9 +1,8 @@
 """The tables of tutoring: protocols, sessions and events, replies in the making, drafts, reviews, checks,
-near misses, the salt of pseudonyms."""
+near misses."""
 
 from tutoring.models.near_misses import NearMiss
 from tutoring.models.protocols import Consent, Protocol
-from tutoring.models.pseudonyms import PseudonymSalt
 from tutoring.models.replies import Reply, ReplyDelta
 from tutoring.models.review import AuditEntry, Flag, Review, Settlement, TrainingResult
 from tutoring.models.rules import Finding, RuleCheck
@@ -19,7 +18,6 @@ __all__ = [
     "Flag",
     "NearMiss",
     "Protocol",
-    "PseudonymSalt",
     "Reply",
     "ReplyDelta",
     "Review",

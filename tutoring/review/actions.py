@@ -15,10 +15,9 @@ from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.utils import timezone
 
-from tutoring.actions import Refused
-from tutoring.actions.session_action import lock_session
+from accounts.pseudonyms import pseudonym
+from accounts.roles import Role, has_role
 from tutoring.models import AuditEntry, Flag, Review, Session, Settlement
-from tutoring.pseudonyms import pseudonym
 from tutoring.review.agreement import count_agreement
 from tutoring.review.content import (
     Content,
@@ -29,7 +28,7 @@ from tutoring.review.content import (
     gaps,
     labelled_messages,
 )
-from tutoring.review.places import (
+from tutoring.review.slots import (
     ASSIGNMENT,
     CLAIM,
     free_place,
@@ -37,8 +36,8 @@ from tutoring.review.places import (
     waiting_for_adjudication,
     waiting_for_review,
 )
-from tutoring.roles import Role, has_role
 from tutoring.rules import RuleSet, current_rule_set, rule_set
+from tutoring.sessions.session_action import Refused, lock_session
 
 PAUSE = 120
 """Seconds: a longer pause between two savings counts as this much of the reviewer's time."""

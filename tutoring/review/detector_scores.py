@@ -18,7 +18,8 @@ from django.db.models import Count, Max, QuerySet
 from benchmark.metrics import Interval, wilson
 from tutoring.models import Finding, RuleCheck, Settlement
 from tutoring.review.agreement import counted_settlements
-from tutoring.rules import DETECTORS, RuleSet
+from tutoring.rules import RuleSet
+from tutoring.rules.detectors import DETECTORS
 
 ALL = "all detectors"
 """Stands in the place of a detector for those of them together. Models that were asked are not among them."""

@@ -1,7 +1,6 @@
 """What tutors may say: the codebook as data, and detectors that compare messages with it."""
 
 from tutoring.rules.detection import Detection, MessageContext, TutorMaySay, severity
-from tutoring.rules.detectors import DETECTORS, detect
 from tutoring.rules.rule_set import (
     Clause,
     Level,
@@ -14,7 +13,6 @@ from tutoring.rules.rule_set import (
 )
 
 __all__ = [
-    "DETECTORS",
     "Clause",
     "Detection",
     "Level",
@@ -24,7 +22,6 @@ __all__ = [
     "TutorMaySay",
     "UnknownRuleSet",
     "current_rule_set",
-    "detect",
     "rule_set",
     "rule_set_versions",
     "severity",

@@ -8,7 +8,7 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from benchmark.reports.wording import INTERVAL_NAMES
+from benchmark.reports.formatting import INTERVAL_NAMES
 from tutoring.review.agreement import Figure
 from tutoring.review.detector_scores import Score, Share
 from tutoring.review.solve_rates import Contrast, Rate

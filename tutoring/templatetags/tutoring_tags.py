@@ -10,9 +10,9 @@ from benchmark.models import Problem
 from benchmark.providers import is_scripted, parse_model_spec
 from benchmark.rendering import text_diff
 from tutoring.actions import practice_student_knows
-from tutoring.conversation import Standing, standing_for_tutor
 from tutoring.models import Session
 from tutoring.protocols import current_protocols
+from tutoring.sessions.conversation import Standing, standing_for_tutor
 
 register = template.Library()
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from tutoring.actions import Refused
+from accounts.roles import Role
 from tutoring.models import TrainingResult
 from tutoring.review.actions import ReviewAction
-from tutoring.roles import Role
+from tutoring.sessions.session_action import Refused
 from tutoring.training.material import material
 
 

@@ -8,13 +8,13 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.core.validators import validate_slug
 
+from benchmark.datasets.question_sets import QuestionsInUse
 from benchmark.management.arguments import find_dataset, not_negative, positive
-from benchmark.management.bars import bar_of
 from benchmark.management.encoding import add_encoding, encoding
+from benchmark.management.progress import bar_of
 from benchmark.retrieval import TOKENIZERS
 from benchmark.similarity.building import Builder
 from benchmark.similarity.encoders import NoEncoder
-from benchmark.similarity.question_sets import QuestionsInUse
 
 THRESHOLDS = {
     "max-sim-positive": "the right option's statement is less like the reference's than this",

@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from benchmark.datasets.records import TestKind
 from benchmark.management.arguments import find_problems, positive
-from benchmark.management.asking import (
+from benchmark.management.model_options import (
     add_asking,
     ask_under,
     estimates_json,
@@ -18,14 +18,14 @@ from benchmark.management.asking import (
     price_of,
     sampling,
 )
-from benchmark.management.bars import bar_of
+from benchmark.management.progress import bar_of
 from benchmark.management.suite_output import add_judging, each_problem, stage_bars, suites_text
+from benchmark.model_calls.heartbeat import CarriedOut, alone_with
 from benchmark.models import PackageProgram, Problem
 from benchmark.providers import ModelSpecError, ProviderError, parse_model_spec
-from benchmark.reports.wording import paid_told
-from benchmark.runner.presence import CarriedOut, alone_with
+from benchmark.reports.formatting import paid_told
+from benchmark.representations import Author
 from benchmark.similarity.estimates import estimate_writing
-from benchmark.similarity.representations import Author
 from benchmark.suites import (
     COUNTS,
     SuiteReport,

@@ -6,8 +6,8 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from benchmark.management.arguments import find_dataset
-from benchmark.management.bars import bar_of
 from benchmark.management.commands import run_baseline
+from benchmark.management.progress import bar_of
 from benchmark.methods import PROFILES, SettingsError, parse_settings
 from benchmark.methods.algo import Building
 from benchmark.models import Problem, Run, Verifier

@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from benchmark.calibration import CALIBRATIONS, LEAST_COVERAGE, SEEDS, Result
 from benchmark.management.arguments import positive
-from benchmark.management.bars import bar_of
+from benchmark.management.progress import bar_of
 from judge.management.tables import aligned
 
 

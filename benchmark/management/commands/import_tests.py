@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from benchmark.datasets.downloads import Downloader, ServerBusy, missing_archives
 from benchmark.datasets.official_tests import TestsImport, import_official_tests
-from benchmark.management.bars import bar_of
+from benchmark.management.progress import bar_of
 from benchmark.models import Problem
 
 FORMATS = ("usaco",)

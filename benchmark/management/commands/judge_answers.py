@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from benchmark.management.arguments import find_run, positive
-from benchmark.management.bars import bar_of
+from benchmark.management.progress import bar_of
 from benchmark.models import Run
 from benchmark.runner import CannotRun, check_judge, cores, judge_answers, unjudged_answers
 

@@ -10,12 +10,13 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from benchmark.management.arguments import find_question_set, positive
-from benchmark.management.asking import add_asking, estimates_json, estimates_table, price_of, sampling
 from benchmark.management.encoding import add_encoding
+from benchmark.management.model_options import add_asking, estimates_json, estimates_table, price_of, sampling
+from benchmark.model_calls import Price, Spent
 from benchmark.models import SimilarityRun
 from benchmark.providers import ModelSpecError, parse_model_spec
-from benchmark.reports.wording import percent
-from benchmark.runner import CannotRun, Estimate, Price, Spent
+from benchmark.reports.formatting import percent
+from benchmark.runner import CannotRun, Estimate
 from benchmark.similarity.estimates import estimate_run
 from benchmark.similarity.grid import SCORERS, Cell, grid_of
 from benchmark.similarity.runs import Work

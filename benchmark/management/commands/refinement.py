@@ -9,12 +9,12 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from benchmark.datasets import BrokenSource
 from benchmark.management.arguments import find_dataset, find_run, positive
-from benchmark.management.bars import bar_of
+from benchmark.management.progress import bar_of
 from benchmark.metrics import TooFewAttempts
-from benchmark.refinement import NotRefined, attempts_allowed, beside, curve_of, refinements_of
-from benchmark.refinement.eval_results import read_eval_results
-from benchmark.refinement.rejudging import rejudge
-from benchmark.reports.wording import INTERVAL_NAMES
+from benchmark.reports.formatting import INTERVAL_NAMES
+from benchmark.reports.refinement import NotRefined, attempts_allowed, beside, curve_of, refinements_of
+from benchmark.reports.refinement.eval_results import read_eval_results
+from benchmark.reports.refinement.rejudging import rejudge
 from benchmark.runner import cores
 from judge.management.tables import aligned
 

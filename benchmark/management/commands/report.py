@@ -6,8 +6,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from benchmark.management.arguments import add_failures, day, dollars, find_run, positive
 from benchmark.metrics import TooFewAttempts
+from benchmark.model_calls import Price
 from benchmark.reports import FORMATS, measure
-from benchmark.runner import Price
 
 
 class Command(BaseCommand):

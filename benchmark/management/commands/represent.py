@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from benchmark.management.arguments import find_dataset
-from benchmark.management.asking import (
+from benchmark.management.model_options import (
     add_asking,
     ask_under,
     estimates_json,
@@ -16,14 +16,13 @@ from benchmark.management.asking import (
     price_of,
     sampling,
 )
-from benchmark.management.bars import bar_of
+from benchmark.management.progress import bar_of
+from benchmark.model_calls.calls import Ledger
+from benchmark.model_calls.heartbeat import CarriedOut, alone_with
 from benchmark.models import Problem, Representation
 from benchmark.providers import ModelSpecError, ProviderError, parse_model_spec
-from benchmark.reports.wording import paid_told
-from benchmark.runner.asking import Ledger
-from benchmark.runner.presence import CarriedOut, alone_with
-from benchmark.similarity.estimates import estimate_writing
-from benchmark.similarity.representations import (
+from benchmark.reports.formatting import paid_told
+from benchmark.representations import (
     KINDS,
     Author,
     Kind,
@@ -31,6 +30,7 @@ from benchmark.similarity.representations import (
     representation_prompt,
     writing_of,
 )
+from benchmark.similarity.estimates import estimate_writing
 from benchmark.similarity.runs import paid_for, write_calls
 
 MADE = [name for name, kind in KINDS.items() if kind.made]

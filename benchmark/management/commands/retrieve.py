@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from benchmark.extraction import extract_program
 from benchmark.management.arguments import find_corpus, find_dataset, find_problem, positive
-from benchmark.management.bars import bar_of
+from benchmark.management.progress import bar_of
 from benchmark.models import Dataset
 from benchmark.retrieval import (
     CONTENTS,

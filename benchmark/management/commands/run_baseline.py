@@ -8,12 +8,13 @@ from typing import Any, get_args
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from benchmark.finishes import finish_warnings
-from benchmark.management import asking
+from benchmark.management import model_options as asking
 from benchmark.management.arguments import add_failures, day, dollars, find_dataset, find_run, positive
-from benchmark.management.following import carry_out, progress_of, run_bar
+from benchmark.management.run_progress import carry_out, progress_of, run_bar
 from benchmark.methods import METHODS, PROFILES, Reflexion, SettingsError, parse_settings
+from benchmark.model_calls import IN_BATCHES, Price, Spent, Stop
 from benchmark.models import Run
+from benchmark.models.finishes import finish_warnings
 from benchmark.models.problems import Tier
 from benchmark.providers import (
     ModelSpec,
@@ -24,18 +25,14 @@ from benchmark.providers import (
 )
 from benchmark.reports import RunFigures, kept_figures
 from benchmark.reports.draws import replay_note
-from benchmark.reports.wording import broken_off_told, epochs_told, spent_money
+from benchmark.reports.formatting import broken_off_told, epochs_told, spent_money
 from benchmark.runner import (
     ASSUMED,
-    IN_BATCHES,
     CannotRun,
     Draws,
     Estimate,
     Plan,
-    Price,
     QueueAway,
-    Spent,
-    Stop,
     Terms,
     estimate,
     hand_out,

@@ -7,8 +7,10 @@ from typing import Any, get_args
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from benchmark.datasets.question_sets import LETTERS
 from benchmark.management.arguments import find_question_set, find_similarity_run, not_negative, positive
-from benchmark.management.asking import (
+from benchmark.management.encoding import add_encoding, encoding
+from benchmark.management.model_options import (
     add_asking,
     carry_out,
     estimates_json,
@@ -18,21 +20,20 @@ from benchmark.management.asking import (
     terms,
     try_to_open,
 )
-from benchmark.management.bars import bar_of, write_line
-from benchmark.management.encoding import add_encoding, encoding
+from benchmark.management.progress import bar_of, write_line
+from benchmark.model_calls import Stop
+from benchmark.model_calls.calls import Ledger
+from benchmark.model_calls.heartbeat import CarriedOut, alone_with
 from benchmark.models import SimilarityRun
 from benchmark.providers import ModelSpecError, ProviderError, parse_model_spec
-from benchmark.reports.wording import faults_told
+from benchmark.reports.formatting import faults_told
+from benchmark.representations import KINDS
 from benchmark.retrieval import TOKENIZERS
-from benchmark.runner import CannotRun, Draws, Stop, Terms
-from benchmark.runner.asking import Ledger
-from benchmark.runner.presence import CarriedOut, alone_with
+from benchmark.runner import CannotRun, Draws, Terms
 from benchmark.similarity.encoders import Encoder, NoEncoder
 from benchmark.similarity.estimates import estimate_run
 from benchmark.similarity.figures import measure
-from benchmark.similarity.question_sets import LETTERS
 from benchmark.similarity.report import text_of
-from benchmark.similarity.representations import KINDS
 from benchmark.similarity.runs import Plan, Work, execute, resume_run, start_run, unwritten
 from benchmark.similarity.scorers import STATISTICS, Scorer
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from benchmark.management.arguments import find_dataset, find_run, not_negative, positive
-from benchmark.management.bars import bar_of
+from benchmark.management.progress import bar_of
 from benchmark.oracles.candidates import (
     RANKINGS,
     Figures,

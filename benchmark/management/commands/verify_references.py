@@ -8,15 +8,15 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from benchmark.management.arguments import find_dataset, find_problem, positive
-from benchmark.management.bars import bar_of
-from benchmark.models import Judgement
-from benchmark.references import (
+from benchmark.judging.references import (
     ReferenceResult,
     missing_compiler,
     reference_work,
     verify_references,
 )
+from benchmark.management.arguments import find_dataset, find_problem, positive
+from benchmark.management.progress import bar_of
+from benchmark.models import Judgement
 from judge import SandboxUnavailable, Verdict
 from judge.management.tables import aligned
 

@@ -4,11 +4,11 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from benchmark import worker
+from benchmark.worker.worker import run
 
 
 class Command(BaseCommand):
     help = "Take jobs from the queues until SIGTERM or Ctrl-C. Start as many as there are cores for judging."
 
     def handle(self, *arguments: Any, **options: Any) -> None:
-        worker.run()
+        run()

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from benchmark import blobs
-from benchmark.models import Problem, Verifier
+from benchmark.models import Problem, Verifier, blobs
 
 pytestmark = pytest.mark.django_db
 

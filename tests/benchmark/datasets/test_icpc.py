@@ -13,11 +13,11 @@ from django.conf import settings
 from django.core.management import CommandError, call_command
 from PIL import Image
 
-from benchmark import blobs, judging
+from benchmark import judging
 from benchmark.datasets import archives
-from benchmark.models import Dataset, Figure, Judgement, Problem
+from benchmark.models import Dataset, Figure, Judgement, Problem, blobs
 from benchmark.prompts import Form, Task, solve_prompt
-from tutoring.dialogue import opening_prompt
+from tutoring.sessions.dialogue import opening_prompt
 
 pytestmark = pytest.mark.django_db
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from benchmark import blobs, judging
-from benchmark.models import Problem
+from benchmark import judging
+from benchmark.models import Problem, blobs
 
 ROW = {
     "id": 7,

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 
-from benchmark import blobs, judging
+from benchmark import judging
 from benchmark.datasets import livecodebench
-from benchmark.models import Problem
+from benchmark.models import Problem, blobs
 
 pytestmark = pytest.mark.django_db
 

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from benchmark import blobs
 from benchmark.datasets.usaco import contest_of
-from benchmark.models import Dataset, Problem, TestCase
+from benchmark.models import Dataset, Problem, TestCase, blobs
 from tests.benchmark.datasets.rendered_text import assert_nothing_lost
 
 pytestmark = pytest.mark.django_db

@@ -8,7 +8,7 @@ import pytest
 from benchmark.methods import METHODS, PROFILES, SettingsError, parse_settings
 from benchmark.methods.settings import describe_settings
 from benchmark.models import Run
-from benchmark.reports.wording import own_settings
+from benchmark.reports.formatting import own_settings
 
 EVERYTHING: Any = make_dataclass(
     "Everything",

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from benchmark.judging import store_submission
 from benchmark.models import Dataset, Generation, Judgement, Problem, Run, WorkItem
-from benchmark.refinement import Refinement, curve_of
+from benchmark.reports.refinement import Refinement, curve_of
 
 
 @given(st.lists(st.one_of(st.none(), st.integers(1, 5)), min_size=1, max_size=30))

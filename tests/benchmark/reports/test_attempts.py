@@ -17,10 +17,10 @@ from django.utils.html import strip_tags
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmark.finishes import counted, finish_warnings
 from benchmark.methods import METHODS
 from benchmark.models import Dataset, Generation, KeptFigures, Run, Verifier, WorkItem
-from benchmark.reports.kept import kept_figures
+from benchmark.models.finishes import counted, finish_warnings
+from benchmark.reports.cached_report import kept_figures
 from tests.benchmark.refinement.test_refinement import make_run as make_chains
 from tests.benchmark.reports.conftest import MakeRun
 from tests.benchmark.test_run_pages import Visit, researcher, visit  # noqa: F401  fixtures

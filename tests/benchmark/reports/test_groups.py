@@ -12,8 +12,8 @@ from django.core.management import CommandError, call_command
 from benchmark.metrics import problem_t
 from benchmark.models import Generation, Judgement, Run
 from benchmark.reports import measure
+from benchmark.reports.cached_report import kept_figures
 from benchmark.reports.cutoffs import cutoff_of, known_cutoffs
-from benchmark.reports.kept import kept_figures
 from benchmark.reports.published_tables import published_tables
 from tests.benchmark.reports.conftest import MakeRun
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from benchmark.retrieval import NothingToRank
 from benchmark.retrieval.index import Bm25Index, Floats
-from benchmark.retrieval.rebuilt import RebuiltIndex
+from benchmark.retrieval.reference_bm25 import RebuiltIndex
 
 WORD = st.sampled_from([*"abcdefgh", "", "é", "a\n"])
 DOCUMENTS = st.lists(st.lists(WORD, max_size=9), min_size=1, max_size=9)

@@ -7,8 +7,7 @@ not the products. A second dataset holds a problem without any test.
 import hashlib
 from pathlib import Path
 
-from benchmark import blobs
-from benchmark.models import Article, Corpus, Dataset, Problem, ReferenceSolution, TestCase
+from benchmark.models import Article, Corpus, Dataset, Problem, ReferenceSolution, TestCase, blobs
 from judge import Checker
 from tests.benchmark.runs.processes import use_var
 

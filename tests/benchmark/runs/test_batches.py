@@ -11,9 +11,9 @@ from django.conf import settings as django_settings
 from django.core.management import CommandError, call_command
 from pytest_django import Settings
 
+from benchmark.model_calls import batches
 from benchmark.models import Run
 from benchmark.providers import parse_model_spec, part_of_price
-from benchmark.runner import batches
 from tests.benchmark.runs.bank import REPLY, fill
 from tests.benchmark.runs.conftest import Workshop
 from tests.benchmark.runs.processes import FORKS, use_var

@@ -7,11 +7,11 @@ import pytest
 from django.core.management import CommandError, call_command
 from pytest_django import Settings
 
+from benchmark.model_calls.budget import Budget, Price, Spent
+from benchmark.model_calls.rate_limit import BURST, Rate, check_length
 from benchmark.models import Generation
 from benchmark.providers import Message, Parameters, ProviderError
 from benchmark.runner import rescaled
-from benchmark.runner.budget import Budget, Price, Spent
-from benchmark.runner.pace import BURST, Rate, check_length
 from tests.benchmark.reports.conftest import MakeRun, make_run  # noqa: F401
 from tests.benchmark.runs.bank import REPLY, fill
 from tests.benchmark.runs.conftest import Workshop

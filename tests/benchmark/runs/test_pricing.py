@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from pytest_django import Settings
 
+from benchmark.model_calls.budget import Price, Spent
+from benchmark.model_calls.pricing import SCRIPTED, price_for
 from benchmark.providers import parse_model_spec
-from benchmark.runner.budget import Price, Spent
-from benchmark.runner.pricing import SCRIPTED, price_for
 from tests.benchmark.runs.processes import CommandProcess, run_apart
 
 GPT_4O = parse_model_spec("openai:gpt-4o")

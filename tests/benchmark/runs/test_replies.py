@@ -2,8 +2,8 @@
 
 import pytest
 
+from benchmark.model_calls import Spent
 from benchmark.models import Dataset, Generation, Run, WorkItem
-from benchmark.runner import Spent
 from benchmark.runner.leases import claim, finish
 from benchmark.runner.replies import find_paid, store
 from tests.benchmark.runs.bank import fill

@@ -11,8 +11,9 @@ from uuid import UUID
 import pytest
 from django.conf import settings
 
+from benchmark.model_calls import heartbeat as presence
 from benchmark.models import Dataset, Run, WorkItem
-from benchmark.runner import leases, presence
+from benchmark.runner import leases
 from tests.benchmark.runs.bank import REPLY, fill
 from tests.benchmark.runs.conftest import Workshop
 from tests.imitation import Hold, Script, pieces_of

@@ -7,7 +7,7 @@ import signal
 
 import pytest
 
-from benchmark.runner.stopping import Stop, Stopped
+from benchmark.model_calls.stopping import Stop, Stopped
 from tests.benchmark.runs.bank import REPLY
 from tests.benchmark.runs.conftest import Workshop
 from tests.benchmark.runs.test_resume import only_run, until

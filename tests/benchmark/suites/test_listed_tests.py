@@ -10,8 +10,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
 
-from benchmark import blobs
-from benchmark.models import ListedTest, PackageProgram, Problem, Suite
+from benchmark.models import ListedTest, PackageProgram, Problem, Suite, blobs
 from tests.benchmark.datasets.test_icpc import package
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("sandbox")]

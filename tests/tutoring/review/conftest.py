@@ -8,10 +8,10 @@ from uuid import uuid4
 import pytest
 from django.contrib.auth.models import User
 
+from accounts.roles import Role
 from tests.tutoring.conftest import PersonFactory
 from tests.tutoring.review.readings import recorded_session
 from tutoring.models import Session
-from tutoring.roles import Role
 
 SessionFactory = Callable[..., Session]
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from tutoring.models import Event
 from tutoring.review.content import Content, MessageLabels, Quote, gaps, read_form
-from tutoring.review.pages import segments
 from tutoring.rules import current_rule_set
+from tutoring.views.review_pages import segments
 
 RULES = current_rule_set()
 CODES = [clause.code for clause in RULES.clauses]

@@ -10,7 +10,7 @@ from django.test import Client
 
 from tests.tutoring.review.conftest import SessionFactory
 from tests.tutoring.review.readings import claim, reading, review, submit
-from tutoring.actions import check_session
+from tutoring.checks.checking import check_session
 from tutoring.models import Session
 
 EXPLAINS = "You misunderstand the problem: it wants the minimum, not the maximum."

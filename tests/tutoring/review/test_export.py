@@ -14,10 +14,11 @@ from django.core.management import CommandError, call_command
 
 from tests.tutoring.review.conftest import SessionFactory
 from tests.tutoring.review.readings import claim, reading, review, submit
-from tutoring.actions import Invalidate, check_session
+from tutoring.actions import Invalidate
+from tutoring.checks.checking import check_session
 from tutoring.models import AuditEntry, Event, Finding, Review, RuleCheck, Session, Settlement
 from tutoring.review.agreement import complete_pairs
-from tutoring.trajectory_format import SCHEMA
+from tutoring.trajectories.json_lines import SCHEMA
 
 
 def exported() -> str:

@@ -15,14 +15,15 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from accounts.pseudonyms import pseudonym
 from benchmark.metrics import Interval, paired_difference, problem_t
 from benchmark.models import Dataset, Problem
 from tests.tutoring.review.browsing import client_of, whole
 from tests.tutoring.review.conftest import SessionFactory
 from tests.tutoring.review.readings import claim, review
-from tutoring.actions import Invalidate, check_session
+from tutoring.actions import Invalidate
+from tutoring.checks.checking import check_session
 from tutoring.models import AuditEntry, Flag, Protocol, Review, Session, TrainingResult
-from tutoring.pseudonyms import pseudonym
 from tutoring.review.agreement import Figure
 from tutoring.templatetags.review_tags import coefficient
 

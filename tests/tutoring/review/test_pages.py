@@ -10,11 +10,11 @@ from uuid import UUID, uuid4
 
 from django.contrib.auth.models import User
 
+from accounts.pseudonyms import pseudonym
 from tests.tutoring.review.browsing import client_of, post, whole
 from tests.tutoring.review.conftest import SessionFactory
 from tests.tutoring.review.readings import claim, reading, review, submit
 from tutoring.models import Review
-from tutoring.pseudonyms import pseudonym
 
 FORM = {
     "clause-1": ["A2"], "level-1": "1", "stage-1": "planning",

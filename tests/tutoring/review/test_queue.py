@@ -10,17 +10,18 @@ from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.utils import timezone
 
+from accounts.pseudonyms import pseudonym
+from accounts.roles import Role
 from tests.tutoring.dialogues import RIGHT, SessionUnderTest
 from tests.tutoring.review.conftest import SessionFactory
 from tests.tutoring.review.readings import claim, reading, review, submit
-from tutoring.actions import Invalidate, Refused
+from tutoring.actions import Invalidate
 from tutoring.models import AuditEntry, Event, Flag, Review, Session, Settlement
-from tutoring.pseudonyms import pseudonym
 from tutoring.review import actions
 from tutoring.review.actions import AnswerFlag, Assign, ClaimNext, RaiseFlag, SaveDraft, Skip, Withdraw
 from tutoring.review.content import Content, MessageLabels
-from tutoring.roles import Role
 from tutoring.rules import RuleSet, current_rule_set
+from tutoring.sessions.session_action import Refused
 
 
 def end_lease(held: Review) -> None:

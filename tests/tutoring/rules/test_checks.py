@@ -17,17 +17,18 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from accounts.roles import Role
 from benchmark.models import Problem
 from tests.tutoring.conftest import PersonFactory
 from tests.tutoring.dialogues import RIGHT, WRONG, SessionUnderTest
 from tests.tutoring.dialogues import start as start_session
 from tests.tutoring.review.readings import recorded_session
-from tutoring.actions import Refused, check_session
+from tutoring.checks.checking import check_session
+from tutoring.checks.findings import findings_of
 from tutoring.models import Draft, Finding, Protocol, Review, RuleCheck, Session
 from tutoring.protocols import DraftCheck, freeze, rules_of
-from tutoring.roles import Role
-from tutoring.rules import DETECTORS
-from tutoring.rules.findings import findings_of
+from tutoring.rules.detectors import DETECTORS
+from tutoring.sessions.session_action import Refused
 
 WARNED = "It passes the first two tests."
 

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tutoring.rules import Detection, MessageContext, detect
+from tutoring.rules import Detection, MessageContext
+from tutoring.rules.detectors import detect
 
 STATEMENT = (
     "There are N barns in a row, and barn i holds a[i] cows. Print the minimum number of moves. "

@@ -15,9 +15,9 @@ from tests.imitation import Imitation, Script
 from tests.imitation.scripts import failure
 from tests.problems import HIDDEN_INPUT
 from tests.tutoring.dialogues import SessionUnderTest
+from tutoring.checks.model_checker import prompt_hash
 from tutoring.models import RuleCheck, Session
 from tutoring.rules import current_rule_set
-from tutoring.rules.model_checker import prompt_hash
 
 SAID = "You should double the number, {{message}} not square it."
 

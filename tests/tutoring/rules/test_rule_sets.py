@@ -11,14 +11,8 @@ from django.test import Client
 from tests.tutoring.dialogues import SessionUnderTest
 from tutoring.models import Protocol
 from tutoring.protocols import Rules, freeze, rules_of
-from tutoring.rules import (
-    MessageContext,
-    UnknownRuleSet,
-    current_rule_set,
-    detect,
-    rule_set,
-    rule_set_versions,
-)
+from tutoring.rules import MessageContext, UnknownRuleSet, current_rule_set, rule_set, rule_set_versions
+from tutoring.rules.detectors import detect
 
 PUBLISHED = {1: "8f2eac6bba670c7296d5bbae01b1b113bb18de84f79ef773204a1bfea5aaa489"}
 """A version that was published is never edited: sessions and reviews name it by this hash."""

@@ -10,11 +10,11 @@ from tqdm import tqdm
 
 from benchmark.models import Dataset
 from benchmark.providers import ModelSpec, ModelSpecError, ProviderError, parse_model_spec
-from tutoring.actions import check_session
-from tutoring.actions.model_checking import check_session_with_model
+from tutoring.checks.checking import check_session
+from tutoring.checks.findings import findings_of, one_line, to_json
+from tutoring.checks.model_checker import UnreadableAnswer
+from tutoring.checks.model_checking import check_session_with_model
 from tutoring.models import RuleCheck, Session
-from tutoring.rules.findings import findings_of, one_line, to_json
-from tutoring.rules.model_checker import UnreadableAnswer
 
 
 class Command(BaseCommand):

@@ -12,16 +12,16 @@ from uuid import UUID
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
+from tutoring.checks.records import recorded_checks
 from tutoring.models import Session
 from tutoring.models.sessions import SessionQuerySet
-from tutoring.near_miss_records import to_records as near_misses
 from tutoring.review.label_table import label_rows
 from tutoring.review.records import submitted_reviews
-from tutoring.rules.records import recorded_checks
-from tutoring.trajectory_datasets import write_folder
-from tutoring.trajectory_format import RECORDED, to_lines, to_record
-from tutoring.trajectory_inspect import to_logs
-from tutoring.trajectory_page import standalone_page
+from tutoring.scores.records import to_records as near_misses
+from tutoring.trajectories.datasets import write_folder
+from tutoring.trajectories.inspect_logs import to_logs
+from tutoring.trajectories.json_lines import RECORDED, to_lines, to_record
+from tutoring.views.standalone_page import standalone_page
 
 CHUNK = 200
 """Sessions that are read at once."""

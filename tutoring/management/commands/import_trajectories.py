@@ -11,11 +11,11 @@ from django.db import transaction
 from tqdm import tqdm
 
 from benchmark.models import Problem
-from tutoring.actions import check_session
+from tutoring.checks.checking import check_session
+from tutoring.checks.findings import findings_of, latest_check, to_json
 from tutoring.models import Event, Session
-from tutoring.published_dialogues import count_generations, read_dialogue
-from tutoring.rules.findings import findings_of, latest_check, to_json
-from tutoring.trajectory_format import TrajectoryError, read_record, store_record
+from tutoring.trajectories.import_usaco_transcripts import count_generations, read_dialogue
+from tutoring.trajectories.json_lines import TrajectoryError, read_record, store_record
 
 Read = tuple[str, dict[str, Any], Problem | None]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from tutoring.streamer import Streamer
+from tutoring.replies.streamer import Streamer
 
 
 class Command(BaseCommand):

@@ -1,0 +1,1 @@
+"""Accounts: roles, permissions and the names under which people appear."""

@@ -1,0 +1,40 @@
+"""`manage.py create_demo_accounts`: one account a role with a published password, for trying things out."""
+
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.hashers import make_password
+from django.contrib.auth.models import User
+from django.core.management.base import BaseCommand, CommandError
+from django.db import transaction
+
+from accounts.management.commands.create_account import give_roles
+from accounts.roles import Role
+
+DEMO_PASSWORD = "hintbench-demo"  # noqa: S105  (published on purpose; refused on a reachable address)
+DEMO_ACCOUNTS = {f"demo-{role}": role for role in Role}
+LOOPBACK = {"127.0.0.1", "::1", "localhost"}
+
+
+def refusal() -> str | None:
+    """Why demo accounts must not be made here; None when they may."""
+    if settings.HOST not in LOOPBACK or settings.HTTPS:
+        return "Demo accounts have a published password: they are for loopback without HTTPS only."
+    return None
+
+
+class Command(BaseCommand):
+    help = "Make an account for each role: demo-tutor, demo-reviewer … Repeating it resets their passwords."
+
+    def handle(self, *arguments: Any, **options: Any) -> None:
+        if reason := refusal():
+            raise CommandError(f"{reason} Use create_account instead.")
+        password = make_password(DEMO_PASSWORD)  # once: it takes half a second by design
+        with transaction.atomic():
+            for name, role in DEMO_ACCOUNTS.items():
+                user, _ = User.objects.update_or_create(
+                    username=name, defaults={"password": password, "is_active": True}
+                )
+                give_roles(user, [role])
+        if options["verbosity"]:
+            self.stdout.write(f"{', '.join(DEMO_ACCOUNTS)}: password {DEMO_PASSWORD}")

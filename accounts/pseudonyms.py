@@ -1,0 +1,31 @@
+"""Pseudonyms: the names under which people appear in events, reviews and exports."""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from functools import cache
+
+from django.contrib.auth.models import User
+
+from accounts.models import PseudonymSalt
+
+SALT_BYTES = 32
+
+
+def pseudonym(person: User) -> str:
+    """Return the person's pseudonym. It depends on the account and on the salt in the database, on nothing else."""
+    return "person-" + hmac.new(_salt(), str(person.pk).encode(), "sha1").hexdigest()[:12]
+
+
+@cache
+def _salt() -> bytes:
+    return bytes(PseudonymSalt.objects.get(pk=PseudonymSalt.PK).salt)
+
+
+def ensure_salt() -> None:
+    """Store a random salt where the table is empty, and read the salt again at its next use."""
+    PseudonymSalt.objects.get_or_create(
+        pk=PseudonymSalt.PK, defaults={"salt": secrets.token_bytes(SALT_BYTES)}
+    )
+    _salt.cache_clear()

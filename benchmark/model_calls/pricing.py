@@ -1,0 +1,72 @@
+"""The price of a model: the one that was given, else that of the shipped snapshot of genai-prices, else unknown."""
+
+from datetime import UTC, date, datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+from benchmark.model_calls.budget import Price
+from benchmark.providers import ModelSpec, address_of, is_scripted, part_of_price
+
+_LISTED = {"openai": "api.openai.com", "anthropic": "api.anthropic.com"}
+"""Providers whose prices the snapshot has, and the host that these prices are for."""
+
+
+SCRIPTED = Price(0.0, 0.0, source="a program, no model")
+"""The price of replies that are written in advance."""
+
+
+def price_for(spec: ModelSpec, given: Price | None = None, *, batch: bool = False) -> Price | None:
+    """Return the price of single calls, or of calls in batches; None: unknown.
+
+    `given` is the usual price of single calls and overrides the snapshot. Raises ProviderError (kind
+    "configuration") for batches of a provider without them.
+    """
+    part = part_of_price(spec, batch=batch)
+    usual = given or (SCRIPTED if is_scripted(spec) else _listed_price(spec))
+    return usual.times(part) if usual else None
+
+
+def _listed_price(spec: ModelSpec) -> Price | None:
+    """Return the price that the snapshot has for the model today; None for a model or a server that it does not have.
+
+    Some models cost more for prompts of 100,000 tokens and above; the price below that is returned.
+    """
+    host = urlsplit(address_of(spec)).hostname
+    if spec.provider not in _LISTED or host not in (None, _LISTED[spec.provider]):
+        return None
+    # Loading the snapshot takes 0.2 s and up to 100 MB, so only commands that need a price do so.
+    import genai_prices
+    from genai_prices.types import TieredPrices
+
+    usage = genai_prices.Usage(input_tokens=0, output_tokens=0)
+    try:
+        found = genai_prices.calc_price(usage, spec.model, provider_id=spec.provider)
+    except LookupError:
+        return None
+
+    def listed(kind: str) -> float | None:
+        price = getattr(found.model_price, kind)
+        lowest_tier = price.base if isinstance(price, TieredPrices) else price
+        return None if lowest_tier is None else float(lowest_tier)
+
+    input_price, output_price = listed("input_mtok"), listed("output_mtok")
+    if input_price is None or output_price is None:
+        return None
+    return Price(
+        input_price,
+        output_price,
+        listed("cache_read_mtok"),
+        f"genai-prices {genai_prices.__version__}, {found.model.id}",
+        _newest(found.provider.models),
+    )
+
+
+def _newest(models: list[Any]) -> str:
+    """Return the day on which the newest of these models' prices took effect, in ISO form; blank without any.
+
+    The snapshot has no date of its own.
+    """
+    conditional = [one for model in models if isinstance(model.prices, list) for one in model.prices]
+    starts = [getattr(one.constraint, "start_date", None) for one in conditional]
+    today = datetime.now(UTC).date()
+    return max((day.isoformat() for day in starts if isinstance(day, date) and day <= today), default="")

@@ -1,0 +1,1 @@
+"""Text and code of problems and replies: excerpts, programs in running text, normalized tags."""

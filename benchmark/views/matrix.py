@@ -1,0 +1,104 @@
+"""Problems against runs: who solved what."""
+
+from dataclasses import dataclass
+
+from django.core.paginator import Paginator
+from django.db.models import Count, Max, Min, Q
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from benchmark.models import Problem, Run, WorkItem
+from benchmark.reports.comparison import NO_REPLY
+from benchmark.views.access import asked_runs, for_researchers
+from judge import Verdict
+
+PAGE_LENGTH = 50
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What came of one problem in one run: a verdict for one chain, else accepted of finished chains."""
+
+    item: int
+    text: str
+    accepted: bool
+
+
+@require_safe
+@for_researchers
+def matrix(request: HttpRequest) -> HttpResponse:
+    """Show the table. Filters: run (several), differing (only problems on which the runs differ), both (only
+    problems that all of them tried), failures (excluded leaves out what failed permanently, by default as the first
+    run has stored), first and second (only problems with these verdicts of the first attempts in the first two
+    runs), only (first or second: whose first attempt alone is accepted)."""
+    runs = asked_runs(request)
+    accepted = Q(judgement__verdict=Verdict.AC)
+    failures = request.GET.get("failures") or (runs[0].failures if runs else "wrong")
+    tried = Q(state=WorkItem.State.DONE)
+    if failures == "wrong":
+        tried |= Q(permanent=True)
+    rows = (
+        WorkItem.objects.filter(tried, run__in=runs)
+        .order_by()
+        .values_list("problem_id", "run_id")
+        .annotate(
+            first=Min("pk"),
+            attempts=Count("pk"),
+            solved=Count("pk", filter=accepted),
+            rejected=Count("pk", filter=Q(permanent=True)),
+            verdict=Max("judgement__verdict"),
+        )
+    )
+    cells: dict[int, dict[object, Cell]] = {}
+    for problem, run, item, attempts, solved, rejected, verdict in rows:
+        only = NO_REPLY if rejected else verdict or Verdict.NO_CODE.value
+        text = only if attempts == 1 else f"{solved} of {attempts}"
+        cells.setdefault(problem, {})[run] = Cell(item, text, solved == attempts)
+    chosen = set(cells)
+    if "differing" in request.GET:
+        chosen = {problem for problem, row in cells.items() if len({cell.text for cell in row.values()}) > 1}
+    for name, run in zip(("first", "second"), runs, strict=False):
+        if request.GET.get(name):
+            chosen &= _with_verdict(run, request.GET[name])
+    if "both" in request.GET:
+        chosen = {problem for problem in chosen if len(cells[problem]) == len(runs)}
+    if (only := request.GET.get("only", "")) and len(runs) > 1:
+        chosen &= _accepted_only(tried, *(runs[:2] if only == "first" else runs[1::-1]))
+    problems = (
+        Problem.objects.filter(pk__in=chosen).only("external_id", "title", "tier").order_by("external_id")
+    )
+    page = Paginator(problems, PAGE_LENGTH).get_page(request.GET.get("page"))
+    query = request.GET.copy()
+    query.pop("page", None)
+    return render(
+        request,
+        "benchmark/runs/matrix.html",
+        {
+            "runs": runs,
+            "page": page,
+            "query": query.urlencode(),
+            "failures": failures,
+            "differing": "differing" in request.GET,
+            "rows": [
+                (problem, [cells[problem.pk].get(run.pk) for run in runs]) for problem in page.object_list
+            ],
+            "total": len(cells),
+        },
+    )
+
+
+def _accepted_only(tried: Q, run: Run, other: Run) -> set[int]:
+    """Return the problems whose first chain is accepted in the run, and `tried` but not accepted in the other."""
+    missed = other.items.filter(tried, chain=0).exclude(judgement__verdict=Verdict.AC)
+    return _with_verdict(run, Verdict.AC) & set(missed.order_by().values_list("problem_id", flat=True))
+
+
+def _with_verdict(run: Run, verdict: str) -> set[int]:
+    """Return the problems whose first chain in the run ended so."""
+    first = run.items.filter(chain=0).order_by()
+    if verdict == NO_REPLY:
+        return set(first.filter(permanent=True).values_list("problem_id", flat=True))
+    first = first.filter(state=WorkItem.State.DONE)
+    judged = Q(judgement=None) if verdict == Verdict.NO_CODE else Q(judgement__verdict=verdict)
+    return set(first.filter(judged).values_list("problem_id", flat=True))

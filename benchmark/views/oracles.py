@@ -1,0 +1,194 @@
+"""Verifiers: all of them, and one with its tests, its disagreements and the candidates it was asked about."""
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.core.paginator import Paginator
+from django.db.models import Count
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.utils.safestring import SafeString, mark_safe
+from django.views.decorators.http import require_safe
+
+from benchmark.models import Candidate, Dataset, Problem, Verification, Verifier, blobs
+from benchmark.oracles.candidates import (
+    RANKINGS,
+    candidates_of_run,
+    imported_candidates,
+    judged_groups,
+    rankings,
+    stored_verifications,
+)
+from benchmark.oracles.suite_sizes import by_suite_size
+from benchmark.rendering.highlighting import highlight
+from benchmark.views.access import find_run, for_researchers
+from benchmark.views.charts import Curve, Point, curve_svg, mark_svg
+
+PAGE_LENGTH = 50
+TESTS_SHOWN = 100
+CANDIDATES_SHOWN = 100
+_SHOWN = 300
+"""Characters of an input or an answer."""
+
+RANKED = (1, 2, 3, 5, 7, 10)
+"""The n of n@k on the page of rankings, as far as each problem has so many candidates."""
+
+_PROGRAMS = ("oracle", "second_oracle", "validator", "generator", "batch", "tricky", "written_tests")
+
+
+@dataclass(frozen=True)
+class ShownTest:
+    """A test with the beginnings of its texts."""
+
+    name: str
+    group: str
+    input: str
+    answer: str
+
+
+@dataclass(frozen=True)
+class ShownCandidate:
+    """A program with what is said of it: `name` and `official` are blank for one that was not imported."""
+
+    verification: Verification
+    name: str
+    official: str
+
+
+@require_safe
+@for_researchers
+def verifiers(request: HttpRequest) -> HttpResponse:
+    """Every verifier, the newest first; imported programs only until one is built of them."""
+    rows = (
+        Verifier.objects.filter(built=None)
+        .select_related("problem__dataset", "suite")
+        .only(
+            "state",
+            "record",
+            "run",
+            "suite__version",
+            "problem__title",
+            "problem__external_id",
+            "problem__dataset__name",
+        )
+        .annotate(tests=Count("suite__tests"))
+    )
+    page = Paginator(rows.order_by("-id"), PAGE_LENGTH).get_page(request.GET.get("page"))
+    return render(request, "benchmark/oracles.html", {"page": page})
+
+
+@require_safe
+@for_researchers
+def verifier(request: HttpRequest, verifier_id: int) -> HttpResponse:
+    """One verifier."""
+    found = get_object_or_404(
+        Verifier.objects.select_related("problem__dataset", "suite", "run__dataset"), pk=verifier_id
+    )
+    tests = found.suite.tests.all()[:TESTS_SHOWN] if found.suite else []
+    return render(
+        request,
+        "benchmark/oracle.html",
+        {
+            "verifier": found,
+            "problem": found.problem,
+            "count": found.suite.tests.count() if found.suite else 0,
+            "tests": [
+                ShownTest(one.name, one.group, _beginning(one.input_hash), _beginning(one.answer_hash))
+                for one in tests
+            ],
+            "disputed": [
+                {name: _beginning(one[name]) for name in ("input", "first", "second")}
+                for one in found.record.get("disputed", [])
+            ],
+            "candidates": _candidates(found),
+            "programs": _programs(found),
+        },
+    )
+
+
+@require_safe
+@for_researchers
+def candidate_rankings(request: HttpRequest) -> HttpResponse:
+    """n@k by ranking and by suite size, from stored verifications. Filter: dataset (a name) or run (its id)."""
+    asked = _run_id(request)
+    run = find_run(asked) if asked else None
+    datasets = list(
+        Dataset.objects.filter(problems__candidates__submission__verifications__isnull=False)
+        .distinct()
+        .order_by("name")
+    )
+    dataset = "" if run else request.GET.get("dataset") or (datasets[0].name if datasets else "")
+    candidates = (
+        candidates_of_run(run, judge_missing=False)
+        if run
+        else imported_candidates(Problem.objects.filter(dataset__name=dataset))
+    )
+    verified = stored_verifications(candidates)
+    groups = judged_groups(verified)
+    fewest = min(map(len, groups), default=1)
+    ns = [n for n in RANKED if n <= fewest]
+    ranked = {n: rankings(groups, n) for n in ns}
+    sizes = by_suite_size(groups, ns)
+    curves = [
+        Curve(
+            f"{n}@k",
+            tuple(Point(one.tests, 100 * value) for one in sizes if (value := one.at[n]) is not None),
+        )
+        for n in ns
+    ]
+    drawn = len(sizes) > 1 and all(curve.points for curve in curves)
+    return render(
+        request,
+        "benchmark/oracle_rankings.html",
+        {
+            "run": run,
+            "dataset": dataset,
+            "datasets": datasets,
+            "verified": len(verified),
+            "problems": len(groups),
+            "ns": ns,
+            "rows": [(name, [(n, ranked[n][kind]) for n in ns]) for kind, name in RANKINGS.items()],
+            "sizes": [(one.tests, list(one.at.items())) for one in sizes],
+            # Everything in it is escaped where it is made.
+            "svg": mark_safe(curve_svg(curves, "oracle tests", "n@k in percent")) if drawn else "",  # noqa: S308
+            "marks": [(mark_safe(mark_svg(number)), curve.name) for number, curve in enumerate(curves)]  # noqa: S308
+            if drawn
+            else [],
+        },
+    )
+
+
+def _run_id(request: HttpRequest) -> UUID | None:
+    """Return the id of the run that is asked for, if one is. Raises Http404 for a text that is no id."""
+    asked = request.GET.get("run", "")
+    try:
+        return UUID(asked) if asked else None
+    except ValueError:
+        raise Http404("There is no run of this id.") from None
+
+
+def _candidates(found: Verifier) -> list[ShownCandidate]:
+    """The best first; the outcome of imported ones beside the official verdict."""
+    rows = found.verifications.select_related("submission").order_by("-passed", "id")[:CANDIDATES_SHOWN]
+    imported = {one.submission_id: one for one in Candidate.objects.filter(problem=found.problem_id)}
+    shown = []
+    for row in rows:
+        one = imported.get(row.submission_id)
+        shown.append(ShownCandidate(row, one.name if one else "", one.official_verdict if one else ""))
+    return shown
+
+
+def _programs(found: Verifier) -> list[tuple[str, SafeString]]:
+    sources: list[tuple[str, Any]] = [(name.replace("_", " "), getattr(found, name)) for name in _PROGRAMS]
+    return [
+        (name, mark_safe(highlight(source, "python")))  # noqa: S308  everything in it is escaped
+        for name, source in sources
+        if source.strip()
+    ]
+
+
+def _beginning(content_hash: str) -> str:
+    with blobs.path(content_hash).open("rb") as file:
+        text = file.read(4 * _SHOWN).decode("utf-8", "replace")
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

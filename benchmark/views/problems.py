@@ -1,0 +1,173 @@
+"""The pages of the problem bank: the list with its filters, one problem, and its figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
+from django.core.paginator import Paginator
+from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.utils.cache import patch_cache_control
+from django.utils.http import urlencode
+from django.views.decorators.http import condition, require_safe
+
+from benchmark.models import Dataset, Figure, Problem, TestCase, blobs
+from benchmark.models.problems import Tier
+
+PAGE_LENGTH = 50
+"""Problems on one page of the list."""
+
+FIGURE_MEDIA_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+"""What a browser shows as a picture and cannot run as a program (an SVG may hold a script)."""
+
+LISTED_FIELDS = (
+    "dataset__name",
+    "external_id",
+    "title",
+    "tier",
+    "tags",
+    "time_limit",
+    "memory_limit",
+    "samples_only",
+    "contest",
+    "contest_date",
+)
+
+View = Callable[..., HttpResponse]
+
+
+def for_people_with_a_role(view: View) -> View:
+    """403 for an account that nobody has given a role yet. Every role is a group; superusers need none."""
+
+    @wraps(view)
+    def checked(request: HttpRequest, *arguments: str, **keywords: str) -> HttpResponse:
+        person = request.user
+        if not isinstance(person, User) or not (person.is_superuser or person.groups.exists()):
+            raise PermissionDenied("Your account has no role yet. Ask an administrator to give you one.")
+        return view(request, *arguments, **keywords)
+
+    return checked
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One value of a filter, with how many problems of the whole bank have it."""
+
+    value: str
+    label: str
+    count: int
+
+
+@dataclass(frozen=True)
+class Filters:
+    """What the visitor asked for in the address; unknown tiers and datasets simply find nothing."""
+
+    text: str
+    tier: str
+    dataset: str
+
+    @classmethod
+    def of(cls, request: HttpRequest) -> Filters:
+        return cls(
+            text=request.GET.get("text", "").strip()[:200],
+            tier=request.GET.get("tier", "").strip(),
+            dataset=request.GET.get("dataset", "").strip(),
+        )
+
+    def apply(self, problems: QuerySet[Problem]) -> QuerySet[Problem]:
+        if self.tier:
+            problems = problems.filter(tier=self.tier)
+        if self.dataset:
+            problems = problems.filter(dataset__name=self.dataset)
+        for word in self.text.split():
+            problems = problems.filter(
+                Q(title__icontains=word) | Q(external_id__icontains=word) | Q(statement__icontains=word)
+            )
+        return problems
+
+    @property
+    def query(self) -> str:
+        """The filters as they stand in an address, without the page number."""
+        return urlencode({name: value for name, value in vars(self).items() if value})
+
+
+@require_safe
+@for_people_with_a_role
+def problem_list(request: HttpRequest) -> HttpResponse:
+    """The bank, filtered by text, tier and dataset. No statement is read from the database."""
+    filters = Filters.of(request)
+    found = filters.apply(Problem.objects.select_related("dataset").only(*LISTED_FIELDS))
+    listed = found.annotate(hidden_tests=Coalesce(Subquery(_hidden_tests()), 0))
+    page = Paginator(listed, PAGE_LENGTH).get_page(request.GET.get("page"))
+    return render(
+        request,
+        "benchmark/problem_list.html",
+        {
+            "filters": filters,
+            "page": page,
+            "tiers": _tiers(),
+            "datasets": _datasets(),
+            "total": Problem.objects.count(),
+            "with_hidden_tests": found.filter(samples_only=False).count(),
+        },
+    )
+
+
+def _hidden_tests() -> QuerySet[TestCase, int]:
+    """The number of hidden tests of the problem of an outer query; no row where there are none."""
+    hidden = TestCase.objects.filter(problem=OuterRef("pk"), origin=TestCase.Origin.HIDDEN)
+    return hidden.order_by().values("problem").annotate(number=Count("pk")).values_list("number", flat=True)
+
+
+def _tiers() -> list[Choice]:
+    counts = dict(Problem.objects.order_by().values_list("tier").annotate(Count("pk")))
+    return [Choice(tier.value, tier.label, counts[tier.value]) for tier in Tier if tier.value in counts]
+
+
+def _datasets() -> list[Choice]:
+    counts = Dataset.objects.annotate(count=Count("problems")).values_list("name", "count")
+    return [Choice(name, name, count) for name, count in counts]
+
+
+@require_safe
+@for_people_with_a_role
+def problem(request: HttpRequest, dataset: str, external_id: str) -> HttpResponse:
+    """One problem with its samples, official analysis and reference solutions."""
+    found = get_object_or_404(
+        Problem.objects.select_related("dataset"), dataset__name=dataset, external_id=external_id
+    )
+    return render(request, "benchmark/problem.html", {"problem": found})
+
+
+def _figure_etag(request: HttpRequest, dataset: str, external_id: str, name: str) -> str | None:
+    """The content's hash names it for good, so a browser that has it is spared the bytes."""
+    digest = _figures(dataset, external_id, name).values_list("content_hash", flat=True).first()
+    return f'"{digest}"' if digest else None
+
+
+def _figures(dataset: str, external_id: str, name: str) -> QuerySet[Figure]:
+    return Figure.objects.filter(problem__dataset__name=dataset, problem__external_id=external_id, name=name)
+
+
+@require_safe
+@for_people_with_a_role
+@condition(etag_func=_figure_etag)
+def figure(request: HttpRequest, dataset: str, external_id: str, name: str) -> HttpResponse:
+    """A picture's bytes. 404 for one that is unknown, not stored here, or of a type a browser might run."""
+    found = get_object_or_404(_figures(dataset, external_id, name))
+    if found.media_type not in FIGURE_MEDIA_TYPES:
+        raise Http404(f"{found.media_type} is not shown as a picture.")
+    try:
+        content = blobs.read(found.content_hash)
+    except FileNotFoundError:
+        raise Http404("The picture's bytes are not stored here. Import the dataset again.") from None
+    response = HttpResponse(content, content_type=found.media_type)
+    response["X-Content-Type-Options"] = "nosniff"
+    patch_cache_control(response, private=True, max_age=86_400)
+    return response

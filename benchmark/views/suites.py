@@ -1,0 +1,105 @@
+"""Suites of tests: all of them, and one with its kill matrix, its curve and what was dropped. No test is shown."""
+
+from dataclasses import dataclass
+
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.utils.safestring import SafeString, mark_safe
+from django.views.decorators.http import require_safe
+
+from benchmark.models import Suite
+from benchmark.suites import KillMatrix, TriedProgram, stored_report
+from benchmark.views.access import for_researchers
+from benchmark.views.charts import Curve, Point, curve_svg
+from judge import Verdict
+
+PAGE_LENGTH = 50
+_SIZES = (1, 2, 3, 5, 8, 12, 20, 30, 50, 80, 120, 200, 300, 500)
+"""Sizes of a suite at which the kill curve is drawn, and its whole size."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A program and, for each test, its verdict, None where it was not tried."""
+
+    program: TriedProgram
+    cells: tuple[tuple[str, Verdict | None], ...]
+
+
+@require_safe
+@for_researchers
+def suites(request: HttpRequest) -> HttpResponse:
+    """Every suite, by problem and version."""
+    rows = Suite.objects.select_related("problem__dataset").order_by(
+        "problem__dataset__name", "problem__external_id", "-version"
+    )
+    texts = ("statement", "statement_html", "analysis", "analysis_html")
+    light = rows.defer("provenance", *(f"problem__{text}" for text in texts))
+    page = Paginator(light, PAGE_LENGTH).get_page(request.GET.get("page"))
+    return render(request, "benchmark/suites.html", {"page": page})
+
+
+@require_safe
+@for_researchers
+def suite(request: HttpRequest, dataset: str, version: int, external_id: str) -> HttpResponse:
+    """One suite."""
+    found = get_object_or_404(
+        Suite.objects.select_related("problem__dataset"),
+        problem__dataset__name=dataset,
+        problem__external_id=external_id,
+        version=version,
+    )
+    report = stored_report(found.problem, found)
+    minimal = set(report.matrix.minimal_suite()) if report else set()
+    return render(
+        request,
+        "benchmark/suite.html",
+        {
+            "suite": found,
+            "problem": found.problem,
+            "report": report,
+            "rows": _rows(report.matrix) if report else [],
+            "minimal": [name for place, name in enumerate(report.matrix.tests) if place in minimal]
+            if report
+            else [],
+            "curve": _curve(report.matrix) if report else [],
+            "svg": _svg(report.matrix) if report else "",
+            "origins": _origins(found),
+            "recipe": found.provenance.get("recipe", {}),
+            "missing": found.provenance.get("missing", []),
+            "dropped": {
+                reason: count for reason, count in found.provenance.get("dropped", {}).items() if count
+            },
+        },
+    )
+
+
+def _rows(matrix: KillMatrix) -> list[Row]:
+    """Wrong programs first, those that are killed least at the top."""
+    programs = sorted(matrix.programs, key=lambda one: (one.right, len(one.killers) if not one.right else 0))
+    return [Row(program, tuple(zip(matrix.tests, program.verdicts, strict=True))) for program in programs]
+
+
+def _curve(matrix: KillMatrix) -> list[tuple[int, float]]:
+    """Sizes and the percentage of wrong programs that so many tests kill."""
+    values = matrix.kill_curve()
+    sizes = [size for size in _SIZES if size < len(values)]
+    return [(size, 100 * values[size - 1]) for size in (*sizes, len(values))] if values else []
+
+
+def _svg(matrix: KillMatrix) -> SafeString | str:
+    points = tuple(Point(size, value) for size, value in _curve(matrix))
+    if not points:
+        return ""
+    drawn = curve_svg([Curve("wrong programs killed", points)], "tests", "wrong programs killed, in percent")
+    return mark_safe(drawn)  # noqa: S308  everything in it is escaped
+
+
+def _origins(found: Suite) -> list[tuple[str, int]]:
+    """How many tests there are of each kind, in the order of the suite."""
+    counts: dict[str, int] = {}
+    for test in found.tests.all():
+        label = test.get_origin_display()
+        counts[label] = counts.get(label, 0) + 1
+    return list(counts.items())

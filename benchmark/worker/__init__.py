@@ -1,0 +1,1 @@
+"""The worker process: takes jobs from the queues and runs only those that the settings list."""

@@ -1,0 +1,69 @@
+"""`manage.py prepare`: make this installation ready for its processes; ./run does it at every start."""
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.hashers import check_password
+from django.contrib.auth.models import User
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError
+
+from accounts.management.commands.create_demo_accounts import DEMO_ACCOUNTS, DEMO_PASSWORD, refusal
+from benchmark.corpora import TEXTBOOK
+from benchmark.corpora.store import import_corpus
+from benchmark.models import Dataset
+from benchmark.models.corpora import SHIPPED
+from config.folders import make_private_folder
+
+PRACTICE = "practice"
+"""The dataset of the practice problems."""
+
+
+class Command(BaseCommand):
+    help = (
+        "Bring the tables up to date, load the practice problems and the textbook when they are missing or "
+        "changed, and make the demo accounts when there is no account at all. Prints the demo logins that work."
+    )
+    requires_system_checks = []  # they load every page, and ./run waits for this command
+
+    def handle(self, *arguments: Any, **options: Any) -> None:
+        make_private_folder(settings.VAR)
+        call_command("migrate", interactive=False, verbosity=0)
+        Path(settings.STATIC_ROOT).mkdir(parents=True, exist_ok=True)
+        self._load_practice_problems()
+        import_corpus("markdown", TEXTBOOK, SHIPPED)  # takes a moment when nothing changed
+        if not User.objects.exists() and refusal() is None:
+            call_command("create_demo_accounts", verbosity=0)
+        self._print_demo_logins()
+
+    def _load_practice_problems(self) -> None:
+        folder = Path(settings.BASE_DIR) / "benchmark" / "practice_problems"
+        note = Path(settings.VAR) / "practice_problems.sha256"
+        digest = _digest(folder)
+        if Dataset.objects.filter(name=PRACTICE).exists() and note.exists() and note.read_text() == digest:
+            return
+        try:
+            call_command("import_problems", "icpc", str(folder), dataset=PRACTICE, stdout=self.stderr)
+            note.write_text(digest)
+        except CommandError as error:  # everything else works without them
+            self.stderr.write(f"The practice problems are not loaded: {error}")
+
+    def _print_demo_logins(self) -> None:
+        demo = User.objects.filter(username__in=DEMO_ACCOUNTS, is_active=True)
+        unchanged = {
+            stored for stored in {user.password for user in demo} if check_password(DEMO_PASSWORD, stored)
+        }
+        names = [user.username for user in demo if user.password in unchanged]
+        if names:
+            self.stdout.write(f"Demo logins: {', '.join(sorted(names))}    Password: {DEMO_PASSWORD}")
+
+
+def _digest(folder: Path) -> str:
+    """sha256 over the names and the bytes of all files below the folder."""
+    total = hashlib.sha256()
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        content = hashlib.sha256(path.read_bytes()).hexdigest()
+        total.update(f"{path.relative_to(folder)}\0{content}\n".encode())
+    return total.hexdigest()

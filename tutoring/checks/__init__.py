@@ -1,0 +1,1 @@
+"""Rule checks: detectors and models applied to drafts, messages and recorded sessions."""

@@ -1,0 +1,1 @@
+"""Streamed replies: the process that requests them and the writes it makes."""

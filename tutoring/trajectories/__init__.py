@@ -1,0 +1,1 @@
+"""Recorded sessions as files: export formats and importers."""

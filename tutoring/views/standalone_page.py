@@ -1,0 +1,40 @@
+"""A session as one file of HTML that needs no server and loads nothing."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from django.conf import settings
+from django.template.loader import render_to_string
+
+from tutoring.models import Session
+from tutoring.review.records import complete_reviews
+from tutoring.rules import current_rule_set, rule_set
+from tutoring.views.review_pages import read
+
+
+def standalone_page(session: Session) -> str:
+    """Conversation, verdicts, and the labels and findings of the newest codebook under which both reviews are in."""
+    complete = complete_reviews(session)
+    version = max(complete, default=current_rule_set().version)
+    reviews = complete.get(version, [])
+    reading = read(session, reviews, findings=bool(reviews))
+    return render_to_string(
+        "tutoring/review/standalone.html",
+        {
+            "reading": reading,
+            "rule_set": rule_set(version),
+            "settlement": session.settlements.filter(rule_set=version).first(),
+            "styles": _styles(),
+        },
+    )
+
+
+@cache
+def _styles() -> str:
+    """The sheets that the page needs, without what they would load."""
+    names = ("tokens", "page", "controls", "prose", "code", "lists", "trajectory", "rules", "review")
+    folder = settings.BASE_DIR / "static" / "css"
+    sheets = "\n".join((folder / f"{name}.css").read_text(encoding="utf-8") for name in names)
+    return re.sub(r",\s*url\([^)]*\) format\([^)]*\)", "", sheets)
