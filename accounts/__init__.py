@@ -1,1 +1,1 @@
-"""Accounts: roles, permissions and the names under which people appear."""
+"""Accounts: roles, permissions, pseudonyms, and the login pages."""

@@ -1,4 +1,4 @@
-"""The secret salt from which pseudonyms are derived."""
+"""The secret salt of the pseudonyms."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from django.db import models
 
 
 class PseudonymSalt(models.Model):
-    """The one salt of this database. Replacing it would rename every person in later records."""
+    """The only salt of this database. Replacing it changes the pseudonyms in all later records."""
 
     PK = 1
 

@@ -1,4 +1,4 @@
-"""Pseudonyms: the names under which people appear in events, reviews and exports."""
+"""Pseudonyms: the names that events, reviews and exports give to people."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SALT_BYTES = 32
 
 
 def pseudonym(person: User) -> str:
-    """Return the person's pseudonym. It depends on the account and on the salt in the database, on nothing else."""
+    """Return the pseudonym of a person. It depends only on the account id and on the salt in the database."""
     return "person-" + hmac.new(_salt(), str(person.pk).encode(), "sha1").hexdigest()[:12]
 
 
@@ -24,7 +24,7 @@ def _salt() -> bytes:
 
 
 def ensure_salt() -> None:
-    """Store a random salt where the table is empty, and read the salt again at its next use."""
+    """Store a random salt if the table is empty, and clear the cached salt."""
     PseudonymSalt.objects.get_or_create(
         pk=PseudonymSalt.PK, defaults={"salt": secrets.token_bytes(SALT_BYTES)}
     )

@@ -1,4 +1,4 @@
-"""Who may do what: five roles, each a Django group of the same name."""
+"""Roles and the permission check of views. Each of the five roles is a Django group of the same name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponseBase
 
 
 class Role(StrEnum):
-    """An admin may do what the others may; a person may have several roles."""
+    """A role of a person. Admins have every permission of the others; a person may have several roles."""
 
     TUTOR = "tutor"
     REVIEWER = "reviewer"
@@ -26,7 +26,7 @@ Person = User | AnonymousUser | AbstractBaseUser
 
 
 def roles_of(person: Person) -> frozenset[Role]:
-    """The roles of an active, logged-in person; none for anybody else. Superusers are admins."""
+    """Return the roles of an active, logged-in person, and no role for other visitors. Superusers are admins."""
     if not isinstance(person, User) or not person.is_active:
         return frozenset()
     roles = frozenset(
@@ -38,14 +38,14 @@ def roles_of(person: Person) -> frozenset[Role]:
 
 
 def has_role(person: Person, *roles: Role) -> bool:
-    """Whether the person has at least one of the roles."""
+    """Return whether the person has at least one of the roles."""
     return not roles_of(person).isdisjoint(roles)
 
 
 def requires_role(
     *roles: Role,
 ) -> Callable[[Callable[..., HttpResponseBase]], Callable[..., HttpResponseBase]]:
-    """A view decorator: 403 for people without any of the roles."""
+    """Return a view decorator that answers 403 to people who have none of the roles."""
 
     def decorate(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
         @wraps(view)
@@ -60,7 +60,7 @@ def requires_role(
 
 
 def context(request: HttpRequest) -> dict[str, object]:
-    """For templates: `roles`, the names of the visitor's roles."""
-    # An error page may come from before the login was read: a foreign host name, for one.
+    """Return the template variable `roles`: the names of the visitor's roles."""
+    # The request of an early error page (for example, an unknown host name) has no user.
     visitor = getattr(request, "user", AnonymousUser())
     return {"roles": {str(role) for role in roles_of(visitor)}}

@@ -1,4 +1,4 @@
-"""`manage.py create_account`: an account for a person, with one or more roles."""
+"""`manage.py create_account`: create an account with one or more roles."""
 
 import secrets
 from argparse import ArgumentParser
@@ -14,7 +14,7 @@ from accounts.roles import Role
 
 
 def give_roles(user: User, roles: Iterable[Role]) -> None:
-    """Make these the person's only roles. Admins may also enter the administration pages."""
+    """Replace the person's roles. Admins also get access to the administration pages."""
     roles = set(roles)
     user.groups.set(Group.objects.filter(name__in=roles))
     user.is_staff = user.is_superuser = Role.ADMIN in roles
@@ -22,27 +22,27 @@ def give_roles(user: User, roles: Iterable[Role]) -> None:
 
 
 class Command(BaseCommand):
-    help = "Make an account and print its password, once. With --reset, an existing account gets a new one."
+    help = "Create an account and print its password once. With --reset, replace the password of an existing account."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("name", help="what the person types at the login")
+        parser.add_argument("name", help="user name for the login")
         parser.add_argument(
             "--role",
             action="append",
             required=True,
             choices=[str(role) for role in Role],
-            help="may be repeated",
+            help="role of the account; may be repeated",
         )
         parser.add_argument(
-            "--reset", action="store_true", help="new password and roles for an existing account"
+            "--reset", action="store_true", help="replace the password and the roles of an existing account"
         )
 
     def handle(self, *arguments: Any, name: str, role: list[str], reset: bool, **options: Any) -> None:
         user = User.objects.filter(username=name).first()
         if user and not reset:
-            raise CommandError(f"There is an account {name!r} already. Give --reset for a new password.")
+            raise CommandError(f"The account {name!r} exists already. Use --reset to replace its password.")
         if not user and reset:
-            raise CommandError(f"There is no account {name!r} to reset.")
+            raise CommandError(f"The account {name!r} does not exist. Create it without --reset.")
         user = user or User(username=name)
         password = secrets.token_urlsafe(12)
         user.set_password(password)

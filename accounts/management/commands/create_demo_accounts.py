@@ -1,4 +1,4 @@
-"""`manage.py create_demo_accounts`: one account a role with a published password, for trying things out."""
+"""`manage.py create_demo_accounts`: create one account per role with a published password, for trials."""
 
 from typing import Any
 
@@ -17,19 +17,21 @@ LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 
 
 def refusal() -> str | None:
-    """Why demo accounts must not be made here; None when they may."""
+    """Return why demo accounts are not allowed on this site, or None if they are allowed."""
     if settings.HOST not in LOOPBACK or settings.HTTPS:
-        return "Demo accounts have a published password: they are for loopback without HTTPS only."
+        return "Demo accounts have a published password, so they are allowed only on a loopback address without HTTPS."
     return None
 
 
 class Command(BaseCommand):
-    help = "Make an account for each role: demo-tutor, demo-reviewer … Repeating it resets their passwords."
+    help = (
+        "Create an account for each role: demo-tutor, demo-reviewer … If they exist, reset their passwords."
+    )
 
     def handle(self, *arguments: Any, **options: Any) -> None:
         if reason := refusal():
             raise CommandError(f"{reason} Use create_account instead.")
-        password = make_password(DEMO_PASSWORD)  # once: it takes half a second by design
+        password = make_password(DEMO_PASSWORD)  # hashed once, because it takes half a second
         with transaction.atomic():
             for name, role in DEMO_ACCOUNTS.items():
                 user, _ = User.objects.update_or_create(
