@@ -55,26 +55,26 @@ def main() -> int:
         django.setup()
         problems = read(Path(sys.argv[1])) if len(sys.argv) > 1 else made_up()
         print(f"{'documents':>9} {'engine':<10} {'build s':>8} {'ms a query':>10} {'all s':>8} {'MB':>6}")
-        missed = all_left_out(problems)
+        missed = all_excluded(problems)
         for count, target in LARGER.items():
             missed += larger(problems, count, target)
         missed += largest()
         return 1 if missed else 0
 
 
-def all_left_out(problems: list[Problem]) -> int:
+def all_excluded(problems: list[Problem]) -> int:
     """Each problem left out in turn, both ways; returns the number of missed targets."""
     from benchmark.retrieval.index import Bm25Index
-    from benchmark.retrieval.reference_bm25 import RebuiltIndex
+    from benchmark.retrieval.reference_bm25 import ReferenceIndex
 
     documents, queries = texts(problems)
     seconds, vectors = {}, {}
-    for engine, name in ((Bm25Index, "index"), (RebuiltIndex, "rank_bm25")):
+    for engine, name in ((Bm25Index, "index"), (ReferenceIndex, "rank_bm25")):
         start = time.process_time()
         index = engine(document.split(" ") for document in documents)
         built = time.process_time() - start
         vectors[name] = [
-            index.scores(query.split(" "), **PARAMETERS, left_out={place}).tobytes()
+            index.scores(query.split(" "), **PARAMETERS, excluded={place}).tobytes()
             for place, query in enumerate(queries)
         ]
         seconds[name] = time.process_time() - start
@@ -88,7 +88,7 @@ def all_left_out(problems: list[Problem]) -> int:
 def larger(problems: list[Problem], count: int, target: float) -> int:
     """Queries to a collection of that size; returns the number of missed targets."""
     from benchmark.retrieval.index import Bm25Index
-    from benchmark.retrieval.reference_bm25 import RebuiltIndex
+    from benchmark.retrieval.reference_bm25 import ReferenceIndex
 
     chance = random.Random(count)
     recombined = [(numbered(chance, problems), chance.choice(problems)[1]) for _ in range(count)]
@@ -101,17 +101,17 @@ def larger(problems: list[Problem], count: int, target: float) -> int:
     times = []
     for place, query in enumerate(queries):
         start = time.process_time()
-        index.best(query.split(" "), 2, **PARAMETERS, left_out={place})
+        index.best(query.split(" "), 2, **PARAMETERS, excluded={place})
         times.append(time.process_time() - start)
     each = sum(times[1:]) / QUERIES  # the first one makes the table of idf
     row(count, "index", built, each, built + each * count, megabytes)
     different = 0
     if count <= 3_000:
-        rebuilt = RebuiltIndex(document.split(" ") for document in documents)
+        rebuilt = ReferenceIndex(document.split(" ") for document in documents)
         start = time.process_time()
         for place, query in enumerate(queries[:2]):
-            expected = rebuilt.best(query.split(" "), count, **PARAMETERS, left_out={place})
-            different += index.best(query.split(" "), count, **PARAMETERS, left_out={place}) != expected
+            expected = rebuilt.best(query.split(" "), count, **PARAMETERS, excluded={place})
+            different += index.best(query.split(" "), count, **PARAMETERS, excluded={place}) != expected
         each_rebuilt = (time.process_time() - start) / 2
         row(count, "rank_bm25", 0, each_rebuilt, each_rebuilt * count)
     return (each > target) + (megabytes > MEGABYTES) + bool(different)
@@ -128,12 +128,12 @@ def largest() -> int:
     times, found = [], []
     for place, query in enumerate(queries):
         start = time.process_time()
-        found.append(index.best(query, 2, **PARAMETERS, left_out={place}))
+        found.append(index.best(query, 2, **PARAMETERS, excluded={place}))
         times.append(time.process_time() - start)
     megabytes = resident() - before
     different = 0
     for place, query in enumerate(queries[:3]):
-        scores = np.insert(index.scores(query, **PARAMETERS, left_out={place}), place, -np.inf)
+        scores = np.insert(index.scores(query, **PARAMETERS, excluded={place}), place, -np.inf)
         best = np.argsort(-scores, kind="stable")[:2]
         different += found[place] != [(int(one), float(scores[one])) for one in best]
     each = sum(times[1:]) / QUERIES  # the first one makes the tables of weights and shares

@@ -131,7 +131,7 @@ async def search(
     """The best documents, and the record of the search. `left_out`: as `rank` takes it."""
     asked = query, top, settings.bm25, *sorted(left_out.items())
     find = partial(rank, corpus, query, top=top, bm25=settings.bm25, **left_out)
-    hits = await asyncio.to_thread(corpus.found_once, asked, find)
+    hits = await asyncio.to_thread(corpus.memoize, asked, find)
     left_out.pop("only", None)
     return hits, {**asdict(settings.bm25), **left_out, **record_of(corpus, hits)}
 

@@ -1,4 +1,4 @@
-"""Finding problems like a given one: documents, tokenisers, queries and the BM25 ranking of the methods."""
+"""Retrieval of similar problems: documents, tokenizers, queries and the BM25 ranking of the methods."""
 
 from benchmark.retrieval.contents import CONTENTS, Content, ProblemText, split_analysis
 from benchmark.retrieval.documents import Corpus, Document, article_corpus, problem_corpus

@@ -1,4 +1,4 @@
-"""What the document of a problem holds: statement, analysis, programs, or some of these (docs/spec.md 1.3, T7)."""
+"""Document contents of a problem: statement, analysis, programs, or some of these (docs/spec.md 1.3, T7)."""
 
 import re
 from dataclasses import dataclass
@@ -8,11 +8,11 @@ from benchmark.retrieval.masking import mask
 from benchmark.text.program_lines import find_programs
 
 Content = Literal["all", "statement", "statement+analysis", "statement+code", "masked"]
-"""All of it; less of it; or all of it with the programs masked."""
+"""The parts of a problem that its document contains; `masked` contains all parts, with masked programs."""
 CONTENTS: tuple[str, ...] = get_args(Content)
 
 DocumentForm = Literal["analysis", "published"]
-"""Where the solution in a document comes from. `analysis`: the whole official analysis and the first reference program.
+"""The source of the solution in a document. `analysis`: the whole official analysis and the first reference program.
 `published`: the English explanation and the Python program into which the USACO authors split it (docs/spec.md 1.2,
 method A4).
 """
@@ -22,7 +22,7 @@ _FENCE = re.compile(r"^\s*(```|~~~)")
 
 @dataclass(frozen=True)
 class ProblemText:
-    """The parts of a problem that other problems may be solved with.
+    """The parts of a problem that can help to solve other problems.
 
     In the form `published`, `analysis` is the English explanation and `program` the Python program.
     """
@@ -66,7 +66,7 @@ class ProblemText:
 
 
 def split_analysis(analysis: str) -> tuple[str, list[str]]:
-    """The analysis without the programs in it, fenced or in running text, and these programs."""
+    """Return the analysis without its programs, fenced or in running text, and the programs."""
     lines = analysis.split("\n")
     fenced: list[range] = []
     opened = None

@@ -1,4 +1,4 @@
-"""Collections to search in: problems with their analyses and programs, and the articles of a textbook."""
+"""Searchable collections: problems with their analyses and programs, and the articles of a textbook."""
 
 import hashlib
 from collections.abc import Callable, Hashable
@@ -15,40 +15,40 @@ from benchmark.retrieval.engines import ENGINES, Engine
 from benchmark.retrieval.tokenizers import TOKENIZERS, words
 
 SHINGLE = 8
-"""Words in a row that make one shingle."""
-REMEMBERED = 100
-"""Searches of a collection whose results are kept: dry runs, and attempts that search with statements, repeat them."""
+"""Consecutive words in one shingle."""
+MEMOIZED = 100
+"""Cached searches of one corpus. Dry runs, and attempts that search with statements, repeat their searches."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Document:
-    """One searchable text. `id` is the identifier at its source, unique in the corpus."""
+    """A searchable text. `id` is its identifier at the source and unique in the corpus."""
 
     id: str
     title: str
     text: str
     problem: ProblemText | None = None
-    """The parts of the text; none of an article."""
+    """The parts of the text; None for an article."""
     contest_date: date | None = None
     tier: str = ""
 
     @cached_property
     def shingles(self) -> frozenset[str]:
-        """Every run of SHINGLE words of the statement, each as one text: those keep their hashes."""
+        """Return the shingles of the statement as strings, because strings cache their hashes."""
         return shingles_of(self.problem.statement) if self.problem else frozenset()
 
 
 def shingles_of(statement: str) -> frozenset[str]:
-    """Return every run of SHINGLE words of the statement."""
+    """Return every sequence of SHINGLE consecutive words of the statement."""
     cut = words(statement)
     return frozenset(" ".join(cut[start : start + SHINGLE]) for start in range(len(cut) - SHINGLE + 1))
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """Documents in the order that breaks ties, with a hash of all of them."""
+    """Documents in the order that breaks ties, with a hash of their contents."""
 
     documents: tuple[Document, ...]
     _indexes: dict[tuple[str, str], Engine] = field(
@@ -56,11 +56,11 @@ class Corpus:
     )
     _holding: dict[str, "Corpus"] = field(default_factory=dict, init=False, repr=False, compare=False)
     _building: Lock = field(default_factory=Lock, init=False, repr=False, compare=False)
-    _found: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _memoized: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @cached_property
     def form(self) -> str:
-        """Return the form of the problems, `mixed` where they have several, or `articles`."""
+        """Return the form of the problems, `mixed` if they have several forms, or `articles`."""
         forms = {document.problem.form if document.problem else "articles" for document in self.documents}
         return "mixed" if len(forms) > 1 else next(iter(forms), "analysis")
 
@@ -77,7 +77,7 @@ class Corpus:
         return digest.hexdigest()
 
     def holding(self, content: Content) -> "Corpus":
-        """The same problems with documents that hold this; made once, whichever thread asks first."""
+        """Return the corpus of the same problems with documents of this content. It is built once, in any thread."""
         if content == "all":
             return self
         with self._building:
@@ -91,19 +91,19 @@ class Corpus:
                 )
             return self._holding[content]
 
-    def found_once(self, asked: Hashable, find: Callable[[], T]) -> T:
-        """What `find` finds, or found before for one of the last REMEMBERED things that were asked."""
-        found: T | None = self._found.get(asked)
-        if found is None:
-            found = find()
+    def memoize(self, key: Hashable, search: Callable[[], T]) -> T:
+        """Return the result of `search`, from the cache if `key` is among the last MEMOIZED keys."""
+        result: T | None = self._memoized.get(key)
+        if result is None:
+            result = search()
             with self._building:
-                self._found[asked] = found
-                if len(self._found) > REMEMBERED:
-                    del self._found[next(iter(self._found))]
-        return found
+                self._memoized[key] = result
+                if len(self._memoized) > MEMOIZED:
+                    del self._memoized[next(iter(self._memoized))]
+        return result
 
     def index(self, engine: str, tokenizer: str) -> Engine:
-        """The index of all documents, built once of each kind, whichever thread asks first."""
+        """Return the index of all documents. Each kind of index is built once, in any thread."""
         with self._building:
             if (engine, tokenizer) not in self._indexes:
                 texts = (TOKENIZERS[tokenizer](document.text) for document in self.documents)
@@ -112,7 +112,7 @@ class Corpus:
 
 
 def problem_corpus(dataset: Dataset, language: str) -> Corpus:
-    """Return every problem of the dataset as a document, ordered by its external id whatever the database sorts by."""
+    """Return every problem of the dataset as a document, sorted in Python because databases collate differently."""
     problems = dataset.problems.prefetch_related("references").defer("statement_html", "analysis_html")
     documents = []
     for row in problems:
@@ -124,13 +124,13 @@ def problem_corpus(dataset: Dataset, language: str) -> Corpus:
 
 
 def article_corpus(corpus: models.Corpus) -> Corpus:
-    """The articles of a textbook as documents, in its own order."""
+    """Return the articles of a textbook as documents, in the order of the book."""
     articles = corpus.articles.order_by("order").values_list("external_id", "title", "text")
     return Corpus(tuple(Document(*article) for article in articles))
 
 
 def _problem_text(row: Problem, language: str) -> ProblemText:
-    """Return the parts of a stored problem, in the published form where it carries both published keys."""
+    """Return the parts of a stored problem, in the published form if it has both published keys."""
     references = list(row.references.all())
     published = next((one.source for one in references if one.name == ReferenceSolution.PUBLISHED), "")
     if row.analysis_english and published:
@@ -139,6 +139,6 @@ def _problem_text(row: Problem, language: str) -> ProblemText:
 
 
 def _reference(references: list[ReferenceSolution], language: str) -> str:
-    """The source of the first reference solution in the language, else of the first of all, else nothing."""
+    """Return the first reference solution in the language, else the first in any language, else an empty string."""
     wanted = [reference for reference in references if reference.language == language]
     return next((reference.source for reference in wanted or references), "")

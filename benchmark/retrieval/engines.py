@@ -1,14 +1,14 @@
-"""Named ways to compute the same scores; the name is recorded with every result."""
+"""Named engines that compute the same scores. Every result records the name of its engine."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Protocol
 
 from benchmark.retrieval.index import Bm25Index
-from benchmark.retrieval.reference_bm25 import RebuiltIndex
+from benchmark.retrieval.reference_bm25 import ReferenceIndex
 
 
 class Engine(Protocol):
-    """An index of documents that can be searched without some of them."""
+    """An index of documents that supports searches with excluded documents."""
 
     def best(
         self,
@@ -19,13 +19,13 @@ class Engine(Protocol):
         b: float,
         epsilon: float,
         formula: str = "okapi",
-        left_out: Collection[int] = (),
+        excluded: Collection[int] = (),
     ) -> list[tuple[int, float]]:
-        """The places and scores of the `top` best documents, best first, equal ones in their order."""
+        """Return the indices and scores of the `top` best documents, best first, ties by index."""
         ...
 
 
 ENGINES: dict[str, Callable[[Iterable[Sequence[str]]], Engine]] = {
     "index": Bm25Index,
-    "rank_bm25": RebuiltIndex,
+    "rank_bm25": ReferenceIndex,
 }

@@ -1,7 +1,7 @@
-"""Named ways to score a document by the words it shares with a query; the name is recorded with every result.
+"""Named formulas that score a document by the words it shares with a query. Every result records the name.
 
-The BM25 forms are those of Kamphuis et al., "Which BM25 Do You Mean?" (ECIR 2020), table 1. With N documents, a word
-in df of them and f times in this one, and n = k1 (1 - b + b length / mean length):
+The BM25 forms are those of Kamphuis et al., "Which BM25 Do You Mean?" (ECIR 2020), table 1. N is the number of
+documents, df the number that contain the word, f its frequency in one, and n = k1 (1 - b + b length / mean length):
 
 | name | weight of the word | times |
 | --- | --- | --- |
@@ -9,9 +9,9 @@ in df of them and f times in this one, and n = k1 (1 - b + b length / mean lengt
 | atire | ln(N / df) | f (k1 + 1) / (f + n) |
 | lucene | ln(1 + (N - df + 0.5) / (df + 0.5)) | f / (f + n) |
 | bm25+ | ln((N + 1) / df) | f (k1 + 1) / (f + n) + 1 |
-| tfidf | cosine of the vectors of f (ln((N + 1) / (df + 1)) + 1), as scikit-learn has it by default | |
+| tfidf | cosine of the vectors of f (ln((N + 1) / (df + 1)) + 1), the default of scikit-learn | |
 
-okapi is what rank_bm25 computes, and with it the USACO paper.
+rank_bm25, and so the USACO paper, computes okapi.
 """
 
 import math
@@ -28,27 +28,27 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Formula:
-    """One row of the table: `weight` takes N and df, `gain` takes f, n and k1."""
+    """A row of the table: `weight` takes N and df, `gain` takes f, n and k1."""
 
     weight: Callable[[int, int], float]
     gain: Callable[[NDArray[Any], Floats, float], Floats]
     most: Callable[[float], float]
-    """No gain is larger; takes k1."""
+    """The upper bound of the gain; takes k1."""
     floor: bool = False
     """Whether negative weights are replaced."""
     cosine: bool = False
     """Whether n is the length of the document's vector instead."""
     proportional: bool = False
-    """Whether gain = most · f / (f + n), which can be kept in a table."""
+    """Whether gain = most · f / (f + n), which can be tabulated."""
 
     def weights(self, documents: int) -> Floats:
-        """The weight by df from 0 to N; a word in no document weighs nothing."""
+        """Return the weights for df = 0 … N, shape (N + 1,). The weight of a word in no document is 0."""
         return _weights(self.weight, documents)
 
 
 @lru_cache(maxsize=8)
 def _weights(weight: Callable[[int, int], float], documents: int) -> Floats:
-    # math.log and NumPy's may differ in the last bit.
+    # math.log, because NumPy's logarithm may differ in the last bit.
     return np.array([0.0, *(weight(documents, count) for count in range(1, documents + 1))])
 
 

@@ -1,7 +1,7 @@
-"""Programs with everything masked that could be known by heart: names, numbers, texts and comments.
+"""Masking of the parts of programs that a model could recognize: names, numbers, strings and comments.
 
-What stays is the shape: keywords, operators, calls of the libraries. A model that profits from masked programs uses
-their idea; one that only knew the published program by heart does not recognise it (docs/spec.md 1.3, ablation axes).
+The structure remains: keywords, operators and library calls. A model that benefits from masked programs uses their
+idea; a model that only memorized the published program does not recognize it (docs/spec.md 1.3, ablation axes).
 """
 
 import builtins
@@ -32,9 +32,9 @@ _KNOWN = frozenset({*keyword.kwlist, *dir(builtins), *re.findall(r"\w+", _LIBRAR
 
 
 def mask(program: str) -> str:
-    """The program with its own names numbered in order, numbers as 0, texts empty and comments gone.
+    """Return the program with numbered names, numbers replaced by 0, empty strings and no comments.
 
-    Written for Python, C++ and Java alike, by rules of thumb; what it gives is for reading and need not run.
+    Handles Python, C++ and Java by heuristics. The result is for reading and may not run.
     """
     numbers: dict[str, str] = {}
 

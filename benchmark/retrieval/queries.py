@@ -1,4 +1,4 @@
-"""What is searched for: the statement, alone or with what a model first made of it (docs/spec.md 1.2, 1.3 T8)."""
+"""Query texts: the statement, alone or with a model's first reply or program (docs/spec.md 1.2, 1.3 T8)."""
 
 from typing import Literal, get_args
 
@@ -7,7 +7,7 @@ QUERY_KINDS: tuple[str, ...] = get_args(QueryKind)
 
 
 def make_query(kind: QueryKind, statement: str, *, reply: str = "", code: str = "") -> str:
-    """The query text: the statement, then on a new line the program ("statement+code") or the whole reply."""
+    """Return the statement, followed on a new line by the program ("statement+code") or the whole reply."""
     match kind:
         case "statement":
             return statement

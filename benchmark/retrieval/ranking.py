@@ -1,13 +1,13 @@
-"""The documents most like a query, found without the problem asked about (leave-one-out)."""
+"""Ranking of the documents most similar to a query, without the problem itself (leave-one-out)."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
 
 from benchmark.retrieval.documents import Corpus
-from benchmark.retrieval.exclusion import places_left_out
+from benchmark.retrieval.exclusion import excluded_indices
 from benchmark.retrieval.formulas import FORMULAS
 from benchmark.retrieval.index import NothingToRank
-from benchmark.retrieval.split import lot
+from benchmark.retrieval.split import sample_key
 from benchmark.retrieval.tokenizers import TOKENIZERS
 
 
@@ -15,8 +15,8 @@ from benchmark.retrieval.tokenizers import TOKENIZERS
 class Bm25:
     """The parameters of a ranking; the defaults are the USACO paper's (docs/spec.md 1.2).
 
-    `k1` and `epsilon` are not negative, `b` is from 0 to 1; tfidf uses none of them, and only okapi has an epsilon.
-    Raises ValueError, which names what is not possible.
+    `k1` and `epsilon` are not negative, `b` is from 0 to 1; tfidf uses none of them, and only okapi uses epsilon.
+    Raises ValueError that names the invalid parameter.
     """
 
     tokenizer: str = "usaco_split"
@@ -37,12 +37,12 @@ class Bm25:
         if self.formula not in FORMULAS:
             raise ValueError(f"formula is {self.formula}, but must be one of {', '.join(FORMULAS)}")
         if self.engine == "rank_bm25" and self.formula != "okapi":
-            raise ValueError(f"the engine rank_bm25 knows no formula but okapi, not {self.formula}")
+            raise ValueError(f"formula is {self.formula}, but the engine rank_bm25 computes only okapi")
 
 
 @dataclass(frozen=True)
 class Hit:
-    """A document found, by its id and its place in the corpus."""
+    """A retrieved document: its id, its index in the corpus and its score."""
 
     id: str
     index: int
@@ -61,14 +61,13 @@ def rank(
     exclude_not_earlier: bool = False,
     only: Collection[str] | None = None,
 ) -> list[Hit]:
-    """The `top` best documents, best first; equal scores in the order of the corpus.
+    """Return the `top` best documents, best first, ties in the order of the corpus.
 
-    The document `without` is left out of the index itself, so it affects no statistic; so are the documents that
-    the exclusions name by comparison with it, and those whose ids are not in `only` (`places_left_out`). Raises
-    NothingToRank, and NoDate where a date is needed.
+    The document `without` and all documents excluded with it (`excluded_indices`) affect no statistic of the index.
+    Raises NothingToRank, and NoDate if `exclude_not_earlier` needs a missing date.
     """
     bm25 = bm25 or Bm25()
-    left_out = places_left_out(
+    excluded = excluded_indices(
         corpus,
         without,
         same_name=exclude_same_name,
@@ -85,13 +84,13 @@ def rank(
             b=bm25.b,
             epsilon=bm25.epsilon,
             formula=bm25.formula,
-            left_out=left_out,
+            excluded=excluded,
         )
     except NothingToRank:
         apart = f"apart from {without} " if without else ""
-        excluded = f"and {len(left_out) - 1} others excluded with it " if len(left_out) > 1 else ""
-        raise NothingToRank(f"{apart}{excluded}there is no other text to search in") from None
-    return [Hit(corpus.documents[place].id, place, score) for place, score in found]
+        others = f"and {len(excluded) - 1} others excluded with it " if len(excluded) > 1 else ""
+        raise NothingToRank(f"{apart}{others}there is no other text to search in") from None
+    return [Hit(corpus.documents[index].id, index, score) for index, score in found]
 
 
 def draw(
@@ -105,11 +104,11 @@ def draw(
     exclude_not_earlier: bool = False,
     only: Collection[str] | None = None,
 ) -> list[Hit]:
-    """`top` documents by lot instead of likeness, from those that `rank` would search in; their scores are 0.
+    """Return `top` random documents from those that `rank` searches; their scores are 0.
 
-    The lot of a document follows from the seed, `without` and its id. Raises NothingToRank and NoDate.
+    The sample depends only on the seed, `without` and the documents' ids. Raises NothingToRank and NoDate.
     """
-    left_out = places_left_out(
+    excluded = excluded_indices(
         corpus,
         without,
         same_name=exclude_same_name,
@@ -117,8 +116,8 @@ def draw(
         not_earlier=exclude_not_earlier,
         only=only,
     )
-    places = [place for place in range(len(corpus.documents)) if place not in left_out]
-    if not places:
+    kept = [index for index in range(len(corpus.documents)) if index not in excluded]
+    if not kept:
         raise NothingToRank(f"apart from {without} there is no other text to draw from")
-    places.sort(key=lambda place: lot(seed, without, corpus.documents[place].id))
-    return [Hit(corpus.documents[place].id, place, 0.0) for place in places[:top]]
+    kept.sort(key=lambda index: sample_key(seed, without, corpus.documents[index].id))
+    return [Hit(corpus.documents[index].id, index, 0.0) for index in kept[:top]]

@@ -1,4 +1,4 @@
-"""The published way to leave documents out: rank_bm25 on an index built anew for every query."""
+"""The published procedure for excluding documents: rank_bm25 on an index rebuilt for every query."""
 
 from collections.abc import Collection, Iterable, Sequence
 
@@ -8,17 +8,17 @@ from rank_bm25 import BM25Okapi
 from benchmark.retrieval.index import Floats, NothingToRank
 
 
-class RebuiltIndex:
-    """The reference that `Bm25Index` equals to the last bit, at a hundred times its cost."""
+class ReferenceIndex:
+    """The reference for `Bm25Index`, whose scores are equal to the last bit at a hundredth of the cost."""
 
     def __init__(self, documents: Iterable[Sequence[str]]) -> None:
         self._documents = list(documents)
 
     def scores(
-        self, query: Iterable[str], *, k1: float, b: float, epsilon: float, left_out: Collection[int] = ()
+        self, query: Iterable[str], *, k1: float, b: float, epsilon: float, excluded: Collection[int] = ()
     ) -> Floats:
-        """The scores of the documents that are not left out. Raises NothingToRank."""
-        kept = [document for place, document in enumerate(self._documents) if place not in left_out]
+        """Return the scores of the documents that are not excluded. Raises NothingToRank."""
+        kept = [document for index, document in enumerate(self._documents) if index not in excluded]
         if not any(kept):
             raise NothingToRank("no document with words is left to search in")
         scores: Floats = BM25Okapi(kept, k1=k1, b=b, epsilon=epsilon).get_scores(query)
@@ -33,13 +33,13 @@ class RebuiltIndex:
         b: float,
         epsilon: float,
         formula: str = "okapi",
-        left_out: Collection[int] = (),
+        excluded: Collection[int] = (),
     ) -> list[tuple[int, float]]:
-        """The places and scores of the `top` best, equal ones in their order (rank_bm25 defines none).
+        """Return the indices and scores of the `top` best documents, ties by index (rank_bm25 defines no order).
 
-        `formula` is okapi: `Bm25` refuses others with this engine.
+        `formula` is always okapi, because `Bm25` refuses other formulas with this engine.
         """
-        scores = self.scores(query, k1=k1, b=b, epsilon=epsilon, left_out=left_out)
-        places = [place for place in range(len(self._documents)) if place not in left_out]
+        scores = self.scores(query, k1=k1, b=b, epsilon=epsilon, excluded=excluded)
+        kept = [index for index in range(len(self._documents)) if index not in excluded]
         order = np.argsort(-scores, kind="stable")[:top]
-        return [(places[number], float(scores[number])) for number in order]
+        return [(kept[position], float(scores[position])) for position in order]

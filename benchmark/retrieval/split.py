@@ -1,4 +1,4 @@
-"""Train/test split: some problems are searched in, the others are tested (docs/spec.md 1.3, T3; 7.4)."""
+"""Train/test split: methods search in the training problems and solve the others (docs/spec.md 1.3, T3; 7.4)."""
 
 import hashlib
 from collections import defaultdict
@@ -6,11 +6,10 @@ from collections.abc import Iterable
 
 
 def training_part(problems: Iterable[tuple[str, str]], size: int, seed: int) -> frozenset[str]:
-    """The ids of the `size` problems to search in, given (id, tier) of all, in any order.
+    """Return the ids of the `size` training problems, given the (id, tier) of all problems in any order.
 
-    Every tier gives its share, rounded by largest remainders, so that both parts have the mix of the whole. Which
-    problems it gives follows from their ids and the seed alone, on any machine. Raises ValueError when no problem
-    would be left to test.
+    The sample is stratified by tier, with shares rounded by largest remainders. It depends only on the ids and the
+    seed, on any machine. Raises ValueError if no problem would be left to test.
     """
     tiers: dict[str, list[str]] = defaultdict(list)
     for identifier, tier in problems:
@@ -26,10 +25,10 @@ def training_part(problems: Iterable[tuple[str, str]], size: int, seed: int) -> 
     return frozenset(
         identifier
         for tier, ids in tiers.items()
-        for identifier in sorted(ids, key=lambda one: lot(seed, one))[: taken[tier]]
+        for identifier in sorted(ids, key=lambda one: sample_key(seed, one))[: taken[tier]]
     )
 
 
-def lot(seed: int, *names: str) -> bytes:
-    """Where something stands in the random order of the seed: its digest, so the same on every machine."""
+def sample_key(seed: int, *names: str) -> bytes:
+    """Return a sort key that orders names randomly by the seed. It is a digest, so it is the same on every machine."""
     return hashlib.sha256("\0".join((str(seed), *names)).encode("utf-8", "surrogatepass")).digest()

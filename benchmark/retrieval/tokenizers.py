@@ -1,4 +1,4 @@
-"""Named ways to cut a text into words; the name is recorded with every result that depends on it."""
+"""Named tokenizers. Every result records the name of its tokenizer."""
 
 import re
 from collections.abc import Callable
@@ -7,15 +7,15 @@ _WORD = re.compile(r"\w+")
 
 
 def usaco_split(text: str) -> list[str]:
-    """Cut at single blanks only, so that case, punctuation and line ends stay part of the words.
+    """Split at single spaces only, so that case, punctuation and line ends remain part of the words.
 
-    What the USACO paper's figures were made with (docs/spec.md 1.2).
+    The USACO paper's figures use this tokenizer (docs/spec.md 1.2).
     """
     return text.split(" ")
 
 
 def words(text: str) -> list[str]:
-    """Runs of letters, digits and underscores, in lower case."""
+    """Return the sequences of letters, digits and underscores, in lower case."""
     return _WORD.findall(text.lower())
 
 

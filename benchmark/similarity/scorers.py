@@ -93,7 +93,7 @@ class Scorer:
                 b=self.b,
                 epsilon=self.epsilon,
                 formula=_FORMULAS[self.name],
-                left_out=left_out,
+                excluded=left_out,
             )
         except NothingToRank:  # every text is empty: none is more alike than another
             return [0.0] * count

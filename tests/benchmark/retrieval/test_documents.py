@@ -2,7 +2,7 @@
 
 from benchmark.models import Dataset, ReferenceSolution
 from benchmark.retrieval import Corpus, problem_corpus
-from benchmark.retrieval.documents import REMEMBERED
+from benchmark.retrieval.documents import MEMOIZED
 from tests.benchmark.retrieval.conftest import AddProblem
 
 
@@ -38,8 +38,8 @@ def test_a_search_of_a_collection_is_made_again_only_when_it_was_long_ago() -> N
             made.append(asked)
             return [asked]
 
-        return corpus.found_once(asked, find)
+        return corpus.memoize(asked, find)
 
-    for asked in (*range(REMEMBERED), *range(REMEMBERED), REMEMBERED, 1, 0):
+    for asked in (*range(MEMOIZED), *range(MEMOIZED), MEMOIZED, 1, 0):
         assert found(asked) == [asked]
-    assert made == [*range(REMEMBERED + 1), 0]
+    assert made == [*range(MEMOIZED + 1), 0]

@@ -46,14 +46,14 @@ def defined(formula: str, documents: list[list[str]], query: list[str], document
 @settings(max_examples=40)
 @given(DOCUMENTS, st.lists(WORD, max_size=9), st.sets(st.integers(0, 7), max_size=3))
 def test_scores_are_those_of_the_definition_and_the_best_are_the_highest(
-    documents: list[list[str]], query: list[str], left_out: set[int]
+    documents: list[list[str]], query: list[str], excluded: set[int]
 ) -> None:
-    left_out = {place for place in left_out if place < len(documents)}
-    kept = [place for place in range(len(documents)) if place not in left_out]
+    excluded = {place for place in excluded if place < len(documents)}
+    kept = [place for place in range(len(documents)) if place not in excluded]
     index = Bm25Index(documents)
     for formula in FORMULAS.keys() - {"okapi"}:
         try:
-            scores = index.scores(query, **PARAMETERS, formula=formula, left_out=left_out)
+            scores = index.scores(query, **PARAMETERS, formula=formula, excluded=excluded)
         except NothingToRank:
             assert not any(documents[place] for place in kept)
             return
@@ -62,7 +62,7 @@ def test_scores_are_those_of_the_definition_and_the_best_are_the_highest(
             [defined(formula, rest, query, document) for document in rest]
         ), formula
         ranked = sorted(zip(kept, scores.tolist(), strict=True), key=lambda found: (-found[1], found[0]))
-        assert index.best(query, 3, **PARAMETERS, formula=formula, left_out=left_out) == ranked[:3]
+        assert index.best(query, 3, **PARAMETERS, formula=formula, excluded=excluded) == ranked[:3]
 
 
 def test_only_what_can_be_computed_is_taken() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from benchmark.retrieval import NothingToRank
 from benchmark.retrieval.index import Bm25Index, Floats
-from benchmark.retrieval.reference_bm25 import RebuiltIndex
+from benchmark.retrieval.reference_bm25 import ReferenceIndex
 
 WORD = st.sampled_from([*"abcdefgh", "", "é", "a\n"])
 DOCUMENTS = st.lists(st.lists(WORD, max_size=9), min_size=1, max_size=9)
@@ -39,32 +39,32 @@ def bits(scores: Floats) -> bytes:
 @example([["a"], ["b"], ["c"]], ["a"], {0}, PAPER)  # the word leaves with the document
 @example([["a"], ["b"]], [], set(), PAPER)
 def test_scores_and_ranking_are_those_of_a_rebuilt_index(
-    documents: list[list[str]], query: list[str], left_out: set[int], parameters: dict[str, Any]
+    documents: list[list[str]], query: list[str], excluded: set[int], parameters: dict[str, Any]
 ) -> None:
-    left_out = {place for place in left_out if place < len(documents)}
-    index, rebuilt = Bm25Index(documents), RebuiltIndex(documents)
+    excluded = {place for place in excluded if place < len(documents)}
+    index, rebuilt = Bm25Index(documents), ReferenceIndex(documents)
     try:
-        expected = rebuilt.scores(query, **parameters, left_out=left_out)
+        expected = rebuilt.scores(query, **parameters, excluded=excluded)
     except NothingToRank:
         with pytest.raises(NothingToRank):
-            index.scores(query, **parameters, left_out=left_out)
+            index.scores(query, **parameters, excluded=excluded)
         with pytest.raises(NothingToRank):
-            index.best(query, 1, **parameters, left_out=left_out)
+            index.best(query, 1, **parameters, excluded=excluded)
         return
-    assert bits(index.scores(query, **parameters, left_out=left_out)) == bits(expected)
+    assert bits(index.scores(query, **parameters, excluded=excluded)) == bits(expected)
     for top in (1, 2, 20):
-        best = index.best(query, top, **parameters, left_out=left_out)
-        assert best == rebuilt.best(query, top, **parameters, left_out=left_out)
+        best = index.best(query, top, **parameters, excluded=excluded)
+        assert best == rebuilt.best(query, top, **parameters, excluded=excluded)
 
 
-def test_many_documents_left_out_one_after_the_other() -> None:
+def test_many_documents_excluded_one_after_the_other() -> None:
     """A collection with the shape of texts: few words are everywhere, most in one or two documents."""
     random = np.random.default_rng(307)
     documents = [[f"w{word}" for word in random.zipf(1.3, 300) if word < 10**6] for _ in range(60)]
-    index, rebuilt = Bm25Index(documents), RebuiltIndex(documents)
+    index, rebuilt = Bm25Index(documents), ReferenceIndex(documents)
     for place, query in enumerate(documents):
-        assert bits(index.scores(query, **PAPER, left_out={place})) == bits(
-            rebuilt.scores(query, **PAPER, left_out={place})
+        assert bits(index.scores(query, **PAPER, excluded={place})) == bits(
+            rebuilt.scores(query, **PAPER, excluded={place})
         )
 
 
@@ -85,26 +85,26 @@ def test_real_problems(usaco_words: tuple[list[list[str]], list[list[str]]]) -> 
     """Rebuilding for each of the 484 costs a minute and a half, which benchmarks.retrieval takes; here some of them."""
     documents, queries = usaco_words
     assert len(documents) == 484
-    index, rebuilt = Bm25Index(documents), RebuiltIndex(documents)
-    for left_out in ({0}, {1}, {120}, {241}, {362}, {483}, {0, 1, 2}, {5, 77, 300}):
-        query = queries[min(left_out)]
-        assert bits(index.scores(query, **PAPER, left_out=left_out)) == bits(
-            rebuilt.scores(query, **PAPER, left_out=left_out)
+    index, rebuilt = Bm25Index(documents), ReferenceIndex(documents)
+    for excluded in ({0}, {1}, {120}, {241}, {362}, {483}, {0, 1, 2}, {5, 77, 300}):
+        query = queries[min(excluded)]
+        assert bits(index.scores(query, **PAPER, excluded=excluded)) == bits(
+            rebuilt.scores(query, **PAPER, excluded=excluded)
         )
     for place, query in enumerate(queries):
-        scores = np.insert(index.scores(query, **PAPER, left_out={place}), place, -np.inf)
+        scores = np.insert(index.scores(query, **PAPER, excluded={place}), place, -np.inf)
         order = np.argsort(-scores, kind="stable")[:7].tolist()
-        assert index.best(query, 7, **PAPER, left_out={place}) == [(one, scores[one]) for one in order]
+        assert index.best(query, 7, **PAPER, excluded={place}) == [(one, scores[one]) for one in order]
 
 
 def test_real_articles(shared_data: Path) -> None:
     articles = json.loads((shared_data / "corpora" / "cpbook_v2.json").read_text())
     documents = [article["full_article"].split(" ") for article in articles]
-    index, rebuilt = Bm25Index(documents), RebuiltIndex(documents)
-    for left_out in ((), (0,), (80,), (162,)):
-        query = documents[left_out[0] if left_out else 17][:200]
-        assert bits(index.scores(query, **PAPER, left_out=left_out)) == bits(
-            rebuilt.scores(query, **PAPER, left_out=left_out)
+    index, rebuilt = Bm25Index(documents), ReferenceIndex(documents)
+    for excluded in ((), (0,), (80,), (162,)):
+        query = documents[excluded[0] if excluded else 17][:200]
+        assert bits(index.scores(query, **PAPER, excluded=excluded)) == bits(
+            rebuilt.scores(query, **PAPER, excluded=excluded)
         )
 
 
@@ -113,7 +113,7 @@ def test_where_rank_bm25_divides_nothing_by_nothing_the_word_adds_nothing(
     parameters: dict[str, Any],
 ) -> None:
     index = Bm25Index([["a", "b"], [], ["c"], ["d"], ["a", "a"]])
-    scores = index.scores(["a", "c"], **parameters, epsilon=0.25, left_out=())
+    scores = index.scores(["a", "c"], **parameters, epsilon=0.25, excluded=())
     assert np.isfinite(scores).all()
     assert scores[1] == scores[3] == 0
     assert scores[2] > scores[0] > 0

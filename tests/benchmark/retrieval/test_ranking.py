@@ -32,7 +32,7 @@ def test_equal_scores_keep_the_order_of_the_corpus() -> None:
     assert [hit.id for hit in rank(corpus, "a", top=3, without="id0")] == ["id1", "id3", "id4"]
 
 
-def test_the_same_name_can_be_left_out_of_the_index() -> None:
+def test_the_same_name_can_be_excluded_of_the_index() -> None:
     documents = (
         Document("1", "Cow  Tours", "cow"),
         Document("2", "COW tours", "cow"),
