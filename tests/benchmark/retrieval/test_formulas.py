@@ -68,5 +68,5 @@ def test_scores_are_those_of_the_definition_and_the_best_are_the_highest(
 def test_only_what_can_be_computed_is_taken() -> None:
     with pytest.raises(ValueError, match="formula is bm26, but must be one of okapi, atire, lucene"):
         Bm25(formula="bm26")
-    with pytest.raises(ValueError, match="rank_bm25 computes only okapi, not tfidf"):
+    with pytest.raises(ValueError, match="formula is tfidf, but the engine rank_bm25 computes only okapi"):
         Bm25(formula="tfidf", engine="rank_bm25")
