@@ -3,6 +3,7 @@
 from django.urls import path
 
 from benchmark import views
+from benchmark.glossary import glossary_page
 from benchmark.run_pages.ablations import ablations
 from benchmark.run_pages.chain import chain
 from benchmark.run_pages.compared import compared
@@ -17,6 +18,7 @@ from benchmark.run_pages.run import export, progress, run
 from benchmark.run_pages.suites import suite, suites
 
 urlpatterns = [
+    path("glossary/", glossary_page, name="glossary"),
     path("problems/", views.problem_list, name="problems"),
     # The figure comes first and ends without a slash, so no external id can be mistaken for it.
     path("problems/<slug:dataset>/<path:external_id>/figures/<str:name>", views.figure, name="figure"),
