@@ -11,7 +11,7 @@ class PseudonymSalt(models.Model):
     PK = 1
 
     salt = models.BinaryField(
-        help_text="Key of an HMAC. Whoever has it can tell which account a pseudonym is."
+        help_text="Key of an HMAC. It links each pseudonym to its account, so keep it secret."
     )
 
     def __str__(self) -> str:

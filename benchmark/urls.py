@@ -6,6 +6,7 @@ from benchmark.views import problems as views
 from benchmark.views.ablations import ablations
 from benchmark.views.chain import chain
 from benchmark.views.comparison import compared
+from benchmark.views.glossary import glossary_page
 from benchmark.views.items import items
 from benchmark.views.leaderboard import leaderboard
 from benchmark.views.matrix import matrix
@@ -17,6 +18,7 @@ from benchmark.views.run import export, progress, run
 from benchmark.views.suites import suite, suites
 
 urlpatterns = [
+    path("glossary/", glossary_page, name="glossary"),
     path("problems/", views.problem_list, name="problems"),
     # The figure comes first and ends without a slash, so no external id can be mistaken for it.
     path("problems/<slug:dataset>/<path:external_id>/figures/<str:name>", views.figure, name="figure"),

@@ -22,7 +22,7 @@ class Migration(migrations.Migration):
                         (
                             "salt",
                             models.BinaryField(
-                                help_text="Key of an HMAC. Whoever has it can tell which account a pseudonym is."
+                                help_text="Key of an HMAC. It links each pseudonym to its account, so keep it secret."
                             ),
                         ),
                     ],

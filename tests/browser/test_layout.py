@@ -19,6 +19,7 @@ SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 READERS_PAGES = [
     "/problems/",
     "/codebook/",
+    "/glossary/",
     "/near-misses/",
     "/problems/practice/watering-round/",
     "/trajectories/",

@@ -51,8 +51,8 @@ COMMANDS = {
     "assign_review": ADMINS, "withdraw_review": ADMINS, "answer_flag": ADMINS, "invalidate": ADMINS,
 }  # fmt: skip
 
-OPEN = {"healthz", "login", "logout", "home"}
-"""Those that say nothing of anybody's work: `home` sends everybody on to what is theirs."""
+OPEN = {"healthz", "login", "logout", "home", "glossary"}
+"""Addresses without data of people: `home` redirects each account to its first page, `glossary` needs no login."""
 
 ARGUMENTS = {
     "session_id": UUID(int=0), "review_id": UUID(int=0), "run_id": UUID(int=0), "flag_id": 0, "result_id": 0,
