@@ -1,4 +1,4 @@
-"""Importers of textbooks, one a format. `benchmark.corpora.store` writes what they read."""
+"""Importers of textbooks, one per format. `benchmark.corpora.store` stores the articles."""
 
 from pathlib import Path
 
@@ -16,4 +16,4 @@ FORMATS: dict[str, Reader] = {
 }
 
 TEXTBOOK = Path(__file__).resolve().parent.parent / "textbook"
-"""The folder of the textbook that comes with the program."""
+"""The folder of the textbook that ships with Hintbench."""

@@ -1,4 +1,4 @@
-"""The textbooks of the USACO paper, each a JSON list with an object an article (docs/spec.md 10.2)."""
+"""The textbooks of the USACO paper: JSON lists with one object per article (docs/spec.md 10.2)."""
 
 import json
 from collections.abc import Iterator
@@ -10,12 +10,12 @@ from benchmark.datasets import BrokenSource, LeftOut
 
 
 def read_cpbook(path: Path) -> Iterator[ImportedArticle | LeftOut]:
-    """`cpbook_v2.json`: the whole articles, with their lists of practice problems, as the paper searched them."""
+    """Read the whole articles of `cpbook_v2.json`, with the lists of practice problems that the paper searched too."""
     return _articles(path, "cpbook", "full_article")
 
 
 def read_cpbook_without_problems(path: Path) -> Iterator[ImportedArticle | LeftOut]:
-    """`cpbook_v2.json`: the articles without their lists of practice problems (docs/spec.md 7.4)."""
+    """Read the articles of `cpbook_v2.json` without their lists of practice problems (docs/spec.md 7.4)."""
     return _articles(path, "cpbook-article", "article")
 
 
@@ -26,34 +26,34 @@ def _articles(path: Path, format_name: str, field: str) -> Iterator[ImportedArti
         if isinstance(title, str) and isinstance(text, str) and isinstance(identifier, str):
             yield ImportedArticle(identifier, title, text.replace("\r\n", "\n"))
         else:
-            yield LeftOut(f"entry {number}", f"its title, path or {field} is not a text")
+            yield LeftOut(f"entry {number}", f"its title, path or {field} is not a string")
 
 
 def read_cphandbook(path: Path) -> Iterator[ImportedArticle | LeftOut]:
-    """`cp_handbook.json`: the sections of the handbook, in LaTeX."""
+    """Read the sections of the handbook in `cp_handbook.json`. Their text is LaTeX."""
     required = ("chapter_title", "section_title", "section_content")
     for number, entry in enumerate(_entries(path, "cphandbook", *required), 1):
         chapter, section, text = (entry.get(name) for name in required)
         if isinstance(chapter, str) and isinstance(section, str) and isinstance(text, str):
             yield ImportedArticle(f"{chapter}/{section}", f"{chapter}: {section}", text.replace("\r\n", "\n"))
         else:
-            yield LeftOut(f"entry {number}", f"its {' or '.join(required)} is not a text")
+            yield LeftOut(f"entry {number}", f"its {' or '.join(required)} is not a string")
 
 
 def _entries(path: Path, format_name: str, *required: str) -> list[dict[str, Any]]:
     if not path.is_file():
-        raise BrokenSource(f"{path} is not a file; the format {format_name} takes a JSON file")
+        raise BrokenSource(f"{path} is not a file; the format {format_name} needs a JSON file")
     try:
         content = json.loads(path.read_bytes())
     except (ValueError, RecursionError) as error:
         raise BrokenSource(
-            f"{path} is not valid JSON ({error}). It may be cut off: fetch it again."
+            f"{path} is not valid JSON ({error}). It may be incomplete: download it again."
         ) from error
     if not isinstance(content, list):
-        raise BrokenSource(f"{path} must hold a JSON list of articles, not a {type(content).__name__}")
+        raise BrokenSource(f"{path} must contain a JSON list of articles, not a {type(content).__name__}")
     entries = [entry if isinstance(entry, dict) else {} for entry in content]
     if not any(entry.keys() >= set(required) for entry in entries):
         raise BrokenSource(
-            f"{path} holds no article of the format {format_name}: no entry has the keys {', '.join(required)}"
+            f"{path} contains no article of the format {format_name}: no entry has the keys {', '.join(required)}"
         )
     return entries

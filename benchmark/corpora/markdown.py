@@ -1,4 +1,4 @@
-"""A folder of Markdown files, each an article."""
+"""Textbooks as folders of Markdown files, one per article."""
 
 import re
 from collections.abc import Iterator
@@ -12,16 +12,16 @@ _HEADING = re.compile(r"^#[ \t]+(.+?)[ \t]*#*[ \t]*$", re.MULTILINE)
 
 
 def read_markdown(path: Path) -> Iterator[ImportedArticle | LeftOut]:
-    """Every `*.md` in the folder and those below, by path, without hidden ones and without front matter.
+    """Read every `*.md` file below the folder, sorted by path, without hidden files and without front matter.
 
-    The title is the first heading of the first level, else the file's name. The path in the folder is the id.
+    The title is the first heading of level one, else the file's name. The id is the path in the folder.
     """
     if not path.is_dir():
-        raise BrokenSource(f"{path} is not a folder; the format markdown takes a folder of .md files")
+        raise BrokenSource(f"{path} is not a folder; the format markdown needs a folder of .md files")
     names = sorted(file.relative_to(path).as_posix() for file in path.rglob("*.md") if file.is_file())
     names = [name for name in names if not any(part.startswith(".") for part in name.split("/"))]
     if not names:
-        raise BrokenSource(f"{path} holds no .md file")
+        raise BrokenSource(f"{path} contains no .md file")
     for name in names:
         try:
             text = (path / name).read_text(encoding="utf-8-sig")

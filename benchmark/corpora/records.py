@@ -1,4 +1,4 @@
-"""What readers hand to the store: plain records, no tables."""
+"""The records that readers return, without tables."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from benchmark.datasets import LeftOut
 
 @dataclass(frozen=True)
 class ImportedArticle:
-    """One article as its source has it."""
+    """An article with the id, title and text of its source."""
 
     external_id: str
     title: str
@@ -17,4 +17,4 @@ class ImportedArticle:
 
 
 Reader = Callable[[Path], Iterator[ImportedArticle | LeftOut]]
-"""The articles at a path, in their order. Raises BrokenSource."""
+"""Reads the articles at a path in their order. Raises BrokenSource."""

@@ -1,4 +1,4 @@
-"""The one writer of textbooks: afterwards a corpus is what its source is."""
+"""Storage of textbooks: an import makes a corpus equal to its source."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,12 +13,12 @@ from benchmark.models import Article, Corpus
 from benchmark.retrieval import article_corpus
 
 _LONGEST = 300
-"""Characters of an identifier or a title."""
+"""Maximum length of an identifier or a title, in characters."""
 
 
 @dataclass
 class ImportResult:
-    """What an import did."""
+    """Counts of an import, its skipped entries, and the content hash of the corpus."""
 
     corpus: str
     imported: int = 0
@@ -29,16 +29,16 @@ class ImportResult:
     left_out: list[LeftOut] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
-        """The document that `import_corpus --json` prints."""
+        """Return the document that `import_corpus --json` prints."""
         left_out = [{"id": entry.external_id, "reason": entry.reason} for entry in self.left_out]
         return {**vars(self), "left_out": left_out}
 
 
 def import_corpus(format_name: str, path: Path, name: str) -> ImportResult:
-    """Make the corpus of that name hold the articles at `path`, in one transaction.
+    """Store the articles at `path` in the corpus `name`, in one transaction.
 
-    Articles that are no longer in the source are removed: a search must not find them. Raises BrokenSource, and
-    then nothing was written.
+    Articles that are no longer in the source are removed, so that searches do not find them. Raises BrokenSource if
+    the source is unusable; then nothing is stored.
     """
     articles: dict[str, ImportedArticle] = {}
     result = ImportResult(name)
@@ -51,12 +51,12 @@ def import_corpus(format_name: str, path: Path, name: str) -> ImportResult:
             articles[entry.external_id] = entry
     if not articles:
         reasons = "".join(f"\n  {entry.external_id}: {entry.reason}" for entry in result.left_out[:5])
-        raise BrokenSource(f"{path} has no article that can be searched:{reasons}")
+        raise BrokenSource(f"{path} contains no searchable article:{reasons}")
     with transaction.atomic():
         corpus, _ = Corpus.objects.get_or_create(name=name, defaults={"format": format_name})
         if corpus.format != format_name:
             raise BrokenSource(
-                f"the corpus {name} holds articles of the format {corpus.format}; "
+                f"the corpus {name} contains articles of the format {corpus.format}; "
                 f"choose another name for {format_name} with --corpus"
             )
         _write(corpus, articles, result)
@@ -89,7 +89,7 @@ def _write(corpus: Corpus, articles: dict[str, ImportedArticle], result: ImportR
 
 
 def _unstorable(article: ImportedArticle, seen: dict[str, ImportedArticle]) -> str:
-    """Why the article cannot be stored, or "" when it can."""
+    """Return why the article cannot be stored, or "" if it can."""
     if article.external_id in seen:
         return "another article of this source has the same identifier"
     if not 0 < len(article.external_id) <= _LONGEST or not article.external_id.isprintable():
@@ -99,5 +99,5 @@ def _unstorable(article: ImportedArticle, seen: dict[str, ImportedArticle]) -> s
     if any(
         character == "\0" or "\ud800" <= character <= "\udfff" for character in article.title + article.text
     ):
-        return "it holds a NUL character or half a surrogate pair, which no database takes"
+        return "it contains a NUL character or half a surrogate pair, which databases reject"
     return ""

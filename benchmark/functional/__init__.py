@@ -1,7 +1,7 @@
-"""Functional problems: the program is a class with a method, and a driver of ours calls it (docs/spec.md 10.3, 10.8).
+"""Functional problems: the program is a class with a method that a driver calls (docs/spec.md 10.3, 10.8).
 
-An input holds one JSON value a line, one for each parameter; the answer is the result as one JSON value. So a
-functional problem has tests of texts like any other, and its programs are judged as programs of several files.
+An input contains one JSON value per line, one for each parameter; the answer is the result as one JSON value. So the
+tests of a functional problem are texts, and its programs are judged as programs of several files.
 """
 
 import ast
@@ -15,14 +15,14 @@ _FOLDER = Path(__file__).parent
 
 
 class NotFunctional(ValueError):
-    """A definition that is no class with one method, or a language that has no driver."""
+    """The definition is not a class with one method, or the language has no driver."""
 
 
 @dataclass(frozen=True)
 class Signature:
-    """The method that a program must have: its name and the types of its parameters and result, as Python writes them.
+    """The required method of a program: its name and the Python types of its parameters and its result.
 
-    A result `None` means that the method changes its first argument.
+    If the result is `None`, the method changes its first argument.
     """
 
     method: str
@@ -31,7 +31,7 @@ class Signature:
 
     @classmethod
     def of(cls, definition: str) -> "Signature":
-        """The signature in a definition such as a problem shows, its body left out. Raises NotFunctional."""
+        """Return the signature in a problem's definition, which has no body. Raises NotFunctional."""
         try:
             body = ast.parse(f"{definition.rstrip()}\n        pass\n").body
         except SyntaxError as error:
@@ -53,31 +53,34 @@ class Signature:
 
     @property
     def request(self) -> str:
-        """What a model is told beside the statement."""
+        """Return the instructions that prompts contain beside the statement."""
         return (
             "This problem does not use standard input or output, whatever is said elsewhere: the program defines the "
             f"class Solution with the method {self.method} as it is given, and the judge calls it."
         )
 
     def to_json(self) -> dict[str, Any]:
-        """All fields by name; `from_json` reads it."""
+        """Return all fields by name, for `from_json`."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "Signature":
-        """The signature `to_json` wrote."""
+        """Return the signature that `to_json` returned."""
         return cls(data["method"], tuple(data["parameters"]), data["result"])
 
 
 def driven(source: str, signature: Signature, language: str) -> dict[str, str]:
-    """The files of a program that reads the arguments and prints the result. Raises NotFunctional."""
+    """Return the files of a program that reads the arguments and prints the result. Raises NotFunctional."""
     if language != "python":
         raise NotFunctional(f"programs for functional problems are written in python, not in {language}")
     return {"main.py": _text("driver.py"), **called(source, signature)}
 
 
 def called(source: str, signature: Signature | None) -> dict[str, str]:
-    """The files beside a driver that calls the program's function (see calls.py); None: its function `solution`."""
+    """Return the files for a driver that calls the program's method (calls.py).
+
+    Without a signature, the driver calls the function `solution`.
+    """
     return {
         "solution.py": source,
         "signature.json": json.dumps(signature and signature.to_json()),
@@ -87,12 +90,12 @@ def called(source: str, signature: Signature | None) -> dict[str, str]:
 
 
 def library() -> dict[str, str]:
-    """The files with the values and the names of functional problems, for programs of ours in the sandbox."""
+    """Return the files with the values and the names of functional problems, for drivers in the sandbox."""
     return {"hintbench_values.py": _text("values.py"), "hintbench_names.py": _text("names.py")}
 
 
 def normal_answer(text: str, signature: Signature) -> str:
-    """An answer of a statement as the driver would print it. Raises ValueError where it is no JSON value."""
+    """Return an answer of a statement in the form that the driver prints. Raises ValueError if it is not JSON."""
     from benchmark.functional.values import write
 
     return write(json.loads(text), signature.result)

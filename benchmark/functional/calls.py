@@ -1,7 +1,7 @@
-"""Calls the function of a program (solution.py) with the text of an input and returns the text of its result.
+"""Calls of the function in a program (solution.py) with the text of an input. They return the text of the result.
 
-The signature (signature.json) is that of a functional problem, or null for a program that defines `solution`, which
-takes and returns texts. Runs in the sandbox. Python 3.8 or newer.
+signature.json contains the signature of a functional problem, or null for a program whose function `solution` takes
+and returns texts. This module runs in the sandbox with Python 3.8 or newer.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FRAMES = 10**6
 
 
 def load(folder: str) -> Callable[[str], str]:
-    """The program's function, from text to text. What the program itself prints goes to standard error."""
+    """Return the program's function, from text to text. Output of the program itself goes to standard error."""
     sys.stdout = sys.stderr
     with open(os.path.join(folder, "signature.json"), encoding="utf-8") as file:
         signature = json.load(file)
@@ -38,7 +38,7 @@ def load(folder: str) -> Callable[[str], str]:
         function = find_function(names, method, ("Solution", "BruteforceSolution"))
         arguments = read_arguments(given, types, names)
         value = function(*arguments)
-        if signature["result"] == "None":  # it changes what it is given
+        if signature["result"] == "None":  # the method changes its first argument
             value, kind = arguments[0], types[0]
         else:
             kind = signature["result"]
@@ -49,14 +49,14 @@ def load(folder: str) -> Callable[[str], str]:
 
 
 def with_deep_stack(work: Callable[[], None]) -> bool:
-    """Do the work where recursion may go deep; whether it ended without an exception, which is told otherwise."""
+    """Do the work in a thread with a deep stack. Print an exception, and return whether there was none."""
     ended: list[Any] = []
 
     def run() -> None:
         try:
             work()
             ended.append(True)
-        except BaseException:  # noqa: BLE001  (told like an uncaught exception of the program)
+        except BaseException:  # noqa: BLE001  (printed like an uncaught exception of the program)
             sys.excepthook(*sys.exc_info())
 
     sys.setrecursionlimit(FRAMES)

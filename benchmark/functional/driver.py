@@ -1,6 +1,6 @@
-"""Runs a program for a functional problem on the values on standard input and prints the result.
+"""Run a program for a functional problem on the values on standard input and print the result.
 
-Runs in the sandbox as main.py, beside the program. Python 3.8 or newer.
+This file runs in the sandbox as main.py, beside the program, with Python 3.8 or newer.
 """
 
 from __future__ import annotations

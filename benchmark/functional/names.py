@@ -1,6 +1,6 @@
-"""The names that programs for functional problems expect to find, as the judges of such problems provide them.
+"""The names that programs for functional problems use without importing them, as other judges provide them.
 
-Runs in the sandbox. Python 3.8 or newer.
+This module runs in the sandbox with Python 3.8 or newer.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from typing import *
 
 
 def usual_names() -> dict[str, Any]:
-    """A namespace for a program to be executed in. What this Python does not have is not in it."""
+    """Return the namespace for a program, without names that this version of Python lacks."""
     from hintbench_values import ListNode, TreeNode
 
     names: dict[str, Any] = {"__name__": "solution", "TreeNode": TreeNode, "ListNode": ListNode}
     for line in _IMPORTS.strip().split("\n"):
         try:
             exec(line, names)  # noqa: S102  (fixed text)
-        except ImportError:  # an older Python
+        except ImportError:  # an older version of Python
             continue
     return names
 
 
 def find_function(names: dict[str, Any], function: str, classes: tuple[str, ...] = ()) -> Any:
-    """The method of that name of a new object of one of these classes, else of any class, else the plain function.
+    """Return the method of a new object of one of these classes, else of any class, else the plain function.
 
-    Raises AttributeError.
+    Raises AttributeError if there is none.
     """
     found = [names[name] for name in classes if name in names]
     found += [one for one in names.values() if isinstance(one, type) and one.__module__ == "solution"]

@@ -1,6 +1,6 @@
-"""Values of functional problems as text: one JSON value a line, trees and linked lists as lists (docs/spec.md 10.8).
+"""Values of functional problems as text: one JSON value per line, trees and linked lists as lists (docs/spec.md 10.8).
 
-Runs in the sandbox beside programs under test, so it needs the standard library only. Python 3.8 or newer.
+This module runs in the sandbox beside programs under test, with only the standard library of Python 3.8 or newer.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 
 
 class TreeNode:
-    """A node of a binary tree, with the names that such problems use."""
+    """A node of a binary tree with the attribute names of such problems."""
 
     def __init__(self, val: Any = 0, left: Any = None, right: Any = None) -> None:
         self.val, self.left, self.right = val, left, right
@@ -24,7 +24,7 @@ class ListNode:
 
 
 def read_arguments(text: str, types: list[str], names: dict[str, Any]) -> list[Any]:
-    """The arguments on the lines of an input. `names` holds the classes of nodes. Raises ValueError."""
+    """Return the arguments on the lines of an input. `names` contains the node classes. Raises ValueError."""
     lines = [line for line in text.split("\n") if line.strip()]
     if len(lines) != len(types):
         raise ValueError(f"the input has {len(lines)} lines, the method {len(types)} parameters")
@@ -32,14 +32,14 @@ def read_arguments(text: str, types: list[str], names: dict[str, Any]) -> list[A
 
 
 def write_arguments(arguments: Any) -> str:
-    """The input that `read_arguments` reads. Raises ValueError and TypeError for what JSON cannot hold."""
+    """Return the input for `read_arguments`. Raises ValueError and TypeError for values without a JSON form."""
     return "".join(write(argument, "") + "\n" for argument in arguments)
 
 
 def write(value: Any, kind: str) -> str:
-    """One value as JSON without blanks. An empty tree or linked list is `[]` where `kind` says it is one.
+    """Return a value as JSON without spaces. An empty tree or linked list, according to `kind`, is `[]`.
 
-    Numbers of a type with `float` stand apart, so that each can be compared within a tolerance.
+    Numbers of a type with `float` are separated by spaces, so that each is compared within a tolerance.
     """
     if value is None and _node_type(kind):
         return "[]"
@@ -49,7 +49,7 @@ def write(value: Any, kind: str) -> str:
 
 
 def _node_type(kind: str) -> str:
-    """The class of nodes that an annotation names, "" for none. A list of nodes names it too."""
+    """Return the node class in an annotation, also of a list of nodes, or "" if there is none."""
     return next((name for name in ("TreeNode", "ListNode") if name in kind), "")
 
 
@@ -64,7 +64,7 @@ def _argument(value: Any, kind: str, names: dict[str, Any]) -> Any:
 
 
 def _tree(values: list[Any], node: Any) -> Any:
-    """The tree of a list by levels, `null` for a child that is not there."""
+    """Return the tree of a list in level order, with `null` for a missing child."""
     if not values or values[0] is None:
         return None
     nodes = [node(values[0])]
@@ -88,7 +88,7 @@ def _linked_list(values: list[Any], node: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """The value with nodes of any class as lists, and tuples too."""
+    """Return the value with nodes of any class, and tuples, as lists."""
     if isinstance(value, (list, tuple)):
         return [_plain(one) for one in value]
     if isinstance(value, dict):

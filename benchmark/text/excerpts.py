@@ -1,21 +1,21 @@
-"""Long texts are shown by their beginnings, in statements and prompts alike."""
+"""Excerpts: the beginnings of long texts, for statements and prompts."""
 
 from pathlib import Path
 
 
 def excerpt(text: str, longest: int) -> str:
-    """The text without blanks at its end; of one with `longest` characters or more so many, and a note.
+    """Return the text without trailing whitespace, cut with a note if it has `longest` characters or more.
 
-    A text of exactly that length counts as longer: the judge keeps no more of an output, so it may have been.
+    A text of exactly `longest` characters is cut too, because the judge stores no more of an output.
     """
     text = text.rstrip()
     return text if len(text) < longest else f"{text[:longest]}\n[cut after {longest} characters]"
 
 
 def excerpt_of(path: Path, longest: int) -> str:
-    """The same of a file, of which no more is read than needed."""
+    """Return the excerpt of a file. No more of the file is read than needed."""
     with path.open("rb") as file:
-        beginning = file.read(4 * (longest + 1))  # a character has four bytes at most
+        beginning = file.read(4 * (longest + 1))  # a character has at most four bytes
     return excerpt(
         beginning.decode("utf-8", "replace").replace("\r\n", "\n").replace("\0", "\ufffd"), longest
     )

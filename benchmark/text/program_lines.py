@@ -1,4 +1,4 @@
-"""Finding programs (C++, Java, Python, pseudo-code) that stand unmarked in running text."""
+"""Detection of unmarked programs (C++, Java, Python, pseudo-code) in running text."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -50,9 +50,9 @@ _MAXIMUM_LINE = 300
 
 
 def find_programs(lines: Sequence[str], taken: Sequence[bool]) -> Iterator[range]:
-    """The line ranges of the programs, in order, blank lines at their ends left out.
+    """Yield the line ranges of the programs in order, without blank lines at their ends.
 
-    Lines marked in `taken` belong to something else and end a program.
+    A line marked in `taken` is not part of a program and ends it.
     """
     number = 0
     while number < len(lines):
@@ -60,7 +60,7 @@ def find_programs(lines: Sequence[str], taken: Sequence[bool]) -> Iterator[range
             number += 1
             continue
         end = _end(lines, taken, number)
-        if _is_worth_it(lines[number:end]):
+        if _is_program(lines[number:end]):
             yield range(number, end)
             number = end
         else:
@@ -83,7 +83,7 @@ def _begins(lines: Sequence[str], taken: Sequence[bool], number: int) -> bool:
 
 
 def _end(lines: Sequence[str], taken: Sequence[bool], start: int) -> int:
-    """The line after the last one of the program that begins at `start`."""
+    """Return the line after the last line of the program that begins at `start`."""
     end = start
     depth = 0
     comment = quoted = False
@@ -110,7 +110,7 @@ def _end(lines: Sequence[str], taken: Sequence[bool], start: int) -> int:
 
 
 def _state_after(line: str, comment: bool, quoted: bool, depth: int) -> tuple[bool, bool, int]:
-    """Whether a block comment or a triple-quoted string is open after the line, and the depth of braces."""
+    """Return whether a block comment and a triple-quoted string are open after the line, and the depth of braces."""
     if comment:
         return "*/" not in line, quoted, depth
     if len(_QUOTES.findall(line)) % 2:
@@ -122,7 +122,7 @@ def _state_after(line: str, comment: bool, quoted: bool, depth: int) -> tuple[bo
 
 
 def is_code(line: str) -> bool:
-    """Return whether the line reads as a line of a program, in any of the languages known here."""
+    """Return whether the line looks like code in one of the supported languages."""
     if len(line) > _MAXIMUM_LINE or ("$" in line and not line.rstrip().endswith((";", "{", "}"))):
         return False
     if _STRONG.match(line):
@@ -132,7 +132,7 @@ def is_code(line: str) -> bool:
 
 
 def _continues(lines: Sequence[str], taken: Sequence[bool], number: int) -> bool:
-    """Whether a line that could be anything stands directly before code: a wrapped statement, a label, a name."""
+    """Return whether an ambiguous line (a wrapped statement, a label, a name) directly precedes code."""
     if reads_as_english(lines[number]) or "$" in lines[number]:
         return False
     for following in range(number + 1, min(number + 3, len(lines))):
@@ -144,7 +144,7 @@ def _continues(lines: Sequence[str], taken: Sequence[bool], number: int) -> bool
 
 
 def reads_as_english(line: str) -> bool:
-    """Whether most of the line is English words outside strings and comments. Of long lines the beginning is read."""
+    """Return whether most of the line is English outside strings and comments. Only its first characters are read."""
     line = line[:_MAXIMUM_LINE]
     bare = _STRING_OR_COMMENT.sub(" ", line) if not line.lstrip().startswith(("//", "/*", "#")) else ""
     bare = re.sub(r"#\s.*$", "", bare)
@@ -158,8 +158,8 @@ def reads_as_english(line: str) -> bool:
     return len(words) >= 3 and len(words) * 3 >= len(tokens)
 
 
-def _is_worth_it(lines: Sequence[str]) -> bool:
-    """One line of code amid prose stays there; two or more, or one that cannot be prose, make a program."""
+def _is_program(lines: Sequence[str]) -> bool:
+    """Return whether the lines are a program: two or more lines of code, or one that cannot be prose."""
     code = [line for line in lines if line.strip()]
     return len(code) >= 2 or bool(code and _STRONG.match(code[0]) and not code[0].lstrip().startswith("//"))
 
@@ -182,7 +182,7 @@ _SIGNS = {
 
 
 def guess_language(program: str) -> str:
-    """ "cpp", "java" or "python" by the program's marks, or "" when it shows too few (pseudo-code, C-like snippets)."""
+    """Return "cpp", "java" or "python" by typical tokens, or "" if there are too few (pseudo-code, snippets)."""
     counts = {name: len(pattern.findall(program)) for name, pattern in _SIGNS.items()}
     if re.search(r"#\s*include", program):
         return "cpp"

@@ -1,6 +1,6 @@
-"""Tags of problems: spellings that differ in case, hyphens, underscores or spaces are one tag.
+"""Tags of problems: spellings that differ only in case, hyphens, underscores or spaces are one tag.
 
-Tags are stored as their source spells them; everything that compares, counts or filters them uses `tag_key`.
+Tags are stored in the spelling of their source. Code that compares, counts or filters them uses `tag_key`.
 """
 
 import re
@@ -12,7 +12,7 @@ from functools import lru_cache
 _SEPARATORS = re.compile(r"[\s_\-\u2010-\u2015\u2212]+")
 
 
-@lru_cache(maxsize=4096)  # sets of questions compare each pair of problems
+@lru_cache(maxsize=4096)  # question sets compare each pair of problems
 def tag_key(tag: str) -> str:
     """Return the normal form of a tag, in which all spellings of it are equal."""
     folded = unicodedata.normalize("NFKC", tag).casefold()
@@ -25,7 +25,7 @@ def tag_keys(tags: Iterable[str]) -> frozenset[str]:
 
 
 def distinct_tags(tags: Iterable[str]) -> list[str]:
-    """Return the tags in their order, each in its first spelling only."""
+    """Return the tags in their order, each once in its first spelling."""
     found: dict[str, str] = {}
     for tag in tags:
         found.setdefault(tag_key(tag), tag)
@@ -33,9 +33,9 @@ def distinct_tags(tags: Iterable[str]) -> list[str]:
 
 
 def readable_tags(tags: Iterable[str]) -> dict[str, str]:
-    """Return the spelling to show for each normal form: the most frequent one.
+    """Return the most frequent spelling of each normal form.
 
-    Of equally frequent spellings it is the one with the fewest hyphens and underscores, then the first in the alphabet.
+    Ties are broken by the fewest hyphens and underscores, then alphabetically.
     """
     spellings: dict[str, Counter[str]] = {}
     for tag in tags:
@@ -47,5 +47,5 @@ def readable_tags(tags: Iterable[str]) -> dict[str, str]:
 
 
 def in_words(tag: str) -> str:
-    """Return the tag with spaces between its words, for a search for names in it."""
+    """Return the tag with spaces between its words, so that names can be searched in it."""
     return _SEPARATORS.sub(" ", tag).strip()

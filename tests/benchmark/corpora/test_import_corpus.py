@@ -104,9 +104,9 @@ def test_sections_of_the_handbook(db: None, tmp_path: Path, capsys: pytest.Captu
     assert result["corpus"] == "handbook"
     assert [entry["reason"].split(",")[0] for entry in result["left_out"]] == [
         "another article of this source has the same identifier",
-        "its chapter_title or section_title or section_content is not a text",
+        "its chapter_title or section_title or section_content is not a string",
         "its identifier must be 1 to 300 printable characters",
-        "its chapter_title or section_title or section_content is not a text",
+        "its chapter_title or section_title or section_content is not a string",
     ]
     [document] = article_corpus(Corpus.objects.get(name="handbook")).documents
     assert (document.id, document.title) == ("Sorting/Theory", "Sorting: Theory")
@@ -126,7 +126,7 @@ def test_a_text_that_no_database_takes_is_left_out(
     ("format_name", "content", "said"),
     [
         ("cpbook", "[{", "is not valid JSON"),
-        ("cpbook", "{}", "must hold a JSON list of articles, not a dict"),
+        ("cpbook", "{}", "must contain a JSON list of articles, not a dict"),
         ("cpbook", '[{"title": "x"}]', "no entry has the keys title, full_article"),
         ("cphandbook", "[]", "no entry has the keys chapter_title"),
         ("cpbook", '[{"title": "x", "full_article": ""}]', "x: it has no text"),
@@ -148,11 +148,11 @@ def test_other_wrong_arguments_are_explained(db: None, book: Path, tmp_path: Pat
     call_command("import_corpus", "cpbook", str(book))
     (tmp_path / "a.md").write_text("text")
     (tmp_path / "none").mkdir()
-    with pytest.raises(CommandError, match="holds articles of the format cpbook; choose another name"):
+    with pytest.raises(CommandError, match="contains articles of the format cpbook; choose another name"):
         call_command("import_corpus", "markdown", str(tmp_path), "--corpus", "cpbook")
     with pytest.raises(CommandError, match="letters, digits, - and _ only"):
         call_command("import_corpus", "cpbook", str(book), "--corpus", "a b")
     with pytest.raises(CommandError, match="is not a file"):
         call_command("import_corpus", "cpbook", str(tmp_path / "none.json"))
-    with pytest.raises(CommandError, match=r"holds no \.md file"):
+    with pytest.raises(CommandError, match=r"contains no \.md file"):
         call_command("import_corpus", "markdown", str(tmp_path / "none"))
