@@ -40,7 +40,7 @@ _BEGINS_PROGRAM = re.compile(
 
 def family_of(language: str) -> str:
     """Return the name under which blocks are tagged: "python" for PyPy, "cpp" for every standard of C++."""
-    return LANGUAGES[language].family if language in LANGUAGES else language
+    return LANGUAGES[language].family.name if language in LANGUAGES else language
 
 
 def tag_of(information: str) -> str:

@@ -4,7 +4,7 @@ import ctypes
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -53,9 +53,9 @@ def make_test(tmp_path: Path) -> MakeTest:
 
 
 @pytest.fixture
-def warm(monkeypatch: pytest.MonkeyPatch) -> None:
+def fork_server(monkeypatch: pytest.MonkeyPatch) -> None:
     """Programs in Python are forks of a warm interpreter, though one test alone would not be worth that."""
-    monkeypatch.setattr("judge.grading._FEW", 1)
+    monkeypatch.setattr("judge.grading.grading._FORK_SERVER_TESTS", 1)
 
 
 @pytest.fixture
@@ -70,29 +70,48 @@ def grade(sandbox: judge.SandboxStatus, make_test: MakeTest) -> Grade:
         answer: str | bytes = "14\n",
         limits: Limits = SMALL,
         times: int = 1,
-        warm_start: bool = True,
+        fork_server: bool = True,
     ) -> Judgement:
-        tests = [make_test(given, answer)] * times
-        return judge.grade(
+        return grade_tests(
             source,
             language,
-            tests,
+            [make_test(given, answer)] * times,
             limits,
             Checker(),
             policy=judge.Policy.COMPAT,
             stop_at_first_failure=False,
-            warm_start=warm_start,
+            fork_server=fork_server,
         )
 
     return grade_one
+
+
+def grade_tests(
+    source: str | Mapping[str, str],
+    language: str,
+    tests: Sequence[judge.Test],
+    limits: Limits,
+    checker: Checker,
+    *,
+    files: judge.FileNames | None = None,
+    on_test: Callable[[judge.TestResult], None] | None = None,
+    **options: Any,
+) -> Judgement:
+    """Judge a program on these tests; `options` are those of `judge.GradingOptions`."""
+    return judge.grade(
+        judge.Submission(source, language),
+        judge.Problem(tests, limits, checker, files),
+        judge.GradingOptions(**options),
+        on_test=on_test,
+    )
 
 
 def grade_in_all_ways(grade: Grade, program: Program, **options: Any) -> list[Judgement]:
     """Grade a program; one in Python by a fork of a warm interpreter, then by a fresh start, compiled once for both."""
     ways = [True, False] if program.language == "python" else [False]
     return [
-        grade(program.source, program.language, limits=program.limits, warm_start=warm_start, **options)
-        for warm_start in ways
+        grade(program.source, program.language, limits=program.limits, fork_server=fork_server, **options)
+        for fork_server in ways
     ]
 
 

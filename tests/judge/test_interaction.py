@@ -5,12 +5,10 @@ from pathlib import Path
 
 import pytest
 
-import judge
-from judge import Checker, CheckingProgram, Judgement, Limits, Policy, Verdict
+from judge import Checker, Judgement, Limits, OutputValidator, Policy, Verdict, get_language
 from judge.compilation import compile_program
-from judge.languages import get_language
-from judge.sandbox import Ending, Run, open_sandbox
-from tests.judge.conftest import MEBIBYTE, MakeTest
+from judge.sandbox import Run, Termination, open_sandbox
+from tests.judge.conftest import MEBIBYTE, MakeTest, grade_tests
 
 pytestmark = pytest.mark.usefixtures("sandbox")
 
@@ -108,11 +106,11 @@ def judge_interaction(make_test: MakeTest) -> Callable[..., Judgement]:
         tests = [
             make_test(ours + SEPARATOR + theirs, "", name) for name, (ours, theirs, _) in scenarios.items()
         ]
-        program = CheckingProgram(
+        program = OutputValidator(
             "python", {"validate.py": VALIDATOR}, interactive=True, limits=LIMITS, passes=passes
         )
         checker = Checker("validator", program=program)
-        return judge.grade(
+        return grade_tests(
             PROGRAM, "python", tests, LIMITS, checker, policy=Policy.COMPAT, stop_at_first_failure=False
         )
 
@@ -167,7 +165,11 @@ def test_a_run_after_one_that_was_stopped_needs_no_second_attempt(tmp_path: Path
         sandbox, get_language("python"), "exec(open(0).read())", LIMITS, tmp_path
     ).program
     assert program is not None
-    with sandbox.open(program.surroundings) as container:
-        for source, ending in ((b"1", Ending.EXIT), (b"while True: pass", Ending.CPU), (b"2", Ending.EXIT)):
-            run = Run(program.command, LIMITS, 10.0, source, warm=())
-            assert container.run(run).ending is ending
+    with sandbox.open(program.mounts) as container:
+        for source, ending in (
+            (b"1", Termination.EXIT),
+            (b"while True: pass", Termination.CPU),
+            (b"2", Termination.EXIT),
+        ):
+            run = Run(program.command, LIMITS, 10.0, source, preload=())
+            assert container.run(run).termination is ending

@@ -6,10 +6,9 @@ from dataclasses import replace
 import pytest
 
 import judge
-from judge import Limits, Verdict
-from judge.languages import LANGUAGES
-from judge.sources import MOST_BYTES, MOST_FILES
-from judge.tools import gnu_compiler
+from judge import LANGUAGES, Limits, Verdict
+from judge.compilation import MAXIMUM_BYTES, MAXIMUM_FILES
+from judge.toolchains.tools import gnu_compiler
 from tests.judge.conftest import MEBIBYTE, SMALL, Grade, Need
 
 PYTHON = """
@@ -266,11 +265,14 @@ def test_a_changed_header_compiles_anew(grade: Grade) -> None:
         ({"a" * 200 + ".py": "1"}, "cannot be called"),
         ({"a.py": "1", "a.py/b.py": "1"}, "a.py is a file and a folder"),
         ({"a.txt": "x"}, r"None of the files is a Python 3 source \(.py, .py3\): a.txt"),
-        ({f"{number}.py": "1" for number in range(MOST_FILES + 1)}, f"There are {MOST_FILES + 1} files"),
-        ("x" * (MOST_BYTES + 1), f"at most {MOST_BYTES} bytes"),
-        ("é" * (MOST_BYTES // 2 + 1), f"at most {MOST_BYTES} bytes"),
-        ({"a.py": "x" * MOST_BYTES, "b.py": "x"}, f"at most {MOST_BYTES} bytes"),
-        ("x" * 50_000_000, f"at most {MOST_BYTES} bytes"),
+        (
+            {f"{number}.py": "1" for number in range(MAXIMUM_FILES + 1)},
+            f"There are {MAXIMUM_FILES + 1} files",
+        ),
+        ("x" * (MAXIMUM_BYTES + 1), f"at most {MAXIMUM_BYTES} bytes"),
+        ("é" * (MAXIMUM_BYTES // 2 + 1), f"at most {MAXIMUM_BYTES} bytes"),
+        ({"a.py": "x" * MAXIMUM_BYTES, "b.py": "x"}, f"at most {MAXIMUM_BYTES} bytes"),
+        ("x" * 50_000_000, f"at most {MAXIMUM_BYTES} bytes"),
         ("print(14)\nx = '\0'", "main.py, line 2, character 6: a NUL byte"),
         ({"a.py": "x = 1", "b.py": "\n\ny\ud800"}, "b.py, line 3, character 2: .* surrogate"),
     ],

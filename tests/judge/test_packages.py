@@ -10,9 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from judge import Checker, CheckingProgram, Limits, TestResult, Verdict
-from judge.package_files import PackageError
-from judge.packages import read_package
+from judge import Checker, Limits, OutputValidator, TestResult, Verdict
+from judge.packages import PackageError, read_package
 
 MEBIBYTE = 2**20
 NEW = "problem_format_version: 2023-07\n"
@@ -170,15 +169,15 @@ VALIDATOR = {"output_validators/validate.py": "import sys\n"}
     [
         (
             {"problem.yaml": "validation: custom", **VALIDATOR},
-            CheckingProgram("python", {"validate.py": "import sys\n"}),
+            OutputValidator("python", {"validate.py": "import sys\n"}),
         ),
         (
             {"problem.yaml": "validation: custom\nvalidator_flags: a 'b c'", **VALIDATOR},
-            CheckingProgram("python", {"validate.py": "import sys\n"}, flags=("a", "b c")),
+            OutputValidator("python", {"validate.py": "import sys\n"}, flags=("a", "b c")),
         ),
         (
             {"problem.yaml": "validation: custom interactive", **VALIDATOR},
-            CheckingProgram("python", {"validate.py": "import sys\n"}, interactive=True),
+            OutputValidator("python", {"validate.py": "import sys\n"}, interactive=True),
         ),
         (
             {
@@ -186,7 +185,7 @@ VALIDATOR = {"output_validators/validate.py": "import sys\n"}
                 "  {validation_time: 7, validation_memory: 64, validation_output: 1}",
                 **VALIDATOR,
             },
-            CheckingProgram(
+            OutputValidator(
                 "python",
                 {"validate.py": "import sys\n"},
                 limits=Limits(time=7, memory=64 * MEBIBYTE, output=MEBIBYTE),
@@ -199,7 +198,7 @@ VALIDATOR = {"output_validators/validate.py": "import sys\n"}
                 "output_validators/check/validate.h": "",
                 "output_validators/check/README": "how it works",
             },
-            CheckingProgram("cpp", {"a.cpp": "int main() {}", "validate.h": ""}),
+            OutputValidator("cpp", {"a.cpp": "int main() {}", "validate.h": ""}),
         ),
         (
             {
@@ -207,31 +206,31 @@ VALIDATOR = {"output_validators/validate.py": "import sys\n"}
                 "output_validators/a.cc": "int main() {}",
                 "output_validators/validate.h": "",
             },
-            CheckingProgram("cpp", {"a.cc": "int main() {}", "validate.h": ""}),
+            OutputValidator("cpp", {"a.cc": "int main() {}", "validate.h": ""}),
         ),
         (
             {"problem.yaml": NEW, "output_validator/v.py": "", "output_validator/w.py": ""},
-            CheckingProgram("python", {"v.py": "", "w.py": ""}),
+            OutputValidator("python", {"v.py": "", "w.py": ""}),
         ),
         (
             {"problem.yaml": NEW + "type: [pass-fail, interactive]", "output_validator/v.py": ""},
-            CheckingProgram("python", {"v.py": ""}, interactive=True),
+            OutputValidator("python", {"v.py": ""}, interactive=True),
         ),
         (
             {"problem.yaml": NEW + "type: multi-pass", "output_validator/v.py": ""},
-            CheckingProgram("python", {"v.py": ""}, passes=2),
+            OutputValidator("python", {"v.py": ""}, passes=2),
         ),
         (
             {
                 "problem.yaml": NEW + "type: [interactive, multi-pass]\nlimits: {validation_passes: 5}",
                 "output_validator/v.py": "",
             },
-            CheckingProgram("python", {"v.py": ""}, interactive=True, passes=5),
+            OutputValidator("python", {"v.py": ""}, interactive=True, passes=5),
         ),
     ],
 )
 def test_output_validators_become_the_checker(
-    make_package: MakePackage, files: dict[str, str], expected: CheckingProgram
+    make_package: MakePackage, files: dict[str, str], expected: OutputValidator
 ) -> None:
     package = read_package(make_package(files))
     assert (package.checker, package.unsupported) == (Checker("validator", program=expected), "")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from judge.languages import LANGUAGES, get_language
+from judge import LANGUAGES, get_language
 from tests.judge.test_packages import MakePackage, make_package
 
 __all__ = ["make_package"]  # the fixture
@@ -146,7 +146,7 @@ def test_python_submissions_are_judged_by_the_interpreter_that_was_named(make_pa
 
 
 def test_interpreters_can_be_started_anew_for_each_test(make_package: MakePackage) -> None:
-    alone = "assert b'warm' not in open('/proc/self/cmdline', 'rb').read(), 'forked'\n"
+    alone = "assert b'fork_server' not in open('/proc/self/cmdline', 'rb').read(), 'forked'\n"
     tests = {
         f"data/secret/{name}": text
         for n in "234"
@@ -376,7 +376,7 @@ def test_the_table_names_disagreements_the_confusion_and_what_was_left_out(
 def test_without_a_sandbox_the_command_says_so(
     make_package: MakePackage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("judge.sandbox.available._found", None)
+    monkeypatch.setattr("judge.sandbox.discovery._found", None)
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(CommandError, match="bubblewrap"):
         call_command("verify_package", str(make_package(LABELLED)), "--json", stdout=io.StringIO())

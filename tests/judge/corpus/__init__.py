@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from judge import Limits, Verdict
-from judge.limits import MEBIBYTE
+from judge.records import MEBIBYTE
 
 _HEADING = re.compile(r"^=== (\w+) ([\w|]+) (.+)\n", re.MULTILINE)
 _GENEROUS = Limits(time=5, memory=256 * MEBIBYTE, output=MEBIBYTE)
