@@ -13,11 +13,14 @@ from judge.records import MEBIBYTE
 from judge.toolchains import Family, Language, ProgramShape, register
 from judge.toolchains.tools import (
     gnu_compiler,
+    go_compiler,
     java_compiler,
     java_machine,
     kotlin_compiler,
+    node_interpreter,
     pypy_interpreter,
     python_interpreter,
+    rust_compiler,
 )
 
 _DRIVERS = Path(__file__).parent / "drivers"
@@ -295,5 +298,185 @@ KOTLIN = register(
             "org.jetbrains.kotlin.cli.jvm.K2JVMCompiler",
             "-version",
         ),
+    )
+)
+
+# Rust
+
+_RUST = Family(
+    name="rust",
+    title="Rust",
+    tags=("rust", "rs", "rustlang"),
+    lexer="rust",
+    ambiguous_tags=("rust",),
+    shape=ProgramShape(
+        main=re.compile(r"\bfn\s+main\s*\(\s*\)[^;{}()]*\{"),
+        reading=re.compile(r"\bstdin\b|\bread_line\b|\bread_to_string\b|\bBufRead\b|\binput!"),
+        writing=re.compile(r"\bprint(?:ln)?!|\bwrite(?:ln)?!|\bstdout\b|\bwrite_all\b"),
+        foreign=_lines(
+            r"^[ \t]*#\s*include\b|\bpublic\s+class\b|\bfun\s+main\b|^[ \t]*(?:def\s+\w+\s*\(|func\s+\w+)"
+        ),
+        definition=re.compile(r"\bfn\s+\w+\s*[<(]|\b(?:impl|trait|mod)\b"),
+        # Lifetimes such as 'a begin like characters.
+        literals=re.compile(
+            r"/\*[^*]*+(?:\*(?!/)[^*]*+)*+(?:\*/|$)|//[^\n]*|\br(#+)\".*?\"\1|\"(?:\\.|[^\"\\])*+\"?"
+            r"|'(?:\\[^\n']{1,8}|[^'\\\n])'",
+            re.DOTALL,
+        ),
+    ),
+)
+
+RUST = register(
+    Language(
+        name="rust",
+        title="Rust",
+        description="rustc 1.63 or newer, `--edition 2021 -C opt-level=2`",
+        family=_RUST,
+        extensions=(".rs",),
+        source_name="main.rs",
+        start_names=("main.rs",),
+        package_code="rust",
+        find_tool=rust_compiler,
+        install="Install rustc 1.63 or newer, on Debian and Ubuntu: sudo apt install rustc",
+        compile=(
+            "{tool}",
+            "--edition=2021",
+            "--crate-name=main",
+            "-Copt-level=2",
+            "-Cstrip=symbols",
+            "-o",
+            "{program}",
+            "{start}",
+        ),
+        run=("{program}",),
+        time_multiplier=1.0,
+        speed_rank=20,
+        out_of_memory=_last_line(r"memory allocation of \d+ bytes failed"),
+    )
+)
+
+# Go
+
+_GO = Family(
+    name="go",
+    title="Go",
+    tags=("go", "golang"),
+    lexer="go",
+    ambiguous_tags=("go",),
+    shape=ProgramShape(
+        main=re.compile(r"\bfunc\s+main\s*\(\s*\)\s*\{"),
+        reading=re.compile(
+            r"\bStdin\b|\b[FS]?[Ss]can(?:ln|f)?\s*\(|\bNewReader\b|\bNewScanner\b|\bReadAll\b"
+        ),
+        writing=re.compile(r"\bF?[Pp]rint(?:ln|f)?\s*\(|\bStdout\b|\bWriteString\s*\("),
+        foreign=_lines(
+            r"^[ \t]*#\s*include\b|\bpublic\s+class\b|\bfun\s+main\b|^[ \t]*(?:def\s+\w+\s*\(|fn\s+\w+)"
+        ),
+        definition=re.compile(
+            r"\bfunc\s+(?:\([^()]*\)\s*)?\w+\s*[\[(]|\btype\s+\w+\s+(?:struct|interface)\b"
+        ),
+        literals=re.compile(
+            r"/\*[^*]*+(?:\*(?!/)[^*]*+)*+(?:\*/|$)|//[^\n]*|\"(?:\\.|[^\"\\\n])*+\"?|`[^`]*+`?"
+            r"|'(?:\\[^\n']{1,8}|[^'\\\n])'"
+        ),
+    ),
+)
+
+GO = register(
+    Language(
+        name="go",
+        title="Go",
+        description="go 1.19 or newer, one processor",
+        family=_GO,
+        extensions=(".go",),
+        source_name="main.go",
+        package_code="go",
+        find_tool=go_compiler,
+        install="Install Go 1.19 or newer, on Debian and Ubuntu: sudo apt install golang-go",
+        compile=("{tool}", "build", "-p=1", "-ldflags=-s -w", "-o", "{program}", "{sources}"),
+        run=("{program}",),
+        time_multiplier=1.5,
+        speed_rank=30,
+        out_of_memory=r"(?:^|\n)fatal error: (?:runtime: )?(?:out of memory|cannot allocate memory)",
+        allowance=32 * MEBIBYTE,
+        environment={
+            "GOCACHE": "/box/.cache",
+            "GOPATH": "/box/.go",
+            "GOENV": "off",
+            "GO111MODULE": "off",
+            "GOPROXY": "off",
+            "GOTOOLCHAIN": "local",
+            "CGO_ENABLED": "0",
+            "GOMAXPROCS": "1",
+            # The garbage collector works harder near the limit instead of letting the heap double.
+            "GOMEMLIMIT": "{memory}MiB",
+        },
+        # Debian links a part of the installation to /usr/share.
+        readable=("/usr/share/go-*",),
+        version=("{tool}", "version"),
+    )
+)
+
+# JavaScript
+
+_JAVASCRIPT = Family(
+    name="javascript",
+    title="JavaScript",
+    tags=("javascript", "js", "node", "nodejs", "mjs", "cjs"),
+    lexer="javascript",
+    ambiguous_tags=("node",),
+    shape=ProgramShape(
+        main=None,
+        reading=re.compile(r"\breadFileSync\b|\bstdin\b|\breadline\b|\breadSync\b|\bcreateInterface\b"),
+        writing=re.compile(r"\bconsole\s*\.\s*(?:log|info)\b|\bstdout\b|\bwriteFileSync\b|\bwriteSync\b"),
+        foreign=_lines(
+            r"^[ \t]*#\s*include\b|\bpublic\s+class\b|\bfunc?\s+main\b|\bfn\s+main\b|^package\s|^[ \t]*def\s+\w+\s*\("
+            r"|\busing\s+namespace\b|\bint\s+main\s*\("
+        ),
+        definition=re.compile(r"\bfunction\b[\s*]*\w*\s*\(|=>"),
+        literals=re.compile(
+            r"/\*[^*]*+(?:\*(?!/)[^*]*+)*+(?:\*/|$)|//[^\n]*|\"(?:\\.|[^\"\\\n])*+\"?|'(?:\\.|[^'\\\n])*+'?"
+            r"|`(?:\\.|[^`\\])*+`?",
+            re.DOTALL,
+        ),
+    ),
+)
+
+# Braces are doubled because commands are format strings.
+_CHECK_JAVASCRIPT = (
+    "for (const name of process.argv.slice(1)) {{ const check = require('child_process')"
+    ".spawnSync(process.execPath, ['--check', name], {{stdio: 'inherit'}}); if (check.status) process.exit(1); }}"
+)
+_NODE_STACK = 64  # MiB
+
+JAVASCRIPT = register(
+    Language(
+        name="javascript",
+        title="JavaScript",
+        description=f"Node.js 18 or newer; the heap is as large as the memory limit, the stack {_NODE_STACK} MiB",
+        family=_JAVASCRIPT,
+        extensions=(".js", ".cjs", ".mjs"),
+        source_name="main.js",
+        start_names=("main.js", "index.js", "main.mjs", "main.cjs"),
+        package_code="javascript",
+        find_tool=node_interpreter,
+        install="Install Node.js 18 or newer, on Debian and Ubuntu: sudo apt install nodejs",
+        compile=("{tool}", "-e", _CHECK_JAVASCRIPT, "{sources}"),
+        makes_program=False,
+        run=(
+            "{tool}",
+            f"--stack-size={_NODE_STACK * 1000}",
+            "--max-old-space-size={memory}",
+            "--max-semi-space-size=16",
+            "{start}",
+        ),
+        time_multiplier=2.0,
+        speed_rank=50,
+        out_of_memory="JavaScript heap out of memory|RangeError: Array buffer allocation failed",
+        # The interpreter itself, its young generation of three semi-spaces, and the stack.
+        allowance=(64 + 3 * 16 + _NODE_STACK) * MEBIBYTE,
+        environment={"NODE_ENV": "production", "UV_THREADPOOL_SIZE": "1"},
+        # Debian keeps a part of the standard library there.
+        readable=("/usr/share/nodejs",),
     )
 )

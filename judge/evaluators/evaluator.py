@@ -62,7 +62,7 @@ class TestEvaluator:
                 return result_of(test, whole, *_verdict(ran, decision))
             call = replace(call, input=decision.next_input, feedback=decision.feedback)
         raise CheckerFault(
-            f"the problem's output validator requests more than the {self._output_check.passes} allowed passes"
+            f"the problem's output validator requests more than the {self._output_check.passes} passes that are allowed"
         )
 
     def _run_pass(self, call: ValidatorCall) -> tuple[ProgramRun, ValidatorResult | None]:

@@ -91,7 +91,7 @@ def verify(
                 pending = (one for one in work.submissions if one.path not in verification.results)
                 futures += [pool.submit(verification.judge, work.package, one, time_limit) for one in pending]
             elif work.submissions:
-                reason = "it has no time limit, and none of its accepted submissions is accepted here"
+                reason = "it has no time limit, and no accepted submission passes here to derive one from"
                 skipped.append(Skipped(work.package.name, "", reason, broken=True))
         _wait(futures)
     in_order = (submission.path for work in works for submission in work.submissions)

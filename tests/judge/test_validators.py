@@ -252,7 +252,7 @@ def test_checkers_with_programs_survive_their_json_form(program: OutputValidator
     ],
 )
 def test_checkers_that_make_no_sense_are_refused(make: Callable[[], object]) -> None:
-    with pytest.raises(ValueError, match=r"program|times|special|run"):
+    with pytest.raises(ValueError, match=r"program|passes|special|file|runs"):
         make()
 
 
