@@ -351,7 +351,7 @@ RUST = register(
         run=("{program}",),
         time_multiplier=1.0,
         speed_rank=20,
-        out_of_memory=_last_line(r"memory allocation of \d+ bytes failed"),
+        out_of_memory=r"(?:^|\n)memory allocation of \d+ bytes failed(?:\n|\Z)",
     )
 )
 

@@ -13,6 +13,7 @@ import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from judge.cache import headers_folder, is_trusted, mark_used, private_folder, remove
 from judge.compilation.compiler import Files, compile_key, run_compiler, store_files
@@ -121,16 +122,26 @@ def _is_valid(entry: Path, header: str) -> bool:
         return False
     try:
         status = file.stat()
-        digest = _digest(file, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+        times = status.st_mtime_ns, status.st_ctime_ns
+        digest = _digest(_FileVersion(file, status.st_ino, status.st_size, times))
         return (entry / "digest").read_text() == _bound(entry.name, digest)
     except (OSError, ValueError):
         return False
 
 
+class _FileVersion(NamedTuple):
+    """A file with the attributes that change when the file does."""
+
+    path: Path
+    inode: int
+    size: int
+    times: tuple[int, int]
+
+
 @functools.lru_cache(maxsize=8)
-def _digest(file: Path, inode: int, size: int, modified: int, changed: int) -> str:
+def _digest(version: _FileVersion) -> str:
     """Return the digest of a large file. Cached until the file changes."""
-    with file.open("rb") as stream:
+    with version.path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 

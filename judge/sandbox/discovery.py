@@ -58,17 +58,18 @@ _IMPROVEMENT = (
     "plain user under systemd, start with: systemd-run --user --scope --property=Delegate=yes ./run"
 )
 
-_found: Sandbox | None = None
+_found: dict[str, Sandbox] = {}
+"""The tested sandbox under the key "sandbox", once there is one."""
+
 _finding = threading.Lock()
 
 
 def open_sandbox() -> Sandbox:
     """Return the sandbox of this machine, tested once per process. Raises SandboxUnavailable."""
-    global _found
     with _finding:
-        if _found is None:
-            _found = _find()
-        return _found
+        if "sandbox" not in _found:
+            _found["sandbox"] = _find()
+        return _found["sandbox"]
 
 
 def sandbox_status() -> SandboxStatus:

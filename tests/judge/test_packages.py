@@ -325,7 +325,10 @@ BOMB = "a: &a [1, 2]\n" + "".join(
         ({"problem.yaml": "a: 2020-99-99"}, "is not valid YAML"),
         ({"data/testdata.yaml": "a: [b"}, r"testdata\.yaml is not valid YAML"),
         ({"data/secret/2.in": "", "data/secret/2.ans/1": ""}, r"2\.ans is not a regular file"),
-        ({"data/secret/a\nb.in": "", "data/secret/a\nb.ans": ""}, r"secret/a\\nb contains more than printable"),
+        (
+            {"data/secret/a\nb.in": "", "data/secret/a\nb.ans": ""},
+            r"secret/a\\nb contains more than printable",
+        ),
         ({"submissions/submissions.yaml": "accepted: 7"}, "accepted must map to a mapping"),
         ({"submissions/submissions.yaml": "accepted: {permitted: AC}", **ONE}, "permitted must be a list"),
         ({"submissions/submissions.yaml": "accepted: {required: [OK]}", **ONE}, "required must be a list"),

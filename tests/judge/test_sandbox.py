@@ -20,7 +20,7 @@ from tests.judge.corpus import programs
 @pytest.fixture
 def no_sandbox_yet(monkeypatch: pytest.MonkeyPatch) -> None:
     """As in a new process, which has not tried the sandbox."""
-    monkeypatch.setattr(discovery, "_found", None)
+    monkeypatch.setattr(discovery, "_found", {})
 
 
 @pytest.mark.usefixtures("no_sandbox_yet")

@@ -376,7 +376,7 @@ def test_the_table_names_disagreements_the_confusion_and_what_was_left_out(
 def test_without_a_sandbox_the_command_says_so(
     make_package: MakePackage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("judge.sandbox.discovery._found", None)
+    monkeypatch.setattr("judge.sandbox.discovery._found", {})
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(CommandError, match="bubblewrap"):
         call_command("verify_package", str(make_package(LABELLED)), "--json", stdout=io.StringIO())
