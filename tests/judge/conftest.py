@@ -1,4 +1,4 @@
-"""Grading small programs for the tests of the judge."""
+"""Fixtures that grade small programs."""
 
 import ctypes
 import os
@@ -18,7 +18,7 @@ MEBIBYTE = 2**20
 SMALL = Limits(time=0.5, memory=128 * MEBIBYTE, output=MEBIBYTE)
 
 _BECOME_SUBREAPER = 36
-_LONGEST_DEATH = 20.0  # seconds from the end of a killed judge to that of its container, on a machine at work
+_LONGEST_DEATH = 20.0  # seconds from the end of a killed judge to that of its container, on a busy machine
 
 Grade = Callable[..., Judgement]
 MakeTest = Callable[..., judge.Test]
@@ -27,7 +27,7 @@ Need = Callable[[str], None]
 
 @pytest.fixture
 def need(sandbox: judge.SandboxStatus) -> Need:
-    """Skips the test where the language is not installed; on continuous integration it fails."""
+    """Return a function that skips the test if the language is not installed; in continuous integration it fails."""
 
     def needed(language: str) -> None:
         try:
@@ -40,7 +40,7 @@ def need(sandbox: judge.SandboxStatus) -> Need:
 
 @pytest.fixture
 def make_test(tmp_path: Path) -> MakeTest:
-    """Writes one test's files."""
+    """Return a function that writes the files of one test."""
 
     def make(given: str | bytes, answer: str | bytes, name: str = "1", *, sample: bool = False) -> judge.Test:
         for suffix, content in ((".in", given), (".ans", answer)):
@@ -54,13 +54,13 @@ def make_test(tmp_path: Path) -> MakeTest:
 
 @pytest.fixture
 def fork_server(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Programs in Python are forks of a warm interpreter, though one test alone would not be worth that."""
+    """Use the fork server for Python programs even with a single test."""
     monkeypatch.setattr("judge.grading.grading._FORK_SERVER_TESTS", 1)
 
 
 @pytest.fixture
 def grade(sandbox: judge.SandboxStatus, make_test: MakeTest) -> Grade:
-    """Grades a program on one test, or on several equal ones, without the allowance for slow languages."""
+    """Return a function that grades a program on equal tests with published limits."""
 
     def grade_one(
         source: str | Mapping[str, str],
@@ -107,7 +107,7 @@ def grade_tests(
 
 
 def grade_in_all_ways(grade: Grade, program: Program, **options: Any) -> list[Judgement]:
-    """Grade a program; one in Python by a fork of a warm interpreter, then by a fresh start, compiled once for both."""
+    """Grade a program; a Python program with the fork server and with a normal start."""
     ways = [True, False] if program.language == "python" else [False]
     return [
         grade(program.source, program.language, limits=program.limits, fork_server=fork_server, **options)
@@ -116,7 +116,7 @@ def grade_in_all_ways(grade: Grade, program: Program, **options: Any) -> list[Ju
 
 
 def skip_without(language: str) -> None:
-    """Skip the test where the language cannot be judged here; on continuous integration it fails instead."""
+    """Skip the test if the language cannot be judged here; in continuous integration, fail."""
     try:
         judge.get_language(language).tool()
     except judge.ToolMissing as missing:
@@ -127,14 +127,14 @@ def skip_without(language: str) -> None:
 def nothing_left(
     sandbox: judge.SandboxStatus, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> Iterator[None]:
-    """What was judged leaves no process, no file in the temporary folder, no control group."""
+    """Assert that the test leaves no process, no temporary file and no control group."""
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))
     libc = ctypes.CDLL(None)
     assert (
         libc.prctl(_BECOME_SUBREAPER, 1, 0, 0, 0) == 0
-    )  # what loses its parent becomes our child, and is found
+    )  # orphans become children of this process, which finds them
     before = _descendants()
     yield
     libc.prctl(_BECOME_SUBREAPER, 0, 0, 0, 0)
@@ -148,12 +148,12 @@ def nothing_left(
 
 
 def _descendants() -> set[int]:
-    """All living processes below this one."""
+    """Return the living descendants of this process."""
     children: dict[int, list[int]] = {}
     for folder in Path("/proc").iterdir():
         try:
             status = (folder / "stat").read_text() if folder.name.isdigit() else ""
-        except OSError:  # it has ended meanwhile
+        except OSError:  # the process has ended
             continue
         if status:
             state, parent = status.rpartition(")")[2].split()[:2]

@@ -1,4 +1,4 @@
-"""A checker can be asked about outputs that no program printed."""
+"""`open_checker` checks outputs without a program's run."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Comparing outputs with answers: the ICPC default validator's semantics, and the USACO benchmark's."""
+"""Outputs are compared like ICPC's default output validator and like the USACO benchmark."""
 
 import ctypes
 import math

@@ -1,4 +1,4 @@
-"""Compiled programs and precompiled headers are kept, and nobody can tell from a verdict."""
+"""Compiled programs and precompiled headers are cached, which no verdict depends on."""
 
 import os
 import tempfile
@@ -26,7 +26,7 @@ HEADER_USED = "! /headers/vector.gch"
 
 
 class Recording:
-    """The real sandbox, which remembers the compilations it was asked for."""
+    """The real sandbox with a record of its compilations."""
 
     isolation = "recording"
 
@@ -55,7 +55,7 @@ class RecordingContainer:
 
 @pytest.fixture
 def recording(sandbox: judge.SandboxStatus, monkeypatch: pytest.MonkeyPatch) -> Recording:
-    """All programs are judged by it."""
+    """Record the compilations of all programs."""
     recording = Recording()
     for module in ("grading.grading", "compilation.precompiled_headers"):
         monkeypatch.setattr(f"judge.{module}.open_sandbox", lambda: recording)
@@ -64,7 +64,7 @@ def recording(sandbox: judge.SandboxStatus, monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.fixture
 def empty_cache(sandbox: judge.SandboxStatus, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A cache without a program or header."""
+    """Return the folder of an empty cache."""
     open_sandbox()
     monkeypatch.setenv("JUDGE_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache"
@@ -72,7 +72,7 @@ def empty_cache(sandbox: judge.SandboxStatus, monkeypatch: pytest.MonkeyPatch, t
 
 @pytest.fixture
 def precompiled_vector(monkeypatch: pytest.MonkeyPatch, empty_cache: Path) -> Path:
-    """The header to precompile is a small one, and the compiler says which it reads."""
+    """Precompile a small header, and let the compiler print the headers that it reads."""
     row = judge.get_language("cpp")
     command = (row.compile[0], "-H", *row.compile[1:])
     monkeypatch.setitem(judge.LANGUAGES, "cpp", replace(row, compile=command, precompiled="vector"))
@@ -81,7 +81,7 @@ def precompiled_vector(monkeypatch: pytest.MonkeyPatch, empty_cache: Path) -> Pa
 
 @pytest.fixture
 def visible_folder() -> Iterator[Path]:
-    """A folder for a compiler: /tmp is the program's own inside the sandbox."""
+    """Return a folder that the sandbox can show; /tmp is the scratch folder there."""
     with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
         yield Path(folder)
 
@@ -218,7 +218,7 @@ def test_the_programs_used_longest_ago_go_when_the_cache_is_full(
     for number, key in enumerate(("1", "2", "3")):
         store_program(key, b"\0" * 900, b"")
         os.utime(empty_cache / "programs" / key, (number, number))
-    assert load_program("1")  # and so it is used last
+    assert load_program("1")  # which makes it the most recently used
     store_program("0", b"\0" * 900, b"")
     assert [entry.name for entry in entries(empty_cache / "programs")] == ["0", "1", "3"]
 

@@ -1,4 +1,4 @@
-"""Correct programs are accepted, whatever style they are written in, and faulty ones get the verdict they earn."""
+"""Correct programs of any style are accepted, and faulty programs get the right verdict."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a judgement says about a whole submission: order, counts, policies, judge errors, the JSON form."""
+"""Judgements of submissions: order, counts, policies, judge errors, JSON."""
 
 import contextlib
 import json
@@ -59,7 +59,7 @@ def test_a_program_under_the_main_guard_runs_and_the_first_characters_of_its_out
     make_test: MakeTest,
 ) -> None:
     source = "def main():\n    print('y' * 3000)\n\nif __name__ == '__main__':\n    main()\n"
-    tests = [make_test("", "y" * 3000, name=str(number)) for number in range(4)]  # enough for a warm start
+    tests = [make_test("", "y" * 3000, name=str(number)) for number in range(4)]  # enough for the fork server
     tests[1] = replace(tests[1], shown=10**6)
     judgement = grade_tests(source, "python", tests, SMALL, Checker())
     assert judgement.verdict is Verdict.AC
@@ -153,7 +153,7 @@ def test_a_missing_compiler_is_a_judge_error_with_the_remedy(
 
 
 class Flaky:
-    """The real sandbox, whose runs fail so many times before they work."""
+    """The real sandbox, whose first `failures` runs fail."""
 
     isolation = "flaky"
 
@@ -184,7 +184,7 @@ def test_faults_of_the_sandbox_are_retried_and_then_a_judge_error(
 ) -> None:
     flaky = Flaky(failures)
     monkeypatch.setattr("judge.grading.grading.open_sandbox", lambda: flaky)
-    never_seen = f"print(1)  # {uuid.uuid4()}"  # so that it is not in the compile cache
+    never_seen = f"print(1)  # {uuid.uuid4()}"  # not in the compile cache
     judgement = grade_tests(never_seen, "python", [make_test("", "1")], SMALL, Checker())
     assert (judgement.verdict, flaky.runs) == (verdict, runs)
     if verdict is Verdict.JE:
@@ -192,7 +192,7 @@ def test_faults_of_the_sandbox_are_retried_and_then_a_judge_error(
 
 
 class Scripted:
-    """A container whose runs end as they are told to, in turn."""
+    """A container whose runs have prepared outcomes."""
 
     def __init__(self, *outcomes: Outcome) -> None:
         self.outcomes = list(outcomes)

@@ -1,4 +1,4 @@
-"""Programs that try to cheat, to look around, to do harm or to stay: none succeeds and none hurts the judge."""
+"""Hostile programs: none cheats, reads the host, leaves traces or disturbs the judge."""
 
 import os
 import signal
@@ -54,7 +54,7 @@ for path in {list(map(str, paths))!r}:
 
 
 def attack(grade: Grade, program: Program) -> list[str]:
-    """What the attack printed, having made sure that it ran to its end and did not find the answer."""
+    """Assert that the attack ran to its end without finding the answer, and return its output."""
     last = f"\nprint({LAST_LINE!r})\n" if program.language == "python" else ""
     program = replace(program, source=program.source + last)
     outputs = []
@@ -95,7 +95,7 @@ def test_hostile_sources_learn_nothing_and_do_not_hold_the_judge_up(
     grade: Grade, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, program: Program
 ) -> None:
     skip_without(program.language)
-    # A compiler that does not come to an end by itself would otherwise burn a minute.
+    # A compiler that never ends would otherwise use a minute of CPU time.
     limit = 10.0 if program.language == "java" else 0.7
     monkeypatch.setattr(
         "judge.compilation.compiler.COMPILE_LIMITS", Limits(limit, 1024 * MEBIBYTE, 256 * MEBIBYTE)
@@ -118,7 +118,7 @@ def test_whatever_a_program_does_on_one_test_the_next_is_judged_as_if_it_were_th
 ) -> None:
     source, misdeeds = MISDEEDS[language]
     if language == "cpp" and fork_server:
-        pytest.skip("there is no warm start of C++")
+        pytest.skip("C++ has no fork server")
     inputs = [what for misdeed in misdeeds for what in (misdeed, "behave")]
     tests = [make_test(what, "14", str(number)) for number, what in enumerate(inputs)]
     limits = Limits(time=0.2, memory=64 * MEBIBYTE, output=MEBIBYTE)
@@ -347,7 +347,7 @@ def _new_mark() -> str:
 
 
 def _under_name(mark: str) -> str:
-    """Lines that start the program anew with a mark in its command line, by which the host can find it."""
+    """Return lines that start the program again with a mark in its command line, by which the test finds it."""
     again = f"os.execv(sys.executable, ['python3', __file__, {mark!r}])"
     return f"import os, sys\nif len(sys.argv) == 1: {again}"
 
@@ -357,7 +357,7 @@ def _processes_with(mark: str) -> list[int]:
     for folder in Path("/proc").iterdir():
         try:
             words = (folder / "cmdline").read_bytes().split(b"\0") if folder.name.isdigit() else []
-        except OSError:  # it has ended meanwhile
+        except OSError:  # the process has ended
             continue
         if mark.encode() in words:
             found.append(int(folder.name))

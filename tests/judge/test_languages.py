@@ -1,4 +1,4 @@
-"""Every language of the table: programs run, fail and meet their limits alike; several files; unusable sources."""
+"""All languages: programs run, fail and exceed limits alike; several files; unusable sources."""
 
 import re
 from dataclasses import replace

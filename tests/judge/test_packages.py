@@ -1,4 +1,4 @@
-"""Reading ICPC problem packages: real ones, small ones in both formats, and broken ones."""
+"""ICPC problem packages: real ones, small ones in both formats, and broken ones."""
 
 import os
 import re
@@ -22,7 +22,7 @@ MakePackage = Callable[..., Path]
 
 @pytest.fixture
 def make_package(tmp_path: Path) -> MakePackage:
-    """Writes a package from file names and contents; two tests are there unless `tests` is false."""
+    """Return a function that writes a package from names and contents; with two tests unless `tests` is false."""
 
     def make(files: dict[str, str] | None = None, *, tests: bool = True) -> Path:
         package = tmp_path / "adding"
@@ -491,8 +491,8 @@ def test_submissions_of_several_files_are_in_one_language(make_package: MakePack
     assert "no language" in headers.skipped
 
 
-# What submissions.yaml says, about which submission, for these verdicts on the samples and the secret tests: whether
-# it holds, and which verdicts are then expected.
+# submissions.yaml, a submission, its verdicts on the samples and the secret tests, whether the rules hold, and the
+# expected verdicts.
 @pytest.mark.parametrize(
     ("yaml", "file", "verdicts", "holds", "expected"),
     [

@@ -1,4 +1,4 @@
-"""The sandbox refuses where it cannot be safe, says why, and works the same in each of its ways."""
+"""The sandbox is refused with the reason where it is not safe, and all tiers behave alike."""
 
 import os
 import shutil
@@ -19,7 +19,7 @@ from tests.judge.corpus import programs
 
 @pytest.fixture
 def no_sandbox_yet(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in a new process, which has not tried the sandbox."""
+    """Reset the sandbox to the state of a new process."""
     monkeypatch.setattr(discovery, "_found", {})
 
 
@@ -156,7 +156,7 @@ def test_without_control_groups_the_launcher_counts_and_the_verdicts_are_the_sam
 
 
 def test_a_plain_user_gets_the_same_verdicts_as_root(sandbox: judge.SandboxStatus, repository: Path) -> None:
-    """The corpus's attacks and a few others, judged by a process that is not root."""
+    """A process that is not root judges the corpus's attacks and a few other programs."""
     python = Path("/usr/bin/python3")
     if os.geteuid() != 0:
         pytest.skip("this process is not root: all other tests show it")

@@ -1,4 +1,4 @@
-"""Checking programs: output validators, special judges and problems of several passes, run for real."""
+"""Output validators, special judges and problems of several passes in the real sandbox."""
 
 import json
 import shutil
@@ -25,20 +25,20 @@ JudgeAll = Callable[..., Judgement]
 
 
 def validator(source: str, **settings: Any) -> Checker:
-    """An output validator in Python."""
+    """Return a checker with an output validator in Python."""
     return Checker(
         "validator", program=OutputValidator("python", {"validate.py": source}, limits=FEW, **settings)
     )
 
 
 def special(source: str) -> Checker:
-    """A special judge in Python."""
+    """Return a checker with a special judge in Python."""
     return Checker("special", program=OutputValidator("python", {"spj.py": source}, limits=FEW))
 
 
 @pytest.fixture
 def judge_all(make_test: MakeTest) -> JudgeAll:
-    """Judges one program on all of these inputs, by name; the answer is "right" everywhere."""
+    """Return a function that judges a program on named inputs; every answer is "right"."""
 
     def judge_them(source: str, inputs: Cases, checker: Checker, limits: Limits = SMALL) -> Judgement:
         tests = [make_test(text, "right", name) for name, text in inputs.items()]
@@ -73,7 +73,7 @@ sys.exit(42 if output == "9" else 43)
 
 
 def test_whatever_else_a_validator_does_is_its_own_fault(judge_all: JudgeAll) -> None:
-    """The program echoes its input, which the validator then obeys."""
+    """The program copies its input, whose code the validator executes."""
     behaviours = {
         "accepts": ("sys.exit(42)", "AC", ""),
         "rejects": ("sys.exit(43)", "WA", "did not say why"),

@@ -1,4 +1,4 @@
-"""manage.py verify_package: the labelled submissions of packages, judged for real."""
+"""manage.py verify_package judges labelled submissions of packages in the real sandbox."""
 
 import io
 import json
@@ -35,7 +35,7 @@ LABELLED = {
 
 
 def verify(*arguments: object) -> tuple[dict[str, Any], int]:
-    """The command's JSON document and its exit status."""
+    """Return the command's JSON document and its exit status."""
     output, status = io.StringIO(), 0
     try:
         call_command("verify_package", *map(str, arguments), "--json", stdout=output)
@@ -281,7 +281,7 @@ GUESS_A_NUMBER = {
     "submissions/time_limit_exceeded/thinks.cpp": "#include <ctime>\nint main() { for (volatile int i = 0;; i++); }",
 }
 
-# The program first encodes a list, then, in another pass, decodes what it wrote.
+# The program encodes a list in the first pass and decodes its own output in the second.
 CODED = """
 import sys
 feedback = sys.argv[3]
