@@ -1,10 +1,10 @@
-"""What the judge adds to the programs it runs, beside the bare process and bubblewrap alone, in one run.
+"""The overhead of the judge, compared with the bare process and with bubblewrap alone.
 
     python -m benchmarks.judge [--rounds N]
 
-The bare process is started with posix_spawn by this same Python. Recipes take turns in random order, each for ten runs
-in a row, as the tests of a submission are; figures are medians. Status 1 when a target is missed, which on a machine
-at work says little.
+This Python starts the bare process with posix_spawn. The recipes alternate in random order, each for ten consecutive
+runs, like the tests of a submission; figures are medians. The exit status is 1 when a target is missed, which means
+little on a busy machine.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 import judge
 from benchmarks.compile import measure as measure_compilation
 from judge.compilation import compile_program
-from judge.limits import MEBIBYTE
+from judge.records import MEBIBYTE
 from judge.sandbox import Run, open_sandbox
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ IN_A_ROW = 10
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table; `met` is None where there is no target."""
+    """A row of the table. `met` is None without a target."""
 
     what: str
     ours: str
@@ -78,23 +78,21 @@ def main() -> int:
 
 
 def tests(state: str, rounds: int, targets: tuple[float | None, float | None, float | None]) -> Iterator[Row]:
-    """Milliseconds of one trivial test: C++, Python from a warm interpreter, Python from a fresh one."""
+    """Yield the milliseconds of one trivial test: C++, Python with the fork server, Python with a normal start."""
     with compiled("cpp") as cpp, compiled("python") as python, contextlib.ExitStack() as stack:
-        containers = [
-            stack.enter_context(open_sandbox().open(one.surroundings)) for one in (cpp, python, python)
-        ]
+        containers = [stack.enter_context(open_sandbox().open(one.mounts)) for one in (cpp, python, python)]
         recipes: dict[str, Callable[[], object]] = {
             "bare C++": bare(on_host(cpp)),
-            "C++": judged(containers[0], cpp, warm=False),
+            "C++": judged(containers[0], cpp, fork=False),
             "bubblewrap C++": bubblewrap(on_host(cpp)),
             "bare Python": bare(on_host(python)),
-            "warm Python": judged(containers[1], python, warm=True),
-            "fresh Python": judged(containers[2], python, warm=False),
+            "forked Python": judged(containers[1], python, fork=True),
+            "started Python": judged(containers[2], python, fork=False),
             "bubblewrap Python": bubblewrap(on_host(python)),
         }
         times = in_turns(recipes, rounds)
     for name, kind, target in zip(
-        ("C++", "warm Python", "fresh Python"), ("over", "is", "over"), targets, strict=True
+        ("C++", "forked Python", "started Python"), ("over", "is", "over"), targets, strict=True
     ):
         language = name.rpartition(" ")[2]
         ours, floor, peer = times[name], times[f"bare {language}"], times[f"bubblewrap {language}"]
@@ -111,7 +109,7 @@ def tests(state: str, rounds: int, targets: tuple[float | None, float | None, fl
 
 
 def throughput() -> Iterator[Row]:
-    """Trivial tests a second on two cores: in one submission each, and in submissions of ten tests."""
+    """Yield trivial tests a second on two cores: in one submission, and in submissions of ten tests."""
     with ProcessPoolExecutor(CORES) as pool:
         for language, target in (("cpp", 1200), ("python", 900)):
             floor = sum(pool.map(bare_for_a_while, [language] * CORES)) / SECONDS
@@ -130,7 +128,7 @@ def throughput() -> Iterator[Row]:
 
 
 def compilation() -> Iterator[Row]:
-    """Seconds of compiling a program with bits/stdc++.h."""
+    """Yield the seconds of compiling a program with bits/stdc++.h."""
     figures = measure_compilation()
     floor = f"{figures['floor (g++)'] * 1e3:.0f} ms"
     for what, name, target in (("first", "precompiled header", 0.6), ("again", "cached", 0.005)):
@@ -146,9 +144,9 @@ def compilation() -> Iterator[Row]:
 
 
 def clock() -> Row:
-    """CPU seconds of the same work with no and with four other busy processes."""
+    """Return the CPU seconds of the same work with no and with four other busy processes."""
     source = "int main() { volatile unsigned x = 1; for (int i = 0; i < 300000000; i++) x = x * 3 + 1; }"
-    with compiled("cpp", source) as program, open_sandbox().open(program.surroundings) as container:
+    with compiled("cpp", source) as program, open_sandbox().open(program.mounts) as container:
         run = Run(program.command, judge.Limits(time=20, memory=LIMITS.memory), wall=60)
         quiet = statistics.median(container.run(run).time for _ in range(7))
         with hogs(4):
@@ -165,16 +163,16 @@ def clock() -> Row:
 
 
 def overshoot() -> Row:
-    """CPU seconds used beyond the limit before the end."""
+    """Return the CPU seconds beyond the limit until a program is stopped."""
     endless = "int main() { for (;;); }"
-    with compiled("cpp", endless) as program, open_sandbox().open(program.surroundings) as container:
+    with compiled("cpp", endless) as program, open_sandbox().open(program.mounts) as container:
         run = Run(program.command, judge.Limits(time=0.2, memory=LIMITS.memory), wall=5)
         worst = max(container.run(run).time for _ in range(10)) - 0.2
     return Row("CPU over the limit, worst of 10", f"{worst * 1e3:.1f} ms", "", "", "≤ 20 ms", worst <= 0.020)
 
 
 def peak_memory() -> Iterator[Row]:
-    """Measured peak of programs that touch a known number of bytes, from a small and from a large judge."""
+    """Yield the measured peak of programs that use a known number of bytes, with a small and with a large judge."""
     template = """
 #include <cstring>
 static char a[{0} << 20];
@@ -186,7 +184,7 @@ int main() {{ memset(a, 1, sizeof a); return a[9] - 1; }}
         for size in (1, 100):
             with (
                 compiled("cpp", template.format(size)) as program,
-                open_sandbox().open(program.surroundings) as container,
+                open_sandbox().open(program.mounts) as container,
             ):
                 measured = container.run(Run(program.command, LIMITS, wall=5)).memory
             error = measured / MEBIBYTE - size
@@ -202,7 +200,7 @@ int main() {{ memset(a, 1, sizeof a); return a[9] - 1; }}
 
 
 def output() -> Iterator[Row]:
-    """Verdicts on 64 MB of right output, and on one byte more than the limit."""
+    """Yield the verdicts on 64 MB of correct output, and on one byte more than the limit."""
     with tempfile.TemporaryDirectory() as folder:
         given = Path(folder) / "1.in"
         given.write_bytes(b"0123456789abcde\n" * (4 * MEBIBYTE))
@@ -210,12 +208,14 @@ def output() -> Iterator[Row]:
         size = given.stat().st_size
         copy = "#include <cstdio>\nint main() { for (int c; (c = getchar_unlocked()) >= 0;) putchar_unlocked(c); }"
         for what, limit, verdict in (
-            ("64 MB of right output", size, "AC"),
+            ("64 MB of correct output", size, "AC"),
             ("one byte over the limit", size - 1, "OLE"),
         ):
             limits = judge.Limits(time=5, memory=LIMITS.memory, output=limit)
             start = time.perf_counter()
-            judgement = judge.grade(copy, "cpp", [test], limits, judge.Checker())
+            judgement = judge.grade(
+                judge.Submission(copy, "cpp"), judge.Problem([test], limits, judge.Checker())
+            )
             seconds = time.perf_counter() - start
             yield Row(
                 f"{what} ({seconds:.2f} s)", judgement.verdict, "", "", verdict, judgement.verdict == verdict
@@ -234,8 +234,8 @@ def compiled(language: str, source: str = "") -> Iterator[Program]:
         yield made.program
 
 
-def judged(container: Container, program: Program, *, warm: bool) -> Callable[[], object]:
-    run = Run(program.command, LIMITS, LIMITS.wall, INPUT, warm=program.warm if warm else None)
+def judged(container: Container, program: Program, *, fork: bool) -> Callable[[], object]:
+    run = Run(program.command, LIMITS, LIMITS.wall, INPUT, preload=program.preload if fork else None)
 
     def recipe() -> None:
         assert container.run(run).stdout == b"7\n"
@@ -244,8 +244,8 @@ def judged(container: Container, program: Program, *, warm: bool) -> Callable[[]
 
 
 def on_host(program: Program) -> list[str]:
-    """The program's command outside of the sandbox; it is our own."""
-    folder = str(program.surroundings.folder)
+    """Return the command of a trusted program outside the sandbox."""
+    folder = str(program.mounts.folder)
     return [
         word.replace("/program", folder, 1) if word.startswith("/program/") else word
         for word in program.command
@@ -274,7 +274,7 @@ def bubblewrap(command: list[str]) -> Callable[[], object]:
 
 
 def in_turns(recipes: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:
-    """Median milliseconds of each recipe."""
+    """Return the median milliseconds of each recipe."""
     times: dict[str, list[float]] = {name: [] for name in recipes}
     for recipe in recipes.values():
         recipe()
@@ -289,7 +289,7 @@ def in_turns(recipes: dict[str, Callable[[], object]], rounds: int) -> dict[str,
 
 @contextlib.contextmanager
 def hogs(count: int) -> Iterator[None]:
-    """So many other busy processes."""
+    """Run `count` other busy processes."""
     processes = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
     try:
         yield
@@ -300,7 +300,7 @@ def hogs(count: int) -> Iterator[None]:
 
 
 def for_a_while(recipe: Callable[[], object]) -> int:
-    """How often it ran in SECONDS."""
+    """Return the number of its runs in SECONDS."""
     recipe()
     count, end = 0, time.perf_counter() + SECONDS
     while time.perf_counter() < end:
@@ -315,8 +315,8 @@ def bare_for_a_while(language: str) -> int:
 
 
 def run_for_a_while(language: str) -> int:
-    with compiled(language) as program, open_sandbox().open(program.surroundings) as container:
-        return for_a_while(judged(container, program, warm=True))
+    with compiled(language) as program, open_sandbox().open(program.mounts) as container:
+        return for_a_while(judged(container, program, fork=True))
 
 
 def grade_for_a_while(language: str) -> int:
@@ -325,9 +325,11 @@ def grade_for_a_while(language: str) -> int:
         given.write_bytes(INPUT)
         answer.write_bytes(b"7\n")
         ten = [judge.Test(str(number), given, answer) for number in range(10)]
+        submission = judge.Submission(SOURCES[language], language)
+        problem = judge.Problem(ten, LIMITS, judge.Checker())
 
         def recipe() -> None:
-            assert judge.grade(SOURCES[language], language, ten, LIMITS, judge.Checker()).passed == 10
+            assert judge.grade(submission, problem).passed == 10
 
         return 10 * for_a_while(recipe)
 

@@ -41,7 +41,11 @@ def main(programs: int, tests: int) -> None:
         def graded(number: int) -> judge.Judgement:
             language, text = ("cpp", CPP) if number % 2 else ("python", PYTHON)
             source = text.format(mark=f"{mark} {number}")
-            return judge.grade(source, language, stored, limits, judge.Checker(), stop_at_first_failure=False)
+            return judge.grade(
+                judge.Submission(source, language),
+                judge.Problem(stored, limits, judge.Checker()),
+                judge.GradingOptions(stop_at_first_failure=False),
+            )
 
         judge.prepare()
         started = time.monotonic()

@@ -10,15 +10,15 @@ import dj_database_url
 from csp.constants import NONCE, NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
+import judge
 from config.env import env_factors, env_flag, env_folder, env_integer, env_list, env_text, env_url
 from config.secret_key import secret_key
-from judge import languages
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VAR = env_folder("HINTBENCH_VAR", BASE_DIR / "var")
 BLOBS = VAR / "blobs"
 JUDGE_CACHE = VAR / "judge"
-JUDGE_TIME_MULTIPLIERS = env_factors("JUDGE_TIME_MULTIPLIERS", languages.LANGUAGES)
+JUDGE_TIME_MULTIPLIERS = env_factors("JUDGE_TIME_MULTIPLIERS", judge.LANGUAGES)
 
 DEBUG = env_flag("DEBUG")
 SECRET_KEY = secret_key(VAR)

@@ -1,47 +1,71 @@
-"""The judge: runs a program against tests in a sandbox and says a verdict. A library without Django."""
+"""The judge: runs programs on tests in a sandbox and returns verdicts. A library without Django.
 
-from judge.answer_checking import open_checker
-from judge.checkers import Checker, CheckingProgram, CheckResult, check
-from judge.checktestdata import CHECKTESTDATA, checktestdata_program, checktestdata_version
-from judge.execution import CannotCompile, Execution, OpenProgram, open_program
-from judge.grading import JUDGE_VERSION, grade
-from judge.judgement import Judgement, Test, TestResult
-from judge.languages import (
+Other packages import from here. `docs/judge.md` lists the packages of the judge, from the bottom to the top.
+"""
+
+from judge import languages  # registers the languages
+from judge.checking import (
+    CHECKTESTDATA,
+    CHECKTESTDATA_SUFFIX,
+    Checker,
+    CheckerFault,
+    CheckResult,
+    OutputValidator,
+    check,
+    checktestdata_program,
+    checktestdata_version,
+    open_checker,
+)
+from judge.compilation import prepare
+from judge.execution import CannotCompile, Execution, FileNames, OpenProgram, open_program
+from judge.grading import JUDGE_VERSION, GradingOptions, Problem, Submission, grade
+from judge.records import VERDICT_MEANING, Judgement, Limits, Policy, Test, TestResult, Verdict
+from judge.sandbox import SandboxFault, SandboxStatus, SandboxUnavailable, sandbox_status
+from judge.toolchains import (
+    FAMILIES,
     LANGUAGES,
+    TAGS,
+    Family,
     Language,
+    ProgramShape,
     ToolMissing,
     UnknownLanguage,
     compiler_version,
     get_language,
+    is_header,
     language_of,
+    limits_for,
+    register,
 )
-from judge.limits import Limits, Policy, limits_for
-from judge.precompiled_headers import prepare
-from judge.program_runs import FileNames
-from judge.sandbox import SandboxFault, SandboxStatus, SandboxUnavailable, sandbox_status
-from judge.validators import CheckerFault
-from judge.verdicts import VERDICT_MEANING, Verdict
 
 __all__ = [
     "CHECKTESTDATA",
+    "CHECKTESTDATA_SUFFIX",
+    "FAMILIES",
     "JUDGE_VERSION",
     "LANGUAGES",
+    "TAGS",
     "VERDICT_MEANING",
     "CannotCompile",
     "CheckResult",
     "Checker",
     "CheckerFault",
-    "CheckingProgram",
     "Execution",
+    "Family",
     "FileNames",
+    "GradingOptions",
     "Judgement",
     "Language",
     "Limits",
     "OpenProgram",
+    "OutputValidator",
     "Policy",
+    "Problem",
+    "ProgramShape",
     "SandboxFault",
     "SandboxStatus",
     "SandboxUnavailable",
+    "Submission",
     "Test",
     "TestResult",
     "ToolMissing",
@@ -53,10 +77,13 @@ __all__ = [
     "compiler_version",
     "get_language",
     "grade",
+    "is_header",
     "language_of",
+    "languages",
     "limits_for",
     "open_checker",
     "open_program",
     "prepare",
+    "register",
     "sandbox_status",
 ]

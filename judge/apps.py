@@ -1,4 +1,4 @@
-"""The judge as a Django application: for its management command, and to keep its cache with all other data."""
+"""The judge as a Django application, which provides its management command and sets its cache folder."""
 
 import os
 
@@ -10,5 +10,5 @@ class JudgeConfig(AppConfig):
     name = "judge"
 
     def ready(self) -> None:
-        """Tell the judge, which knows no settings, where to keep its launcher."""
+        """Set the cache folder of the judge, which does not read Django's settings."""
         os.environ["JUDGE_CACHE"] = str(settings.JUDGE_CACHE)

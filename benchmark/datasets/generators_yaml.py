@@ -12,7 +12,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from judge.package_files import PackageError, quoted, read_mapping, repeated_keys, shown
+from judge.packages import PackageError, quoted, read_mapping, repeated_keys, shown
 
 _DEEPEST = 20
 _MOST_TESTS = 10_000

@@ -23,17 +23,13 @@ from benchmark.datasets.records import (
 )
 from benchmark.models.problems import Tier
 from benchmark.rendering.latex import problem_name
-from judge.package_files import PackageError, refuse_links_outside
-from judge.packages import Package, read_package
+from judge import UnknownLanguage, get_language, language_of
+from judge.packages import Package, PackageError, read_package, refuse_links_outside
 
 ASSUMED_TIME_LIMIT = 2.0
 """Seconds, for a package that gives no limit: importing runs no programs, so none can be derived."""
 
-_LANGUAGES = {
-    ".py": "python", ".py3": "python", ".cpp": "cpp", ".cc": "cpp", ".cxx": "cpp", ".c++": "cpp", ".c": "c",
-    ".java": "java", ".kt": "kotlin", ".rs": "rust", ".go": "go", ".hs": "haskell", ".cs": "csharp",
-    ".js": "javascript",
-}  # fmt: skip
+_UNJUDGED_LANGUAGES = {".hs": "haskell", ".cs": "csharp"}
 _LARGEST_PROGRAM = 2**20
 
 
@@ -201,6 +197,13 @@ def _people(value: object) -> str:
     return _words(value).split(" <")[0] if isinstance(value, str) else ""
 
 
+def _language(path: Path) -> str | None:
+    try:
+        return get_language(language_of(path)).family.name
+    except UnknownLanguage:
+        return _UNJUDGED_LANGUAGES.get(path.suffix.lower())
+
+
 def _references(package: Package) -> tuple[tuple[ReferenceRecord, ...], Sequence[str]]:
     """The accepted submissions of one file in a language known by its suffix."""
     kept, left = [], []
@@ -208,7 +211,7 @@ def _references(package: Package) -> tuple[tuple[ReferenceRecord, ...], Sequence
         if submission.label != "accepted":
             continue
         path = submission.path
-        language = _LANGUAGES.get(path.suffix.lower())
+        language = _language(path)
         if not path.is_file() or language is None or path.stat().st_size > _LARGEST_PROGRAM:
             left.append(f"the accepted submission {path.name} is not one program file of a known language")
             continue

@@ -10,7 +10,7 @@ from typing import Any
 
 from benchmark.datasets.records import BrokenSource, ImportedProblem, LeftOut, Source, TestRecord
 from benchmark.datasets.rows import Row, read_rows
-from judge import Checker, CheckingProgram, Limits
+from judge import Checker, Limits, OutputValidator
 
 _REQUIRED = ("id", "title", "description", "time_limit_ms", "memory_limit_mb", "examples", "test_cases")
 _SPECIAL_JUDGE_LIMITS = Limits(time=10.0, memory=2**30)
@@ -122,7 +122,7 @@ def _checker(row: Row) -> Checker:
     if not isinstance(code, str) or not code.strip():
         raise _Unusable("its special judge (spj_code) is missing")
     return Checker(
-        "special", program=CheckingProgram("cpp23", {"spj.cpp": code}, limits=_SPECIAL_JUDGE_LIMITS)
+        "special", program=OutputValidator("cpp23", {"spj.cpp": code}, limits=_SPECIAL_JUDGE_LIMITS)
     )
 
 

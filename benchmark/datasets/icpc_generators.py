@@ -11,7 +11,7 @@ from pathlib import Path
 from benchmark.datasets.generators_yaml import Entry, Listing, Misunderstood, read_listing
 from benchmark.datasets.icpc_programs import NoProgram, program_files_of, program_text, read_program
 from benchmark.datasets.records import ListedTestRecord, ProgramRecord, TestKind
-from judge.package_files import shown
+from judge.packages import shown
 
 _LARGEST_TEST = 256 * 2**20
 _STRESS = re.compile(r"stress|large|big|huge|max|worst|tle", re.IGNORECASE)

@@ -4,15 +4,20 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from benchmark.datasets.records import ProgramRecord
-from judge import UnknownLanguage, Verdict, get_language, language_of
-from judge.checktestdata import CHECKTESTDATA, SUFFIX
-from judge.package_files import shown
-from judge.packages import Package
+from judge import (
+    CHECKTESTDATA,
+    CHECKTESTDATA_SUFFIX,
+    UnknownLanguage,
+    Verdict,
+    get_language,
+    is_header,
+    language_of,
+)
+from judge.packages import Package, shown
 
 _LARGEST_PROGRAM = 2**20
 _VALIDATORS = ("input_validators", "input_format_validators")
 """The folder's name, and that of older packages."""
-_HEADERS = (".h", ".hh", ".hpp", ".hxx")
 _SPARED = (".yaml", ".yml", ".md", ".txt", ".pyc")
 
 
@@ -26,7 +31,7 @@ def package_programs(package: Package) -> tuple[tuple[ProgramRecord, ...], Seque
 def _wrong(package: Package, notes: list[str]) -> Iterator[ProgramRecord]:
     """Submissions that must fail, of one file each. One that must not compile tells nothing about tests."""
     for submission in package.submissions:
-        if submission.left_out or Verdict.AC in submission.expected or submission.expected == {Verdict.CE}:
+        if submission.skipped or Verdict.AC in submission.expected or submission.expected == {Verdict.CE}:
             continue
         if submission.language is None or len(submission.files) != 1:
             notes.append(f"the wrong submission {submission.name} is not one program file")
@@ -54,7 +59,7 @@ def _validators(package: Path, notes: list[str]) -> Iterator[ProgramRecord]:
 def _grammar(path: Path) -> tuple[str, dict[str, str]] | None:
     """The Checktestdata grammar in the file, or alone in the folder; None where it is something else."""
     files = program_files_of(path) if path.is_dir() else [path]
-    if len(files) != 1 or files[0].suffix != SUFFIX:
+    if len(files) != 1 or files[0].suffix != CHECKTESTDATA_SUFFIX:
         return None
     return CHECKTESTDATA, {files[0].name: program_text(files[0])}
 
@@ -69,7 +74,7 @@ def program_files_of(folder: Path) -> list[Path]:
         return []
     unwanted = (".", "__pycache__", "README")
     paths = sorted(path for path in folder.iterdir() if not path.name.startswith(unwanted))
-    return [path for path in paths if path.suffix not in (*_SPARED, *_HEADERS)]
+    return [path for path in paths if path.suffix not in _SPARED and not is_header(path)]
 
 
 def read_program(path: Path) -> tuple[str, dict[str, str]]:
@@ -81,17 +86,17 @@ def read_program(path: Path) -> tuple[str, dict[str, str]]:
     files = [
         file
         for file in sorted(folder.iterdir())
-        if file.is_file() and (file == path or file.suffix in _HEADERS or path.is_dir())
+        if file.is_file() and (file == path or is_header(file) or path.is_dir())
     ]
     try:
-        languages = {language_of(file) for file in files if file.suffix not in _HEADERS}
+        languages = {language_of(file) for file in files if not is_header(file)}
     except UnknownLanguage as error:
         raise NoProgram(str(error)) from None
     if len(languages) != 1:
         raise NoProgram("it is not in one language")
     language = languages.pop()
     kept = [
-        file for file in files if file.suffix not in _HEADERS or get_language(language).family in ("c", "cpp")
+        file for file in files if not is_header(file) or get_language(language).family.name in ("c", "cpp")
     ]
     return language, {file.name: program_text(file) for file in kept}
 

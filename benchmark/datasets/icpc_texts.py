@@ -7,7 +7,7 @@ from pathlib import Path
 
 from benchmark.datasets.figures import SUFFIXES, UnusableFigure, read_figure
 from benchmark.datasets.records import FigureRecord
-from judge.package_files import PackageError
+from judge.packages import PackageError
 
 MAXIMUM_TEXT = 2 * 2**20
 """Bytes of a statement or an analysis."""

@@ -6,7 +6,14 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from benchmark.extraction.languages import is_judged, is_language, is_tag, split_information, tag_of
+from benchmark.extraction.languages import (
+    is_judged,
+    is_language,
+    is_tag,
+    names_language,
+    split_information,
+    tag_of,
+)
 from benchmark.extraction.literals import Literals
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|$)")
@@ -251,7 +258,7 @@ def _block(lines: Sequence[_Line], opening: _Opening, closing: _Closing) -> Bloc
         code = code.rstrip() + "\n"
     tag, start = opening.tag, opening.start
     word, _, rest = code.partition("\n")
-    if not tag and is_judged(tag_of(word)) and word.strip().isalnum():
+    if not tag and word.strip().isalnum() and names_language(word):
         # The name of the language stands alone in the first line.
         tag, start, code = tag_of(word), lines[0].after, rest
     return Block(

@@ -11,6 +11,7 @@ from enum import IntEnum
 
 from benchmark.extraction.literals import without_literals
 from benchmark.text.program_lines import is_code, reads_as_english
+from judge import FAMILIES, ProgramShape
 
 # A reply's odd string escapes are its own business; without this Python prints them on standard error.
 warnings.filterwarnings("ignore", module="<reply>")
@@ -62,15 +63,16 @@ class Assessment:
 
 
 def assess(code: str, language: str) -> Assessment:
-    """Return what `code` is as a program of the language, a family of `judge.LANGUAGES`."""
-    if language != "python" and language not in _MAIN:
+    """Return what `code` is as a program of the language, a family of `judge.FAMILIES`."""
+    shape = FAMILIES[language].shape if language in FAMILIES else None
+    if language != "python" and shape is None:
         return Assessment(code, Level.PART if code.strip() else Level.NO_CODE)
-    whole = _assess_python(code) if language == "python" else _assess_braces(code, language)
+    whole = _assess_braces(code, shape) if shape else _assess_python(code)
     skipped = _lines_of_prose(code)
     if not skipped or (language == "python" and whole.level in PROGRAMS):
         return whole
     rest = code.split("\n", skipped)[skipped]
-    inner = _assess_python(rest) if language == "python" else _assess_braces(rest, language)
+    inner = _assess_braces(rest, shape) if shape else _assess_python(rest)
     return replace(inner, skipped=skipped) if inner.level in PROGRAMS else whole
 
 
@@ -274,84 +276,53 @@ def _is_value(node: ast.stmt) -> bool:
 
 # Languages with braces
 
-_TYPES = r"int|signed|auto|void|int32_t|i32|long|ll|unsigned|INT"
-_MAIN = {
-    "cpp": re.compile(rf"\b(?:{_TYPES})\s+main\s*\([^;{{}}]*\)[^;{{}}()]*\{{"),
-    "c": re.compile(rf"(?:\b(?:{_TYPES})\s+|^)main\s*\([^;{{}}]*\)\s*\{{", re.MULTILINE),
-    "java": re.compile(
-        r"\bstatic\s+(?:(?:public|final|synchronized)\s+)*void\s+main\s*\([^;{}]*\)[^;{}()]*\{"
-    ),
-    "kotlin": re.compile(r"\bfun\s+main\s*\([^;{}]*\)\s*(?::\s*Unit\s*)?(?:\{|=)"),
-}
-_READING = {
-    "cpp": re.compile(
-        r"\bcin\b|scanf|\bgetline\b|getchar|\bfread\b|\bread\s*\(|\bgets\b|ifstream|\bfgets\b|istream|\bgetc\b"
-    ),
-    "java": re.compile(r"System\.in\b|Scanner|Reader|InputStream|StreamTokenizer|Files\.|\bio\."),
-    "kotlin": re.compile(
-        r"\breadLine|\breadln|System\.|Scanner|Reader|\breadInt|generateSequence|lineSequence|stdin"
-    ),
-}
-_WRITING = {
-    "cpp": re.compile(
-        r"\bcout\b|printf|\bputs\b|putchar|ofstream|\bfwrite\b|\bwrite\s*\(|ostream|\bputc\b|println?\("
-    ),
-    "java": re.compile(r"System\.out\b|PrintWriter|PrintStream|BufferedWriter|OutputStream|\bout\.|\bio\."),
-    "kotlin": re.compile(r"\bprint|System\.out|PrintWriter|BufferedWriter|\.write|appendLine"),
-}
-_READING["c"], _WRITING["c"] = _READING["cpp"], _WRITING["cpp"]
-_ELSEWHERE = r"^[ \t]*(?:def\s+\w+\s*\(|(?:function|func|fn)\s+\w+|using\s+System\b|fn\s+main)"
-_FOREIGN = {
-    "cpp": re.compile(
-        rf"\bpublic\s+class\b|\bimport\s+java\b|\bstatic\s+void\s+main\b|^package\s|\bfun\s+main\b|{_ELSEWHERE}",
-        re.MULTILINE,
-    ),
-    "c": re.compile(
-        r"\bstd::|\busing\s+namespace\b|\btemplate\s*<|\bcout\b|\bcin\b|#\s*include\s*<(?:bits/|[\w+]+>)"
-        rf"|\bpublic\s+class\b|\bimport\s+java\b|\bstatic\s+void\s+main\b|^package\s|\bfun\s+main\b|{_ELSEWHERE}",
-        re.MULTILINE,
-    ),
-    "java": re.compile(rf"^[ \t]*#\s*include\b|\bfun\s+main\b|{_ELSEWHERE}", re.MULTILINE),
-    "kotlin": re.compile(rf"^[ \t]*#\s*include\b|\bstatic\s+void\s+main\b|{_ELSEWHERE}", re.MULTILINE),
-}
-"""What a program in the language cannot hold, and one in a language like it does."""
-
 _SIGNATURE = re.compile(
     r"\b(?:class|struct|enum|interface|object|fun|record)\s+\w+|\b[\w:<>*&\]]+[\s*&]+\w+\s*\([^;{}()]*\)[^;{}()]*\{"
 )
 _SOLUTION = re.compile(rf"\b(?:class|struct|object)\s+(?:{'|'.join(CLASSES)})\b[^;{{]*\{{")
 
 
-def _assess_braces(code: str, language: str) -> Assessment:
-    bare = without_literals(code)
-    if _FOREIGN[language].search(bare):
+def _assess_braces(code: str, shape: ProgramShape) -> Assessment:
+    bare = without_literals(code, shape)
+    if shape.foreign.search(bare):
         return Assessment(code, Level.NO_CODE)
-    main = _MAIN[language].search(bare)
-    if main:
-        code = _without_tail(code)
-        bare = without_literals(code)
+    if shape.main is None:
+        starts = _runs_by_itself(bare, shape)
+    elif starts := shape.main.search(bare) is not None:
+        code = _without_tail(code, shape)
+        bare = without_literals(code, shape)
     balanced = bare.count("{") == bare.count("}") and bare.count("(") == bare.count(")")
-    if main and balanced:
-        whole = _READING[language].search(bare) and _WRITING[language].search(bare)
+    if starts and balanced:
+        whole = shape.reading.search(bare) and shape.writing.search(bare)
         return Assessment(code, Level.COMPLETE if whole else Level.PRINTS)
-    if main:
+    if starts:
         return Assessment(code, Level.BROKEN)
+    return Assessment(code, _level_of_part(bare, balanced, shape))
+
+
+def _runs_by_itself(bare: str, shape: ProgramShape) -> bool:
+    """Return whether code in a language without `main` writes, and is not a text that only mentions how to write."""
+    return bool(shape.writing.search(bare)) and not any(map(reads_as_english, bare.split("\n")))
+
+
+def _level_of_part(bare: str, balanced: bool, shape: ProgramShape) -> Level:
     if not re.search(r"[;{}=]", bare):
-        return Assessment(code, Level.NO_CODE)
+        return Level.NO_CODE
     if not balanced:
-        return Assessment(code, Level.BROKEN_PART)
+        return Level.BROKEN_PART
     if _SOLUTION.search(bare):
-        return Assessment(code, Level.FUNCTIONAL)
-    return Assessment(code, Level.DEFINITIONS if _SIGNATURE.search(bare) else Level.PART)
+        return Level.FUNCTIONAL
+    defines = _SIGNATURE.search(bare) or (shape.definition and shape.definition.search(bare))
+    return Level.DEFINITIONS if defines else Level.PART
 
 
-def _without_tail(code: str) -> str:
+def _without_tail(code: str, shape: ProgramShape) -> str:
     """Return the program less the prose behind it, which begins where `main` is closed and nothing is open."""
     lines = code.split("\n")
     depth = 0
     end = 0
     named = begun = False
-    for number, line in enumerate(without_literals(code).split("\n")):
+    for number, line in enumerate(without_literals(code, shape).split("\n")):
         following = lines[number + 1] if number + 1 < len(lines) else ""
         if begun and depth == 0 and line.strip() and _ends_program(lines[number], following):
             return "\n".join(lines[:end]) + "\n"

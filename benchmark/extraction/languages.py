@@ -1,26 +1,17 @@
-"""The names by which replies call languages."""
+"""The names by which replies call languages. Those of judged languages come from `judge.languages`."""
 
 from __future__ import annotations
 
 import re
 
-from judge import LANGUAGES
-
-_NAMES = {
-    "python": {"python", "py", "pypy", "cpython", "ipython", "sage"},
-    "cpp": {"cpp", "c++", "cc", "cxx", "cplusplus", "g++", "gnu++", "hpp"},
-    "c": {"c", "gcc", "gnu"},
-    "java": {"java", "openjdk"},
-    "kotlin": {"kotlin", "kt", "kts"},
-}
-_FAMILY_OF = {name: family for family, names in _NAMES.items() for name in names}
+from judge import FAMILIES, LANGUAGES, TAGS
 
 _OTHER_NAMES = """
 ada apl asm assembly awk bash bat c# cmake cmd cobol clojure console crystal cs csharp css csv cuda
-d dart delphi diff docker dockerfile dosbatch elixir elm erlang f# fish fortran fsharp go golang
-graphql groovy haskell hs html http ini javascript jinja jl js json json5 jsonc jsonl jsx julia
+d dart delphi diff docker dockerfile dosbatch elixir elm erlang f# fish fortran fsharp graphql
+groovy haskell hs html http ini jinja jl json json5 jsonc jsonl jsx julia
 latex lisp lua make makefile markdown mathematica matlab md mermaid nasm nim objc objectivec ocaml
-octave pascal patch perl php pl powershell prolog ps1 pycon r racket rb regex rs rst ruby rust sass
+octave pascal patch perl php pl powershell prolog ps1 pycon r racket rb regex rst ruby sass
 scala scheme scss sed sh shell sql svg swift tcl tex toml ts tsv tsx typescript vb verilog vhdl xml
 yaml yml zig zsh
 """
@@ -40,38 +31,44 @@ _BEGINS_PROGRAM = re.compile(
 
 def family_of(language: str) -> str:
     """Return the name under which blocks are tagged: "python" for PyPy, "cpp" for every standard of C++."""
-    return LANGUAGES[language].family if language in LANGUAGES else language
+    return LANGUAGES[language].family.name if language in LANGUAGES else language
 
 
 def tag_of(information: str) -> str:
-    """Return the language that an info string names, in the name that we use for it, or its first word.
+    """Return the name of the family of languages that an info string names, or its first word.
 
     "Python3 title=x", "{.py}", "lang-python" and "main.py" give "python", "text" gives "text".
     """
     lowered = information.strip().lower()[:200]
     file_name = _FILE_NAME.match(lowered)
-    if file_name and file_name[1] in _FAMILY_OF:
-        return _FAMILY_OF[file_name[1]]
+    if file_name and file_name[1] in TAGS:
+        return TAGS[file_name[1]]
     word = _WORD.match(lowered)
     if not word:
         return lowered
     name = word[1].rstrip("-")
-    return _FAMILY_OF.get(name) or _FAMILY_OF.get(name.split("-")[0]) or name
+    return TAGS.get(name) or TAGS.get(name.split("-")[0]) or name
 
 
 def is_tag(tag: str) -> bool:
     """Return whether `tag` names a language or a usual kind of block, so that a fence with it opens a block."""
-    return tag in _NAMES or tag in _OTHERS or tag in _KINDS_OF_BLOCK
+    return tag in FAMILIES or tag in _OTHERS or tag in _KINDS_OF_BLOCK
 
 
 def is_language(tag: str) -> bool:
     """Return whether `tag` names a programming, markup or data language."""
-    return tag in _NAMES or tag in _OTHERS
+    return tag in FAMILIES or tag in _OTHERS
 
 
 def is_judged(tag: str) -> bool:
     """Return whether `tag` names a language that programs are judged in."""
-    return tag in _NAMES
+    return tag in FAMILIES
+
+
+def names_language(word: str) -> bool:
+    """Return whether a word alone, without a fence, names a judged language: "python" does, "go" and "rust" do not."""
+    family = FAMILIES.get(tag_of(word))
+    return family is not None and word.strip().lower() not in family.ambiguous_tags
 
 
 def split_information(information: str) -> tuple[str, int]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from judge import FAMILIES, ProgramShape
+
 _PYTHON = re.compile(
     r'"""|\'\'\'|"(?:\\.|[^"\\\n])*+"?|\'(?:\\.|[^\'\\\n])*+\'?|\#[^\n]*',
 )
@@ -19,10 +21,9 @@ class Literals:
     def __init__(self, language: str) -> None:
         self.open = ""
         """The end that the open string or comment waits for."""
-        self._pattern = {"python": _PYTHON}.get(
-            language, _BRACES if language in ("cpp", "c", "java", "kotlin") else None
-        )
-        self._language = language
+        shape = FAMILIES[language].shape if language in FAMILIES else None
+        self._pattern = _PYTHON if language == "python" else _BRACES if shape else None
+        self._has_triple_quotes = language == "python" or (shape is not None and shape.has_triple_quotes)
 
     def read(self, line: str) -> None:
         self._read(line, None)
@@ -50,7 +51,7 @@ class Literals:
                 return False
             at = found.end()
             opens = found[0] in ("/*", 'R"(', '"""', "'''") and not (
-                found[0] == '"""' and self._language in ("cpp", "c")
+                found[0] == '"""' and not self._has_triple_quotes
             )
             if opens:
                 self.open = _END.get(found[0], found[0])
@@ -58,9 +59,10 @@ class Literals:
                 return True
 
 
-def without_literals(code: str) -> str:
+def without_literals(code: str, shape: ProgramShape) -> str:
     """Return a program in a language with braces without its strings and comments, as many lines long."""
-    return _BRACE_LITERALS.sub(lambda literal: "\n" * literal[0].count("\n") or " ", code)
+    pattern = shape.literals or _BRACE_LITERALS
+    return pattern.sub(lambda literal: "\n" * literal[0].count("\n") or " ", code)
 
 
 _BRACE_LITERALS = re.compile(

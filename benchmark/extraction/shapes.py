@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import functools
 import html
 import json
 import re
@@ -11,20 +12,29 @@ from collections.abc import Iterator, Sequence
 from benchmark.extraction.blocks import Block, fenced_blocks, without_indentation
 from benchmark.extraction.languages import is_judged, tag_of
 from benchmark.text.program_lines import find_programs
+from judge import FAMILIES
 
 _TAGS = (
     r"code|pre|source|syntaxhighlight|program|solution|answer|result|final|final_answer|final_code"
-    r"|python|python3|py|cpp|c\+\+|java|kotlin"
+    r"|python3|py|c\+\+"
 )
-_MARK = re.compile(
-    rf"<(?P<close1>/?)(?P<name1>{_TAGS})(?P<options1>(?:\s[^<>\n]*)?)>"
-    r"|\[(?P<close2>/?)(?P<name2>PYTHON|CODE|CPP|C\+\+|JAVA|KOTLIN)(?P<options2>=\w+)?\]"
-    r"|\\(?:begin|(?P<close3>end))\{(?P<name3>lstlisting|verbatim|minted)\}"
-    r"(?P<options3>(?:\[[^\]\n]*\])?(?:\{[^}\n]*\})?)"
-    r"|@{3,}(?P<name4>CODE)@(?:BEGINS|(?P<close4>ENDS))@{3,}"
-    r"|<!\[(?P<name5>CDATA)\[|(?P<close6>\]\]>)",
-    re.IGNORECASE,
-)
+
+
+@functools.cache
+def _mark(families: tuple[str, ...]) -> re.Pattern[str]:
+    """Return the pattern of the tags around programs. Of families a name of one letter is no tag."""
+    names = "|".join(re.escape(name) for name in families if len(name) > 1)
+    return re.compile(
+        rf"<(?P<close1>/?)(?P<name1>{_TAGS}|{names})(?P<options1>(?:\s[^<>\n]*)?)>"
+        rf"|\[(?P<close2>/?)(?P<name2>CODE|C\+\+|{names})(?P<options2>=\w+)?\]"
+        r"|\\(?:begin|(?P<close3>end))\{(?P<name3>lstlisting|verbatim|minted)\}"
+        r"(?P<options3>(?:\[[^\]\n]*\])?(?:\{[^}\n]*\})?)"
+        r"|@{3,}(?P<name4>CODE)@(?:BEGINS|(?P<close4>ENDS))@{3,}"
+        r"|<!\[(?P<name5>CDATA)\[|(?P<close6>\]\]>)",
+        re.IGNORECASE,
+    )
+
+
 _LANGUAGE_OPTION = re.compile(
     r"(?:lang(?:uage)?[-=]|class=|^=)\s*['\"]?\s*(?:language-|lang-)?([a-z+]+)", re.IGNORECASE
 )
@@ -101,7 +111,7 @@ def _between_tags(text: str, fenced: Sequence[Block]) -> Iterator[Block]:
         return
     fences = _Spans(fenced)
     opened: tuple[str, str, int] | None = None
-    for mark in _MARK.finditer(text):
+    for mark in _mark(tuple(FAMILIES)).finditer(text):
         if fences.hold(mark.start()) or text[mark.start() - 1 : mark.start()] == "`":
             continue
         name, options, closes = _read_mark(mark)

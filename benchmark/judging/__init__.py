@@ -168,14 +168,13 @@ def _grade(judgement: Judgement, problem: Problem) -> judge.Judgement:
         applied = judge.limits_for(limits, language, policy, multipliers)
         return judge.Judgement(judge.Verdict.AC, (), 0, "", policy, applied, judge.JUDGE_VERSION, "", "")
     return judge.grade(
-        program_files(problem, judgement.submission.source, language),
-        language,
-        tests,
-        limits,
-        checker_for(problem, policy),
-        policy=policy,
-        time_multipliers=multipliers,
-        stop_at_first_failure=judgement.stop_at_first_failure,
+        judge.Submission(program_files(problem, judgement.submission.source, language), language),
+        judge.Problem(tests, limits, checker_for(problem, policy)),
+        judge.GradingOptions(
+            policy=policy,
+            time_multipliers=multipliers,
+            stop_at_first_failure=judgement.stop_at_first_failure,
+        ),
     )
 
 

@@ -195,14 +195,11 @@ def _results(work: ReferenceWork) -> Iterator[tuple[int, ReferenceResult]]:
 
 def _judge(work: ReferenceWork, program: Program) -> judge.Judgement:
     """Raises NotFunctional for a language that has no driver."""
+    source = driven(program.source, work.signature, program.language) if work.signature else program.source
     return judge.grade(
-        driven(program.source, work.signature, program.language) if work.signature else program.source,
-        program.language,
-        work.tests,
-        work.limits,
-        work.checker,
-        time_multipliers=settings.JUDGE_TIME_MULTIPLIERS,
-        files=file_names(program.source),
+        judge.Submission(source, program.language),
+        judge.Problem(work.tests, work.limits, work.checker, file_names(program.source)),
+        judge.GradingOptions(time_multipliers=settings.JUDGE_TIME_MULTIPLIERS),
     )
 
 

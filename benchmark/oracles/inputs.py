@@ -183,5 +183,5 @@ def _call(parts: Parts, calls: Sequence[dict[str, Any]], recipe: Recipe) -> list
         "calls": list(calls),
     }
     files = {"main.py": driver("workbench"), **library()}
-    with judge.open_program(files, "python", _LIMITS, warm_start=False) as opened:
+    with judge.open_program(files, "python", _LIMITS, fork_server=False) as opened:
         return json_lines(opened.run(json.dumps(request).encode()).output)

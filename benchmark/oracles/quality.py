@@ -57,7 +57,7 @@ def reached_statements(program: Program, inputs: Sequence[str]) -> Reached:
     request = {"inputs": list(inputs), "seconds": _SECONDS, "total": _TOTAL, "complete": complete}
     limits = judge.Limits(time=_TOTAL + _SECONDS + 5, memory=512 * 2**20)
     try:
-        with judge.open_program(files, "python", limits, warm_start=False) as opened:
+        with judge.open_program(files, "python", limits, fork_server=False) as opened:
             lines = json_lines(opened.run(json.dumps(request).encode()).output)
     except judge.CannotCompile as error:
         raise ValueError(f"the program does not compile: {error}") from None

@@ -90,7 +90,7 @@ def _called(program: Function, inputs: Sequence[str], allowance: Allowance, agai
         files["main.py"] = driver("batch")
     limits = judge.Limits(time=(allowance.each + 1) * len(inputs) + 5, memory=_MEMORY)
     answers: list[Answer] = []
-    with judge.open_program(files, "python", limits, warm_start=False) as opened:
+    with judge.open_program(files, "python", limits, fork_server=False) as opened:
         while len(answers) < len(inputs) and (left := _left(allowance, answers)) > _LEAST:
             request = {
                 "inputs": inputs[len(answers) :],

@@ -71,7 +71,7 @@ class Form:
     def section(self, template: str, **parts: str) -> "_Section":
         """A section with one template. Language and fence need not be given."""
         language = get_language(self.language)
-        words = {"language": language.title, "fence": language.family}
+        words = {"language": language.title, "fence": language.family.name}
         return _Section((template,), self.templates.render(template, **words, **parts))
 
 

@@ -1,4 +1,4 @@
-"""Program text to HTML with Pygments classes, and the style sheet that colours them."""
+"""Highlighted program text as HTML with Pygments classes, and the style sheet for the classes."""
 
 import html
 import re
@@ -12,29 +12,23 @@ from pygments.token import STANDARD_TYPES, Token, _TokenType
 
 from benchmark.rendering.java_lexer import JavaLexer
 from benchmark.rendering.python_lexer import FasterPythonLexer
+from judge import FAMILIES, TAGS
 
 MAXIMUM_HIGHLIGHTED = 40_000
-"""Characters; longer programs are shown without colours."""
+"""Characters; longer programs are not highlighted."""
 
-_LANGUAGES = {
-    "python": ("Python", "python", "py", "python3", "py3", "pypy", "pypy3"),
-    "cpp": ("C++", "cpp", "c++", "cc", "cxx", "cpp17", "cpp20", "cpp23", "h", "hpp"),
-    "c": ("C", "c"),
-    "java": ("Java", "java"),
-    "kotlin": ("Kotlin", "kotlin", "kt"),
-    "rust": ("Rust", "rust", "rs"),
-    "go": ("Go", "go", "golang"),
+# Only these and the judge's languages are highlighted: some of Pygments' lexers need quadratic time or worse on
+# hostile text.
+_OTHER_LANGUAGES = {
     "haskell": ("Haskell", "haskell", "hs"),
     "csharp": ("C#", "csharp", "c#", "cs"),
-    "javascript": ("JavaScript", "javascript", "js"),
     "typescript": ("TypeScript", "typescript", "ts"),
     "bash": ("Shell", "bash", "sh", "shell", "console"),
     "json": ("JSON", "json"),
     "diff": ("Diff", "diff", "patch"),
     "sql": ("SQL", "sql"),
 }
-# Only these are ever lexed: among Pygments' hundreds of lexers some need quadratic time or worse on hostile text.
-_BY_NAME = {name: (lexer, names[0]) for lexer, names in _LANGUAGES.items() for name in names[1:]}
+_OTHERS = {name: (lexer, names[0]) for lexer, names in _OTHER_LANGUAGES.items() for name in names[1:]}
 _OWN_LEXERS: dict[str, type[Lexer]] = {"java": JavaLexer, "csharp": JavaLexer, "python": FasterPythonLexer}
 _LEXERS: dict[str, Lexer] = {}
 _BY_DAY, _BY_NIGHT = get_style_by_name("default"), get_style_by_name("github-dark")
@@ -43,15 +37,15 @@ _MAXIMUM_LINE = 5_000
 
 
 def highlight(code: str, language: str) -> str:
-    """`code` as <figure class="code"> with a label and coloured spans; an unknown language has no colours."""
-    lexer_name, label = _BY_NAME.get(language.strip().lower(), ("", ""))
+    """Return `code` as <figure class="code"> with a label. Code in an unknown language is not highlighted."""
+    lexer_name, label = _lexer_and_label(language.strip().lower())
     code = code.rstrip("\n") + "\n"
     if (
         lexer_name
         and len(code) <= MAXIMUM_HIGHLIGHTED
         and all(len(line) <= _MAXIMUM_LINE for line in code.split("\n"))
     ):
-        body = _coloured(code, _lexer(lexer_name))
+        body = _highlighted(code, _lexer(lexer_name))
     else:
         body = html.escape(code)
     if not label and _LABEL.fullmatch(language.strip()):
@@ -60,8 +54,18 @@ def highlight(code: str, language: str) -> str:
     return f'<figure class="code">{caption}<pre tabindex="0"><code class="highlight">{body}</code></pre></figure>\n'
 
 
-def _coloured(code: str, lexer: Lexer) -> str:
-    """Spans only for what looks different: Pygments' own formatter makes pages twice as long."""
+def _lexer_and_label(name: str) -> tuple[str, str]:
+    """Return the name of the lexer and the label of a language, by a tag, a name or a header's suffix."""
+    by_header = {suffix[1:]: family.name for family in FAMILIES.values() for suffix in family.headers}
+    family_name = TAGS.get(name) or TAGS.get(name.rstrip("0123456789")) or by_header.get(name)
+    if family_name is None:
+        return _OTHERS.get(name, ("", ""))
+    family = FAMILIES[family_name]
+    return family.lexer, family.title
+
+
+def _highlighted(code: str, lexer: Lexer) -> str:
+    """Return spans for visible classes only: Pygments' own formatter makes pages twice as long."""
     parts = []
     for name, tokens in groupby(lexer.get_tokens(code), lambda token: _class_of(token[0])):
         text = html.escape("".join(value for _, value in tokens))
@@ -71,7 +75,7 @@ def _coloured(code: str, lexer: Lexer) -> str:
 
 @cache
 def _class_of(token: _TokenType) -> str:
-    """The class of the nearest kind of token that has one; nothing where no rule of `pygments_css` is about it."""
+    """Return the class of the nearest token type that has one, or "" if `pygments_css` has no rule for it."""
     nearest = next(kind for kind in reversed(token.split()) if kind in STANDARD_TYPES)
     return STANDARD_TYPES[nearest] if _declarations(nearest) else ""
 
@@ -84,9 +88,9 @@ def _lexer(name: str) -> Lexer:
 
 
 def pygments_css() -> str:
-    """Rules for the classes of `highlight`, for light and dark pages at once through light-dark().
+    """Return the CSS rules for the classes of `highlight`, with light-dark() for light and dark pages.
 
-    static/css/code.css holds the result; `python -m benchmark.rendering` prints it again after Pygments changed.
+    static/css/code.css contains the result. `python -m benchmark.rendering` prints it for a new version of Pygments.
     """
     rules = []
     for token, name in sorted(STANDARD_TYPES.items(), key=lambda pair: pair[1]):
@@ -96,7 +100,7 @@ def pygments_css() -> str:
 
 
 def _declarations(token: _TokenType) -> str:
-    """How the token looks; nothing for text, blanks and what a lexer did not understand."""
+    """Return the declarations for a token type, "" for text, blanks and errors of the lexer."""
     name = STANDARD_TYPES[token]
     if not name or token is Token.Error or name.startswith("w"):
         return ""

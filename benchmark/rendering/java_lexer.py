@@ -1,7 +1,7 @@
-"""A lexer for Java and C# whose time is linear in the text.
+"""A lexer for Java and C# that needs time linear in the length of the text.
 
-Those of Pygments recognise method definitions with nested repetition and need exponential time on text such as
-"a a a a …", which a model can write.
+Pygments' lexers match method definitions with nested repetition. On text such as "a a a a …", which a model may write,
+they need exponential time.
 """
 
 from pygments.lexer import RegexLexer, words
@@ -24,7 +24,7 @@ _TYPES = (
 
 
 class JavaLexer(RegexLexer):
-    """Java and C# as far as colours go: comments, texts, numbers, keywords, calls."""
+    """A lexer of Java and C# that distinguishes comments, strings, numbers, keywords and calls."""
 
     name = "Java and C#"
     tokens = {

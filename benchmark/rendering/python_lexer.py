@@ -1,4 +1,4 @@
-"""Pygments' lexer for Python with the same tokens in little more than half of the time."""
+"""A faster lexer for Python, with the same tokens as Pygments' in little more than half of its time."""
 
 from pygments.lexer import inherit
 from pygments.lexers.python import PythonLexer
@@ -6,7 +6,7 @@ from pygments.token import Operator, Punctuation, Text
 
 
 class FasterPythonLexer(PythonLexer):
-    """Half of all tokens are blanks and signs, for which Pygments tries some forty other rules first."""
+    """A lexer that matches blanks and operators first, half of all tokens; Pygments tries forty rules before them."""
 
     tokens = {
         "root": [

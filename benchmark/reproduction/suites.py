@@ -17,7 +17,7 @@ from benchmark.reproduction.registry import RECOMPUTED, Check, DataMissing, File
 from benchmark.suites.generating import MadeTest, make_tests
 from benchmark.suites.kill_matrix import KillMatrix, TriedProgram, mean_curve
 from benchmark.suites.recipes import Generator, Recipe, SuiteProgram
-from judge import Limits, Policy, Verdict
+from judge import Limits, Verdict
 
 RESULTS = "icpc-eval"
 
@@ -131,13 +131,9 @@ def _matrix(problem: ImportedProblem, tests: Sequence[MadeTest], known: Sequence
 
         def tried(one: _Known) -> TriedProgram:
             judgement = judge.grade(
-                one.source,
-                one.language,
-                stored,
-                limits,
-                checker,
-                policy=Policy.FAIR,
-                stop_at_first_failure=False,
+                judge.Submission(one.source, one.language),
+                judge.Problem(stored, limits, checker),
+                judge.GradingOptions(stop_at_first_failure=False),
             )
             verdicts = tuple(result.verdict for result in judgement.tests)
             return TriedProgram(one.name, one.language, one.right, (), verdicts)

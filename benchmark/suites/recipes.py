@@ -5,14 +5,13 @@ import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
+import judge
 from benchmark.datasets.records import TestKind
 from benchmark.judging import program_files
 from benchmark.models import ListedTest, PackageProgram, Problem, ReferenceSolution, TestCase
 
 COUNTS: Mapping[TestKind, int] = {"random": 20, "corner": 10, "stress": 5}
 """Tests of each kind that are asked for; fewer remain when some are equal, invalid or unanswered."""
-
-_FASTEST = ("cpp", "cpp17", "cpp23", "c", "java", "kotlin", "pypy", "python")
 
 
 class NoRecipe(Exception):
@@ -129,7 +128,7 @@ def _unlisted_tests(problem: Problem, listed: Sequence[ListedTest]) -> Iterator[
 
 def _solutions(problem: Problem, names: Collection[str]) -> tuple[SuiteProgram, ...]:
     """The references of these names that can be run here."""
-    chosen = problem.references.filter(name__in=names, language__in=_FASTEST)
+    chosen = problem.references.filter(name__in=names, language__in=list(judge.LANGUAGES))
     return tuple(_reference_program(problem, one) for one in chosen)
 
 
@@ -177,8 +176,10 @@ def _reference_program(problem: Problem, chosen: ReferenceSolution) -> SuiteProg
 
 def fastest_reference(problem: Problem) -> ReferenceSolution | None:
     """The reference solution in the fastest language, the first of equals."""
-    references = [one for one in problem.references.all() if one.language in _FASTEST]
-    return min(references, key=lambda one: (_FASTEST.index(one.language), one.order), default=None)
+    references = [one for one in problem.references.all() if one.language in judge.LANGUAGES]
+    return min(
+        references, key=lambda one: (judge.LANGUAGES[one.language].speed_rank, one.order), default=None
+    )
 
 
 def _suite_program(one: PackageProgram) -> SuiteProgram:

@@ -106,14 +106,11 @@ def validate(
 
     def graded(place: int) -> tuple[int, judge.Judgement]:
         return place, judge.grade(
-            sources[place],
-            programs[place].language,
-            tests,
-            limits,
-            checker,
-            time_multipliers=multipliers,
-            stop_at_first_failure=False,
-            timeouts=timeouts[place],
+            judge.Submission(sources[place], programs[place].language),
+            judge.Problem(tests, limits, checker),
+            judge.GradingOptions(
+                time_multipliers=multipliers, stop_at_first_failure=False, maximum_timeouts=timeouts[place]
+            ),
         )
 
     def keep(result: tuple[int, judge.Judgement]) -> None:

@@ -26,8 +26,8 @@ import javax.tools.ToolProvider;
 /**
  * java CompileJava.java JAR SOURCE... compiles the sources into one archive that starts the class with `main`.
  *
- * The compiler itself insists on a file of the same name for each public class, and leaves files without saying which
- * class to start. Handing it the sources as objects of our own avoids both, in one run of the virtual machine.
+ * The compiler itself requires a file of the same name for each public class, and does not report which class to
+ * start. This program passes the sources as objects, which avoids both in one run of the virtual machine.
  */
 class CompileJava {
     public static void main(String[] arguments) throws IOException {
@@ -64,7 +64,7 @@ class CompileJava {
         }
     }
 
-    /** The classes that can be started: those called Main first, then the public ones, then as the compiler made them. */
+    /** Returns the classes with `main`: those called Main first, then public ones, then in the compiler's order. */
     private static List<Class<?>> programs(Map<String, Compiled> classes) {
         ClassLoader loader = new ClassLoader() {
             @Override

@@ -21,8 +21,8 @@ import org.jetbrains.kotlin.cli.jvm.K2JVMCompiler;
  * java -cp 'KOTLIN/lib/*' CompileKotlin.java KOTLIN/lib/kotlin-compiler.jar JAR SOURCE... compiles the sources with the
  * standard library into one archive.
  *
- * The compiler's own option for that fails in Debian's Kotlin, whose archives are links, and lets programs without
- * `main` pass.
+ * The compiler's own option for an archive with the library fails in Debian's Kotlin, whose archives are links, and
+ * accepts programs without `main`.
  */
 class CompileKotlin {
     public static void main(String[] arguments) throws IOException {

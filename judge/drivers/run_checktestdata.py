@@ -1,6 +1,6 @@
-"""Check standard input by the grammar in validator.ctd beside this file, inside the sandbox.
+"""Check standard input against the grammar in validator.ctd in this folder, inside the sandbox.
 
-Ends with status 42 for a valid input and 43 for an invalid one. Anything else is a fault of the grammar.
+Exits with 42 for a valid input and 43 for an invalid one. Any other status is a fault of the grammar.
 """
 
 import sys
@@ -14,6 +14,7 @@ GRAMMAR = "validator.ctd"
 
 
 def end(status: int, message: object = "") -> None:
+    """Print the message to standard error and exit."""
     sys.stderr.write(str(message))
     sys.exit(status)
 

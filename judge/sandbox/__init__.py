@@ -1,21 +1,21 @@
-"""The sandbox: a small interface and the one implementation there is, made of bubblewrap."""
+"""The sandbox: its interface, and the implementation with bubblewrap and a launcher."""
 
-from judge.sandbox.available import open_sandbox, sandbox_status
+from judge.sandbox.discovery import open_sandbox, sandbox_status
 from judge.sandbox.interface import (
     PROGRAM_FOLDER,
     SCRATCH_FOLDER,
     Container,
-    Ending,
+    Mounts,
     Outcome,
     Run,
     Sandbox,
     SandboxFault,
     SandboxStatus,
     SandboxUnavailable,
-    Surroundings,
+    Termination,
 )
 from judge.sandbox.retries import run_with_retries
-from judge.sandbox.system import (
+from judge.sandbox.system_files import (
     compiler_files,
     interpreter_files,
     runtime_files,
@@ -26,14 +26,14 @@ __all__ = [
     "PROGRAM_FOLDER",
     "SCRATCH_FOLDER",
     "Container",
-    "Ending",
+    "Mounts",
     "Outcome",
     "Run",
     "Sandbox",
     "SandboxFault",
     "SandboxStatus",
     "SandboxUnavailable",
-    "Surroundings",
+    "Termination",
     "compiler_files",
     "interpreter_files",
     "open_sandbox",

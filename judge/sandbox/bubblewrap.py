@@ -1,4 +1,4 @@
-"""The sandbox made of bubblewrap: a container of fresh namespaces a submission, with the launcher as process 1."""
+"""The sandbox with bubblewrap: each submission gets a container of new namespaces with the launcher as process 1."""
 
 import contextlib
 import functools
@@ -10,14 +10,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from judge.sandbox.cgroups import ControlGroups, control_group
-from judge.sandbox.container import PROCESSES, WARM_PYTHON, Container
+from judge.sandbox.container import FORK_SERVER, PROCESSES, Container
 from judge.sandbox.interface import (
     PROGRAM_FOLDER,
     SCRATCH_FOLDER,
+    Mounts,
     Outcome,
     Run,
     SandboxFault,
-    Surroundings,
 )
 from judge.sandbox.memory_file import sealed_file
 from judge.sandbox.seccomp import filter_program
@@ -27,23 +27,29 @@ _ENVIRONMENT = {
     "PATH": "/usr/bin:/bin",
     "HOME": SCRATCH_FOLDER,
     "LANG": "C.UTF-8",
-    "PYTHONHASHSEED": "0",  # the same program gets the same verdict each time
+    "PYTHONHASHSEED": "0",  # makes the order of sets reproducible
     "OPENBLAS_NUM_THREADS": "1",
 }
-_DEVICES = ("/dev/null", "/dev/random", "/dev/urandom")  # not zero or full: endless input for a compiler
+_DEVICES = (
+    "/dev/null",
+    "/dev/random",
+    "/dev/urandom",
+)  # without zero and full, which are endless input for a compiler
 _SYSTEM_FILES = (Path("/etc/ld.so.cache"), Path("/etc/alternatives"))
-LAUNCHER = "/launcher"  # where a container has it
-_WARM_PYTHON = Path(__file__).with_name("warm_python.py")
-_OWN_PROCESSES = 4  # the launcher, the warm interpreter, and room
+LAUNCHER = "/launcher"
+"""The launcher's path in a container."""
+
+_FORK_SERVER_SOURCE = Path(__file__).with_name("fork_server.py")
+_OWN_PROCESSES = 4  # the launcher, the fork server, and a reserve
 
 
 class Bubblewrap:
     """A sandbox (see `judge.sandbox.interface.Sandbox`).
 
-    As root, bubblewrap makes the namespaces with root's rights and the launcher becomes a short-lived user
-    before it starts a program. As anybody else a user namespace stands for those rights, and programs run as our
-    own user, who is nobody outside of it. Root never takes that way: in it a program would be root outside.
-    `groups` are the control groups to account with, if there are any.
+    As root, bubblewrap creates the namespaces with root's rights, and the launcher switches to a short-lived user
+    before it starts a program. Any other user gets these rights in a user namespace, in which programs run as that
+    user without rights outside. Root never uses a user namespace: a program in it would be root outside.
+    `groups` are the control groups that measure programs, or None.
     """
 
     def __init__(self, bwrap: Path, version: str, launcher: Path, groups: ControlGroups | None) -> None:
@@ -56,7 +62,7 @@ class Bubblewrap:
         self._beginning = [str(bwrap), *(f"--unshare-{name}" for name in namespaces), "--unshare-cgroup-try"]
         if user_namespace:
             self._beginning += ["--uid", "1000", "--gid", "1000"]
-        else:  # for the launcher alone; they go when it changes the user
+        else:  # for the launcher alone: it loses them when it changes the user
             self._beginning += ["--cap-drop", "ALL"]
             for capability in ("CAP_SETUID", "CAP_SETGID", "CAP_KILL"):
                 self._beginning += ["--cap-add", capability]
@@ -68,7 +74,7 @@ class Bubblewrap:
             self._beginning += ["--symlink", f"/proc/self/fd{descriptor}", f"/dev/{name}"]
         self._beginning += ["--symlink", SCRATCH_FOLDER, "/tmp", "--symlink", SCRATCH_FOLDER, "/dev/shm"]  # noqa: S108
         self._beginning += ["--ro-bind", str(launcher), LAUNCHER]
-        self._beginning += ["--ro-bind", str(_WARM_PYTHON), WARM_PYTHON]
+        self._beginning += ["--ro-bind", str(_FORK_SERVER_SOURCE), FORK_SERVER]
 
         tier, accounting = ("A", groups.title) if groups else ("B", "accounting by the launcher")
         users = "user namespace" if user_namespace else "own user"
@@ -77,33 +83,33 @@ class Bubblewrap:
 
     @property
     def has_groups(self) -> bool:
-        """Whether control groups account for what programs use."""
+        """Whether control groups measure the programs."""
         return self._groups is not None
 
     @contextlib.contextmanager
-    def open(self, surroundings: Surroundings) -> Iterator["BubblewrapContainer"]:
-        """A new container, which ends with the block and all its processes with it."""
-        container = BubblewrapContainer(self, surroundings)
+    def open(self, mounts: Mounts) -> Iterator["BubblewrapContainer"]:
+        """Open a new container. It ends with the block, and so do all its processes."""
+        container = BubblewrapContainer(self, mounts)
         try:
             yield container
         finally:
             container.close()
 
     @contextlib.contextmanager
-    def started(self, surroundings: Surroundings) -> Iterator[Container]:
-        """A running container. Raises SandboxFault."""
+    def started(self, mounts: Mounts) -> Iterator[Container]:
+        """Start a container. Raises SandboxFault."""
         with contextlib.ExitStack() as stack:
             group = None
             if self._groups:
                 try:
                     group = stack.enter_context(control_group(self._groups, PROCESSES + _OWN_PROCESSES))
                 except OSError as error:
-                    raise SandboxFault(f"no control group could be made: {error}") from error
+                    raise SandboxFault(f"the sandbox could not create a control group: {error}") from error
             ours, launchers = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             process = None
             with launchers:
                 inherited = [launchers.fileno(), *(group.descriptors if group else ())]
-                command = [*self._beginning, *self._mounts(surroundings)]
+                command = [*self._beginning, *self._options(mounts)]
                 if self._filter:
                     inherited.append(stack.enter_context(sealed_file(self._filter)))
                     command += ["--seccomp", str(inherited[-1])]
@@ -116,32 +122,37 @@ class Bubblewrap:
                     group.argument if group else "-",
                 ]
                 process = stack.enter_context(_started(command, inherited))
-            with ours:  # closed before the process is waited for: that is what ends it
-                yield Container(process, ours, surroundings, group)
+            with ours:  # closing the socket ends the process, so it precedes the wait for the process
+                yield Container(process, ours, mounts, group)
 
-    def _mounts(self, surroundings: Surroundings) -> Iterator[str]:
-        yield from _system_mounts((*surroundings.readable, *_SYSTEM_FILES))
-        for source, seen_as in ((surroundings.folder, PROGRAM_FOLDER), *surroundings.mounted):
-            yield from ("--ro-bind", str(source), seen_as)
+    def _options(self, mounts: Mounts) -> Iterator[str]:
+        for name, value in mounts.environment.items():
+            yield from ("--setenv", name, value)
+        yield from _system_mounts((*mounts.readable, *_SYSTEM_FILES))
+        for source, target in ((mounts.folder, PROGRAM_FOLDER), *mounts.mounted):
+            yield from ("--ro-bind", str(source), target)
         yield from ("--perms", "1777")
         if self._bounded_scratch:
-            yield from ("--size", str(surroundings.scratch))
+            yield from ("--size", str(mounts.scratch))
         yield from ("--tmpfs", SCRATCH_FOLDER, "--remount-ro", "/", "--chdir", SCRATCH_FOLDER)
 
 
 class BubblewrapContainer:
-    """A container (see `judge.sandbox.interface.Container`), made when first used and anew when it cannot be wiped."""
+    """A container (see `judge.sandbox.interface.Container`).
 
-    def __init__(self, sandbox: Bubblewrap, surroundings: Surroundings) -> None:
+    It starts at the first run, and again after a run whose traces could not be removed.
+    """
+
+    def __init__(self, sandbox: Bubblewrap, mounts: Mounts) -> None:
         self._sandbox = sandbox
-        self._surroundings = surroundings
+        self._mounts = mounts
         self._stack = contextlib.ExitStack()
         self._container: Container | None = None
 
     def run(self, run: Run) -> Outcome:
-        """Run the program to its end. Raises SandboxFault, after which the container may be used again."""
+        """Run the program to its end. Raises SandboxFault, after which the container can be used again."""
         if self._container is None:
-            self._container = self._stack.enter_context(self._sandbox.started(self._surroundings))
+            self._container = self._stack.enter_context(self._sandbox.started(self._mounts))
         try:
             outcome, clean = self._container.run(run)
         except BaseException:
@@ -160,10 +171,10 @@ class BubblewrapContainer:
 
 @functools.lru_cache(maxsize=32)
 def _system_mounts(paths: tuple[Path, ...]) -> tuple[str, ...]:
-    """What bubblewrap is told to show of the system; looked up once, because it takes as long as starting it."""
+    """Return bubblewrap's options that mount these paths. Cached: the lookup takes as long as a container's start."""
     paths = tuple(dict.fromkeys(paths))
     mounts: list[str] = []
-    # Made here, because those bubblewrap makes by itself are closed to users other than its own.
+    # Parents are created explicitly: those that bubblewrap creates by itself are closed to other users.
     for parent in sorted({parent for path in paths for parent in path.parents} - {Path("/")}):
         mounts += ["--dir", str(parent)]
     for path in paths:
@@ -176,7 +187,7 @@ def _system_mounts(paths: tuple[Path, ...]) -> tuple[str, ...]:
 
 @contextlib.contextmanager
 def _started(command: list[str], inherited: list[int]) -> Iterator[subprocess.Popen[bytes]]:
-    """The running command, which has ended when the block has: by itself after a good end, killed after a bad one."""
+    """Start the command. The block's end waits for the command, and kills it after an exception."""
     process = subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,

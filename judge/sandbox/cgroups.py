@@ -1,7 +1,7 @@
-"""Control groups of the kernel, version 1 and 2: one for each container, where this process may make them.
+"""Control groups of the kernel, version 1 and 2: one for each container, where this process may create them.
 
-They count what all processes of a container use together, whatever becomes of each, and end a program that
-asks for more memory than it may have at the moment it does. Without them the launcher counts by itself.
+They measure all processes of a container together and kill a program at the moment it exceeds its memory limit.
+Without them the launcher measures by itself.
 """
 
 import contextlib
@@ -17,16 +17,16 @@ from typing import Protocol
 _MOUNTS = Path("/proc/self/mounts")
 _MEMBERSHIP = Path("/proc/self/cgroup")
 _PREFIX = "judge-"
-_TREES = 3  # a group has a folder in so many trees at most
-_TRIES, _PAUSE = 200, 0.01  # seconds
+_TREES = 3  # a group has a folder in at most this many trees
+_ATTEMPTS, _PAUSE = 200, 0.01  # seconds
 _serial = itertools.count()
 
 
 @dataclass(frozen=True)
 class Files:
-    """The files of one container's group that the launcher works with; None where the kernel has none.
+    """The files of one container's group that the launcher uses; None for a file that the kernel does not have.
 
-    `time_unit` is how many units of `time` make a microsecond.
+    `time_unit` is the number of units of `time` in a microsecond.
     """
 
     join: tuple[Path, ...]
@@ -44,16 +44,16 @@ class ControlGroups(Protocol):
     title: str
 
     def make(self, name: str, processes: int) -> Files:
-        """Make a group for at most so many processes. Raises OSError."""
+        """Create a group for at most `processes` processes. Raises OSError."""
         ...
 
     def parents(self) -> list[Path]:
-        """The folders in which groups are made."""
+        """Return the folders in which groups are created."""
         ...
 
 
 class Version1:
-    """A tree for each controller; groups are made below this process's own in each."""
+    """Control groups with a tree for each controller. Groups are created below this process's own in each tree."""
 
     title = "control groups version 1"
 
@@ -68,7 +68,7 @@ class Version1:
         for folder in folders:
             folder.mkdir()
         memory = self._memory / name
-        with contextlib.suppress(OSError):  # where there is no swap
+        with contextlib.suppress(OSError):  # the machine has no swap
             (memory / "memory.swappiness").write_text("0")
         (self._processes / name / "pids.max").write_text(str(processes))
         return Files(
@@ -83,7 +83,7 @@ class Version1:
 
 
 class Version2:
-    """One tree; groups are made below a folder of ours in the highest place where that is allowed."""
+    """Control groups with one tree. Groups are created in the judge's folder, as high in the tree as permitted."""
 
     title = "control groups version 2"
 
@@ -96,10 +96,10 @@ class Version2:
     def make(self, name: str, processes: int) -> Files:
         group = self._parent / name
         group.mkdir()
-        with contextlib.suppress(OSError):  # where there is no swap
+        with contextlib.suppress(OSError):  # the machine has no swap
             (group / "memory.swap.max").write_text("0")
         (group / "pids.max").write_text(str(processes))
-        peak = group / "memory.peak"  # Linux 5.19; can be set back for each program since 6.12
+        peak = group / "memory.peak"  # since Linux 5.19; resettable for each program since 6.12
         return Files(
             join=(group / "cgroup.procs",),
             time=group / "cpu.stat",
@@ -112,13 +112,13 @@ class Version2:
 
 
 def find_control_groups() -> ControlGroups | None:
-    """The control groups of this machine, where this process may make new ones; else None."""
+    """Return the control groups of this machine, or None where this process may not create new ones."""
     mounts = [line.split() for line in _read(_MOUNTS).splitlines()]
     own = [line.split(":", 2) for line in _read(_MEMBERSHIP).splitlines()]
     found = _version_1(mounts, own) or _version_2(mounts, own)
     if found is None:
         return None
-    _sweep(found)
+    _remove_abandoned(found)
     try:
         with control_group(found, processes=1):
             return found
@@ -128,24 +128,24 @@ def find_control_groups() -> ControlGroups | None:
 
 @dataclass(frozen=True)
 class Group:
-    """A container's group: the launcher's argument for it, and the descriptors that it names."""
+    """A container's group: the launcher's argument, and the descriptors that the argument names."""
 
     argument: str
     descriptors: list[int]
     _events: int
 
     def ran_out_of_memory(self) -> bool:
-        """Whether the kernel ended a process of the group because there was no more memory for it."""
+        """Return whether the kernel killed a process of the group for lack of memory."""
         lines = os.pread(self._events, 4096, 0).decode().splitlines()
         return any(line.startswith("oom_kill ") and line != "oom_kill 0" for line in lines)
 
 
 @contextlib.contextmanager
 def control_group(groups: ControlGroups, processes: int) -> Iterator[Group]:
-    """A new group, removed with the block. Raises OSError."""
+    """Create a group and remove it with the block. Raises OSError."""
     with contextlib.ExitStack() as stack:
         name = f"{_PREFIX}{os.getpid()}-{next(_serial)}"
-        for parent in groups.parents():  # before they are made, so that one half made is removed too
+        for parent in groups.parents():  # registered first, so that a partly created group is removed too
             stack.callback(_remove, parent / name)
         files = groups.make(name, processes)
         descriptors: list[int] = []
@@ -175,7 +175,7 @@ def control_group(groups: ControlGroups, processes: int) -> Iterator[Group]:
 def _opened_peak(path: Path | None, opened: "_Open") -> int:
     try:
         return opened(path, os.O_RDWR)
-    except OSError:  # before Linux 6.12 it cannot be set back, and the launcher does without it
+    except OSError:  # not resettable before Linux 6.12: the launcher works without it
         return -1
 
 
@@ -189,7 +189,7 @@ def _version_1(mounts: list[list[str]], own: list[list[str]]) -> Version1 | None
         for controller in controllers.split(","):
             for mount in mounts:
                 if mount[2] == "cgroup" and controller in mount[3].split(","):
-                    # In a container the mount shows a part of the tree, of which this process is the root.
+                    # In a container the mount shows a part of the tree, with this process at its root.
                     within = Path(mount[1]) / path.lstrip("/")
                     folders[controller] = within if within.is_dir() else Path(mount[1])
     if not {"memory", "cpuacct", "pids"} <= folders.keys():
@@ -217,12 +217,12 @@ def _version_2(mounts: list[list[str]], own: list[list[str]]) -> Version2 | None
 
 
 def _delegate(folder: Path) -> None:
-    """Let groups below this one be limited in memory and processes. Raises OSError."""
+    """Enable limits of memory and processes for the groups below this one. Raises OSError."""
     if not {"memory", "pids"} <= set(_read(folder / "cgroup.subtree_control").split()):
         (folder / "cgroup.subtree_control").write_text("+memory +pids")
 
 
-def _sweep(groups: ControlGroups) -> None:
+def _remove_abandoned(groups: ControlGroups) -> None:
     """Remove the groups of judges that were killed."""
     for parent in groups.parents():
         for folder in parent.glob(f"{_PREFIX}*-*"):
@@ -232,8 +232,8 @@ def _sweep(groups: ControlGroups) -> None:
 
 
 def _remove(folder: Path) -> None:
-    """Remove a group and what still runs in it, which after a killed judge may take a moment to die."""
-    for _ in range(_TRIES):
+    """Remove a group and kill its processes, which may take a moment to end after a killed judge."""
+    for _ in range(_ATTEMPTS):
         try:
             folder.rmdir()
         except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""The judge's end of the conversation with the launcher: one run asked for, watched and collected."""
+"""The judge's side of the launcher's protocol: requests a run, reads its streams and returns its outcome."""
 
 import contextlib
 import math
@@ -12,15 +12,15 @@ from io import FileIO
 from pathlib import Path
 
 from judge.sandbox.cgroups import Group
-from judge.sandbox.interface import STDERR_LIMIT, Ending, Outcome, Run, SandboxFault, Surroundings
+from judge.sandbox.interface import STDERR_LIMIT, Mounts, Outcome, Run, SandboxFault, Termination
 from judge.sandbox.memory_file import sealed_file
 
 PROCESSES = 64
-WARM_PYTHON = "/warm_python.py"
-_GRACE = 10.0  # seconds beyond its wall guard before a run that says nothing is given up
-_SHORT = 0.003  # seconds a program may wait at a full pipe
-_LONG = 60.0  # seconds; a fork is stopped at its own limit long before
-_WARM_UP = 25.0  # seconds, more than the launcher's own patience
+FORK_SERVER = "/fork_server.py"
+_GRACE = 10.0  # seconds after the limit of real time until a launcher without an answer counts as failed
+_FIRST_WAIT = 0.003  # seconds for which a program may be blocked by a full pipe
+_FORK_SERVER_TIME = 60.0  # CPU seconds; the launcher stops a fork at its own, lower limit
+_FORK_SERVER_START = 25.0  # seconds; more than the launcher's own timeout
 _CHUNK = 2**18
 _PACKET = 2**16
 _DESCRIPTORS = 250  # the most that the kernel lets one packet carry is 253
@@ -28,52 +28,54 @@ _DESCRIPTORS = 250  # the most that the kernel lets one packet carry is 253
 
 @dataclass
 class Container:
-    """A container that runs: the process that holds it and the socket to the launcher inside."""
+    """A running container: its process, and the socket to the launcher inside."""
 
     process: subprocess.Popen[bytes]
     launcher: socket.socket
-    surroundings: Surroundings
+    mounts: Mounts
     group: Group | None
-    _warmed: tuple[str, ...] | None = None  # what the warm interpreter was started for, if there is one
-    _can_be_warm: bool = True
+    _fork_server_for: tuple[str, ...] | None = None  # the command and modules that the fork server serves
+    _can_fork: bool = True
 
     def run(self, run: Run) -> tuple[Outcome, bool]:
-        """Run the program; also whether the container may be used again. Raises SandboxFault: it may not."""
+        """Run the program. Return its outcome, and whether the container can be used again. Raises SandboxFault."""
         start = time.monotonic()
         try:
-            return self._run_warm_or_cold(run)
+            return self._run_or_fork(run)
         except SandboxFault:
-            if self.group and self.group.ran_out_of_memory():  # and it was the launcher that the kernel ended
+            if self.group and self.group.ran_out_of_memory():  # the kernel killed the launcher
                 return _out_of_memory(run, time.monotonic() - start), False
             raise
 
-    def _run_warm_or_cold(self, run: Run) -> tuple[Outcome, bool]:
-        if run.warm is not None and self._can_be_warm and self._warm_up(run, run.warm):
+    def _run_or_fork(self, run: Run) -> tuple[Outcome, bool]:
+        if run.preload is not None and self._can_fork and self._has_fork_server(run, run.preload):
             try:
-                return self._run(run, warm=True)
-            except _Cold:  # the interpreter did not survive what the program before did to it
-                self._can_be_warm = False
-        return self._run(run, warm=False)
+                return self._run(run, fork=True)
+            except _NoForkServer:  # an earlier run destroyed it
+                self._can_fork = False
+        return self._run(run, fork=False)
 
-    def _warm_up(self, run: Run, modules: tuple[str, ...]) -> bool:
-        """Whether there is a warm interpreter for this command, after starting one where there was none."""
-        started_for = (*run.command, "", *modules)
-        if self._warmed is None:
+    def _has_fork_server(self, run: Run, modules: tuple[str, ...]) -> bool:
+        """Return whether a fork server for this command runs; start one if there is none."""
+        wanted = (*run.command, "", *modules)
+        if self._fork_server_for is None:
             with contextlib.ExitStack() as stack:
-                # Of the same kinds as a run's, because an interpreter looks at them while it starts.
+                # Of the same kinds as a run's: an interpreter inspects them at its start.
                 descriptors = [stack.enter_context(sealed_file(b""))]
                 descriptors += [_pipe(stack, stack)[1] for _ in range(2)]
                 *interpreter, program = run.command
-                cpu = math.ceil((_LONG + run.limits.time) * 1e6)  # of the interpreter, and of each fork
-                words = ["warm", str(cpu), str(run.limits.memory), *self._bounds(run)]
-                self._send([*words, *interpreter, WARM_PYTHON, program, *modules], descriptors)
-            if self._receive(time.monotonic() + _WARM_UP)[0] == "ready":
-                self._warmed = started_for
+                cpu = math.ceil(
+                    (_FORK_SERVER_TIME + run.limits.time) * 1e6
+                )  # of the server, and of each fork
+                words = ["serve", str(cpu), str(run.limits.memory), *self._bounds(run)]
+                self._send([*words, *interpreter, FORK_SERVER, program, *modules], descriptors)
+            if self._receive(time.monotonic() + _FORK_SERVER_START)[0] == "ready":
+                self._fork_server_for = wanted
             else:
-                self._can_be_warm = False
-        return self._warmed == started_for
+                self._can_fork = False
+        return self._fork_server_for == wanted
 
-    def _run(self, run: Run, *, warm: bool) -> tuple[Outcome, bool]:
+    def _run(self, run: Run, *, fork: bool) -> tuple[Outcome, bool]:
         deadline = time.monotonic() + run.wall + _GRACE
         with contextlib.ExitStack() as stack:
             sent = stack.enter_context(contextlib.ExitStack())
@@ -88,14 +90,14 @@ class Container:
             descriptors = [input_, into_output, into_errors]
             descriptors += [_content(sent, content) for content in run.files.values()]
             limits = [math.ceil(run.limits.time * 1e6), math.ceil(run.wall * 1e6), run.limits.memory]
-            words = ["run", str(int(warm)), *map(str, limits), *self._bounds(run)]
+            words = ["run", str(int(fork)), *map(str, limits), *self._bounds(run)]
             words += [str(len(run.files)), str(len(run.collect)), *run.files, *run.collect, *run.command]
             self._send(words, descriptors)
-            sent.close()  # else the streams would never end
+            sent.close()  # otherwise the streams never end
             answer, files, too_much = self._collect(collected, output, deadline)
         try:
-            if answer[0] == "cold":
-                raise _Cold
+            if answer[0] == "no-server":
+                raise _NoForkServer
             stdout = bytes(collected[output].content) if output in collected else b""
             stderr = bytes(collected[errors].content)
             return _outcome(answer, stdout, stderr, _contents(answer[8:], files, run.limits.output), too_much)
@@ -106,15 +108,15 @@ class Container:
     def _collect(
         self, collected: dict[int, "_Stream"], output: int, deadline: float
     ) -> tuple[list[str], list[int], bool]:
-        """The launcher's answer, the descriptors that came with it, and whether too much was printed."""
+        """Return the launcher's answer, its descriptors, and whether the output exceeded its limit."""
         waiting = select.poll()
         waiting.register(self.launcher, select.POLLIN)
         open_streams = set(collected)
         answer: list[str] = []
         files: list[int] = []
         too_much = False
-        # Most programs print less than a pipe holds: waking up for each piece would cost more than they do.
-        if waiting.poll(_SHORT * 1000):
+        # Most programs print less than a pipe holds: waking up for each chunk would cost more than the program.
+        if waiting.poll(_FIRST_WAIT * 1000):
             answer, files = self._read_answer()
             waiting.unregister(self.launcher)
         for descriptor in collected:
@@ -140,10 +142,10 @@ class Container:
         return answer, files, too_much
 
     def _bounds(self, run: Run) -> list[str]:
-        # Memory really used is what counts; address space is only bounded far above, because programs and
-        # threads reserve much more than they touch.
+        # The memory limit applies to used memory. Address space gets a far higher limit, because programs and threads
+        # reserve much more than they use.
         address_space = 4 * run.limits.memory + 16 * 2**30
-        return [str(address_space), str(self.surroundings.file_size), str(PROCESSES)]
+        return [str(address_space), str(self.mounts.file_size), str(PROCESSES)]
 
     def _send(self, words: list[str], descriptors: list[int]) -> None:
         packet = b"".join(word.encode() + b"\0" for word in words)
@@ -177,15 +179,15 @@ class Container:
         return words + names, files
 
     def _fault(self) -> SandboxFault:
-        """The launcher has gone: what bubblewrap said about it, if anything."""
+        """Return the fault of a launcher that has ended, with bubblewrap's message if there is one."""
         assert self.process.stderr is not None
         self.process.kill()
-        said = self.process.stderr.read(4000).decode("utf-8", "replace").strip()
-        return SandboxFault(said or "the sandbox ended without a word")
+        message = self.process.stderr.read(4000).decode("utf-8", "replace").strip()
+        return SandboxFault(message or "the sandbox ended without a message")
 
 
-class _Cold(Exception):
-    """There is no warm interpreter any more."""
+class _NoForkServer(Exception):
+    """The fork server has ended."""
 
 
 class _Stream:
@@ -194,14 +196,14 @@ class _Stream:
         self.content = bytearray()
 
     def add(self, data: bytes) -> bool:
-        """Keep what there is room for; whether there was too much."""
+        """Append the data up to the limit. Return whether there was more."""
         room = self.limit - len(self.content)
         self.content += data[:room]
         return len(data) > room
 
 
 def _pipe(reading: contextlib.ExitStack, writing: contextlib.ExitStack) -> tuple[int, int]:
-    """A new pipe, each end of which is closed with its stack."""
+    """Return a new pipe, each end of which is closed with its stack."""
     ends = os.pipe()
     reading.callback(os.close, ends[0])
     writing.callback(os.close, ends[1])
@@ -225,7 +227,7 @@ def _contents(names: list[str], files: list[int], limit: int) -> dict[str, bytes
 
 def _out_of_memory(run: Run, wall: float) -> Outcome:
     memory, ended = run.limits.memory, time.monotonic()
-    return Outcome(Ending.MEMORY, None, None, 0.0, wall, memory, b"", b"", {}, ended)
+    return Outcome(Termination.MEMORY, None, None, 0.0, wall, memory, b"", b"", {}, ended)
 
 
 def _outcome(
@@ -233,10 +235,10 @@ def _outcome(
 ) -> tuple[Outcome, bool]:
     cause, numbers = answer[1], [int(word) for word in answer[2:8]]
     status, cpu, wall, memory, ended, clean = numbers
-    ending = Ending.OUTPUT if too_much else Ending(cause)
-    exited = ending is Ending.EXIT
+    termination = Termination.OUTPUT if too_much else Termination(cause)
+    exited = termination is Termination.EXIT
     outcome = Outcome(
-        ending=ending,
+        termination=termination,
         exit_status=os.WEXITSTATUS(status) if exited and os.WIFEXITED(status) else None,
         signal=os.WTERMSIG(status) if exited and os.WIFSIGNALED(status) else None,
         time=cpu / 1e6,

@@ -1,4 +1,4 @@
-"""What a sandbox promises, whatever it is made of."""
+"""The interface of a sandbox, independent of its implementation."""
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
@@ -8,11 +8,16 @@ from io import FileIO
 from pathlib import Path
 from typing import Protocol
 
-from judge.limits import Limits
+from judge.records import Limits
+
+PROGRAM_FOLDER = "/program"
+SCRATCH_FOLDER = "/box"
+STDERR_LIMIT = 2**16
+"""Bytes of standard error that an outcome keeps."""
 
 
 class SandboxUnavailable(Exception):
-    """Programs cannot be run safely on this machine. The message names the problem and the remedy."""
+    """This machine cannot run programs safely. The message names the problem and the remedy."""
 
     def __init__(self, problem: str, remedy: str) -> None:
         super().__init__(f"Programs cannot be run safely here: {problem}. {remedy}")
@@ -21,11 +26,11 @@ class SandboxUnavailable(Exception):
 
 
 class SandboxFault(Exception):
-    """One run failed for reasons that lie in the sandbox, not in the program. It may be tried again."""
+    """A run failed because of the sandbox and not because of the program. A retry may succeed."""
 
 
-class Ending(StrEnum):
-    """How a run ended: by itself, or stopped because it passed a limit."""
+class Termination(StrEnum):
+    """The cause of a run's end: the program exited, or it was stopped at a limit."""
 
     EXIT = "exit"
     CPU = "cpu"
@@ -35,13 +40,13 @@ class Ending(StrEnum):
 
 
 @dataclass(frozen=True)
-class Surroundings:
-    """What all runs in one container see of the host, and it is all they see.
+class Mounts:
+    """The files and the environment that all runs in one container see; nothing else of the host is visible.
 
-    `folder` is seen as PROGRAM_FOLDER; `readable` are files and folders of the system, seen under their own paths;
-    `mounted` are others, each with the path it is seen under. None can be written. SCRATCH_FOLDER is where
-    programs start and the one place where they may write: `scratch` bounds all files there together, `file_size`
-    each of them, in bytes.
+    `folder` is mounted as PROGRAM_FOLDER; `readable` are files and folders of the system, mounted under their own
+    paths; `mounted` are others, each with its path in the container. All are read-only. Programs start in
+    SCRATCH_FOLDER, the only place that they can write: `scratch` limits the bytes of all files there together,
+    `file_size` those of each file. `environment` adds environment variables.
     """
 
     folder: Path
@@ -49,6 +54,7 @@ class Surroundings:
     file_size: int
     scratch: int
     mounted: tuple[tuple[Path, str], ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -56,13 +62,13 @@ class Run:
     """One run of a program in a container.
 
     `input` becomes standard input: bytes, a file's content, or an end of a pipe. Standard output is collected, or
-    goes to the end of a pipe that `output` is. Such ends are closed here once the program has them. `wall` is the
-    guard in seconds of real time. `files` are laid into the scratch folder by their plain names before the program
-    starts; `collect` names files there whose content comes back with the outcome, if they exist. The name `*` stands
-    for all that do not begin with a dot.
+    written to the end of a pipe `output`. The container closes such ends once the program has them. `wall` is the
+    limit of real time in seconds. `files` are written to the scratch folder under their plain names before the
+    program starts; `collect` names files there whose content is returned if they exist. The name `*` stands for all
+    files whose names do not begin with a dot.
 
-    `warm` asks for the fast path of CPython: the names of modules to import once for all runs of this container.
-    `command` then ends with the program's file. The sandbox may take the slow path all the same.
+    `preload` requests a fork server (CPython only): it names the modules to import once for all runs of this
+    container. `command` then ends with the program's file. The sandbox may start the program normally all the same.
     """
 
     command: tuple[str, ...]
@@ -72,24 +78,20 @@ class Run:
     output: FileIO | None = None
     files: Mapping[str, bytes | Path] = field(default_factory=dict)
     collect: tuple[str, ...] = ()
-    warm: tuple[str, ...] | None = None
-
-
-PROGRAM_FOLDER = "/program"
-SCRATCH_FOLDER = "/box"
+    preload: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What happened: CPU and real seconds and peak bytes of all its processes, and what it printed.
+    """The outcome of a run: CPU and real seconds and peak bytes of all its processes, and its output.
 
     `exit_status` is None unless the program ended by itself with one, `signal` unless a signal ended it.
-    `stdout` holds at most the output limit; `stderr` at most STDERR_LIMIT bytes from its beginning. `files`
-    holds the collected files, all together at most one byte more than the output limit. `ended` is when the program
-    ended, in seconds of the machine's monotonic clock.
+    `stdout` holds at most the output limit; `stderr` at most the first STDERR_LIMIT bytes. `files`
+    holds the collected files, all together at most one byte more than the output limit. `ended` is the time of the
+    program's end, in seconds of the machine's monotonic clock.
     """
 
-    ending: Ending
+    termination: Termination
     exit_status: int | None
     signal: int | None
     time: float
@@ -101,35 +103,32 @@ class Outcome:
     ended: float
 
 
-STDERR_LIMIT = 2**16
-
-
 class Container(Protocol):
-    """A place for the runs of one submission, one at a time. No run finds anything that another left."""
+    """An isolated place for the runs of one submission, one at a time. No run sees traces of another."""
 
     def run(self, run: Run) -> Outcome:
-        """Run the program to its end. Raises SandboxFault, after which the container may be used again."""
+        """Run the program to its end. Raises SandboxFault, after which the container can be used again."""
         ...
 
 
 class Sandbox(Protocol):
-    """Runs untrusted programs: no network, no files but those named, nothing left behind."""
+    """An isolation for untrusted programs: no network, only the named files, and no traces after a run."""
 
     @property
     def isolation(self) -> str:
-        """What keeps programs in, in a few words, for the record of each judgement."""
+        """A short description of the isolation, which each judgement records."""
         ...
 
-    def open(self, surroundings: Surroundings) -> AbstractContextManager[Container]:
-        """A new container, which ends with the block and all its processes with it."""
+    def open(self, mounts: Mounts) -> AbstractContextManager[Container]:
+        """Open a new container. It ends with the block, and so do all its processes."""
         ...
 
 
 @dataclass(frozen=True)
 class SandboxStatus:
-    """Whether programs can be run here; if not, why, and what to do about it.
+    """Whether this machine can run programs; if not, the problem and the remedy.
 
-    `isolation` names the tier and what it is made of; `improvement` says how to reach the next tier, or is empty.
+    `isolation` names the tier and its parts; `improvement` is the step to the next tier, or empty.
     """
 
     available: bool

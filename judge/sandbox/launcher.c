@@ -1,27 +1,27 @@
-/* Process 1 of a container: runs one program after the other, holds each to its limits, measures it, reports,
- * and leaves nothing of it behind.
+/* Process 1 of a container: runs programs one after another, enforces their limits, measures and reports each run,
+ * and removes its traces.
  *
  * usage: launcher SOCKET USER GROUP
  *
  * SOCKET is the descriptor of a sequenced-packet socket to the judge; the container ends when the judge closes
- * it or dies. USER is the user to become before a program starts, or 0 to stay who we are. GROUP is "-", or
- * eight descriptors of files of a control group, joined by commas (judge/sandbox/cgroups.py; -1 for one there is
- * not): three to join it by, CPU time, memory in use, peak memory, memory limit and events; after them how many of
- * the CPU time's units make a microsecond.
+ * it or dies. USER is the user to switch to before a program starts, or 0 for no switch. GROUP is "-", or
+ * eight descriptors of files of a control group, joined by commas (judge/sandbox/cgroups.py; -1 for a missing file):
+ * three to join the group, CPU time, memory in use, peak memory, memory limit and events; then the number of units
+ * of CPU time in a microsecond.
  *
- * A request is one packet of words, each ended by a zero byte, with the descriptors it speaks of:
- *   run WARM CPU WALL MEMORY ADDRESS_SPACE FILE_SIZE PROCESSES FILES COLLECTED name… name… COMMAND [ARGUMENT]…
- *     descriptors: standard input, output, error, then the content of each of the FILES files to be laid into the
- *     scratch folder. CPU and WALL are microseconds, MEMORY, ADDRESS_SPACE and FILE_SIZE bytes. WARM 1: the
- *     program is a fork of the interpreter that "warm" started, which starts COMMAND by itself.
- *     answer: ended CAUSE STATUS CPU WALL MEMORY TIME CLEAN name… with the descriptors of the files COLLECTED that
- *     are there; the name * stands for all that do not begin with a dot. STATUS as wait returns it, TIME the end on
- *     the monotonic clock. CLEAN 0: this container must not be used again.
- *   warm CPU MEMORY ADDRESS_SPACE FILE_SIZE PROCESSES COMMAND [ARGUMENT]…
- *     starts an interpreter with these descriptors (warm_python.py) whose forks are the runs to come.
- *     answer: ready, or cold, as also to a run that wanted a fork of it when it is no more.
- *   stop    ends the run in progress; without one it does nothing.
- * Instead of an answer: "fault WHAT WENT WRONG", and the container has ended.
+ * A request is one packet of words, each ended by a zero byte, with its descriptors:
+ *   run FORK CPU WALL MEMORY ADDRESS_SPACE FILE_SIZE PROCESSES FILES COLLECTED name… name… COMMAND [ARGUMENT]…
+ *     descriptors: standard input, output, error, then the content of each of the FILES files to write into the
+ *     scratch folder. CPU and WALL are microseconds, MEMORY, ADDRESS_SPACE and FILE_SIZE bytes. FORK 1: the
+ *     program is a fork of the fork server, which starts COMMAND by itself.
+ *     answer: ended CAUSE STATUS CPU WALL MEMORY TIME CLEAN name… with the descriptors of the existing COLLECTED
+ *     files; the name * stands for all files whose names do not begin with a dot. STATUS as wait returns it, TIME the
+ *     end on the monotonic clock. CLEAN 0: this container must not be used again.
+ *   serve CPU MEMORY ADDRESS_SPACE FILE_SIZE PROCESSES COMMAND [ARGUMENT]…
+ *     starts the fork server (fork_server.py) with these descriptors.
+ *     answer: ready, or no-server. A run with FORK 1 has the answer no-server too when the fork server has ended.
+ *   stop    ends the run in progress, if there is one.
+ * Instead of an answer: "fault MESSAGE", and the container has ended.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -46,16 +46,16 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PERIOD = 10000, OPEN_FILES = 256, USAGE = 64, WORDS = 250, PACKET = 65536, ABOVE = 10, WARM_UP = 20000, PATIENCE = 3000,
-       SILENCE = 1000000 };
+enum { PERIOD = 10000, OPEN_FILES = 256, USAGE = 64, WORDS = 250, PACKET = 65536, ABOVE = 10, SERVER_START = 20000, FORK_TIMEOUT = 3000,
+       IDLE = 1000000 };
 
 typedef long long number;
 typedef struct { number cpu, wall, memory, address_space, file_size, processes; } limits;
 typedef struct { int join[3], cpu, usage, peak, limit, events; number unit, limited_to; } group;
 
-static int judge, scratch, interpreter_socket = -1;
-static pid_t interpreter; /* the warm one, or 0 */
-static number interpreter_memory; /* bytes: a fork starts with them, a fresh start makes them anew */
+static int judge, scratch, server_socket = -1;
+static pid_t server; /* the fork server, or 0 */
+static number server_memory; /* bytes that each fork shares with the server; a normal start allocates them */
 static uid_t user;
 static group control = {.cpu = -1};
 static char packet[PACKET], *words[WORDS + 1];
@@ -67,7 +67,7 @@ static sigset_t usual;
 
 static void fault(const char *what) {
     dprintf(judge, "fault %s: %s", what, strerror(errno));
-    _exit(1); /* and with us, as process 1, everything in here */
+    _exit(1); /* the end of process 1 ends the container */
 }
 
 static number now(void) {
@@ -87,7 +87,7 @@ static number own_time(void) {
     return microseconds(&usage);
 }
 
-/* The number behind `key` in a file of the control group, or -1. */
+/* Return the number after `key` in a file of the control group, or -1. */
 static number counter(int file, const char *key) {
     char text[4096];
     ssize_t length = file < 0 ? -1 : pread(file, text, sizeof text - 1, 0);
@@ -99,9 +99,9 @@ static number counter(int file, const char *key) {
 
 static number group_time(void) { return counter(control.cpu, control.unit == 1 ? "usage_usec" : "") / control.unit; }
 
-/* Only file systems that hold `memory` bytes more than now; the kernel kills what goes beyond. */
+/* Allow the group `memory` bytes more than now; beyond that the kernel kills a process. */
 static void limit_group(number in_use, number memory) {
-    enum { SLACK = 4 << 20 }; /* the kernel counts in batches; the verdict is by the peak, which is exact */
+    enum { SLACK = 4 << 20 }; /* the kernel counts in batches; the verdict follows from the peak, which is exact */
     number wanted = in_use + memory + SLACK, change = wanted - control.limited_to;
     if (change > SLACK / 2 || change < -SLACK / 2) {
         char text[32];
@@ -111,8 +111,8 @@ static void limit_group(number in_use, number memory) {
     }
 }
 
-/* CPU time of all processes under a program with the children they waited for, and their resident memory. */
-static void look(number *cpu, number *memory, int *processes_left) {
+/* Measure the CPU time of all processes of a program, with the children they waited for, and their resident memory. */
+static void measure(number *cpu, number *memory, int *processes_left) {
     static long tick, page;
     if (!tick) tick = sysconf(_SC_CLK_TCK), page = sysconf(_SC_PAGESIZE);
     *cpu = *memory = *processes_left = 0;
@@ -120,7 +120,7 @@ static void look(number *cpu, number *memory, int *processes_left) {
     if (!processes) fault("/proc");
     for (struct dirent *entry; (entry = readdir(processes));) {
         int process = atoi(entry->d_name);
-        if (process <= 1 || process == interpreter) continue;
+        if (process <= 1 || process == server) continue;
         ++*processes_left;
         char path[32], text[1024];
         snprintf(path, sizeof path, "/proc/%d/stat", process);
@@ -142,7 +142,7 @@ static void look(number *cpu, number *memory, int *processes_left) {
     closedir(processes);
 }
 
-/* Memory of a process that is not mapped from files. */
+/* Return the memory of a process that is not mapped from files. */
 static number own_memory(pid_t process) {
     char path[32];
     number total, resident, shared;
@@ -156,7 +156,7 @@ static number own_memory(pid_t process) {
 
 /* ---- packets ---- */
 
-/* Receives one packet into `packet`, `words` and `descriptors`; false when the judge has gone. */
+/* Receive one packet into `packet`, `words` and `descriptors`. Return 0 if the judge has closed the socket. */
 static int receive(int socket, int flags) {
     char control_space[CMSG_SPACE(sizeof descriptors)];
     struct iovec space = {packet, PACKET - 1};
@@ -199,12 +199,12 @@ static int transmit(int socket, const char *text, size_t length, const int *sent
 static void limit(int resource, number value) {
     struct rlimit both;
     getrlimit(resource, &both);
-    if ((rlim_t)value < both.rlim_max) both.rlim_max = value; /* nobody but root may raise it again */
+    if ((rlim_t)value < both.rlim_max) both.rlim_max = value; /* only root can raise it again */
     both.rlim_cur = both.rlim_max;
     if (setrlimit(resource, &both)) fault("setrlimit");
 }
 
-/* Deep recursion is limited by memory alone, and a program may ask for an endless stack. */
+/* Only the memory limit bounds recursion: the stack may grow to it. */
 static void limit_stack(number memory) {
     struct rlimit both;
     getrlimit(RLIMIT_STACK, &both);
@@ -212,8 +212,9 @@ static void limit_stack(number memory) {
     if (setrlimit(RLIMIT_STACK, &both)) fault("setrlimit");
 }
 
-/* A program must not send descriptors, as we do: those in flight outlive all processes, and so do files and pipes
- * that they keep open. Everything else that is forbidden is in the filter we live under ourselves (seccomp.py). */
+/* A program must not send descriptors, as the launcher does: descriptors in flight outlive all processes, and so do
+ * the files and pipes that they keep open. The filter in seccomp.py, which also applies to the launcher, denies all
+ * other forbidden calls. */
 static void forbid_sending(void) {
 #define REFUSED(call) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM)
     struct sock_filter program[] = {
@@ -232,22 +233,22 @@ static void hide_descriptors(void) {
     for (int descriptor = 3; descriptor < OPEN_FILES; descriptor++) fcntl(descriptor, F_SETFD, FD_CLOEXEC);
 }
 
-/* In the child: becomes the command, confined, with nothing but `given` as its descriptors 0, 1, 2 … */
+/* In the child: execute the command under its limits, with only `given` as its descriptors 0, 1, 2 … */
 static void become(char **command, const int *given, int count, const limits *allowed) {
     int kept[4];
-    for (int i = 0; i < count; i++) /* first out of the way, so that none is overwritten by another */
+    for (int i = 0; i < count; i++) /* copies first, so that no dup2 overwrites another descriptor */
         if ((kept[i] = fcntl(given[i], F_DUPFD_CLOEXEC, ABOVE)) < 0) fault("descriptors");
     hide_descriptors();
     for (int i = 0; i < count; i++)
         if (dup2(kept[i], i) < 0) fault("descriptors");
-    limit(RLIMIT_CPU, allowed->cpu / 1000000 + 2); /* a backstop, as the next: `run` is stricter */
+    limit(RLIMIT_CPU, allowed->cpu / 1000000 + 2); /* a second line of defence, like the next limits: `run` is stricter */
     limit_stack(allowed->memory);
     limit(RLIMIT_AS, allowed->address_space);
     limit(RLIMIT_FSIZE, allowed->file_size);
     limit(RLIMIT_NPROC, allowed->processes);
     limit(RLIMIT_NOFILE, OPEN_FILES);
     limit(RLIMIT_CORE, 0);
-    if (control.cpu >= 0) { /* where memory runs out, the program dies and not we */
+    if (control.cpu >= 0) { /* without memory the kernel kills the program, not the launcher */
         int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
         if (file >= 0) (void)!write(file, "1000", 4);
     }
@@ -255,15 +256,15 @@ static void become(char **command, const int *given, int count, const limits *al
         fault("changing the user");
     forbid_sending();
     sigprocmask(SIG_SETMASK, &usual, NULL);
-    for (int number = 1; number < NSIG; number++) /* nohup, for one, leaves SIGHUP ignored in all that it starts */
+    for (int number = 1; number < NSIG; number++) /* a parent such as nohup may have left signals ignored */
         signal(number, SIG_DFL);
     execv(command[0], command);
     if (strncmp(command[0], "/program/", 9)) fault(command[0]);
-    perror(command[0]); /* compiled from a source that made it so: not our fault */
+    perror(command[0]); /* the program's own file is not executable: no fault of the sandbox */
     _exit(126);
 }
 
-/* Starts the command. The child shares our memory until it has become the command, which saves copying it. */
+/* Start the command. The child shares the launcher's memory until it executes the command, which saves a copy. */
 static pid_t launch(char **command, const int *given, int count, const limits *allowed) {
     pid_t process = vfork();
     if (process < 0) fault("vfork");
@@ -271,9 +272,9 @@ static pid_t launch(char **command, const int *given, int count, const limits *a
     return process;
 }
 
-static int answers(int socket, char *text, size_t size, int patience) {
+static int answers(int socket, char *text, size_t size, int timeout) {
     struct pollfd both[2] = {{socket, POLLIN, 0}, {judge, POLLRDHUP, 0}};
-    if (poll(both, 2, patience) <= 0 || !(both[0].revents & POLLIN)) return 0;
+    if (poll(both, 2, timeout) <= 0 || !(both[0].revents & POLLIN)) return 0;
     ssize_t length = recv(socket, text, size - 1, 0);
     if (length <= 0) return 0;
     text[length] = 0;
@@ -281,41 +282,41 @@ static int answers(int socket, char *text, size_t size, int patience) {
 }
 
 static void end_everything(void) {
-    kill(-1, SIGKILL); /* everything in this container but us */
+    kill(-1, SIGKILL); /* every process of this container but this one */
     while (wait(NULL) > 0 || errno == EINTR) continue;
-    if (interpreter_socket >= 0) close(interpreter_socket);
-    interpreter_socket = -1;
-    interpreter = 0;
+    if (server_socket >= 0) close(server_socket);
+    server_socket = -1;
+    server = 0;
 }
 
-static void warm_up(void) {
+static void start_server(void) {
     limits allowed = {atoll(words[1]), 0, atoll(words[2]), atoll(words[3]), atoll(words[4]), atoll(words[5])};
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) fault("socketpair");
     int given[4] = {descriptors[0], descriptors[1], descriptors[2], pair[1]};
-    interpreter = launch(words + 6, given, 4, &allowed);
+    server = launch(words + 6, given, 4, &allowed);
     close(pair[1]);
-    interpreter_socket = pair[0];
+    server_socket = pair[0];
     char text[16];
-    if (answers(interpreter_socket, text, sizeof text, WARM_UP)) {
-        interpreter_memory = own_memory(interpreter);
+    if (answers(server_socket, text, sizeof text, SERVER_START)) {
+        server_memory = own_memory(server);
         dprintf(judge, "ready");
     } else {
         end_everything();
-        dprintf(judge, "cold");
+        dprintf(judge, "no-server");
     }
 }
 
-/* A fork of the warm interpreter, our child as every program is, or 0 when the interpreter is no more. */
-static pid_t fork_of_interpreter(void) {
+/* Return a fork of the fork server, a child of this process like every program, or 0 if the server has ended. */
+static pid_t fork_of_server(void) {
     char text[16];
-    if (!interpreter || !transmit(interpreter_socket, "run", 3, descriptors, 3)) return 0;
-    return answers(interpreter_socket, text, sizeof text, PATIENCE) ? atoi(text) : 0;
+    if (!server || !transmit(server_socket, "run", 3, descriptors, 3)) return 0;
+    return answers(server_socket, text, sizeof text, FORK_TIMEOUT) ? atoi(text) : 0;
 }
 
 /* ---- files ---- */
 
-static void lay_file(const char *name, int content) {
+static void write_file(const char *name, int content) {
     int file = openat(scratch, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     struct stat status;
     if (file < 0 || fstat(content, &status) || fchmod(file, 0666)) fault(name);
@@ -324,7 +325,7 @@ static void lay_file(const char *name, int content) {
     close(file);
 }
 
-/* Opens a regular file of the scratch folder and adds it to those found, if there is one and room for it. */
+/* Open a regular file of the scratch folder and add it to the found files, if it exists and fits. */
 static void find_file(const char *name) {
     struct stat about;
     size_t length = strlen(name) + 1;
@@ -349,7 +350,7 @@ static void find_files(void) {
     closedir(folder);
 }
 
-/* Empties the scratch folder; false where something cannot be removed, as a folder that is not empty. */
+/* Empty the scratch folder. Return 0 if something cannot be removed, such as a folder that is not empty. */
 static int sweep(void) {
     int empty = 1, copy = openat(scratch, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *folder = copy < 0 ? NULL : fdopendir(copy);
@@ -360,7 +361,7 @@ static int sweep(void) {
     }
     closedir(folder);
     struct timespec none[2] = {{0, 0}, {0, 0}};
-    return empty && !fchmod(scratch, 01777) && !futimens(scratch, none); /* nothing may be told by these either */
+    return empty && !fchmod(scratch, 01777) && !futimens(scratch, none); /* mode and times must not pass data to the next program */
 }
 
 /* ---- a run ---- */
@@ -377,10 +378,10 @@ static void release(int *held) {
 static void run(void) {
     limits allowed = {atoll(words[2]), atoll(words[3]), atoll(words[4]), atoll(words[5]), atoll(words[6]),
                       atoll(words[7])};
-    int warm = atoi(words[1]), files = atoi(words[8]), collected = atoi(words[9]);
-    char **laid = words + 10, **wanted = laid + files, **command = wanted + collected;
+    int forked = atoi(words[1]), files = atoi(words[8]), collected = atoi(words[9]);
+    char **written = words + 10, **wanted = written + files, **command = wanted + collected;
     if (command >= words + word_count || descriptor_count != 3 + files) errno = EINVAL, fault("request");
-    for (int i = 0; i < files; i++) lay_file(laid[i], descriptors[3 + i]);
+    for (int i = 0; i < files; i++) write_file(written[i], descriptors[3 + i]);
     if (user) /* programs may open /dev/stdout and /dev/stderr, whose pipes belong to the judge's user */
         for (int i = 1; i < 3; i++) fchmod(descriptors[i], 0666);
 
@@ -393,16 +394,16 @@ static void run(void) {
         out_of_memory = counter(control.events, "oom_kill ");
         group_start = group_time();
     }
-    pid_t program = warm ? fork_of_interpreter() : launch(command, descriptors, 3, &allowed);
+    pid_t program = forked ? fork_of_server() : launch(command, descriptors, 3, &allowed);
     if (program == 0) {
         end_everything();
-        for (int i = 0; i < descriptor_count; i++) close(descriptors[i]); /* else the streams would never end */
+        for (int i = 0; i < descriptor_count; i++) close(descriptors[i]); /* otherwise the streams never end */
         sweep();
-        dprintf(judge, "cold");
+        dprintf(judge, "no-server");
         return;
     }
-    /* Pipes end when the program does. If it talks with another through them, that one must not see it before we
-     * have noted the time, or it could not be told who ended first: we hold our ends of them until then. */
+    /* Pipes end when the program does. The other program of an interaction must not see this end before the launcher
+     * has recorded the time, which decides which of them ended first: the launcher holds its ends until then. */
     int held = is_pipe(descriptors[0]) ? 2 : 0;
     for (int i = held; i < descriptor_count; i++) close(descriptors[i]);
 
@@ -413,9 +414,9 @@ static void run(void) {
     for (;;) {
         struct rusage usage;
         int one_status;
-        for (pid_t one; (one = wait4(-1, &one_status, WNOHANG, &usage)) > 0;) { /* orphans are ours to wait for too */
-            if (one == interpreter) {
-                interpreter = 0;
+        for (pid_t one; (one = wait4(-1, &one_status, WNOHANG, &usage)) > 0;) { /* orphans included */
+            if (one == server) {
+                server = 0;
                 continue;
             }
             if (one == program) status = one_status, cause = "exit";
@@ -427,12 +428,12 @@ static void run(void) {
             cpu = group_time() - group_start;
             memory = has_peak ? 0 : counter(control.usage, "") - in_use;
         } else {
-            look(&cpu, &memory, &left);
+            measure(&cpu, &memory, &left);
             cpu += reaped;
         }
         if (memory > peak) peak = memory;
-        if (held && now() - then > SILENCE) { /* perhaps both wait, and one of them for an end we hold */
-            if (cpu - cpu_then < SILENCE / 20) release(&held);
+        if (held && now() - then > IDLE) { /* both programs may be waiting, one of them for an end held here */
+            if (cpu - cpu_then < IDLE / 20) release(&held);
             then = now(), cpu_then = cpu;
         }
         if (cpu > allowed.cpu) cause = "cpu";
@@ -446,12 +447,12 @@ static void run(void) {
     }
     number end = now();
     release(&held);
-    if (interpreter && !strcmp(cause, "exit")) look(&cpu, &memory, &left);
-    if (!interpreter || left || strcmp(cause, "exit")) {
+    if (server && !strcmp(cause, "exit")) measure(&cpu, &memory, &left);
+    if (!server || left || strcmp(cause, "exit")) {
         struct rusage usage;
-        kill(-1, SIGKILL); /* then wait, so that all of its time is counted */
+        kill(-1, SIGKILL); /* then wait, which counts all of its time */
         for (pid_t one; (one = wait4(-1, NULL, 0, &usage)) > 0 || errno == EINTR;) {
-            if (one <= 0 || one == interpreter) continue;
+            if (one <= 0 || one == server) continue;
             reaped += microseconds(&usage);
             if (usage.ru_maxrss * 1024LL > peak) peak = usage.ru_maxrss * 1024LL;
         }
@@ -460,7 +461,7 @@ static void run(void) {
     cpu = reaped;
     if (control.cpu >= 0) {
         cpu = group_time() - group_start - (own_time() - own_start);
-        if (has_peak) peak = counter(control.peak, "") - in_use + (warm ? interpreter_memory : 0);
+        if (has_peak) peak = counter(control.peak, "") - in_use + (forked ? server_memory : 0);
         if (counter(control.events, "oom_kill ") > out_of_memory) cause = "memory";
     }
 
@@ -481,7 +482,7 @@ static void wake(int signal) { (void)signal; } /* exists so that SIGCHLD interru
 
 int main(int count, char **arguments) {
     if (count != 4) return USAGE;
-    /* The program must not be able to write an answer, nor reach the socket through our memory or /proc/1/fd. */
+    /* The program must not be able to write an answer, nor reach the socket through this process's memory or /proc/1/fd. */
     judge = fcntl(atoi(arguments[1]), F_DUPFD_CLOEXEC, ABOVE);
     close(atoi(arguments[1]));
     user = atoi(arguments[2]);
@@ -497,12 +498,12 @@ int main(int count, char **arguments) {
     sigprocmask(SIG_SETMASK, NULL, &usual);
     without_child = usual;
     sigaddset(&without_child, SIGCHLD);
-    sigprocmask(SIG_SETMASK, &without_child, NULL); /* only ppoll lets it in: none gets lost between two looks */
+    sigprocmask(SIG_SETMASK, &without_child, NULL); /* delivered only in ppoll: none is lost between two checks */
     signal(SIGCHLD, wake);
     while (receive(judge, 0)) {
         if (!strcmp(words[0], "run") && word_count > 10 && descriptor_count >= 3) run();
-        else if (!strcmp(words[0], "warm") && word_count > 6 && descriptor_count == 3) {
-            warm_up();
+        else if (!strcmp(words[0], "serve") && word_count > 6 && descriptor_count == 3) {
+            start_server();
             for (int i = 0; i < descriptor_count; i++) close(descriptors[i]);
         } else if (strcmp(words[0], "stop")) errno = EINVAL, fault("request");
     }

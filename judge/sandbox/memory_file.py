@@ -1,4 +1,4 @@
-"""Files in memory that nobody can change: what a sandboxed process is given instead of a file of the host."""
+"""Immutable files in memory, which a sandboxed process gets instead of files of the host."""
 
 import contextlib
 import fcntl
@@ -10,10 +10,10 @@ _SEALS = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_S
 
 @contextlib.contextmanager
 def sealed_file(content: bytes) -> Iterator[int]:
-    """A descriptor of a file with this content, positioned at its beginning.
+    """Yield a descriptor of a sealed file with this content, positioned at its beginning.
 
-    A program can reopen any descriptor it has through /proc/self/fd, for writing where permissions allow; this
-    one leads to no path of the host and refuses every change.
+    A program can reopen each of its descriptors through /proc/self/fd, for writing where permissions allow. This
+    file has no path on the host and refuses every change.
     """
     descriptor = os.memfd_create("input", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     try:

@@ -1,17 +1,17 @@
-"""The system call filter of the sandbox, as the BPF program that bubblewrap loads.
+"""The system call filter of the sandbox, as a BPF program that bubblewrap loads.
 
-A deny list: contest programs use whatever their run-time system likes, but none of it needs these calls. They
-would let a program make new namespaces, look into other processes, hold memory that no process is charged
-for, leave something for the next program, or reach rarely used parts of the kernel. Some are allowed for the
-calling process alone. They fail with EPERM; clone3 fails with ENOSYS, so that the C
-library falls back to clone, whose flags the filter can see.
+The filter is a deny list: run-time systems use many calls, but none of them needs the denied ones. Denied calls
+would let a program create namespaces, inspect other processes, hold memory that is charged to no process, leave
+data for the next program, or reach rarely used parts of the kernel. Some calls are allowed for the calling process
+alone. Denied calls fail with EPERM; clone3 fails with ENOSYS, so that the C library falls back to clone, whose flags
+the filter can read.
 """
 
 import errno
 import platform
 import struct
 
-# name: (number on x86_64, number on aarch64); -1 where the machine has no such call
+# name: (number on x86_64, number on aarch64); -1 if the machine does not have the call
 _DENIED = {
     "acct": (163, 89),
     "add_key": (248, 217),
@@ -101,7 +101,7 @@ _ALLOW, _KILL, _ERROR = 0x7FFF0000, 0x80000000, 0x00050000
 
 
 def filter_program() -> bytes | None:
-    """The compiled filter for this machine, or None where the machine is not in the tables."""
+    """Return the compiled filter for this machine, or None where the tables do not have the machine."""
     if platform.machine() not in _MACHINES:
         return None
     column, machine = _MACHINES[platform.machine()]

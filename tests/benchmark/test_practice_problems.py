@@ -36,7 +36,9 @@ def verdict(
     if tests is not None:
         chosen = tuple(sorted(chosen, key=lambda test: test.input.stat().st_size)[-tests:])
     limits = Limits(time=share * package.time_limit, memory=package.memory, output=package.output)
-    return judge.grade(source, language, chosen, limits, Checker(), policy=Policy.COMPAT).verdict
+    submission = judge.Submission(source, language)
+    problem = judge.Problem(chosen, limits, Checker())
+    return judge.grade(submission, problem, judge.GradingOptions(policy=Policy.COMPAT)).verdict
 
 
 def small_tests(package: Package) -> Package:

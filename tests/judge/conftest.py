@@ -1,10 +1,10 @@
-"""Grading small programs for the tests of the judge."""
+"""Fixtures that grade small programs."""
 
 import ctypes
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ MEBIBYTE = 2**20
 SMALL = Limits(time=0.5, memory=128 * MEBIBYTE, output=MEBIBYTE)
 
 _BECOME_SUBREAPER = 36
-_LONGEST_DEATH = 20.0  # seconds from the end of a killed judge to that of its container, on a machine at work
+_LONGEST_DEATH = 20.0  # seconds from the end of a killed judge to that of its container, on a busy machine
 
 Grade = Callable[..., Judgement]
 MakeTest = Callable[..., judge.Test]
@@ -27,7 +27,7 @@ Need = Callable[[str], None]
 
 @pytest.fixture
 def need(sandbox: judge.SandboxStatus) -> Need:
-    """Skips the test where the language is not installed; on continuous integration it fails."""
+    """Return a function that skips the test if the language is not installed; in continuous integration it fails."""
 
     def needed(language: str) -> None:
         try:
@@ -40,7 +40,7 @@ def need(sandbox: judge.SandboxStatus) -> Need:
 
 @pytest.fixture
 def make_test(tmp_path: Path) -> MakeTest:
-    """Writes one test's files."""
+    """Return a function that writes the files of one test."""
 
     def make(given: str | bytes, answer: str | bytes, name: str = "1", *, sample: bool = False) -> judge.Test:
         for suffix, content in ((".in", given), (".ans", answer)):
@@ -53,14 +53,14 @@ def make_test(tmp_path: Path) -> MakeTest:
 
 
 @pytest.fixture
-def warm(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Programs in Python are forks of a warm interpreter, though one test alone would not be worth that."""
-    monkeypatch.setattr("judge.grading._FEW", 1)
+def fork_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Use the fork server for Python programs even with a single test."""
+    monkeypatch.setattr("judge.grading.grading._FORK_SERVER_TESTS", 1)
 
 
 @pytest.fixture
 def grade(sandbox: judge.SandboxStatus, make_test: MakeTest) -> Grade:
-    """Grades a program on one test, or on several equal ones, without the allowance for slow languages."""
+    """Return a function that grades a program on equal tests with published limits."""
 
     def grade_one(
         source: str | Mapping[str, str],
@@ -70,34 +70,53 @@ def grade(sandbox: judge.SandboxStatus, make_test: MakeTest) -> Grade:
         answer: str | bytes = "14\n",
         limits: Limits = SMALL,
         times: int = 1,
-        warm_start: bool = True,
+        fork_server: bool = True,
     ) -> Judgement:
-        tests = [make_test(given, answer)] * times
-        return judge.grade(
+        return grade_tests(
             source,
             language,
-            tests,
+            [make_test(given, answer)] * times,
             limits,
             Checker(),
             policy=judge.Policy.COMPAT,
             stop_at_first_failure=False,
-            warm_start=warm_start,
+            fork_server=fork_server,
         )
 
     return grade_one
 
 
+def grade_tests(
+    source: str | Mapping[str, str],
+    language: str,
+    tests: Sequence[judge.Test],
+    limits: Limits,
+    checker: Checker,
+    *,
+    files: judge.FileNames | None = None,
+    on_test: Callable[[judge.TestResult], None] | None = None,
+    **options: Any,
+) -> Judgement:
+    """Judge a program on these tests; `options` are those of `judge.GradingOptions`."""
+    return judge.grade(
+        judge.Submission(source, language),
+        judge.Problem(tests, limits, checker, files),
+        judge.GradingOptions(**options),
+        on_test=on_test,
+    )
+
+
 def grade_in_all_ways(grade: Grade, program: Program, **options: Any) -> list[Judgement]:
-    """Grade a program; one in Python by a fork of a warm interpreter, then by a fresh start, compiled once for both."""
+    """Grade a program; a Python program with the fork server and with a normal start."""
     ways = [True, False] if program.language == "python" else [False]
     return [
-        grade(program.source, program.language, limits=program.limits, warm_start=warm_start, **options)
-        for warm_start in ways
+        grade(program.source, program.language, limits=program.limits, fork_server=fork_server, **options)
+        for fork_server in ways
     ]
 
 
 def skip_without(language: str) -> None:
-    """Skip the test where the language cannot be judged here; on continuous integration it fails instead."""
+    """Skip the test if the language cannot be judged here; in continuous integration, fail."""
     try:
         judge.get_language(language).tool()
     except judge.ToolMissing as missing:
@@ -108,14 +127,14 @@ def skip_without(language: str) -> None:
 def nothing_left(
     sandbox: judge.SandboxStatus, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> Iterator[None]:
-    """What was judged leaves no process, no file in the temporary folder, no control group."""
+    """Assert that the test leaves no process, no temporary file and no control group."""
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))
     libc = ctypes.CDLL(None)
     assert (
         libc.prctl(_BECOME_SUBREAPER, 1, 0, 0, 0) == 0
-    )  # what loses its parent becomes our child, and is found
+    )  # orphans become children of this process, which finds them
     before = _descendants()
     yield
     libc.prctl(_BECOME_SUBREAPER, 0, 0, 0, 0)
@@ -129,12 +148,12 @@ def nothing_left(
 
 
 def _descendants() -> set[int]:
-    """All living processes below this one."""
+    """Return the living descendants of this process."""
     children: dict[int, list[int]] = {}
     for folder in Path("/proc").iterdir():
         try:
             status = (folder / "stat").read_text() if folder.name.isdigit() else ""
-        except OSError:  # it has ended meanwhile
+        except OSError:  # the process has ended
             continue
         if status:
             state, parent = status.rpartition(")")[2].split()[:2]

@@ -1,11 +1,11 @@
-"""A checker can be asked about outputs that no program printed."""
+"""`open_checker` checks outputs without a program's run."""
 
 from pathlib import Path
 
 import pytest
 
 import judge
-from judge import Checker, CheckingProgram, Limits
+from judge import Checker, Limits, OutputValidator
 
 LIMITS = Limits(time=1.0, memory=256 * 2**20)
 WANTS_A_LINE = "import sys\nsys.exit(42 if sys.stdin.read().strip() else 43)\n"
@@ -20,7 +20,7 @@ def doubled(tmp_path: Path) -> judge.Test:
 
 @pytest.mark.usefixtures("sandbox")
 def test_comparisons_and_programs_are_asked_the_same_way(doubled: judge.Test):
-    validator = CheckingProgram("python", {"validate.py": WANTS_A_LINE})
+    validator = OutputValidator("python", {"validate.py": WANTS_A_LINE})
     for checker, half in ((Checker(), False), (Checker("validator", program=validator), True)):
         with judge.open_checker(checker, LIMITS) as ask:
             accepted = [ask(doubled, output).accepted for output in (b"4 4\n", b"4\n", b"")]
@@ -28,7 +28,7 @@ def test_comparisons_and_programs_are_asked_the_same_way(doubled: judge.Test):
 
 
 def test_an_interactive_checker_cannot_be_asked():
-    program = CheckingProgram("python", {"validate.py": "pass"}, interactive=True)
+    program = OutputValidator("python", {"validate.py": "pass"}, interactive=True)
     with (
         pytest.raises(ValueError, match="interactive"),
         judge.open_checker(Checker("validator", program=program), LIMITS),

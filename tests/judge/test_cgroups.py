@@ -1,4 +1,4 @@
-"""Control groups: made where that is allowed, removed with the container, swept after a killed judge."""
+"""Control groups are created if permitted, and removed with the container or after a killed judge."""
 
 import subprocess
 from pathlib import Path
@@ -11,7 +11,7 @@ from judge.sandbox.cgroups import Version1, Version2, control_group, find_contro
 
 @pytest.fixture
 def groups() -> cgroups.ControlGroups:
-    """This machine's, or a skip: the tests of tier B say what happens without."""
+    """Return this machine's control groups, or skip: other tests cover tier B."""
     found = find_control_groups()
     if found is None:
         pytest.skip("this process may not make control groups here")
@@ -33,7 +33,7 @@ def test_a_group_lives_as_long_as_its_block(groups: cgroups.ControlGroups) -> No
 
 
 def test_groups_of_a_killed_judge_are_swept_with_what_runs_in_them(groups: cgroups.ControlGroups) -> None:
-    judge = subprocess.Popen(["sleep", "1000"])  # as long as it lives, nobody sweeps its groups
+    judge = subprocess.Popen(["sleep", "1000"])  # while it runs, its groups are not removed
     name = f"judge-{judge.pid}-0"
     groups.make(name, 8)
     left = subprocess.Popen(["sleep", "1000"])
@@ -73,7 +73,7 @@ def test_without_groups_that_can_be_made_there_are_none(
 
 
 def test_version_2_uses_the_highest_place_where_controllers_can_be_handed_on(tmp_path: Path) -> None:
-    """On plain folders: what a kernel refuses is a file that is a folder here."""
+    """Use plain folders, in which a folder in a file's place stands for the kernel's refusal."""
     root = tmp_path / "cgroup"
     own = root / "user.slice" / "user.service" / "terminal"
     own.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Comparing outputs with answers: the ICPC default validator's semantics, and the USACO benchmark's."""
+"""Outputs are compared like ICPC's default output validator and like the USACO benchmark."""
 
 import ctypes
 import math
@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from judge import Checker, check
-from judge.checkers import parse_number
+from judge.checking.checkers import parse_number
 
 SPACE = st.text(" \t\n\r\v\f", min_size=1, max_size=3).map(str.encode)
 TOKEN = st.text("aAbB01.-+eExX\0é", min_size=1, max_size=6).map(str.encode)

@@ -1,4 +1,4 @@
-"""Compiled programs and precompiled headers are kept, and nobody can tell from a verdict."""
+"""Compiled programs and precompiled headers are cached, which no verdict depends on."""
 
 import os
 import tempfile
@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 import judge
-from judge import Verdict, cache
-from judge.compiled_programs import load_program, store_program
-from judge.sandbox import Container, Outcome, Run, Surroundings, open_sandbox
+from judge import Verdict
+from judge.cache import load_program, remove, store_program
+from judge.sandbox import Container, Mounts, Outcome, Run, open_sandbox
 from tests.judge.conftest import SMALL, Grade
 from tests.judge.corpus import Program, programs
 
@@ -26,45 +26,45 @@ HEADER_USED = "! /headers/vector.gch"
 
 
 class Recording:
-    """The real sandbox, which remembers the compilations it was asked for."""
+    """The real sandbox with a record of its compilations."""
 
     isolation = "recording"
 
     def __init__(self) -> None:
-        self.compilations: list[Surroundings] = []
-        self.before: Callable[[Surroundings], None] = lambda surroundings: None
+        self.compilations: list[Mounts] = []
+        self.before: Callable[[Mounts], None] = lambda mounts: None
 
     @contextmanager
-    def open(self, surroundings: Surroundings) -> Iterator[Container]:
-        with open_sandbox().open(surroundings) as container:
-            yield RecordingContainer(self, surroundings, container)
+    def open(self, mounts: Mounts) -> Iterator[Container]:
+        with open_sandbox().open(mounts) as container:
+            yield RecordingContainer(self, mounts, container)
 
 
 @dataclass(frozen=True)
 class RecordingContainer:
     recording: Recording
-    surroundings: Surroundings
+    mounts: Mounts
     container: Container
 
     def run(self, run: Run) -> Outcome:
         if run.command[0] == "/bin/sh":
-            self.recording.compilations.append(self.surroundings)
-            self.recording.before(self.surroundings)
+            self.recording.compilations.append(self.mounts)
+            self.recording.before(self.mounts)
         return self.container.run(run)
 
 
 @pytest.fixture
 def recording(sandbox: judge.SandboxStatus, monkeypatch: pytest.MonkeyPatch) -> Recording:
-    """All programs are judged by it."""
+    """Record the compilations of all programs."""
     recording = Recording()
-    for module in ("grading", "precompiled_headers"):
+    for module in ("grading.grading", "compilation.precompiled_headers"):
         monkeypatch.setattr(f"judge.{module}.open_sandbox", lambda: recording)
     return recording
 
 
 @pytest.fixture
 def empty_cache(sandbox: judge.SandboxStatus, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A cache without a program or header."""
+    """Return the folder of an empty cache."""
     open_sandbox()
     monkeypatch.setenv("JUDGE_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache"
@@ -72,7 +72,7 @@ def empty_cache(sandbox: judge.SandboxStatus, monkeypatch: pytest.MonkeyPatch, t
 
 @pytest.fixture
 def precompiled_vector(monkeypatch: pytest.MonkeyPatch, empty_cache: Path) -> Path:
-    """The header to precompile is a small one, and the compiler says which it reads."""
+    """Precompile a small header, and let the compiler print the headers that it reads."""
     row = judge.get_language("cpp")
     command = (row.compile[0], "-H", *row.compile[1:])
     monkeypatch.setitem(judge.LANGUAGES, "cpp", replace(row, compile=command, precompiled="vector"))
@@ -81,7 +81,7 @@ def precompiled_vector(monkeypatch: pytest.MonkeyPatch, empty_cache: Path) -> Pa
 
 @pytest.fixture
 def visible_folder() -> Iterator[Path]:
-    """A folder for a compiler: /tmp is the program's own inside the sandbox."""
+    """Return a folder that the sandbox can show; /tmp is the scratch folder there."""
     with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
         yield Path(folder)
 
@@ -214,11 +214,11 @@ def test_a_cache_that_cannot_be_written_is_done_without(
 def test_the_programs_used_longest_ago_go_when_the_cache_is_full(
     monkeypatch: pytest.MonkeyPatch, empty_cache: Path
 ) -> None:
-    monkeypatch.setattr(cache, "LIMIT", 3500)
+    monkeypatch.setattr("judge.cache.folder.SIZE_LIMIT", 3500)
     for number, key in enumerate(("1", "2", "3")):
         store_program(key, b"\0" * 900, b"")
         os.utime(empty_cache / "programs" / key, (number, number))
-    assert load_program("1")  # and so it is used last
+    assert load_program("1")  # which makes it the most recently used
     store_program("0", b"\0" * 900, b"")
     assert [entry.name for entry in entries(empty_cache / "programs")] == ["0", "1", "3"]
 
@@ -292,7 +292,7 @@ def test_a_header_that_is_damaged_or_not_ours_is_replaced(
     elif harm == "writable by others":
         file.parent.chmod(0o777)
     else:
-        recording.before = lambda surroundings: cache.remove(entry) if surroundings.mounted else None
+        recording.before = lambda mounts: remove(entry) if mounts.mounted else None
     judgement = grade(WITH_VECTOR + "// again", "cpp")
     assert judgement.verdict is Verdict.AC
     assert (HEADER_USED in judgement.compiler_output) == (harm != "removed while in use")
@@ -381,12 +381,12 @@ def test_a_compiler_turned_against_the_judge_could_not_change_the_precompiled_he
     grade: Grade, recording: Recording, precompiled_vector: Path, tmp_path: Path
 ) -> None:
     grade(WITH_VECTOR, "cpp")
-    surroundings = replace(recording.compilations[-1], folder=tmp_path)
+    mounts = replace(recording.compilations[-1], folder=tmp_path)
     attempts = (
         "for f in /headers/vector.gch /headers/new /headers/../headers; do rm -rf $f; echo x > $f; done"
     )
     command = ("/bin/sh", "-c", f"ls /headers; {attempts}; ls /headers")
-    with open_sandbox().open(surroundings) as container:
+    with open_sandbox().open(mounts) as container:
         outcome = container.run(Run(command, SMALL, 10))
     assert outcome.stdout == b"vector.gch\nvector.gch\n"
     assert b"Read-only file system" in outcome.stderr

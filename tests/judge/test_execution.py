@@ -1,4 +1,4 @@
-"""Programs that are run, not judged: what they print comes back whole, and how they ended."""
+"""`open_program` returns the whole output and the end of a program without judging it."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a judgement says about a whole submission: order, counts, policies, judge errors, the JSON form."""
+"""Judgements of submissions: order, counts, policies, judge errors, JSON."""
 
 import contextlib
 import json
@@ -11,11 +11,10 @@ from pathlib import Path
 import pytest
 
 import judge
-from judge import Checker, Judgement, Limits, Policy, TestResult, Verdict, limits_for
-from judge.measuring import Measuring
-from judge.program_runs import FileNames
-from judge.sandbox import Container, Ending, Outcome, Run, SandboxFault, Surroundings, open_sandbox
-from tests.judge.conftest import SMALL, MakeTest
+from judge import Checker, FileNames, Judgement, Limits, Policy, TestResult, Verdict, limits_for
+from judge.execution import TimedRunner
+from judge.sandbox import Container, Mounts, Outcome, Run, SandboxFault, Termination, open_sandbox
+from tests.judge.conftest import SMALL, MakeTest, grade_tests
 
 pytestmark = pytest.mark.usefixtures("sandbox")
 
@@ -36,7 +35,7 @@ def test_the_verdict_is_that_of_the_first_test_that_failed_and_nothing_runs_afte
     tests: list[judge.Test],
 ) -> None:
     told: list[TestResult] = []
-    judgement = judge.grade(ECHO_UNLESS_BAD, "python", tests, SMALL, Checker(), on_test=told.append)
+    judgement = grade_tests(ECHO_UNLESS_BAD, "python", tests, SMALL, Checker(), on_test=told.append)
     assert judgement.verdict is Verdict.RTE
     assert (judgement.passed, judgement.total, len(judgement.tests)) == (1, 4, 2)
     assert told == list(judgement.tests)
@@ -48,7 +47,7 @@ def test_all_tests_run_on_demand_and_the_first_failure_in_their_order_still_deci
     tests: list[judge.Test],
 ) -> None:
     reordered = [tests[2], tests[0], tests[1], tests[3]]
-    judgement = judge.grade(
+    judgement = grade_tests(
         ECHO_UNLESS_BAD, "python", reordered, SMALL, Checker(), stop_at_first_failure=False
     )
     assert [result.verdict for result in judgement.tests] == [Verdict.WA, Verdict.AC, Verdict.RTE, Verdict.AC]
@@ -60,9 +59,9 @@ def test_a_program_under_the_main_guard_runs_and_the_first_characters_of_its_out
     make_test: MakeTest,
 ) -> None:
     source = "def main():\n    print('y' * 3000)\n\nif __name__ == '__main__':\n    main()\n"
-    tests = [make_test("", "y" * 3000, name=str(number)) for number in range(4)]  # enough for a warm start
+    tests = [make_test("", "y" * 3000, name=str(number)) for number in range(4)]  # enough for the fork server
     tests[1] = replace(tests[1], shown=10**6)
-    judgement = judge.grade(source, "python", tests, SMALL, Checker())
+    judgement = grade_tests(source, "python", tests, SMALL, Checker())
     assert judgement.verdict is Verdict.AC
     assert [len(result.output.strip()) for result in judgement.tests] == [2000, 3000, 2000, 2000]
 
@@ -70,7 +69,7 @@ def test_a_program_under_the_main_guard_runs_and_the_first_characters_of_its_out
 def test_the_checker_given_decides(make_test: MakeTest) -> None:
     tests = [make_test("", "1.0  2.0\n")]
     verdicts = {
-        checker: judge.grade("print('1 2')", "python", tests, SMALL, checker).verdict
+        checker: grade_tests("print('1 2')", "python", tests, SMALL, checker).verdict
         for checker in (Checker("exact"), Checker(), Checker(float_absolute=0.1))
     }
     assert list(verdicts.values()) == [Verdict.WA, Verdict.WA, Verdict.AC]
@@ -83,13 +82,13 @@ def test_the_fair_policy_gives_python_twice_the_time_and_compat_gives_all_the_sa
     source = "import time\nwhile time.process_time() < 0.28: pass\nprint(1)"
     tests = [make_test("", "1")]
     fair, compat = (
-        judge.grade(source, "python", tests, limits, Checker(), policy=policy)
+        grade_tests(source, "python", tests, limits, Checker(), policy=policy)
         for policy in (Policy.FAIR, Policy.COMPAT)
     )
     assert (fair.verdict, fair.policy) == (Verdict.AC, Policy.FAIR)
     assert (compat.verdict, compat.policy) == (Verdict.TLE, Policy.COMPAT)
     assert (fair.limits.time, compat.limits.time) == (0.4, 0.2)
-    longer = judge.grade(source, "python", tests, limits, Checker(), time_multipliers={"python": 3})
+    longer = grade_tests(source, "python", tests, limits, Checker(), time_multipliers={"python": 3})
     assert longer.verdict is Verdict.AC
     assert longer.limits.time == pytest.approx(0.6)
     assert limits_for(limits, "cpp", Policy.FAIR) == limits
@@ -98,14 +97,14 @@ def test_the_fair_policy_gives_python_twice_the_time_and_compat_gives_all_the_sa
 
 @pytest.mark.parametrize("source", ["print(1)", "print(2)", "import", ""])
 def test_judgements_survive_their_json_form(make_test: MakeTest, source: str) -> None:
-    judgement = judge.grade(source, "python", [make_test("", "1")], SMALL, Checker())
+    judgement = grade_tests(source, "python", [make_test("", "1")], SMALL, Checker())
     document = json.loads(json.dumps(judgement.to_json()))
     assert Judgement.from_json(document) == judgement
     assert (document["passed"], document["total"]) == (judgement.passed, judgement.total)
 
 
 def test_a_judgement_records_what_it_was_made_with(make_test: MakeTest) -> None:
-    judgement = judge.grade("print(1)", "python", [make_test("", "1")], SMALL, Checker())
+    judgement = grade_tests("print(1)", "python", [make_test("", "1")], SMALL, Checker())
     assert judgement.judge_version == judge.JUDGE_VERSION
     assert judgement.isolation.startswith("tier ")
     assert judgement.compiler.startswith("Python 3.")
@@ -113,16 +112,16 @@ def test_a_judgement_records_what_it_was_made_with(make_test: MakeTest) -> None:
 
 def test_what_a_program_prints_is_kept_in_part_and_without_null_bytes(make_test: MakeTest) -> None:
     source = "import sys\nprint('a\\0' * 5000)\nprint('é' * 5000, file=sys.stderr)\nsys.stdout.buffer.write(b'\\xff')"
-    result = judge.grade(source, "python", [make_test("", "1")], SMALL, Checker()).tests[0]
+    result = grade_tests(source, "python", [make_test("", "1")], SMALL, Checker()).tests[0]
     assert result.output == "a\ufffd" * 1000
     assert result.errors == "é" * 2000
 
 
 def test_no_tests_and_unknown_languages_are_refused(make_test: MakeTest) -> None:
     with pytest.raises(ValueError, match="without tests"):
-        judge.grade("print(1)", "python", [], SMALL, Checker())
+        grade_tests("print(1)", "python", [], SMALL, Checker())
     with pytest.raises(judge.UnknownLanguage, match=r"cpp.*python"):
-        judge.grade("print(1)", "cobol", [make_test("", "")], SMALL, Checker())
+        grade_tests("print(1)", "cobol", [make_test("", "")], SMALL, Checker())
 
 
 @pytest.mark.parametrize(
@@ -137,7 +136,7 @@ def test_limits_that_are_no_limits_are_refused(values: tuple[float, int, int]) -
 def test_an_unreadable_test_is_a_judge_error_that_names_it(make_test: MakeTest, missing: str) -> None:
     nowhere, test = Path("/nowhere/at/all"), make_test("", "1")
     test = replace(test, input=nowhere) if missing == "input" else replace(test, answer=nowhere)
-    judgement = judge.grade("print(1)", "python", [test], SMALL, Checker())
+    judgement = grade_tests("print(1)", "python", [test], SMALL, Checker())
     assert judgement.verdict is Verdict.JE
     assert "/nowhere/at/all" in judgement.tests[0].message
 
@@ -148,13 +147,13 @@ def test_a_missing_compiler_is_a_judge_error_with_the_remedy(
     without = replace(judge.get_language("cpp"), find_tool=lambda: None)
     monkeypatch.setitem(judge.LANGUAGES, "cpp", without)
     judge.compiler_version.cache_clear()
-    judgement = judge.grade("int main() {}", "cpp", [make_test("", "")], SMALL, Checker())
+    judgement = grade_tests("int main() {}", "cpp", [make_test("", "")], SMALL, Checker())
     assert judgement.verdict is Verdict.JE
     assert "apt install g++" in judgement.tests[0].message
 
 
 class Flaky:
-    """The real sandbox, whose runs fail so many times before they work."""
+    """The real sandbox, whose first `failures` runs fail."""
 
     isolation = "flaky"
 
@@ -163,8 +162,8 @@ class Flaky:
         self.runs = 0
 
     @contextlib.contextmanager
-    def open(self, surroundings: Surroundings) -> Iterator[Container]:
-        with open_sandbox().open(surroundings) as container:
+    def open(self, mounts: Mounts) -> Iterator[Container]:
+        with open_sandbox().open(mounts) as container:
             yield FlakyContainer(self, container)
 
 
@@ -184,16 +183,16 @@ def test_faults_of_the_sandbox_are_retried_and_then_a_judge_error(
     make_test: MakeTest, monkeypatch: pytest.MonkeyPatch, failures: int, verdict: Verdict, runs: int
 ) -> None:
     flaky = Flaky(failures)
-    monkeypatch.setattr("judge.grading.open_sandbox", lambda: flaky)
-    never_seen = f"print(1)  # {uuid.uuid4()}"  # so that it is not in the compile cache
-    judgement = judge.grade(never_seen, "python", [make_test("", "1")], SMALL, Checker())
+    monkeypatch.setattr("judge.grading.grading.open_sandbox", lambda: flaky)
+    never_seen = f"print(1)  # {uuid.uuid4()}"  # not in the compile cache
+    judgement = grade_tests(never_seen, "python", [make_test("", "1")], SMALL, Checker())
     assert (judgement.verdict, flaky.runs) == (verdict, runs)
     if verdict is Verdict.JE:
         assert "out of order" in judgement.tests[0].message
 
 
 class Scripted:
-    """A container whose runs end as they are told to, in turn."""
+    """A container whose runs have prepared outcomes."""
 
     def __init__(self, *outcomes: Outcome) -> None:
         self.outcomes = list(outcomes)
@@ -204,20 +203,20 @@ class Scripted:
         return self.outcomes.pop(0)
 
 
-def ended(time: float, *, ending: Ending = Ending.EXIT, memory: int = 1) -> Outcome:
-    status = 0 if ending is Ending.EXIT else None
-    return Outcome(ending, status, None, time, time, memory, b"", b"", {}, 0.0)
+def ended(time: float, *, termination: Termination = Termination.EXIT, memory: int = 1) -> Outcome:
+    status = 0 if termination is Termination.EXIT else None
+    return Outcome(termination, status, None, time, time, memory, b"", b"", {}, 0.0)
 
 
 @pytest.mark.parametrize(
     ("first", "repetitions", "time"),
     [
         (ended(0.9), [], 0.9),
-        (ended(1.0, ending=Ending.CPU), [ended(0.98)], 0.98),
-        (ended(1.0, ending=Ending.CPU), [ended(1.1, ending=Ending.CPU)], 1.0),
-        (ended(1.0, ending=Ending.CPU), [ended(1.05), ended(1.04)], 1.04),
-        (ended(1.0, ending=Ending.CPU), [ended(1.05), ended(0.99)], 0.99),
-        (ended(0.1, ending=Ending.WALL), [ended(0.2)], 0.2),
+        (ended(1.0, termination=Termination.CPU), [ended(0.98)], 0.98),
+        (ended(1.0, termination=Termination.CPU), [ended(1.1, termination=Termination.CPU)], 1.0),
+        (ended(1.0, termination=Termination.CPU), [ended(1.05), ended(1.04)], 1.04),
+        (ended(1.0, termination=Termination.CPU), [ended(1.05), ended(0.99)], 0.99),
+        (ended(0.1, termination=Termination.WALL), [ended(0.2)], 0.2),
         (ended(0.5, memory=105), [ended(0.6, memory=99)], 0.6),
         (ended(0.5, memory=111), [], 0.5),
     ],
@@ -236,17 +235,17 @@ def test_runs_near_a_limit_are_measured_again(
     first: Outcome, repetitions: list[Outcome], time: float
 ) -> None:
     container = Scripted(first, *repetitions)
-    outcome = Measuring(container).run(Run(("program",), Limits(time=1, memory=100), wall=5))
+    outcome = TimedRunner(container).run(Run(("program",), Limits(time=1, memory=100), wall=5))
     assert outcome.time == time
     assert container.outcomes == []
 
 
 def test_a_submission_shown_to_be_too_slow_is_believed_from_then_on() -> None:
-    slow = ended(1.0, ending=Ending.CPU)
-    container = Scripted(slow, ended(1.1, ending=Ending.CPU), slow)
-    measuring = Measuring(container)
+    slow = ended(1.0, termination=Termination.CPU)
+    container = Scripted(slow, ended(1.1, termination=Termination.CPU), slow)
+    runner = TimedRunner(container)
     for _ in range(2):
-        measuring.run(Run(("program",), Limits(time=1, memory=100), wall=5))
+        runner.run(Run(("program",), Limits(time=1, memory=100), wall=5))
     assert container.limits == pytest.approx([1, 1.1, 1])
 
 
@@ -269,9 +268,9 @@ int main() {
 def test_programs_may_read_and_write_the_files_of_the_problem(make_test: MakeTest, language: str) -> None:
     tests = [make_test(f"{number} 4", str(number + 4), name=str(number)) for number in range(4)]
     files = FileNames("sum.in", "sum.out")
-    judgement = judge.grade(COPY_FILE[language], language, tests, SMALL, Checker(), files=files)
+    judgement = grade_tests(COPY_FILE[language], language, tests, SMALL, Checker(), files=files)
     assert judgement.verdict is Verdict.AC, judgement
-    assert judge.grade(COPY_FILE[language], language, tests, SMALL, Checker()).verdict is not Verdict.AC
+    assert grade_tests(COPY_FILE[language], language, tests, SMALL, Checker()).verdict is not Verdict.AC
 
 
 def test_where_files_may_be_used_standard_streams_still_work_and_only_files_count_as_files(
@@ -286,7 +285,7 @@ def test_where_files_may_be_used_standard_streams_still_work_and_only_files_coun
         ("print(7)\nopen('sum.out', 'w').write('7' * 2**20 + '7')", Verdict.OLE),
     ):
         files = FileNames("sum.in", "sum.out")
-        assert judge.grade(output, "python", tests, SMALL, Checker(), files=files).verdict is verdict, output
+        assert grade_tests(output, "python", tests, SMALL, Checker(), files=files).verdict is verdict, output
 
 
 def test_several_programs_can_be_judged_at_once(make_test: MakeTest) -> None:
@@ -295,7 +294,7 @@ def test_several_programs_can_be_judged_at_once(make_test: MakeTest) -> None:
 
     def work() -> None:
         for _ in range(3):
-            verdicts.append(judge.grade("print(input())", "python", [test], SMALL, Checker()).verdict)
+            verdicts.append(grade_tests("print(input())", "python", [test], SMALL, Checker()).verdict)
 
     threads = [threading.Thread(target=work) for _ in range(4)]
     for thread in threads:

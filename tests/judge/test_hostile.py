@@ -1,4 +1,4 @@
-"""Programs that try to cheat, to look around, to do harm or to stay: none succeeds and none hurts the judge."""
+"""Hostile programs: none cheats, reads the host, leaves traces or disturbs the judge."""
 
 import os
 import signal
@@ -13,15 +13,23 @@ import pytest
 
 import judge
 from judge import Checker, Limits, Verdict
-from judge.sandbox import Run, Surroundings, open_sandbox
-from judge.sandbox.system import interpreter_files
-from tests.judge.conftest import MEBIBYTE, SMALL, Grade, MakeTest, grade_in_all_ways, skip_without
+from judge.sandbox import Mounts, Run, open_sandbox
+from judge.sandbox.system_files import interpreter_files
+from tests.judge.conftest import (
+    MEBIBYTE,
+    SMALL,
+    Grade,
+    MakeTest,
+    grade_in_all_ways,
+    grade_tests,
+    skip_without,
+)
 from tests.judge.corpus import Program, programs
 
 LAST_LINE = "end of the attack"
 ANSWER = "8150734261"
 
-pytestmark = pytest.mark.usefixtures("warm", "nothing_left")
+pytestmark = pytest.mark.usefixtures("fork_server", "nothing_left")
 
 
 @pytest.mark.parametrize("program", programs("attacks.txt"), ids=str)
@@ -46,7 +54,7 @@ for path in {list(map(str, paths))!r}:
 
 
 def attack(grade: Grade, program: Program) -> list[str]:
-    """What the attack printed, having made sure that it ran to its end and did not find the answer."""
+    """Assert that the attack ran to its end without finding the answer, and return its output."""
     last = f"\nprint({LAST_LINE!r})\n" if program.language == "python" else ""
     program = replace(program, source=program.source + last)
     outputs = []
@@ -87,9 +95,11 @@ def test_hostile_sources_learn_nothing_and_do_not_hold_the_judge_up(
     grade: Grade, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, program: Program
 ) -> None:
     skip_without(program.language)
-    # A compiler that does not come to an end by itself would otherwise burn a minute.
+    # A compiler that never ends would otherwise use a minute of CPU time.
     limit = 10.0 if program.language == "java" else 0.7
-    monkeypatch.setattr("judge.compiler.COMPILE_LIMITS", Limits(limit, 1024 * MEBIBYTE, 256 * MEBIBYTE))
+    monkeypatch.setattr(
+        "judge.compilation.compiler.COMPILE_LIMITS", Limits(limit, 1024 * MEBIBYTE, 256 * MEBIBYTE)
+    )
     monkeypatch.setenv("JUDGE_CACHE", str(tmp_path / "cache"))
     judgement = grade(program.source, program.language)
     assert judgement.verdict is program.verdict, judgement
@@ -101,19 +111,19 @@ def test_hostile_sources_learn_nothing_and_do_not_hold_the_judge_up(
         assert not [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
 
 
-@pytest.mark.parametrize("warm_start", [True, False], ids=["fork", "fresh start"])
+@pytest.mark.parametrize("fork_server", [True, False], ids=["fork", "fresh start"])
 @pytest.mark.parametrize("language", ["python", "cpp"])
 def test_whatever_a_program_does_on_one_test_the_next_is_judged_as_if_it_were_the_first(
-    sandbox: judge.SandboxStatus, make_test: MakeTest, language: str, warm_start: bool
+    sandbox: judge.SandboxStatus, make_test: MakeTest, language: str, fork_server: bool
 ) -> None:
     source, misdeeds = MISDEEDS[language]
-    if language == "cpp" and warm_start:
-        pytest.skip("there is no warm start of C++")
+    if language == "cpp" and fork_server:
+        pytest.skip("C++ has no fork server")
     inputs = [what for misdeed in misdeeds for what in (misdeed, "behave")]
     tests = [make_test(what, "14", str(number)) for number, what in enumerate(inputs)]
     limits = Limits(time=0.2, memory=64 * MEBIBYTE, output=MEBIBYTE)
     started = time.monotonic()
-    judgement = judge.grade(
+    judgement = grade_tests(
         source,
         language,
         tests,
@@ -121,7 +131,7 @@ def test_whatever_a_program_does_on_one_test_the_next_is_judged_as_if_it_were_th
         Checker(),
         policy=judge.Policy.COMPAT,
         stop_at_first_failure=False,
-        warm_start=warm_start,
+        fork_server=fork_server,
     )
     verdicts = dict(zip(inputs[::2], (result.verdict.value for result in judgement.tests[::2]), strict=True))
     assert verdicts == misdeeds
@@ -224,11 +234,9 @@ def test_of_what_lies_in_the_place_of_an_output_file_only_real_files_are_read(
     tool = judge.get_language("python").tool()
     (tmp_path / "program").mkdir()
     (tmp_path / "program").chmod(0o755)
-    surroundings = Surroundings(
-        tmp_path / "program", interpreter_files(tool), file_size=2**42, scratch=64 * MEBIBYTE
-    )
+    mounts = Mounts(tmp_path / "program", interpreter_files(tool), file_size=2**42, scratch=64 * MEBIBYTE)
     limits = Limits(time=5, memory=128 * MEBIBYTE, output=MEBIBYTE)
-    with open_sandbox().open(surroundings) as container:
+    with open_sandbox().open(mounts) as container:
         for made, expected in OUTPUT_FILES.items():
             program = f"import os\ndef make(name, text=b'x'): open(name, 'wb').write(text)\n{made}"
             started = time.monotonic()
@@ -322,7 +330,8 @@ def test_a_run_ends_when_the_judge_is_killed(
     script = f"""
 import judge, pathlib
 test = judge.Test("1", pathlib.Path({str(test.input)!r}), pathlib.Path({str(test.answer)!r}))
-judge.grade({program!r}, "python", [test], judge.Limits(time=60, memory=2**27), judge.Checker())
+problem = judge.Problem([test], judge.Limits(time=60, memory=2**27), judge.Checker())
+judge.grade(judge.Submission({program!r}, "python"), problem)
 """
     process = subprocess.Popen([sys.executable, "-c", script], cwd=repository)
     try:
@@ -338,7 +347,7 @@ def _new_mark() -> str:
 
 
 def _under_name(mark: str) -> str:
-    """Lines that start the program anew with a mark in its command line, by which the host can find it."""
+    """Return lines that start the program again with a mark in its command line, by which the test finds it."""
     again = f"os.execv(sys.executable, ['python3', __file__, {mark!r}])"
     return f"import os, sys\nif len(sys.argv) == 1: {again}"
 
@@ -348,7 +357,7 @@ def _processes_with(mark: str) -> list[int]:
     for folder in Path("/proc").iterdir():
         try:
             words = (folder / "cmdline").read_bytes().split(b"\0") if folder.name.isdigit() else []
-        except OSError:  # it has ended meanwhile
+        except OSError:  # the process has ended
             continue
         if mark.encode() in words:
             found.append(int(folder.name))

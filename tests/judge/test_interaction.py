@@ -1,23 +1,21 @@
-"""Interactive problems: who decides, and that nothing either side does makes the other or the judge hang."""
+"""Interactive problems: the first to end decides, and neither side can block the other or the judge."""
 
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-import judge
-from judge import Checker, CheckingProgram, Judgement, Limits, Policy, Verdict
+from judge import Checker, Judgement, Limits, OutputValidator, Policy, Verdict, get_language
 from judge.compilation import compile_program
-from judge.languages import get_language
-from judge.sandbox import Ending, Run, open_sandbox
-from tests.judge.conftest import MEBIBYTE, MakeTest
+from judge.sandbox import Run, Termination, open_sandbox
+from tests.judge.conftest import MEBIBYTE, MakeTest, grade_tests
 
 pytestmark = pytest.mark.usefixtures("sandbox")
 
 LIMITS = Limits(time=0.3, memory=128 * MEBIBYTE, output=MEBIBYTE)
 SEPARATOR = "\n---\n"
 
-# Both sides run what the test's input says: the validator reads it from its file and tells the program its part.
+# The test's input contains the code of both sides: the validator reads it and sends the program its part.
 VALIDATOR = f"""
 import os, signal, sys, time
 ours, theirs = open(sys.argv[1]).read().split({SEPARATOR!r})
@@ -102,17 +100,17 @@ SCENARIOS = {
 
 @pytest.fixture
 def judge_interaction(make_test: MakeTest) -> Callable[..., Judgement]:
-    """Judges the usual program, on a test for each of the scenarios."""
+    """Return a function that judges the usual program on a test for each scenario."""
 
     def judge_them(scenarios: dict[str, tuple[str, str, str]], *, passes: int = 1) -> Judgement:
         tests = [
             make_test(ours + SEPARATOR + theirs, "", name) for name, (ours, theirs, _) in scenarios.items()
         ]
-        program = CheckingProgram(
+        program = OutputValidator(
             "python", {"validate.py": VALIDATOR}, interactive=True, limits=LIMITS, passes=passes
         )
         checker = Checker("validator", program=program)
-        return judge.grade(
+        return grade_tests(
             PROGRAM, "python", tests, LIMITS, checker, policy=Policy.COMPAT, stop_at_first_failure=False
         )
 
@@ -149,7 +147,7 @@ def test_both_are_measured_and_the_message_is_the_validators(
 
 
 def test_an_interactive_problem_may_have_several_passes(judge_interaction: Callable[..., Judgement]) -> None:
-    """The first pass asks for a secret word, the second gets another program to prove that it still knows it."""
+    """The first pass reads a word and stores it; the second compares it with the word of that pass."""
     second = "sys.exit(42 if input() == open(sys.argv[3] + 'word').read() else 43)" + SEPARATOR + "say('tea')"
     first = (
         "open(sys.argv[3] + 'word', 'w').write(input())\n"
@@ -161,13 +159,17 @@ def test_an_interactive_problem_may_have_several_passes(judge_interaction: Calla
 
 
 def test_a_run_after_one_that_was_stopped_needs_no_second_attempt(tmp_path: Path) -> None:
-    """The warm interpreter does not survive a run that is stopped; the next one must not wait for its streams."""
+    """A stopped run ends the fork server; the next run must not wait for the server's streams."""
     sandbox = open_sandbox()
     program = compile_program(
         sandbox, get_language("python"), "exec(open(0).read())", LIMITS, tmp_path
     ).program
     assert program is not None
-    with sandbox.open(program.surroundings) as container:
-        for source, ending in ((b"1", Ending.EXIT), (b"while True: pass", Ending.CPU), (b"2", Ending.EXIT)):
-            run = Run(program.command, LIMITS, 10.0, source, warm=())
-            assert container.run(run).ending is ending
+    with sandbox.open(program.mounts) as container:
+        for source, ending in (
+            (b"1", Termination.EXIT),
+            (b"while True: pass", Termination.CPU),
+            (b"2", Termination.EXIT),
+        ):
+            run = Run(program.command, LIMITS, 10.0, source, preload=())
+            assert container.run(run).termination is ending

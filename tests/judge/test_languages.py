@@ -1,4 +1,4 @@
-"""Every language of the table: programs run, fail and meet their limits alike; several files; unusable sources."""
+"""All languages: programs run, fail and exceed limits alike; several files; unusable sources."""
 
 import re
 from dataclasses import replace
@@ -6,10 +6,9 @@ from dataclasses import replace
 import pytest
 
 import judge
-from judge import Limits, Verdict
-from judge.languages import LANGUAGES
-from judge.sources import MOST_BYTES, MOST_FILES
-from judge.tools import gnu_compiler
+from judge import LANGUAGES, Limits, Verdict
+from judge.compilation import MAXIMUM_BYTES, MAXIMUM_FILES
+from judge.toolchains.tools import gnu_compiler
 from tests.judge.conftest import MEBIBYTE, SMALL, Grade, Need
 
 PYTHON = """
@@ -80,6 +79,72 @@ fun main() {
     }
 }
 """
+RUST = """
+use std::io::{self, BufRead};
+fn deep(n: u64) -> u64 {
+    if n == 0 { return 0; }
+    let rest = deep(n - 1);
+    rest + unsafe { std::ptr::read_volatile(&n) } / n
+}
+fn main() {
+    let line = io::stdin().lock().lines().next().unwrap().unwrap();
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let mut kept: Vec<Vec<u8>> = Vec::new();
+    match words[0] {
+        "sum" => println!("{}", words[1].parse::<i64>().unwrap() + words[2].parse::<i64>().unwrap()),
+        "deep" => println!("{}", deep(words[1].parse().unwrap())),
+        "crash" => println!("{}", kept[1].len()),
+        "memory" => loop { kept.push(vec![1; 1_000_000]); },
+        _ => loop {},
+    }
+}
+"""
+GO = """
+package main
+
+import "fmt"
+
+func deep(n int) int {
+	if n == 0 {
+		return 0
+	}
+	return 1 + deep(n-1)
+}
+
+func main() {
+	var mode string
+	var a, b int
+	fmt.Scan(&mode, &a, &b)
+	kept := [][]byte{}
+	switch mode {
+	case "sum":
+		fmt.Println(a + b)
+	case "deep":
+		fmt.Println(deep(a))
+	case "crash":
+		fmt.Println(kept[1])
+	}
+	for mode == "memory" {
+		block := make([]byte, 1000000)
+		for i := range block {
+			block[i] = 1
+		}
+		kept = append(kept, block)
+	}
+	for mode == "loop" {
+	}
+}
+"""
+JAVASCRIPT = """
+const words = require("fs").readFileSync(0, "utf8").trim().split(" ");
+const deep = (n) => (n === 0 ? 0 : 1 + deep(n - 1));
+const kept = [];
+if (words[0] === "sum") console.log(Number(words[1]) + Number(words[2]));
+if (words[0] === "deep") console.log(deep(Number(words[1])));
+if (words[0] === "crash") console.log(kept[1].length);
+while (words[0] === "memory") kept.push(new Array(100000).fill(words));
+while (words[0] === "loop") kept.length = 0;
+"""
 PROGRAMS = {
     "python": PYTHON,
     "pypy": PYTHON,
@@ -89,9 +154,20 @@ PROGRAMS = {
     "c": C,
     "java": JAVA,
     "kotlin": KOTLIN,
+    "rust": RUST,
+    "go": GO,
+    "javascript": JAVASCRIPT,
 }
-BROKEN = {"python": "print(", "pypy": "print(", "java": "class Main {", "kotlin": "fun other() = 1"}
-OWN_WAYS = ["pypy", "cpp", "c", "java", "kotlin"]
+BROKEN = {
+    "python": "print(",
+    "pypy": "print(",
+    "java": "class Main {",
+    "kotlin": "fun other() = 1",
+    "rust": "fn main() { missing(); }",
+    "go": "package main\n\nfunc main() { return error }",
+    "javascript": "const a = ;",
+}
+OWN_WAYS = ["pypy", "cpp", "c", "java", "kotlin", "rust", "go", "javascript"]
 """Languages that are run, or run out of something, in a way of their own (Python: test_fidelity)."""
 
 
@@ -216,6 +292,20 @@ SEVERAL = {
         "twice.cc": '#include "twice.h"\nint twice(int n) { return 2 * n; }',
         "twice.h": "int twice(int n);",
     },
+    "rust": {
+        "main.rs": 'mod twice;\nfn main() { println!("{}", twice::of(7)); }',
+        "a.rs": "this file is not part of the program",
+        "twice.rs": "pub fn of(n: i32) -> i32 { 2 * n }",
+    },
+    "go": {
+        "main.go": 'package main\n\nimport "fmt"\n\nfunc main() { fmt.Println(twice(7)) }',
+        "twice.go": "package main\n\nfunc twice(n int) int { return 2 * n }",
+    },
+    "javascript": {
+        "main.js": 'console.log(require("./twice").of(7));',
+        "a.js": "throw new Error();",
+        "twice.js": "exports.of = (n) => 2 * n;",
+    },
     "java": {
         "a/One.java": f"package a; public class One {{ {MAIN.replace(PRINTS, 'b.Two.say();')} }}",
         "Two.java": f"package b; public class Two {{ public static void say() {{ {PRINTS} }} }}",
@@ -266,11 +356,14 @@ def test_a_changed_header_compiles_anew(grade: Grade) -> None:
         ({"a" * 200 + ".py": "1"}, "cannot be called"),
         ({"a.py": "1", "a.py/b.py": "1"}, "a.py is a file and a folder"),
         ({"a.txt": "x"}, r"None of the files is a Python 3 source \(.py, .py3\): a.txt"),
-        ({f"{number}.py": "1" for number in range(MOST_FILES + 1)}, f"There are {MOST_FILES + 1} files"),
-        ("x" * (MOST_BYTES + 1), f"at most {MOST_BYTES} bytes"),
-        ("é" * (MOST_BYTES // 2 + 1), f"at most {MOST_BYTES} bytes"),
-        ({"a.py": "x" * MOST_BYTES, "b.py": "x"}, f"at most {MOST_BYTES} bytes"),
-        ("x" * 50_000_000, f"at most {MOST_BYTES} bytes"),
+        (
+            {f"{number}.py": "1" for number in range(MAXIMUM_FILES + 1)},
+            f"There are {MAXIMUM_FILES + 1} files",
+        ),
+        ("x" * (MAXIMUM_BYTES + 1), f"at most {MAXIMUM_BYTES} bytes"),
+        ("é" * (MAXIMUM_BYTES // 2 + 1), f"at most {MAXIMUM_BYTES} bytes"),
+        ({"a.py": "x" * MAXIMUM_BYTES, "b.py": "x"}, f"at most {MAXIMUM_BYTES} bytes"),
+        ("x" * 50_000_000, f"at most {MAXIMUM_BYTES} bytes"),
         ("print(14)\nx = '\0'", "main.py, line 2, character 6: a NUL byte"),
         ({"a.py": "x = 1", "b.py": "\n\ny\ud800"}, "b.py, line 3, character 2: .* surrogate"),
     ],
@@ -288,6 +381,9 @@ LINES = {
     "python": "# a comment\nprint(14)\n",
     "cpp": '#include <cstdio>\n// a comment\nint main() { puts("14"); }\n',
     "java": f"// a comment\nclass Main {{ {MAIN} }}\n",
+    "rust": '// a comment\nfn main() { println!("14"); }\n',
+    "go": '// a comment\npackage main\n\nimport "fmt"\n\nfunc main() { fmt.Println(14) }\n',
+    "javascript": "// a comment\nconsole.log(14);\n",
 }
 
 
@@ -304,3 +400,99 @@ def test_marks_and_line_ends_of_other_systems_do_no_harm(
 ) -> None:
     need(source_and_language[1])
     assert grade(*source_and_language).verdict is Verdict.AC
+
+
+SUMS = {
+    "python": "import sys\nprint(sum(map(int, sys.stdin.read().split())))",
+    "cpp": """
+#include <cstdio>
+int main() { long long s = 0, x; while (scanf("%lld", &x) == 1) s += x; printf("%lld", s); }
+""",
+    "rust": """
+use std::io::Read;
+fn main() {
+    let mut text = String::new();
+    std::io::stdin().read_to_string(&mut text).unwrap();
+    println!("{}", text.split_ascii_whitespace().map(|word| word.parse::<i64>().unwrap()).sum::<i64>());
+}
+""",
+    "go": """
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"strconv"
+)
+
+func main() {
+	in := bufio.NewScanner(os.Stdin)
+	in.Split(bufio.ScanWords)
+	sum := 0
+	for in.Scan() {
+		n, _ := strconv.Atoi(in.Text())
+		sum += n
+	}
+	fmt.Println(sum)
+}
+""",
+    "javascript": """
+const text = require("fs").readFileSync("/dev/stdin", "utf8");
+console.log(text.split(" ").reduce((sum, word) => sum + Number(word), 0));
+""",
+}
+
+
+@pytest.mark.parametrize("language", SUMS)
+def test_a_large_input_is_read_within_the_usual_limits(grade: Grade, need: Need, language: str) -> None:
+    need(language)
+    numbers = range(500_000)
+    given, answer = " ".join(map(str, numbers)), str(sum(numbers))
+    limits = replace(SMALL, time=2, memory=256 * MEBIBYTE)
+    judgement = grade(SUMS[language], language, given=given, answer=answer, limits=limits)
+    assert judgement.verdict is Verdict.AC, judgement
+
+
+@pytest.mark.parametrize(
+    ("language", "source"),
+    [
+        (
+            "go",
+            'package main\n\nimport "fmt"\n\nfunc main() { n := 45; fmt.Println(len(make([]byte, 1<<n))) }',
+        ),
+        ("javascript", "new ArrayBuffer(2 ** 43);"),
+        ("javascript", "const kept = []; for (;;) kept.push(Buffer.alloc(1000000, 1));"),
+    ],
+)
+def test_memory_beside_the_usual_heap_is_limited_too(
+    grade: Grade, need: Need, language: str, source: str
+) -> None:
+    need(language)
+    judgement = grade(source, language, limits=replace(SMALL, time=5, memory=64 * MEBIBYTE))
+    assert judgement.verdict is Verdict.MLE, judgement
+
+
+GARBAGE_IN_GO = """
+package main
+
+func main() {
+	for i := 0; i < 2000; i++ {
+		block := make([]byte, 1000000)
+		block[i] = 1
+	}
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("language", "source"),
+    [
+        ("go", GARBAGE_IN_GO),
+        ("javascript", "let kept; for (let i = 0; i < 1000; i++) kept = new Array(100000).fill(i);"),
+    ],
+)
+def test_garbage_does_not_count_as_memory(grade: Grade, need: Need, language: str, source: str) -> None:
+    need(language)
+    judgement = grade(source, language, answer="", limits=replace(SMALL, time=5, memory=64 * MEBIBYTE))
+    assert judgement.verdict is Verdict.AC, judgement

@@ -1,4 +1,4 @@
-"""Reading ICPC problem packages: real ones, small ones in both formats, and broken ones."""
+"""ICPC problem packages: real ones, small ones in both formats, and broken ones."""
 
 import os
 import re
@@ -10,9 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from judge import Checker, CheckingProgram, Limits, TestResult, Verdict
-from judge.package_files import PackageError
-from judge.packages import read_package
+from judge import Checker, Limits, OutputValidator, TestResult, Verdict
+from judge.packages import PackageError, read_package
 
 MEBIBYTE = 2**20
 NEW = "problem_format_version: 2023-07\n"
@@ -23,7 +22,7 @@ MakePackage = Callable[..., Path]
 
 @pytest.fixture
 def make_package(tmp_path: Path) -> MakePackage:
-    """Writes a package from file names and contents; two tests are there unless `tests` is false."""
+    """Return a function that writes a package from names and contents; with two tests unless `tests` is false."""
 
     def make(files: dict[str, str] | None = None, *, tests: bool = True) -> Path:
         package = tmp_path / "adding"
@@ -170,15 +169,15 @@ VALIDATOR = {"output_validators/validate.py": "import sys\n"}
     [
         (
             {"problem.yaml": "validation: custom", **VALIDATOR},
-            CheckingProgram("python", {"validate.py": "import sys\n"}),
+            OutputValidator("python", {"validate.py": "import sys\n"}),
         ),
         (
             {"problem.yaml": "validation: custom\nvalidator_flags: a 'b c'", **VALIDATOR},
-            CheckingProgram("python", {"validate.py": "import sys\n"}, flags=("a", "b c")),
+            OutputValidator("python", {"validate.py": "import sys\n"}, flags=("a", "b c")),
         ),
         (
             {"problem.yaml": "validation: custom interactive", **VALIDATOR},
-            CheckingProgram("python", {"validate.py": "import sys\n"}, interactive=True),
+            OutputValidator("python", {"validate.py": "import sys\n"}, interactive=True),
         ),
         (
             {
@@ -186,7 +185,7 @@ VALIDATOR = {"output_validators/validate.py": "import sys\n"}
                 "  {validation_time: 7, validation_memory: 64, validation_output: 1}",
                 **VALIDATOR,
             },
-            CheckingProgram(
+            OutputValidator(
                 "python",
                 {"validate.py": "import sys\n"},
                 limits=Limits(time=7, memory=64 * MEBIBYTE, output=MEBIBYTE),
@@ -199,7 +198,7 @@ VALIDATOR = {"output_validators/validate.py": "import sys\n"}
                 "output_validators/check/validate.h": "",
                 "output_validators/check/README": "how it works",
             },
-            CheckingProgram("cpp", {"a.cpp": "int main() {}", "validate.h": ""}),
+            OutputValidator("cpp", {"a.cpp": "int main() {}", "validate.h": ""}),
         ),
         (
             {
@@ -207,31 +206,31 @@ VALIDATOR = {"output_validators/validate.py": "import sys\n"}
                 "output_validators/a.cc": "int main() {}",
                 "output_validators/validate.h": "",
             },
-            CheckingProgram("cpp", {"a.cc": "int main() {}", "validate.h": ""}),
+            OutputValidator("cpp", {"a.cc": "int main() {}", "validate.h": ""}),
         ),
         (
             {"problem.yaml": NEW, "output_validator/v.py": "", "output_validator/w.py": ""},
-            CheckingProgram("python", {"v.py": "", "w.py": ""}),
+            OutputValidator("python", {"v.py": "", "w.py": ""}),
         ),
         (
             {"problem.yaml": NEW + "type: [pass-fail, interactive]", "output_validator/v.py": ""},
-            CheckingProgram("python", {"v.py": ""}, interactive=True),
+            OutputValidator("python", {"v.py": ""}, interactive=True),
         ),
         (
             {"problem.yaml": NEW + "type: multi-pass", "output_validator/v.py": ""},
-            CheckingProgram("python", {"v.py": ""}, passes=2),
+            OutputValidator("python", {"v.py": ""}, passes=2),
         ),
         (
             {
                 "problem.yaml": NEW + "type: [interactive, multi-pass]\nlimits: {validation_passes: 5}",
                 "output_validator/v.py": "",
             },
-            CheckingProgram("python", {"v.py": ""}, interactive=True, passes=5),
+            OutputValidator("python", {"v.py": ""}, interactive=True, passes=5),
         ),
     ],
 )
 def test_output_validators_become_the_checker(
-    make_package: MakePackage, files: dict[str, str], expected: CheckingProgram
+    make_package: MakePackage, files: dict[str, str], expected: OutputValidator
 ) -> None:
     package = read_package(make_package(files))
     assert (package.checker, package.unsupported) == (Checker("validator", program=expected), "")
@@ -261,9 +260,9 @@ def test_the_default_validator_is_used_in_a_legacy_package_that_does_not_ask_for
             {"problem.yaml": NEW + "constants: {most: 7}", "submissions/accepted/a.py": "print({{most}})"},
             r"{{most}} of submissions/accepted/a\.py",
         ),
-        ({"problem.yaml": NEW, "output_validator/build": "make", "output_validator/v.cpp": ""}, "script of its own"),
-        ({"problem.yaml": NEW, "output_validator/run": "exec true"}, "script of its own"),
-        ({"problem.yaml": NEW, "output_validator/v.hs": ""}, "no language"),
+        ({"problem.yaml": NEW, "output_validator/build": "make", "output_validator/v.cpp": ""}, "build or run script"),
+        ({"problem.yaml": NEW, "output_validator/run": "exec true"}, "build or run script"),
+        ({"problem.yaml": NEW, "output_validator/v.hs": ""}, "language that this judge does not have"),
         ({"problem.yaml": NEW, "output_validator/v.h": ""}, "no language"),
         ({"problem.yaml": NEW, "output_validator/a\nb.py": ""}, "printable names"),
         ({"problem.yaml": NEW, "output_validator/v.py": "", "output_validator/w.cpp": ""}, "C\\+\\+ 20 and Python 3"),
@@ -297,7 +296,7 @@ BOMB = "a: &a [1, 2]\n" + "".join(
         ({"data/secret/2.in": "1 2"}, r"secret/2\.ans is missing"),
         ({"data/sample/2.ans": "1 2"}, r"sample/2\.in is missing"),
         ({"problem.yaml": "name: [unclosed"}, r"problem\.yaml is not valid YAML"),
-        ({"problem.yaml": "just text"}, "must hold a mapping"),
+        ({"problem.yaml": "just text"}, "must contain a mapping"),
         ({"problem.yaml": "limits: 7"}, "limits must be a mapping"),
         ({"problem.yaml": "limits: {memory: -1}"}, "memory must be a positive number"),
         ({"problem.yaml": "limits: {time_limit: soon}"}, "time_limit must be a positive number"),
@@ -312,21 +311,24 @@ BOMB = "a: &a [1, 2]\n" + "".join(
         ({"problem.yaml": 'validator_flags: "\'open"'}, "validator flags"),
         ({"problem.yaml": NEW + "limits: {time_multipliers: 3}"}, "time_multipliers must be a mapping"),
         ({"problem.yaml": f"limits: {{memory: 0x{'f' * 9999}}}"}, "too many digits"),
-        ({"problem.yaml": "type: quiz"}, "no type of problem called 'quiz'"),
-        ({"problem.yaml": "validation: custom"}, "needs an output validator"),
-        ({"problem.yaml": NEW + "type: multi-pass"}, "needs an output validator"),
+        ({"problem.yaml": "type: quiz"}, "no type of problem is called 'quiz'"),
+        ({"problem.yaml": "validation: custom"}, "needs its own output validator"),
+        ({"problem.yaml": NEW + "type: multi-pass"}, "needs its own output validator"),
         ({"problem.yaml": NEW, "output_validator/v.py": "a\0b"}, "NUL bytes"),
         ({"problem.yaml": NEW, "output_validator/v.py": "#" * 2**21}, "larger than"),
-        ({"problem.yaml": 'validator_flags: "a\\0b"'}, "flags .* hold more than printable"),
-        ({"problem.yaml": 'validator_flags: ["\\ud800"]'}, "flags .* hold more than printable"),
+        ({"problem.yaml": 'validator_flags: "a\\0b"'}, "flags .* contain more than printable"),
+        ({"problem.yaml": 'validator_flags: ["\\ud800"]'}, "flags .* contain more than printable"),
         ({"problem.yaml": "#" * 2**21}, "larger than"),
         ({"problem.yaml": "a: " + "[" * 2000}, "is not valid YAML"),
-        ({"problem.yaml": BOMB}, "unfolds to more than"),
-        ({"problem.yaml": "a: &a [*a]"}, "unfolds to more than"),
+        ({"problem.yaml": BOMB}, "expands to more than"),
+        ({"problem.yaml": "a: &a [*a]"}, "expands to more than"),
         ({"problem.yaml": "a: 2020-99-99"}, "is not valid YAML"),
         ({"data/testdata.yaml": "a: [b"}, r"testdata\.yaml is not valid YAML"),
         ({"data/secret/2.in": "", "data/secret/2.ans/1": ""}, r"2\.ans is not a regular file"),
-        ({"data/secret/a\nb.in": "", "data/secret/a\nb.ans": ""}, r"secret/a\\nb holds more than printable"),
+        (
+            {"data/secret/a\nb.in": "", "data/secret/a\nb.ans": ""},
+            r"secret/a\\nb contains more than printable",
+        ),
         ({"submissions/submissions.yaml": "accepted: 7"}, "accepted must map to a mapping"),
         ({"submissions/submissions.yaml": "accepted: {permitted: AC}", **ONE}, "permitted must be a list"),
         ({"submissions/submissions.yaml": "accepted: {required: [OK]}", **ONE}, "required must be a list"),
@@ -430,7 +432,7 @@ def test_any_tree_of_files_is_read_or_refused(
 
 
 @pytest.mark.parametrize(
-    ("file", "content", "expected", "left_out"),
+    ("file", "content", "expected", "skipped"),
     [
         ("accepted/a.py", "", {Verdict.AC}, ""),
         ("wrong_answer/a.cpp", "", {Verdict.WA}, ""),
@@ -458,24 +460,24 @@ def test_any_tree_of_files_is_read_or_refused(
         ("slow_accepted/a.py", "", {Verdict.AC, Verdict.TLE}, ""),
         ("partially_accepted/a.py", "", set(), "part of the score"),
         ("accepted/a.py", "#" * 2**21, set(), "larger than"),
-        ("accepted/a\nb.py", "", set(), r"a\nb.py holds more than printable"),
+        ("accepted/a\nb.py", "", set(), r"a\nb.py contains more than printable"),
         ("mixed/a.py", "# @EXPECTED_RESULTS@: CHECK-MANUALLY", set(), "CHECK-MANUALLY"),
-        ("mixed/a.py", "", set(), "does not say which verdict"),
-        ("accepted/a.rs", "", set(), "no language"),
+        ("mixed/a.py", "", set(), "which verdict is expected"),
+        ("accepted/a.hs", "", set(), "no language"),
         ("accepted/Makefile", "", set(), "no language"),
         ("accepted/several/a.py", "", {Verdict.AC}, ""),
         ("mixed/several/a.py", "# @EXPECTED_RESULTS@: TIMELIMIT", {Verdict.TLE}, ""),
-        ("accepted/deep/er/a.py", "", set(), "no regular file"),
+        ("accepted/deep/er/a.py", "", set(), "not a regular file"),
     ],
 )  # fmt: skip
 def test_labels_of_submissions_become_expected_verdicts(
-    make_package: MakePackage, file: str, content: str, expected: set[Verdict], left_out: str
+    make_package: MakePackage, file: str, content: str, expected: set[Verdict], skipped: str
 ) -> None:
     (submission,) = read_package(make_package({f"submissions/{file}": content})).submissions
     assert submission.label == file.partition("/")[0]
     assert submission.expected == expected
-    assert left_out in submission.left_out
-    assert bool(submission.left_out) == bool(left_out)
+    assert skipped in submission.skipped
+    assert bool(submission.skipped) == bool(skipped)
 
 
 def test_submissions_of_several_files_are_in_one_language(make_package: MakePackage) -> None:
@@ -484,13 +486,13 @@ def test_submissions_of_several_files_are_in_one_language(make_package: MakePack
         make_package({f"submissions/accepted/{name}": text for name, text in files.items()})
     )
     one, mixed, headers = package.submissions
-    assert (one.language, one.sources(), one.left_out) == ("cpp", {"x.cpp": "1", "x.h": "2"}, "")
-    assert "cpp and python" in mixed.left_out
-    assert "no language" in headers.left_out
+    assert (one.language, one.sources(), one.skipped) == ("cpp", {"x.cpp": "1", "x.h": "2"}, "")
+    assert "cpp and python" in mixed.skipped
+    assert "no language" in headers.skipped
 
 
-# What submissions.yaml says, about which submission, for these verdicts on the samples and the secret tests: whether
-# it holds, and which verdicts are then expected.
+# submissions.yaml, a submission, its verdicts on the samples and the secret tests, whether the rules hold, and the
+# expected verdicts.
 @pytest.mark.parametrize(
     ("yaml", "file", "verdicts", "holds", "expected"),
     [
@@ -516,7 +518,7 @@ def test_submissions_yaml_says_what_submissions_must_do(
     yaml, file = (text.replace("{slow}", "time_limit_exceeded") for text in (yaml, file))
     files = {"submissions/submissions.yaml": yaml, f"submissions/{file}": ""}
     (submission,) = read_package(make_package(files)).submissions
-    assert (" ".join(sorted(submission.expected)), submission.left_out) == (expected, "")
+    assert (" ".join(sorted(submission.expected)), submission.skipped) == (expected, "")
     results = [
         TestResult(name, Verdict(verdict), 0, 0, 0, 0, None, "it is too low", "", "", name == "sample/1")
         for name, verdict in zip(
@@ -527,7 +529,7 @@ def test_submissions_yaml_says_what_submissions_must_do(
 
 
 @pytest.mark.parametrize(
-    ("yaml", "language", "left_out", "sets_time_limit"),
+    ("yaml", "language", "skipped", "sets_time_limit"),
     [
         ("accepted: {language: cpp}", "cpp", "", True),
         ("accepted: {language: rust}", None, "rust", False),
@@ -538,10 +540,10 @@ def test_submissions_yaml_says_what_submissions_must_do(
     ],
 )
 def test_submissions_yaml_names_languages_and_what_sets_the_time_limit(
-    make_package: MakePackage, yaml: str, language: str, left_out: str, sets_time_limit: bool
+    make_package: MakePackage, yaml: str, language: str, skipped: str, sets_time_limit: bool
 ) -> None:
     files = {"submissions/submissions.yaml": yaml, "submissions/accepted/a.py": ""}
     (submission,) = read_package(make_package(files)).submissions
     assert (submission.language, submission.sets_time_limit) == (language, sets_time_limit)
-    assert left_out in submission.left_out
-    assert bool(submission.left_out) == bool(left_out)
+    assert skipped in submission.skipped
+    assert bool(submission.skipped) == bool(skipped)

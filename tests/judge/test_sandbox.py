@@ -1,4 +1,4 @@
-"""The sandbox refuses where it cannot be safe, says why, and works the same in each of its ways."""
+"""The sandbox is refused with the reason where it is not safe, and all tiers behave alike."""
 
 import os
 import shutil
@@ -12,15 +12,15 @@ from django.conf import settings
 import judge
 from judge import Checker, Limits, Verdict, sandbox_status
 from judge.cache import default_cache
-from judge.sandbox import available, launcher
-from tests.judge.conftest import MEBIBYTE, Grade, MakeTest
+from judge.sandbox import discovery, launcher
+from tests.judge.conftest import MEBIBYTE, Grade, MakeTest, grade_tests
 from tests.judge.corpus import programs
 
 
 @pytest.fixture
 def no_sandbox_yet(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in a new process, which has not tried the sandbox."""
-    monkeypatch.setattr(available, "_found", None)
+    """Reset the sandbox to the state of a new process."""
+    monkeypatch.setattr(discovery, "_found", {})
 
 
 @pytest.mark.usefixtures("no_sandbox_yet")
@@ -31,7 +31,7 @@ def test_without_bubblewrap_nothing_is_run_and_the_message_says_how_to_install_i
     status = sandbox_status()
     assert (status.available, status.isolation) == (False, "")
     with pytest.raises(judge.SandboxUnavailable, match=r"bubblewrap.*not installed.*apt install bubblewrap"):
-        judge.grade("print(1)", "python", [make_test("", "1")], Limits(1, MEBIBYTE), Checker())
+        grade_tests("print(1)", "python", [make_test("", "1")], Limits(1, MEBIBYTE), Checker())
 
 
 @pytest.mark.usefixtures("no_sandbox_yet")
@@ -51,8 +51,8 @@ def test_a_bubblewrap_that_may_not_make_namespaces_is_explained(
     fake.write_text("#!/bin/sh\necho 'bwrap: setting up uid map: Permission denied' >&2\nexit 1\n")
     fake.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    switches = [(tmp_path / path.name, number, text) for path, number, text in available._FORBIDDEN_BY]
-    monkeypatch.setattr(available, "_FORBIDDEN_BY", switches)
+    switches = [(tmp_path / path.name, number, text) for path, number, text in discovery._FORBIDDEN_BY]
+    monkeypatch.setattr(discovery, "_FORBIDDEN_BY", switches)
     if switch:
         (tmp_path / switch).write_text(value + "\n")
     status = sandbox_status()
@@ -146,7 +146,7 @@ REPRESENTATIVE = [
 def test_without_control_groups_the_launcher_counts_and_the_verdicts_are_the_same(
     grade: Grade, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(available, "find_control_groups", lambda: None)
+    monkeypatch.setattr(discovery, "find_control_groups", lambda: None)
     assert "systemd-run" in sandbox_status().improvement
     for program in REPRESENTATIVE:
         judgement = grade(program.source, program.language, limits=program.limits)
@@ -156,7 +156,7 @@ def test_without_control_groups_the_launcher_counts_and_the_verdicts_are_the_sam
 
 
 def test_a_plain_user_gets_the_same_verdicts_as_root(sandbox: judge.SandboxStatus, repository: Path) -> None:
-    """The corpus's attacks and a few others, judged by a process that is not root."""
+    """A process that is not root judges the corpus's attacks and a few other programs."""
     python = Path("/usr/bin/python3")
     if os.geteuid() != 0:
         pytest.skip("this process is not root: all other tests show it")
@@ -194,7 +194,8 @@ for name, text in (("in", "5\\n3 1 4 1 5\\n"), ("ans", "14\\n")):
 test = judge.Test("1", pathlib.Path("in"), pathlib.Path("ans"))
 chosen = [*programs("idioms.txt")[::9], *programs("faults.txt")[::6], *programs("attacks.txt")]
 for program in (program for program in chosen if program.language == "python"):
-    judgement = judge.grade(program.source, "python", [test] * 3, program.limits, judge.Checker())
+    problem = judge.Problem([test] * 3, program.limits, judge.Checker())
+    judgement = judge.grade(judge.Submission(program.source, "python"), problem)
     assert "user namespace" in judgement.isolation
     assert judgement.verdict is program.verdict, (program, judgement)
     assert "GOT" not in "".join(result.output for result in judgement.tests), (program, judgement)

@@ -1,4 +1,4 @@
-"""Checking programs: output validators, special judges and problems of several passes, run for real."""
+"""Output validators, special judges and problems of several passes in the real sandbox."""
 
 import json
 import shutil
@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import judge
-from judge import Checker, CheckingProgram, Judgement, Limits, Policy, Verdict
-from tests.judge.conftest import MEBIBYTE, SMALL, MakeTest
+from judge import Checker, Judgement, Limits, OutputValidator, Policy, Verdict
+from tests.judge.conftest import MEBIBYTE, SMALL, MakeTest, grade_tests
 
 pytestmark = pytest.mark.usefixtures("sandbox")
 
@@ -25,24 +25,24 @@ JudgeAll = Callable[..., Judgement]
 
 
 def validator(source: str, **settings: Any) -> Checker:
-    """An output validator in Python."""
+    """Return a checker with an output validator in Python."""
     return Checker(
-        "validator", program=CheckingProgram("python", {"validate.py": source}, limits=FEW, **settings)
+        "validator", program=OutputValidator("python", {"validate.py": source}, limits=FEW, **settings)
     )
 
 
 def special(source: str) -> Checker:
-    """A special judge in Python."""
-    return Checker("special", program=CheckingProgram("python", {"spj.py": source}, limits=FEW))
+    """Return a checker with a special judge in Python."""
+    return Checker("special", program=OutputValidator("python", {"spj.py": source}, limits=FEW))
 
 
 @pytest.fixture
 def judge_all(make_test: MakeTest) -> JudgeAll:
-    """Judges one program on all of these inputs, by name; the answer is "right" everywhere."""
+    """Return a function that judges a program on named inputs; every answer is "right"."""
 
     def judge_them(source: str, inputs: Cases, checker: Checker, limits: Limits = SMALL) -> Judgement:
         tests = [make_test(text, "right", name) for name, text in inputs.items()]
-        return judge.grade(
+        return grade_tests(
             source, "python", tests, limits, checker, policy=Policy.COMPAT, stop_at_first_failure=False
         )
 
@@ -73,7 +73,7 @@ sys.exit(42 if output == "9" else 43)
 
 
 def test_whatever_else_a_validator_does_is_its_own_fault(judge_all: JudgeAll) -> None:
-    """The program echoes its input, which the validator then obeys."""
+    """The program copies its input, whose code the validator executes."""
     behaviours = {
         "accepts": ("sys.exit(42)", "AC", ""),
         "rejects": ("sys.exit(43)", "WA", "did not say why"),
@@ -142,14 +142,14 @@ def test_validators_may_have_several_files_and_be_in_any_language(
 ) -> None:
     if language == "java" and not shutil.which("java"):
         pytest.skip("there is no Java here")
-    program = CheckingProgram(language, sources, limits=replace(FEW, time=5.0, memory=512 * MEBIBYTE))
+    program = OutputValidator(language, sources, limits=replace(FEW, time=5.0, memory=512 * MEBIBYTE))
     checker = Checker("validator", program=program)
     assert judge_all("print(-int(input()))", {"1": "5"}, checker).verdict is Verdict.AC
     assert judge_all("print(int(input()))", {"1": "5"}, checker).verdict is Verdict.WA
 
 
 def test_a_checking_program_that_does_not_compile_is_named(judge_all: JudgeAll) -> None:
-    program = CheckingProgram("cpp", {"validate.cpp": "int main() { return forty_two; }"})
+    program = OutputValidator("cpp", {"validate.cpp": "int main() { return forty_two; }"})
     judgement = judge_all(ECHO, {"1": ""}, Checker("validator", program=program))
     assert judgement.verdict is Verdict.JE
     assert "does not compile" in judgement.tests[0].message
@@ -224,7 +224,7 @@ def test_the_time_of_a_test_is_that_of_its_slowest_pass(judge_all: JudgeAll) -> 
 
 @given(
     st.builds(
-        CheckingProgram,
+        OutputValidator,
         language=st.sampled_from(["cpp", "python"]),
         sources=st.dictionaries(st.from_regex(r"[a-z]{1,8}\.(py|h)", fullmatch=True), st.text(), min_size=1),
         flags=st.lists(st.text()).map(tuple),
@@ -233,7 +233,7 @@ def test_the_time_of_a_test_is_that_of_its_slowest_pass(judge_all: JudgeAll) -> 
         limits=st.builds(Limits, st.floats(0.1, 60), st.integers(1, 2**40), st.integers(1, 2**40)),
     )
 )
-def test_checkers_with_programs_survive_their_json_form(program: CheckingProgram) -> None:
+def test_checkers_with_programs_survive_their_json_form(program: OutputValidator) -> None:
     checker = Checker("validator", program=program)
     assert Checker.from_json(json.loads(json.dumps(checker.to_json()))) == checker
 
@@ -242,17 +242,17 @@ def test_checkers_with_programs_survive_their_json_form(program: CheckingProgram
     "make",
     [
         lambda: Checker("validator"),
-        lambda: Checker("tokens", program=CheckingProgram("python", {"a.py": ""})),
-        lambda: Checker("special", program=CheckingProgram("python", {"a.py": ""}, passes=2)),
-        lambda: Checker("special", program=CheckingProgram("python", {"a.py": ""}, interactive=True)),
-        lambda: CheckingProgram("python", {}),
-        lambda: CheckingProgram("python", {"../a.py": ""}),
-        lambda: CheckingProgram("python", {"a.py": ""}, passes=0),
+        lambda: Checker("tokens", program=OutputValidator("python", {"a.py": ""})),
+        lambda: Checker("special", program=OutputValidator("python", {"a.py": ""}, passes=2)),
+        lambda: Checker("special", program=OutputValidator("python", {"a.py": ""}, interactive=True)),
+        lambda: OutputValidator("python", {}),
+        lambda: OutputValidator("python", {"../a.py": ""}),
+        lambda: OutputValidator("python", {"a.py": ""}, passes=0),
         lambda: judge.check(validator(""), b"", b""),
     ],
 )
 def test_checkers_that_make_no_sense_are_refused(make: Callable[[], object]) -> None:
-    with pytest.raises(ValueError, match=r"program|times|special|run"):
+    with pytest.raises(ValueError, match=r"program|passes|special|file|runs"):
         make()
 
 

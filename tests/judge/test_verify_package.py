@@ -1,4 +1,4 @@
-"""manage.py verify_package: the labelled submissions of packages, judged for real."""
+"""manage.py verify_package judges labelled submissions of packages in the real sandbox."""
 
 import io
 import json
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from judge.languages import LANGUAGES, get_language
+from judge import LANGUAGES, get_language
 from tests.judge.test_packages import MakePackage, make_package
 
 __all__ = ["make_package"]  # the fixture
@@ -35,7 +35,7 @@ LABELLED = {
 
 
 def verify(*arguments: object) -> tuple[dict[str, Any], int]:
-    """The command's JSON document and its exit status."""
+    """Return the command's JSON document and its exit status."""
     output, status = io.StringIO(), 0
     try:
         call_command("verify_package", *map(str, arguments), "--json", stdout=output)
@@ -146,7 +146,7 @@ def test_python_submissions_are_judged_by_the_interpreter_that_was_named(make_pa
 
 
 def test_interpreters_can_be_started_anew_for_each_test(make_package: MakePackage) -> None:
-    alone = "assert b'warm' not in open('/proc/self/cmdline', 'rb').read(), 'forked'\n"
+    alone = "assert b'fork_server' not in open('/proc/self/cmdline', 'rb').read(), 'forked'\n"
     tests = {
         f"data/secret/{name}": text
         for n in "234"
@@ -208,7 +208,7 @@ def test_a_submission_that_is_hardly_too_slow_for_a_derived_limit_is_pointed_out
     document, status = verify(make_package(files))
     (_, entry) = document["submissions"]
     assert (entry["verdict"], status) == ("TLE", 0)
-    assert "none of 0.2 s" in entry["reason"]
+    assert "not 0.2 s" in entry["reason"]
 
 
 DIVISOR = """
@@ -281,7 +281,7 @@ GUESS_A_NUMBER = {
     "submissions/time_limit_exceeded/thinks.cpp": "#include <ctime>\nint main() { for (volatile int i = 0;; i++); }",
 }
 
-# The program first encodes a list, then, in another pass, decodes what it wrote.
+# The program encodes a list in the first pass and decodes its own output in the second.
 CODED = """
 import sys
 feedback = sys.argv[3]
@@ -376,7 +376,7 @@ def test_the_table_names_disagreements_the_confusion_and_what_was_left_out(
 def test_without_a_sandbox_the_command_says_so(
     make_package: MakePackage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("judge.sandbox.available._found", None)
+    monkeypatch.setattr("judge.sandbox.discovery._found", {})
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(CommandError, match="bubblewrap"):
         call_command("verify_package", str(make_package(LABELLED)), "--json", stdout=io.StringIO())

@@ -132,13 +132,11 @@ def _measures(near_miss: NearMiss, problem: Problem) -> dict[str, Any]:
 
     def grade(limits: judge.Limits, stop_at_first_failure: bool) -> judge.Judgement:
         return judge.grade(
-            source,
-            language,
-            tests,
-            limits,
-            checker_for(problem, judge.Policy.FAIR),
-            time_multipliers=settings.JUDGE_TIME_MULTIPLIERS,
-            stop_at_first_failure=stop_at_first_failure,
+            judge.Submission(source, language),
+            judge.Problem(tests, limits, checker_for(problem, judge.Policy.FAIR)),
+            judge.GradingOptions(
+                time_multipliers=settings.JUDGE_TIME_MULTIPLIERS, stop_at_first_failure=stop_at_first_failure
+            ),
         )
 
     plain = grade(limits, stop_at_first_failure=False)

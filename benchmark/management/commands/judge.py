@@ -61,15 +61,20 @@ class Command(BaseCommand):
             )
             source = _source(file)
             judgement = judge.grade(
-                program_files(problem, source, language) if isinstance(source, str) else source,
-                language,
-                tests,
-                judge.Limits(time=problem.time_limit, memory=problem.memory_limit),
-                checker_for(problem, policy),
-                policy=policy,
-                time_multipliers=settings.JUDGE_TIME_MULTIPLIERS,
-                stop_at_first_failure=not options["all_tests"],
-                files=file_names(source) if isinstance(source, str) else None,
+                judge.Submission(
+                    program_files(problem, source, language) if isinstance(source, str) else source, language
+                ),
+                judge.Problem(
+                    tests,
+                    judge.Limits(time=problem.time_limit, memory=problem.memory_limit),
+                    checker_for(problem, policy),
+                    file_names(source) if isinstance(source, str) else None,
+                ),
+                judge.GradingOptions(
+                    policy=policy,
+                    time_multipliers=settings.JUDGE_TIME_MULTIPLIERS,
+                    stop_at_first_failure=not options["all_tests"],
+                ),
             )
         except (judge.UnknownLanguage, judge.SandboxUnavailable, NotFunctional) as error:
             raise CommandError(str(error)) from None

@@ -12,12 +12,12 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from tqdm import tqdm
 
 from judge import LANGUAGES, SandboxUnavailable
-from judge.limits import MEBIBYTE
 from judge.management.tables import aligned
-from judge.verification import LeftOut, Verified, find_packages, plan, verify
+from judge.records import MEBIBYTE
+from judge.verification import Skipped, VerifiedSubmission, find_packages, plan, verify
 
 _INTERPRETERS = {"cpython": "python", "pypy": "pypy"}
-"""The languages of the judge that stand for them."""
+"""The judge's language for each value of --python."""
 
 
 class Command(BaseCommand):
@@ -37,48 +37,48 @@ class Command(BaseCommand):
             action="extend",
             default=[],
             choices=sorted(LANGUAGES),
-            help="judge only these",
+            help="judge only submissions in these languages",
         )
         parser.add_argument(
             "--python",
             choices=sorted(_INTERPRETERS),
             default="cpython",
-            help="the interpreter for Python submissions; the labels of contests mostly mean pypy (default: cpython)",
+            help="the interpreter for Python submissions; most contests' labels assume pypy (default: cpython)",
         )
         parser.add_argument(
             "--jobs",
             type=_positive,
             default=len(os.sched_getaffinity(0)),
-            help="submissions judged at once; more than there are cores disturbs their times (default: the cores)",
+            help="submissions judged in parallel; more than the number of cores distorts times (default: the cores)",
         )
         parser.add_argument(
             "--fresh-start",
             action="store_true",
-            help="start the interpreter anew for each test, instead of forking it: slower, with the same verdicts",
+            help="start an interpreter for each test instead of using the fork server: slower, with the same verdicts",
         )
         parser.add_argument("--json", action="store_true", help="print one JSON document")
 
     def handle(self, **options: Any) -> None:
         python = _INTERPRETERS[options["python"]]
-        works, left_out = plan(find_packages(options["folders"]), options["language"], python)
+        works, skipped = plan(find_packages(options["folders"]), options["language"], python)
         total = sum(len(work.submissions) for work in works)
         try:
             with tqdm(total=total, unit="submission", file=sys.stderr) as bar:
 
-                def count(_: Verified) -> None:
+                def count(_: VerifiedSubmission) -> None:
                     bar.update()
 
                 results, underivable = verify(
-                    works, options["jobs"], count, warm_start=not options["fresh_start"]
+                    works, options["jobs"], count, fork_server=not options["fresh_start"]
                 )
         except SandboxUnavailable as error:
             raise CommandError(str(error)) from error
-        left_out += underivable
+        skipped += underivable
         if options["json"]:
-            self.stdout.write(json.dumps(_document(results, left_out), indent=2))
+            self.stdout.write(json.dumps(_document(results, skipped), indent=2))
         else:
-            self.stdout.write(_text(results, left_out))
-        if not results or not all(result.agree for result in results) or any(one.broken for one in left_out):
+            self.stdout.write(_text(results, skipped))
+        if not results or not all(result.agree for result in results) or any(one.broken for one in skipped):
             sys.exit(1)
 
 
@@ -88,23 +88,23 @@ def _positive(text: str) -> int:
     return int(text)
 
 
-def _document(results: list[Verified], left_out: list[LeftOut]) -> dict[str, Any]:
+def _document(results: list[VerifiedSubmission], skipped: list[Skipped]) -> dict[str, Any]:
     return {
         "agree": sum(result.agree for result in results),
         "total": len(results),
         "confusion": {expected: dict(row) for expected, row in _confusion(results).items()},
         "submissions": [result.to_json() for result in results],
-        "left_out": [one.to_json() for one in left_out],
+        "left_out": [one.to_json() for one in skipped],
     }
 
 
-def _text(results: list[Verified], left_out: list[LeftOut]) -> str:
+def _text(results: list[VerifiedSubmission], skipped: list[Skipped]) -> str:
     rows = [
         ("package", "submission", "language", "expected", "verdict", "CPU s", "MiB", "first failing test", "")
     ]
     for result in results:
         entry = result.to_json()
-        said = "" if result.agree else f"DISAGREES: {' '.join(entry['reason'].split())}"
+        remark = "" if result.agree else f"DISAGREES: {' '.join(entry['reason'].split())}"
         rows.append(
             (
                 result.package,
@@ -115,25 +115,30 @@ def _text(results: list[Verified], left_out: list[LeftOut]) -> str:
                 f"{result.time:.2f}",
                 f"{result.memory / MEBIBYTE:.0f}",
                 result.test,
-                said,
+                remark,
             )
         )
-    lines = aligned(rows) if results else ["Nothing was judged."]
+    lines = aligned(rows) if results else ["No submission was judged."]
     if results:
-        lines += ["", "Expected (down) and given (across):", *_matrix(_confusion(results)), ""]
+        lines += [
+            "",
+            "Expected verdicts (rows) and given verdicts (columns):",
+            *_matrix(_confusion(results)),
+            "",
+        ]
         lines += [f"{sum(result.agree for result in results)} of {len(results)} agree with their label."]
-    if left_out:
-        lines += ["", "Left out:"]
-        lines += [f"  {'/'.join(filter(None, (one.package, one.file)))}: {one.reason}" for one in left_out]
+    if skipped:
+        lines += ["", "Skipped:"]
+        lines += [f"  {'/'.join(filter(None, (one.package, one.file)))}: {one.reason}" for one in skipped]
     return "\n".join(lines)
 
 
-def _expected(result: Verified) -> str:
+def _expected(result: VerifiedSubmission) -> str:
     return "|".join(sorted(result.submission.expected))
 
 
-def _confusion(results: list[Verified]) -> dict[str, Counter[str]]:
-    """How often each verdict was given where these were expected."""
+def _confusion(results: list[VerifiedSubmission]) -> dict[str, Counter[str]]:
+    """Return the count of each given verdict for each set of expected verdicts."""
     counts: dict[str, Counter[str]] = {}
     for result in sorted(results, key=_expected):
         counts.setdefault(_expected(result), Counter())[result.verdict.value] += 1

@@ -40,13 +40,9 @@ def test_every_program_prints_what_stands_below_it(tmp_path: Path) -> None:
             programs.append(source)
             tests.append(test)
     judgement = judge.grade(
-        f"PROGRAMS = {programs!r}\n{CHOOSE}",
-        "python",
-        tests,
-        judge.Limits(time=2, memory=256 * 2**20),
-        judge.Checker(),
-        policy=judge.Policy.COMPAT,
-        stop_at_first_failure=False,
+        judge.Submission(f"PROGRAMS = {programs!r}\n{CHOOSE}", "python"),
+        judge.Problem(tests, judge.Limits(time=2, memory=256 * 2**20), judge.Checker()),
+        judge.GradingOptions(policy=judge.Policy.COMPAT, stop_at_first_failure=False),
     )
     wrong = [result for result in judgement.tests if result.verdict is not judge.Verdict.AC]
     assert not wrong

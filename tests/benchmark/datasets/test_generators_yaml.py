@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmark.datasets.generators_yaml import Entry, Listing, read_listing
-from judge.package_files import PackageError
+from judge.packages import PackageError
 
 
 def listing(folder: Path, content: Any) -> Listing:

@@ -187,7 +187,7 @@ def test_the_practice_problems_are_imported(repository: Path) -> None:
 BROKEN: list[tuple[dict[str, str | bytes | None], str]] = [
     ({"data/secret/a.ans": None}, "a.ans is missing"),
     ({"problem.yaml": "name: [Tea"}, "not valid YAML"),
-    ({"problem.yaml": "validation: custom interactive\n"}, "output validator of its own"),
+    ({"problem.yaml": "validation: custom interactive\n"}, "its own output validator"),
     ({"problem.yaml": "validation: custom\n"}, "output validator"),
     ({name: None for name in FILES if name.startswith("data/")}, "no tests"),
     ({name: None for name in FILES if name.startswith("problem_statement/problem")}, "no statement"),

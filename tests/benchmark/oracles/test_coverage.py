@@ -16,7 +16,7 @@ from benchmark.functional import Signature
 from benchmark.oracles.quality import Reached, reached_statements
 from benchmark.oracles.running import Function, Standalone
 from judge import sandbox_status
-from judge.tools import python_interpreter
+from judge.toolchains.tools import python_interpreter
 
 pytestmark = pytest.mark.skipif(not sandbox_status().available, reason="programs cannot be judged here")
 

@@ -15,8 +15,7 @@ from benchmark import judging
 from benchmark.models import Candidate, Problem, Suite, Verification, Verifier
 from benchmark.oracles import verifications
 from benchmark.oracles.running import NO_TIME_LEFT, Answer
-from judge import Checker, sandbox_status
-from judge.checkers import CheckingProgram
+from judge import Checker, OutputValidator, sandbox_status
 
 pytestmark = [
     pytest.mark.django_db,
@@ -144,7 +143,7 @@ def test_an_imported_oracle_that_is_not_deterministic_is_rejected_and_an_interac
         "\nimport random\nSolution.findTheLongestBalancedSubstring = lambda self, s: random.random()\n"
     )
     imported.save()
-    program = CheckingProgram("python", {"talk.py": "print(1)"}, interactive=True)
+    program = OutputValidator("python", {"talk.py": "print(1)"}, interactive=True)
     Problem.objects.filter(external_id="2645").update(checker=Checker("validator", program=program).to_json())
     document = manage("build_verifier", "--dataset", "algo", "--imported")
     [entry] = document["left_out"]

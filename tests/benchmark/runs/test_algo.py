@@ -9,8 +9,7 @@ from uuid import UUID
 
 import pytest
 
-from judge import Checker
-from judge.checkers import CheckingProgram
+from judge import Checker, OutputValidator
 from tests.benchmark.runs.bank import PROGRAM, canaries
 from tests.benchmark.runs.conftest import Workshop
 from tests.benchmark.runs.test_resume import HANGING, generations, only_run, until
@@ -226,7 +225,7 @@ def test_an_oracle_that_is_not_deterministic_is_rejected_by_name(workshop: Works
 
 def test_interactive_problems_are_refused_before_anything_is_paid_for(workshop: Workshop) -> None:
     def talk(problem: str, **how: Any) -> None:
-        program = CheckingProgram("python", {"talk.py": "print(1)"}, **how)
+        program = OutputValidator("python", {"talk.py": "print(1)"}, **how)
         checker = json.dumps(Checker("validator", program=program).to_json())
         workshop.rows("update benchmark_problem set checker = ? where external_id = ?", (checker, problem))
 

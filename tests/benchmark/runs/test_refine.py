@@ -3,7 +3,7 @@
 import json
 import signal
 
-from judge import Checker, CheckingProgram
+from judge import Checker, OutputValidator
 from tests.benchmark.runs.bank import canaries
 from tests.benchmark.runs.conftest import Workshop
 from tests.benchmark.runs.test_reflexion import ONLY_THE_SAMPLE, SOLUTION, TALK, WRONG, saying
@@ -74,7 +74,7 @@ def test_a_special_judge_decides_on_samples_and_a_kill_or_a_budget_takes_no_atte
         "import sys\nexpected, made = (open(name).read() for name in sys.argv[2:4])\n"
         "print('' if made.lstrip('-') == expected else 'Wrong Answer', end='')\n"
     )
-    checker = Checker("special", program=CheckingProgram("python", {"spj.py": either_sign}))
+    checker = Checker("special", program=OutputValidator("python", {"spj.py": either_sign}))
     workshop.rows("update benchmark_problem set checker = ?", [json.dumps(checker.to_json())])
     told, _ = workshop.manage(
         "run_baseline",

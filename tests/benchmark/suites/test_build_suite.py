@@ -165,14 +165,14 @@ def test_an_interrupted_validation_goes_on_with_the_programs_that_are_left(
     monkeypatch: pytest.MonkeyPatch,
 ):
     maximum({})
-    graded: list[str] = []
+    graded: list[Any] = []
     real = judge.grade
 
-    def grade(source: str, *arguments: Any, **options: Any) -> judge.Judgement:
-        graded.append(source)
+    def grade(submission: judge.Submission, *arguments: Any, **options: Any) -> judge.Judgement:
+        graded.append(submission.source)
         if len(graded) == interrupted_at:
             raise KeyboardInterrupt
-        return real(source, *arguments, **options)
+        return real(submission, *arguments, **options)
 
     monkeypatch.setattr(judge, "grade", grade)
     interrupted_at = 3
@@ -191,7 +191,7 @@ def test_a_checker_that_accepts_nothing_at_all_is_found_and_a_problem_without_ge
 ):
     problem = maximum({"generators/generators.yaml": None})
     assert "Let a model write some" in manage(*BUILD)["failed"][0]["reason"]
-    lax = judge.CheckingProgram("python", {"spj.py": "pass"})
+    lax = judge.OutputValidator("python", {"spj.py": "pass"})
     problem.checker = judge.Checker("special", program=lax).to_json()
     problem.save()
     [quality] = manage("suite_quality", "packages/maximum", "--imported")["suites"]

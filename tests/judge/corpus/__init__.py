@@ -1,8 +1,7 @@
 """Programs with the verdicts they may get, in text files.
 
-A heading `=== LANGUAGE VERDICT name` begins each; more than one verdict, as in `TLE|MLE`, stands where it is up to
-the machine which limit a program meets first. What is indented in the text before the first heading stands before
-each program in Python.
+A heading `=== LANGUAGE VERDICT name` begins each program. Several verdicts, such as `TLE|MLE`, mean that the machine
+decides which limit a program exceeds first. Indented text before the first heading precedes each program in Python.
 """
 
 import re
@@ -11,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from judge import Limits, Verdict
-from judge.limits import MEBIBYTE
+from judge.records import MEBIBYTE
 
 _HEADING = re.compile(r"^=== (\w+) ([\w|]+) (.+)\n", re.MULTILINE)
 _GENEROUS = Limits(time=5, memory=256 * MEBIBYTE, output=MEBIBYTE)
@@ -26,15 +25,15 @@ class Program:
 
     @property
     def verdict(self) -> Verdict:
-        """The one verdict it must get."""
+        """The only verdict that the program may get."""
         (verdict,) = self.verdicts
         return verdict
 
     @property
     def limits(self) -> Limits:
-        """Limits under which the verdict cannot hang on the machine's speed: only what it must exceed is tight."""
+        """Limits under which the verdict does not depend on the machine's speed: only the limit to exceed is tight."""
         if Verdict.TLE in self.verdicts:
-            return replace(_GENEROUS, time=0.5 if self.language == "java" else 0.1)
+            return replace(_GENEROUS, time=0.5 if self.language in ("java", "javascript") else 0.1)
         if Verdict.MLE in self.verdicts:
             return replace(_GENEROUS, memory=64 * MEBIBYTE)
         return _GENEROUS
@@ -44,7 +43,7 @@ class Program:
 
 
 def programs(file_name: str) -> list[Program]:
-    """The programs of one file of this folder, in its order."""
+    """Return the programs of one file of this folder, in its order."""
     text = (Path(__file__).parent / file_name).read_text(encoding="utf-8")
     introduction, *parts = _HEADING.split(text)
     first_lines = "\n".join(line for line in introduction.splitlines() if line.startswith("    "))

@@ -1,0 +1,34 @@
+"""Checking of outputs: comparisons, output validators, and input validators in Checktestdata."""
+
+from judge.checking.checkers import Checker, CheckResult, OutputValidator, check
+from judge.checking.checktestdata import (
+    CHECKTESTDATA,
+    CHECKTESTDATA_SUFFIX,
+    checktestdata_program,
+    checktestdata_version,
+)
+from judge.checking.open_checker import open_checker
+from judge.checking.validators import (
+    CheckerFault,
+    OpenValidator,
+    ValidatorCall,
+    ValidatorResult,
+    open_validator,
+)
+
+__all__ = [
+    "CHECKTESTDATA",
+    "CHECKTESTDATA_SUFFIX",
+    "CheckResult",
+    "Checker",
+    "CheckerFault",
+    "OpenValidator",
+    "OutputValidator",
+    "ValidatorCall",
+    "ValidatorResult",
+    "check",
+    "checktestdata_program",
+    "checktestdata_version",
+    "open_checker",
+    "open_validator",
+]

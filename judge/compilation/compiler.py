@@ -1,0 +1,176 @@
+"""A compiler's run in the sandbox, and the cache key of its result."""
+
+import hashlib
+import platform
+from collections.abc import Iterable
+from pathlib import Path
+
+from judge.records import MEBIBYTE, Limits
+from judge.sandbox import (
+    PROGRAM_FOLDER,
+    SCRATCH_FOLDER,
+    Mounts,
+    Outcome,
+    Run,
+    Sandbox,
+    compiler_files,
+    interpreter_files,
+    run_with_retries,
+    runtime_files,
+    virtual_machine_files,
+)
+from judge.toolchains import Language, compiler_version
+
+Files = Iterable[tuple[str, bytes]]
+"""Names, with `/` between folders, and contents."""
+
+COMPILE_LIMITS = Limits(time=60, memory=2048 * MEBIBYTE, output=256 * MEBIBYTE)
+ENVIRONMENT_VERSION = "2"
+"""A part of every cache key. Increment it if a change to this package may change a compiler's result."""
+
+DRIVERS = ".drivers"
+"""The folder with the language's driver, next to the sources. No source can have such a name."""
+
+# Their modification times change when headers are installed or upgraded.
+_INCLUDES = (Path("/usr/include"), Path("/usr/local/include"))
+_SMALLEST_HEAP = 8  # MiB; a virtual machine refuses to start with less than two
+_HEADERS = "/headers"  # the mount point of precompiled headers
+_WALL = 30.0  # seconds beyond the CPU limit; a compiler that waits reads something that it should not
+_RESULT = f"{SCRATCH_FOLDER}/program"
+
+# The compiler's messages go to standard error and its result to standard output, so no folder of the host needs to
+# be writable. $0 is the result's path, "$@" the compiler's command.
+_COMPILE_AND_PRINT = '"$@" >&2 && cat "$0"'
+
+
+def run_compiler(
+    sandbox: Sandbox,
+    language: Language,
+    folder: Path,
+    sources: tuple[str, ...],
+    *,
+    options: tuple[str, ...] = (),
+    headers: Path | None = None,
+) -> Outcome:
+    """Run the language's compile command on the named sources of the folder, with `options` before all others.
+
+    Standard output of the outcome is the compiler's result, standard error its messages. `headers` is a folder that
+    precedes the system's include folders. Raises SandboxFault, and ToolMissing where there is no compiler.
+    """
+    if headers:
+        options = (*options, "-I", _HEADERS)
+    first, *others = filled(language, language.compile, sources, _RESULT)
+    command = (first, *options, *others)
+    if language.makes_program:
+        command = ("/bin/sh", "-c", _COMPILE_AND_PRINT, _RESULT, *command)
+    mounts = Mounts(
+        folder=folder,
+        readable=_files_to_compile(language),
+        file_size=COMPILE_LIMITS.output,
+        scratch=2 * COMPILE_LIMITS.output,
+        mounted=((headers, _HEADERS),) if headers else (),
+        environment=environment(language, COMPILE_LIMITS.memory),
+    )
+    with sandbox.open(mounts) as container:
+        return run_with_retries(container, Run(command, COMPILE_LIMITS, COMPILE_LIMITS.time + _WALL))
+
+
+def compile_key(language: Language, kind: str, files: Files) -> str:
+    """Return the cache key of a compilation; compilations with the same key have the same result.
+
+    Raises ToolMissing where there is no compiler, OSError where the compiler's file cannot be read.
+    """
+    tool = language.tool()
+    status = tool.stat()  # detects a compiler that is replaced while `compiler_version` is cached
+    parts = (
+        ENVIRONMENT_VERSION,
+        kind,
+        *language.compile,
+        *(f"{name}={value}" for name, value in language.environment.items()),
+        str(tool),
+        str(language.machine()),
+        f"{status.st_size} {status.st_mtime_ns}",
+        *(str(folder.stat().st_mtime_ns) for folder in _INCLUDES if folder.is_dir()),
+        compiler_version(language.name),
+        platform.machine(),
+    )
+    digest = hashlib.sha256(repr(parts).encode())
+    for name, content in files:
+        digest.update(repr((name, len(content))).encode())
+        digest.update(content)
+    return digest.hexdigest()
+
+
+def store_files(folder: Path, files: Files) -> Path:
+    """Create the folder with these files and return it. Every user can read them, regardless of the umask."""
+    folder.mkdir()
+    folder.chmod(0o755)
+    for name, content in files:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        for parent in path.parents:
+            if parent == folder:
+                break
+            parent.chmod(0o755)
+        path.write_bytes(content)
+        path.chmod(0o755)
+    return folder
+
+
+def filled(
+    language: Language, command: tuple[str, ...], sources: tuple[str, ...], program: str, memory: int = 0
+) -> tuple[str, ...]:
+    """Return a command of the language's entry with its placeholders filled. Raises ToolMissing.
+
+    `sources` are names in the program's folder, `program` is a path in the sandbox, `memory` the problem's limit in
+    bytes.
+    """
+    places = {
+        "tool": language.tool(),
+        "libraries": language.tool().parent / "*",
+        "machine": language.machine(),
+        "driver": f"{PROGRAM_FOLDER}/{DRIVERS}/{language.driver.name}" if language.driver else "",
+        "start": f"{PROGRAM_FOLDER}/{sources[0]}",
+        "program": program,
+        "memory": _heap(memory),
+    }
+    words: list[str] = []
+    for word in command:
+        if word == "{sources}":
+            words += (f"{PROGRAM_FOLDER}/{name}" for name in sources)
+        else:
+            words.append(word.format_map(places))
+    return tuple(words)
+
+
+def environment(language: Language, memory: int) -> dict[str, str]:
+    """Return the language's environment variables. `memory` is the problem's limit in bytes."""
+    return {name: value.format(memory=_heap(memory)) for name, value in language.environment.items()}
+
+
+def _heap(memory: int) -> int:
+    return max(memory // MEBIBYTE, _SMALLEST_HEAP)
+
+
+def _files_to_compile(language: Language) -> tuple[Path, ...]:
+    if not language.makes_program:
+        return files_to_run(language)
+    machine = language.machine()
+    return (
+        *compiler_files(language.tool()),
+        *(virtual_machine_files(machine) if machine else ()),
+        *_readable(language),
+    )
+
+
+def files_to_run(language: Language) -> tuple[Path, ...]:
+    """Return the system files that a program of this language needs when it runs. Raises ToolMissing."""
+    if not language.makes_program:
+        return (*interpreter_files(language.tool()), *_readable(language))
+    machine = language.machine()
+    return virtual_machine_files(machine) if machine else runtime_files()
+
+
+def _readable(language: Language) -> tuple[Path, ...]:
+    """Return the existing paths of the globs in `Language.readable`."""
+    return tuple(path for glob in language.readable for path in sorted(Path("/").glob(glob.lstrip("/"))))

@@ -1,0 +1,146 @@
+"""Compilation of a program in the sandbox or from the cache, and the command that then runs it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from judge.cache import load_program, store_program
+from judge.compilation import compiler
+from judge.compilation.compiler import (
+    DRIVERS,
+    Files,
+    compile_key,
+    environment,
+    files_to_run,
+    filled,
+    run_compiler,
+    store_files,
+)
+from judge.compilation.precompiled_headers import precompiled_headers
+from judge.compilation.preloading import modules_to_import
+from judge.compilation.sources import Sources, UnusableSource, read_sources
+from judge.records import MEBIBYTE, Limits, printable
+from judge.sandbox import PROGRAM_FOLDER, Mounts, Outcome, Sandbox, SandboxFault, Termination
+from judge.toolchains import Language
+
+_SHOWN = 4_000
+_PROGRAM_NAME = "program"
+_SCRATCH = 64 * MEBIBYTE  # the most that a program can write to files
+
+_PROBLEMS = {
+    Termination.CPU: "The compiler was stopped: it used more than {time:.0f} s.",
+    Termination.WALL: "The compiler was stopped: it took too long.",
+    Termination.MEMORY: "The compiler was stopped: it used more than {memory} MiB of memory.",
+    Termination.OUTPUT: "The compiled program is larger than {output} MiB.",
+}
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program ready to run: its mounts, and its command inside the sandbox.
+
+    `out_of_memory` is that of its language. `preload` names the modules of a Python program that a fork server
+    imports once for all runs; None for a program that a fork server cannot run.
+    """
+
+    mounts: Mounts
+    command: tuple[str, ...]
+    out_of_memory: str
+    preload: tuple[str, ...] | None
+
+    def without_fork_server(self) -> "Program":
+        """Return the same program with a normal start for each run."""
+        return replace(self, preload=None)
+
+
+@dataclass(frozen=True)
+class Compilation:
+    """The program, or None if it does not compile, and the beginning of the compiler's messages."""
+
+    program: Program | None
+    output: str
+
+
+def compile_program(
+    sandbox: Sandbox,
+    language: Language,
+    source: str | Mapping[str, str],
+    limits: Limits,
+    folder: Path,
+) -> Compilation:
+    """Compile a program (for an interpreted language, check it) into the empty `folder`, or take it from the cache.
+
+    `source` is its text, or the texts of its files by name (see `judge.compilation.sources`). `limits` are those of
+    its runs, which virtual machines get as options. Raises SandboxFault, OSError, and ToolMissing where there is no
+    compiler.
+    """
+    try:
+        sources = read_sources(source, language)
+    except UnusableSource as error:
+        return Compilation(None, str(error))
+    files = (*sources.files, *_driver(language))
+    key = compile_key(language, "program", files)
+    found = load_program(key)
+    stored = folder / "source"
+    if found is None or not language.makes_program:
+        store_files(stored, files)
+    if found is None:
+        outcome = _compiled(sandbox, language, files, sources.programs, stored)
+        if failed := _failure(outcome):
+            return failed
+        found = outcome.stdout, outcome.stderr
+        store_program(key, *found)
+    result, messages = found
+    if language.makes_program:
+        stored = store_files(folder / "compiled", [(_PROGRAM_NAME, result)])
+    program = _program(language, sources, limits, stored)
+    return Compilation(program, printable(messages, _SHOWN))
+
+
+def _program(language: Language, sources: Sources, limits: Limits, folder: Path) -> Program:
+    file = f"{PROGRAM_FOLDER}/{_PROGRAM_NAME}" if language.makes_program else ""
+    memory = limits.memory - language.allowance
+    return Program(
+        mounts=Mounts(
+            folder,
+            files_to_run(language),
+            file_size=_SCRATCH,
+            scratch=_SCRATCH,
+            environment=environment(language, memory),
+        ),
+        command=filled(language, language.run, sources.programs, file, memory),
+        out_of_memory=language.out_of_memory,
+        preload=modules_to_import(dict(sources.files)) if language.uses_fork_server else None,
+    )
+
+
+def _driver(language: Language) -> Files:
+    if language.driver:
+        yield f"{DRIVERS}/{language.driver.name}", language.driver.read_bytes()
+
+
+def _compiled(
+    sandbox: Sandbox, language: Language, files: Files, names: tuple[str, ...], folder: Path
+) -> Outcome:
+    if headers := precompiled_headers(sandbox, language, files):
+        try:
+            outcome = run_compiler(sandbox, language, folder, names, headers=headers)
+        except SandboxFault:
+            pass  # another judge may have removed the headers from the cache
+        else:
+            stopped = outcome.termination in (Termination.CPU, Termination.WALL, Termination.OUTPUT)
+            if outcome.exit_status == 0 or stopped:
+                return outcome
+    # After a failure too: neither the messages nor the result may depend on the precompiled header.
+    return run_compiler(sandbox, language, folder, names)
+
+
+def _failure(outcome: Outcome) -> Compilation | None:
+    messages = printable(outcome.stderr, _SHOWN)
+    if problem := _PROBLEMS.get(outcome.termination):
+        limits = compiler.COMPILE_LIMITS
+        reason = problem.format(
+            time=limits.time, memory=limits.memory // MEBIBYTE, output=limits.output // MEBIBYTE
+        )
+        return Compilation(None, f"{reason}\n{messages}"[:_SHOWN])
+    return Compilation(None, messages) if outcome.exit_status != 0 else None

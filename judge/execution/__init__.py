@@ -1,0 +1,16 @@
+"""Execution: runs of compiled programs under their limits, and what their outcomes mean."""
+
+from judge.execution.open_program import CannotCompile, Execution, OpenProgram, open_program
+from judge.execution.program_runs import FileNames, LimitedProgram, ProgramRun
+from judge.execution.timed_runner import TimedRunner
+
+__all__ = [
+    "CannotCompile",
+    "Execution",
+    "FileNames",
+    "LimitedProgram",
+    "OpenProgram",
+    "ProgramRun",
+    "TimedRunner",
+    "open_program",
+]

@@ -1,0 +1,122 @@
+"""Grading of a submission: it is compiled, then evaluated on each test, in the sandbox."""
+
+import contextlib
+import tempfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from judge.checking import CheckerFault
+from judge.compilation import compile_program
+from judge.evaluators import TestEvaluator, judge_error, open_evaluator
+from judge.execution import LimitedProgram
+from judge.grading.requests import GradingOptions, Problem, Submission
+from judge.records import Judgement, TestResult, Verdict
+from judge.sandbox import Sandbox, SandboxFault, open_sandbox
+from judge.toolchains import ToolMissing, compiler_version, get_language, limits_for
+
+JUDGE_VERSION = "2"
+"""Incremented by every change to the judge that may change a verdict."""
+
+_FORK_SERVER_TESTS = 3
+"""With fewer tests a fork server costs more than a normal start for each test."""
+
+
+def grade(
+    submission: Submission,
+    problem: Problem,
+    options: GradingOptions | None = None,
+    *,
+    on_test: Callable[[TestResult], None] | None = None,
+) -> Judgement:
+    """Judge a submission on the problem's tests, in their order. `on_test` is called with each result.
+
+    A failure of the judge (a broken sandbox, an unreadable test, a missing compiler) gives JE, never a verdict on the
+    program. Raises SandboxUnavailable where programs cannot be run safely, UnknownLanguage, and ValueError without
+    tests.
+    """
+    options = options or GradingOptions()
+    get_language(submission.language)
+    if not problem.tests:
+        raise ValueError("a program cannot be judged without tests")
+    return _Grading(submission, problem, options, on_test).judgement()
+
+
+class _Grading:
+    """One grading: the request, and the judgement as it grows."""
+
+    def __init__(
+        self,
+        submission: Submission,
+        problem: Problem,
+        options: GradingOptions,
+        on_test: Callable[[TestResult], None] | None,
+    ) -> None:
+        self._submission = submission
+        self._problem = problem
+        self._options = options
+        self._on_test = on_test
+        self._judgement = Judgement(
+            verdict=Verdict.NO_CODE,
+            tests=(),
+            total=len(problem.tests),
+            compiler_output="",
+            policy=options.policy,
+            limits=limits_for(problem.limits, submission.language, options.policy, options.time_multipliers),
+            judge_version=JUDGE_VERSION,
+            isolation="",
+            compiler="",
+        )
+
+    def judgement(self) -> Judgement:
+        """Grade the submission."""
+        if self._submission.is_empty:
+            return self._judgement
+        sandbox = open_sandbox()
+        self._judgement = replace(self._judgement, isolation=sandbox.isolation)
+        with tempfile.TemporaryDirectory(prefix="judge-") as folder, contextlib.ExitStack() as stack:
+            try:
+                program = self._compiled(sandbox, Path(folder))
+                if program is None:
+                    return replace(self._judgement, verdict=Verdict.CE)
+                opening = open_evaluator(sandbox, self._problem.checker, program)
+                evaluator = stack.enter_context(opening)
+            except (SandboxFault, CheckerFault, ToolMissing, OSError) as error:
+                self._add(judge_error(self._problem.tests[0], error))
+            else:
+                self._evaluate(evaluator)
+        verdicts = (result.verdict for result in self._judgement.tests)
+        verdict = next((verdict for verdict in verdicts if verdict is not Verdict.AC), Verdict.AC)
+        return replace(self._judgement, verdict=verdict)
+
+    def _compiled(self, sandbox: Sandbox, folder: Path) -> LimitedProgram | None:
+        """Compile the submission and note compiler and messages. Return None if it does not compile."""
+        submission, limits = self._submission, self._judgement.limits
+        self._judgement = replace(self._judgement, compiler=compiler_version(submission.language))
+        language = get_language(submission.language)
+        compilation = compile_program(sandbox, language, submission.source, limits, folder)
+        self._judgement = replace(self._judgement, compiler_output=compilation.output)
+        program = compilation.program
+        if program is None:
+            return None
+        if not self._options.fork_server or len(self._problem.tests) < _FORK_SERVER_TESTS:
+            program = program.without_fork_server()
+        return LimitedProgram(program, limits, self._problem.files)
+
+    def _evaluate(self, evaluator: TestEvaluator) -> None:
+        for test in self._problem.tests:
+            try:
+                result = evaluator.evaluate(test)
+            except (SandboxFault, CheckerFault, OSError) as error:
+                result = judge_error(test, error)
+            self._add(result)
+            if self._options.stop_at_first_failure and result.verdict is not Verdict.AC:
+                break
+            timeouts = sum(result.verdict is Verdict.TLE for result in self._judgement.tests)
+            if timeouts == self._options.maximum_timeouts:
+                break
+
+    def _add(self, result: TestResult) -> None:
+        self._judgement = replace(self._judgement, tests=(*self._judgement.tests, result))
+        if self._on_test:
+            self._on_test(result)

@@ -1,0 +1,40 @@
+"""Resource limits of one run, and the two policies that apply a problem's limits to a language."""
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+
+MEBIBYTE = 2**20
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits of one run: CPU seconds, bytes of memory, bytes of standard output.
+
+    Raises ValueError for a limit that is not a positive finite number.
+    """
+
+    time: float
+    memory: int
+    output: int = 64 * MEBIBYTE
+
+    @property
+    def wall(self) -> float:
+        """Real seconds after which a run is stopped; more than the CPU limit, because the machine may be busy."""
+        return 3 * self.time + 2
+
+    def __post_init__(self) -> None:
+        for name, value in (("time", self.time), ("memory", self.memory), ("output", self.output)):
+            if not math.isfinite(value) or value <= 0:
+                raise ValueError(f"the {name} limit must be a positive number, not {value!r}")
+
+
+class Policy(StrEnum):
+    """A rule that applies a problem's time limit to a language.
+
+    FAIR stands for scaled limits: the time limit is multiplied by the factor of the language. COMPAT stands for
+    published limits: the same time limit for every language, as published judges apply it.
+    """
+
+    FAIR = "fair"
+    COMPAT = "compat"

@@ -1,0 +1,128 @@
+"""Discovery of this machine's sandbox, with instructions where there is none."""
+
+import platform
+import shutil
+import subprocess
+import tempfile
+import threading
+from pathlib import Path
+
+from judge.records import Limits
+from judge.sandbox.bubblewrap import LAUNCHER, Bubblewrap
+from judge.sandbox.cgroups import find_control_groups
+from judge.sandbox.interface import (
+    Mounts,
+    Run,
+    Sandbox,
+    SandboxFault,
+    SandboxStatus,
+    SandboxUnavailable,
+)
+from judge.sandbox.launcher import USAGE_STATUS, NoLauncher, find_launcher
+from judge.sandbox.system_files import runtime_files
+
+_INSTALL = (
+    "Install bubblewrap. Debian, Ubuntu: sudo apt install bubblewrap; Fedora: sudo dnf install bubblewrap; "
+    "Arch: sudo pacman -S bubblewrap."
+)
+_OTHER_SYSTEM = (
+    "The sandbox needs Linux. On macOS and Windows run the project in a Linux virtual machine "
+    "(macOS: Lima or Multipass; Windows: WSL 2)."
+)
+_CONTAINER = (
+    "If this is a container, allow it to create namespaces: docker run --cap-add SYS_ADMIN "
+    "--security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined."
+)
+_APPARMOR = (
+    "AppArmor forbids unprivileged user namespaces (Ubuntu 23.10 and later). Allow them for bubblewrap: write "
+    "the lines 'abi <abi/4.0>,', 'include <tunables/global>' and 'profile bwrap /usr/bin/bwrap "
+    "flags=(unconfined) { userns, }' to /etc/apparmor.d/bwrap and run: sudo systemctl reload apparmor. "
+    "Or allow them for all programs: sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0."
+)
+_FORBIDDEN_BY = (
+    (Path("/proc/sys/kernel/apparmor_restrict_unprivileged_userns"), "1", _APPARMOR),
+    (
+        Path("/proc/sys/kernel/unprivileged_userns_clone"),
+        "0",
+        "User namespaces are switched off. Run: sudo sysctl kernel.unprivileged_userns_clone=1.",
+    ),
+    (
+        Path("/proc/sys/user/max_user_namespaces"),
+        "0",
+        "User namespaces are switched off. Run: sudo sysctl user.max_user_namespaces=15000.",
+    ),
+)
+
+_IMPROVEMENT = (
+    "Tier A measures time and memory with control groups, which this process may not create here. Root may; as a "
+    "plain user under systemd, start with: systemd-run --user --scope --property=Delegate=yes ./run"
+)
+
+_found: dict[str, Sandbox] = {}
+"""The tested sandbox under the key "sandbox", once there is one."""
+
+_finding = threading.Lock()
+
+
+def open_sandbox() -> Sandbox:
+    """Return the sandbox of this machine, tested once per process. Raises SandboxUnavailable."""
+    with _finding:
+        if "sandbox" not in _found:
+            _found["sandbox"] = _find()
+        return _found["sandbox"]
+
+
+def sandbox_status() -> SandboxStatus:
+    """Test the sandbox now by running a program in it, and return its status."""
+    try:
+        sandbox = _find()
+    except SandboxUnavailable as error:
+        return SandboxStatus(False, "", error.problem, error.remedy)
+    return SandboxStatus(True, sandbox.isolation, "", "", "" if sandbox.has_groups else _IMPROVEMENT)
+
+
+def _find() -> Bubblewrap:
+    if platform.system() != "Linux":
+        raise SandboxUnavailable(f"there is no sandbox for {platform.system()}", _OTHER_SYSTEM)
+    bwrap = shutil.which("bwrap")
+    if bwrap is None:
+        raise SandboxUnavailable("bubblewrap (bwrap) is not installed", _INSTALL)
+    try:
+        launcher = find_launcher()
+    except NoLauncher as error:
+        remedy = "Install a C compiler. Debian, Ubuntu: sudo apt install g++."
+        raise SandboxUnavailable(str(error), remedy) from error
+    except OSError as error:
+        remedy = "Set JUDGE_CACHE to a folder that can be written."
+        raise SandboxUnavailable(f"the launcher cannot be stored: {error}", remedy) from error
+    version = subprocess.run([bwrap, "--version"], check=False, capture_output=True, text=True).stdout.strip()
+    found = find_control_groups()
+    problem = ""
+    for groups in (found, None) if found else (None,):
+        sandbox = Bubblewrap(Path(bwrap), version, launcher, groups)
+        fault = _try(sandbox)
+        if fault is None:
+            return sandbox
+        problem = problem or fault
+    raise SandboxUnavailable(f"bubblewrap could not create a sandbox ({problem})", _remedy())
+
+
+def _try(sandbox: Sandbox) -> str | None:
+    """Run a harmless program, the launcher itself. Return the problem, or None."""
+    with tempfile.TemporaryDirectory() as folder:
+        mounts = Mounts(Path(folder), runtime_files(), file_size=2**20, scratch=2**20)
+        try:
+            with sandbox.open(mounts) as container:
+                outcome = container.run(Run((LAUNCHER,), Limits(time=5, memory=2**28), wall=10))
+        except SandboxFault as fault:
+            return str(fault)
+    if outcome.exit_status != USAGE_STATUS:
+        return f"a test program ended with {outcome.termination} {outcome.exit_status} {outcome.signal}"
+    return None
+
+
+def _remedy() -> str:
+    for switch, value, remedy in _FORBIDDEN_BY:
+        if switch.is_file() and switch.read_text().strip() == value:
+            return remedy
+    return _CONTAINER

@@ -1,0 +1,162 @@
+"""The fork server: an interpreter in the sandbox that starts and compiles the program once, and forks for each test.
+
+usage: fork_server.py PROGRAM MODULE…
+
+The server imports the modules, compiles the program, and waits for the launcher (descriptor 3). For each message it
+forks. The fork is a child of the launcher, like every program; it takes the descriptors of the message and runs the
+program as its main module. A normal start takes five times as long, most of it for memory pages that both need.
+For the same reason a fork ends without the interpreter's finalization, but first does everything of it that a
+program can observe: it waits for threads, calls registered functions, finalizes the program's objects, and flushes
+the output. Two differences remain observable, one more stack frame and the recursion limit, so programs that read
+these are started normally (`judge.compilation.preloading`).
+
+The server is confined like programs, and its forks inherit that. It is not dumpable, so no fork can write to its
+memory. It needs CPython 3.8 or newer on Linux and imports nothing of the project.
+"""
+
+from __future__ import annotations  # Python 3.8
+
+import ctypes
+import gc
+import importlib
+import os
+import sys
+
+# The C modules below `signal` and `socket`, which import many modules that each fork would copy.
+from _signal import SIG_DFL, SIGINT
+from _signal import signal as set_signal
+from _socket import CMSG_SPACE, socket
+
+# Bound to names of this module, because a program may change the attributes of modules.
+from atexit import _run_exitfuncs as run_exit_functions
+from gc import collect
+from importlib.machinery import SourceFileLoader
+from os import _exit as end_now
+from os import getpid, kill
+from types import CodeType, ModuleType
+
+LAUNCHER = 3
+CLONE_PARENT, SIGCHLD = 0x8000, 17
+SYS_CLONE = {"x86_64": 56, "aarch64": 220}
+PR_SET_DUMPABLE = 4
+FLUSH_FAILED = 120  # the exit status of the interpreter for a failed flush
+# Stack frames below the program that a normal start does not have.
+EXTRA_FRAMES = 2 if sys.version_info < (3, 12) else 1
+
+
+def serve_forks(libc: ctypes.PyDLL) -> None:
+    """Fork for each message of the launcher. Return in each fork, and never in the server."""
+    clone = SYS_CLONE[os.uname().machine]
+    launcher = socket(fileno=LAUNCHER)
+    if libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0):
+        os._exit(1)
+    gc.collect()
+    gc.freeze()
+    launcher.send(b"ready")
+    while True:
+        message, ancillary, _, _ = launcher.recvmsg(16, CMSG_SPACE(3 * 4))
+        if not message:
+            os._exit(0)
+        descriptors = memoryview(ancillary[0][2]).cast("i").tolist()
+        ctypes.pythonapi.PyOS_BeforeFork()
+        process = libc.syscall(clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0)
+        if process == 0:
+            ctypes.pythonapi.PyOS_AfterFork_Child()
+            launcher.close()
+            for place, descriptor in enumerate(descriptors):
+                os.dup2(descriptor, place)
+                os.close(descriptor)
+            libc.prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)
+            return
+        ctypes.pythonapi.PyOS_AfterFork_Parent()
+        for descriptor in descriptors:
+            os.close(descriptor)
+        if process < 0:
+            os._exit(1)
+        launcher.send(str(process).encode())
+
+
+def main_module(path: str) -> ModuleType:
+    """Return a main module like that of a normal start."""
+    module = ModuleType("__main__")
+    module.__dict__.update(
+        __annotations__={},
+        __builtins__=sys.modules["builtins"],
+        __cached__=None,
+        __file__=path,
+        __loader__=SourceFileLoader("__main__", path),
+    )
+    return module
+
+
+def status_of(end: SystemExit) -> int:
+    """Return the interpreter's exit status: a C long cut to a byte, and -1 for a number that is no C long."""
+    if end.code is None:
+        return 0
+    if isinstance(end.code, int):
+        return (end.code if -(2**63) <= end.code < 2**63 else -1) & 0xFF
+    sys.stderr.write(f"{end.code}\n")
+    return 1
+
+
+def is_closed(stream: object) -> bool:
+    """Return whether the stream says that it is closed."""
+    try:
+        return bool(getattr(stream, "closed", False))
+    except BaseException:  # noqa: BLE001  (a program's own stream may raise anything)
+        return False
+
+
+def flush() -> bool:
+    """Flush the open output streams. Return whether all succeeded."""
+    succeeded = True
+    for stream in (getattr(sys, "stdout", None), getattr(sys, "stderr", None)):
+        try:
+            if stream is not None and not is_closed(stream):
+                stream.flush()
+        except BaseException:  # noqa: BLE001
+            succeeded = False
+    return succeeded
+
+
+def finish(status: int, interrupted: bool) -> None:
+    """End like the interpreter, without freeing the memory that it shares with all forks."""
+    flush()
+    if "threading" in sys.modules:
+        sys.modules["threading"]._shutdown()
+    run_exit_functions()
+    succeeded = flush()
+    sys.stdin, sys.stdout, sys.stderr = sys.__stdin__, sys.__stdout__, sys.__stderr__
+    sys.modules.pop("__main__", None)
+    collect()
+    flush()
+    if interrupted:
+        set_signal(SIGINT, SIG_DFL)
+        kill(getpid(), SIGINT)
+    end_now(status if succeeded else FLUSH_FAILED)
+
+
+def code_of(path: str) -> CodeType:
+    """Return the compiled program."""
+    with open(path, "rb") as file:
+        return compile(file.read(), path, "exec", dont_inherit=True)
+
+
+path = sys.argv[1]
+for name in sys.argv[2:]:
+    importlib.import_module(name)
+code = code_of(path)
+sys.argv = [path]
+sys.path[0] = os.path.dirname(path)
+sys.setrecursionlimit(sys.getrecursionlimit() + EXTRA_FRAMES)
+serve_forks(ctypes.PyDLL(None))  # a PyDLL keeps the interpreter's lock, as a fork must
+sys.modules["__main__"] = main_module(path)  # created in the fork, whose end finalizes it
+status, interrupted = 0, False
+try:
+    exec(code, sys.modules["__main__"].__dict__)  # noqa: S102  (in the sandbox)
+except SystemExit as end:
+    status = status_of(end)
+except BaseException as error:  # noqa: BLE001
+    status, interrupted = 1, type(error) is KeyboardInterrupt
+    sys.excepthook(type(error), error, error.__traceback__ and error.__traceback__.tb_next)
+finish(status, interrupted)

@@ -1,0 +1,32 @@
+"""Languages as data, the registry of them, and the compilers and interpreters that this machine has."""
+
+from judge.toolchains.language import Family, Language, ProgramShape, ToolMissing
+from judge.toolchains.registry import (
+    FAMILIES,
+    LANGUAGES,
+    TAGS,
+    UnknownLanguage,
+    compiler_version,
+    get_language,
+    is_header,
+    language_of,
+    limits_for,
+    register,
+)
+
+__all__ = [
+    "FAMILIES",
+    "LANGUAGES",
+    "TAGS",
+    "Family",
+    "Language",
+    "ProgramShape",
+    "ToolMissing",
+    "UnknownLanguage",
+    "compiler_version",
+    "get_language",
+    "is_header",
+    "language_of",
+    "limits_for",
+    "register",
+]
