@@ -1,6 +1,6 @@
-"""Text of problems and chats to safe HTML, on the server.
+"""Rendering of problems and chat messages as safe HTML, on the server.
 
-Everything returned here has passed `sanitising.sanitise`. Problems hold the RENDERER_VERSION that made their HTML, so
+All results have passed `sanitising.sanitise`. Problems store the RENDERER_VERSION of their HTML, so
 raising it makes the next import render every statement again.
 """
 
@@ -22,9 +22,9 @@ RENDERER_VERSION = "3"
 
 
 def render(text: str, text_format: str, figures: Mapping[str, str] | None = None) -> str:
-    """The HTML of a statement or an analysis in one of the formats of benchmark.models.TextFormat.
+    """Return the HTML of a statement or an analysis in one of the formats of benchmark.models.TextFormat.
 
-    Raises ValueError for a format it does not know.
+    Raises ValueError for an unknown format.
     """
     match text_format:
         case "usaco":

@@ -15,7 +15,7 @@ from benchmark.rendering.python_lexer import FasterPythonLexer
 from judge import FAMILIES, TAGS
 
 MAXIMUM_HIGHLIGHTED = 40_000
-"""Characters; longer programs are not highlighted."""
+"""Maximum length in characters; longer programs are not highlighted."""
 
 # Only these and the judge's languages are highlighted: some of Pygments' lexers need quadratic time or worse on
 # hostile text.

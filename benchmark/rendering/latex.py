@@ -1,4 +1,4 @@
-"""HTML of LaTeX statements and analyses of problem packages, by pandoc in its sandbox."""
+"""HTML of LaTeX statements and analyses of problem packages, made by pandoc in its sandbox mode."""
 
 import hashlib
 import re
@@ -16,11 +16,11 @@ MAXIMUM_LATEX = 300_000
 """Characters; a longer text is shown as plain text."""
 
 _TIMEOUT = 20
-"""Seconds for one text; the real packages need 0.2."""
+"""Time limit per text in seconds; real packages need 0.2."""
 
 _MEMORY = "512M"
 
-# The commands of the ICPC problem formats that pandoc does not know, and those of slides, as plain structure.
+# Commands of the ICPC problem formats and of slides that pandoc lacks, defined as plain structure.
 _PRELUDE = r"""
 \newcommand{\problemname}[1]{}
 \newcommand{\illustration}[3]{\begin{figure}\includegraphics[width=#1\textwidth]{#2}\caption{#3}\end{figure}}
@@ -48,10 +48,10 @@ _SECTION_ID = re.compile(r'(<h\d\b[^>]*?)\sid="[^"]*"')
 
 
 def render_latex(text: str, figures: Mapping[str, str] | None = None) -> str:
-    r"""Sanitised HTML of a statement or an analysis in LaTeX; formulas become MathML.
+    r"""Return sanitised HTML of a statement or an analysis in LaTeX, with formulas as MathML.
 
-    `figures` maps file names to addresses; \includegraphics and \illustration may leave the suffix out. What
-    pandoc cannot read within its limits of time and memory is shown as its source below a notice; never raises.
+    `figures` maps file names to addresses; \includegraphics and \illustration may omit the suffix. Text that
+    pandoc cannot read within its time and memory limits is shown as source below a notice. Never raises.
     """
     if len(text) > MAXIMUM_LATEX:
         return plain(
@@ -70,7 +70,7 @@ def render_latex(text: str, figures: Mapping[str, str] | None = None) -> str:
 
 
 def problem_name(latex: str) -> str:
-    r"""The problem's name from `%% plainproblemname:` or \problemname, or "" when there is neither."""
+    r"""Return the problem's name from `%% plainproblemname:` or \problemname, or "" if both are missing."""
     names = [(match[1] or "", match[2] or "") for match in _NAMED.finditer(latex)]
     plain_names = [first.strip() for first, _ in names if first.strip()]
     tex_names = [re.sub(r"[{}~]|\\[A-Za-z]+\s?", " ", second) for _, second in names if second.strip()]
@@ -83,7 +83,7 @@ def _frame(match: re.Match[str]) -> str:
 
 
 def _identifier(text: str) -> str:
-    """A prefix of footnote ids, so that those of a statement and of its analysis differ on one page."""
+    """Return a prefix for footnote ids that differs between a statement and its analysis on one page."""
     return f"t{hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()[:8]}-"
 
 
@@ -116,7 +116,7 @@ def _reason(error: Exception) -> str:
 
 
 def _with_bare_names(markup: str, figures: Mapping[str, str]) -> dict[str, str]:
-    """The figures by every name the text uses: with or without folder and suffix."""
+    """Return the figures by every name in the text, with or without folder and suffix."""
     by_stem = {PurePosixPath(name).stem: address for name, address in figures.items()}
     known = dict(figures)
     for source in _SOURCE.findall(markup):

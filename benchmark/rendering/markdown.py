@@ -1,4 +1,4 @@
-"""Markdown with formulas and programs, for chat messages and for statements written in Markdown."""
+"""Markdown with formulas and programs, for chat messages and Markdown statements."""
 
 import html
 from collections.abc import Mapping, Sequence
@@ -20,15 +20,15 @@ MAXIMUM_MARKDOWN = 100_000
 
 _MAXIMUM_FORMULA_LINES = 60
 _REMEMBERED = 1_000
-"""Rendered texts that are kept: messages never change, and whoever works on a session sees them with each page."""
+"""Cached rendered texts. Messages never change, and every page of a session shows them again."""
 _LONGEST_REMEMBERED = 10_000
-"""Characters, so that what is kept stays below some 60 MB."""
+"""Maximum length of a cached text in characters, so that the cache stays below about 60 MB."""
 
 
 def render_markdown(text: str, figures: Mapping[str, str] | None = None) -> str:
-    r"""Sanitised HTML of Markdown with $…$, $$…$$, \(…\), \[…\] formulas and fenced programs.
+    r"""Return sanitised HTML of Markdown with $…$, $$…$$, \(…\), \[…\] formulas and fenced programs.
 
-    `figures` maps the names of pictures the text may show to addresses on this site; any other picture
+    `figures` maps the names of allowed pictures to addresses on this site; any other picture
     becomes a link or a notice. Never raises; a formula that cannot be parsed is shown as code.
     """
     if figures or len(text) > _LONGEST_REMEMBERED:
@@ -47,7 +47,7 @@ def _rendered(text: str, figures: Mapping[str, str]) -> str:
         return plain(text[:MAXIMUM_MARKDOWN], notice)
     try:
         rendered = _parser.render(text, {"figures": figures})
-    except Exception as error:  # noqa: BLE001  (a message that breaks the parser must not break the page)
+    except Exception as error:  # noqa: BLE001  (a message that the parser cannot handle is shown as plain text)
         return plain(text, f"This text could not be formatted ({type(error).__name__}).")
     return sanitise(rendered, figures)
 
@@ -66,7 +66,7 @@ def _inline_formula(state: StateInline, silent: bool) -> bool:
 
 
 def _block_formula(state: StateBlock, start_line: int, end_line: int, silent: bool) -> bool:
-    r"""A display formula ($$ or \[) that begins a line and ends one, so lines inside it are no lists or headings."""
+    r"""Parse a display formula ($$ or \[) of whole lines, so that its lines are not read as lists or headings."""
     if state.is_code_block(start_line):
         return False
     position = state.bMarks[start_line] + state.tShift[start_line]

@@ -1,4 +1,4 @@
-"""LaTeX formulas to MathML, and finding them in running text."""
+"""LaTeX formulas: conversion to MathML and detection in running text."""
 
 import html
 import re
@@ -14,7 +14,7 @@ MAXIMUM_FORMULA = 3000
 
 _MAXIMUM_DEPTH = 60
 
-# Browsers ignore mathvariant="script" and its kin (MathML Core), so the letters themselves are replaced.
+# Browsers ignore mathvariant="script" and similar values (MathML Core), so the letters are replaced.
 _ALPHABETS = {
     "script": (0x1D49C, 0x1D4B6, None),
     "bold-script": (0x1D4D0, 0x1D4EA, None),
@@ -26,7 +26,7 @@ _ALPHABETS = {
     "sans-serif": (0x1D5A0, 0x1D5BA, 0x1D7E2),
     "monospace": (0x1D670, 0x1D68A, 0x1D7F6),
 }
-# Code points that the mathematical alphabets leave out because the letter existed before them.
+# Letters that Unicode encodes outside the mathematical alphabets.
 _EARLIER = {
     0x1D455: "ℎ", 0x1D49D: "ℬ", 0x1D4A0: "ℰ", 0x1D4A1: "ℱ", 0x1D4A3: "ℋ", 0x1D4A4: "ℐ", 0x1D4A7: "ℒ",
     0x1D4A8: "ℳ", 0x1D4AD: "ℛ", 0x1D4BA: "ℯ", 0x1D4BC: "ℊ", 0x1D4C4: "ℴ", 0x1D506: "ℭ", 0x1D50B: "ℌ",
@@ -39,7 +39,7 @@ _UNESCAPED_SPECIAL = re.compile(r"(?<!\\)((?:\\\\)*)([%#])")
 
 @lru_cache(maxsize=4096)
 def formula(latex: str, display: bool) -> str:
-    """The formula as MathML with its source as annotation; what cannot be parsed is shown as code."""
+    """Return the formula as MathML with its source as annotation, or as code if it cannot be parsed."""
     mathml = _convert(latex, display)
     if mathml is None:
         return f'<code class="math-source">{html.escape(latex.strip())}</code>'
@@ -51,7 +51,7 @@ def _convert(latex: str, display: bool) -> str | None:
         return None
     try:
         return _mathml(_UNESCAPED_SPECIAL.sub(r"\1\\\2", latex), display, latex.strip())
-    except Exception:  # noqa: BLE001  (the converter raises whatever the broken formula led it to)
+    except Exception:  # noqa: BLE001  (the converter raises many exception types for invalid formulas)
         return None
 
 
@@ -102,9 +102,9 @@ def _write_alphabet_out(element: Element) -> None:
 
 
 def formula_at(text: str, position: int) -> tuple[str, bool, int] | None:
-    r"""The formula that opens at `position` with $, $$, \( or \[: (LaTeX, display, position after it).
+    r"""Return the formula that opens at `position` with $, $$, \( or \[ as (LaTeX, display, position after it).
 
-    A single dollar sign opens a formula only when neither it nor the closing one can be a price: no blank
+    A single dollar sign opens a formula only if neither it nor the closing one can be a price: no space
     inside at either end, no digit before the opening or after the closing one.
     """
     for opening, closing, display in (("$$", "$$", True), ("\\(", "\\)", False), ("\\[", "\\]", True)):

@@ -1,4 +1,4 @@
-r"""The space beside the names of functions in formulas: \log n, 2\max x.
+r"""Spacing beside function names in formulas: \log n, 2\max x.
 
 Browsers set a name that is an identifier without any, and one that is an operator with the space of an unknown
 operator, also before a parenthesis. TeX puts a thin space between a name and a letter, number, fraction or other name
@@ -15,15 +15,15 @@ _NAMES = {
     "exp", "gcd", "hom", "inf", "ker", "lcm", "lg", "lim", "ln", "log", "max", "min", "Pr", "sec", "sin", "sinh",
     "sup", "tan", "tanh",
 }  # fmt: skip
-_WORDS = re.compile(r"(?!mod$)[A-Za-z]+[\u2006\u2009]?[A-Za-z]+")  # mod is a sign between two numbers
-_APPLICATION = "\u2061"  # an invisible operator, which pandoc puts behind a name
+_WORDS = re.compile(r"(?!mod$)[A-Za-z]+[\u2006\u2009]?[A-Za-z]+")  # mod is a binary operator
+_APPLICATION = "\u2061"  # the invisible operator that pandoc writes after a name
 _ROWS = {"math", "mrow", "mstyle", "mtd", "msqrt", "menclose", "mphantom", "mpadded"}
 _SCRIPTED = {"msub", "msup", "msubsup", "munder", "mover", "munderover"}
 _CLOSING = set(")]}⌋⌉⟩!")
 
 
 def space_operator_names(formula: Element) -> None:
-    """Put thin spaces into the rows of a formula, and take away what browsers add to names."""
+    """Insert thin spaces into the rows of a formula, and remove the space that browsers add to names."""
     for row in [found for found in formula.iter() if found.tag in _ROWS and not _is_name(found)]:
         spaced: list[Element] = []
         for child in row:
@@ -46,7 +46,7 @@ def _is_sign_or_space(element: Element) -> bool:
 
 
 def _is_name(element: Element) -> bool:
-    """Whether it is the name of a function, alone or with its index or exponent."""
+    """Return whether the element is a function name, alone or with an index or exponent."""
     if element.tag in _SCRIPTED and len(element):
         return _is_name(element[0])
     if element.tag == "mrow" and len(element) == 2 and element[1].text == _APPLICATION:

@@ -1,4 +1,4 @@
-"""What changed between two versions of a program, as safe HTML."""
+"""Differences between two versions of a program, as safe HTML."""
 
 import html
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from difflib import SequenceMatcher
 from typing import NamedTuple
 
 CONTEXT = 3
-"""Unchanged lines shown beside a change; longer stretches are folded into one row that counts them."""
+"""Unchanged lines shown around a change. One row with their number replaces longer sequences."""
 
 _KINDS = {"+": "added", "-": "removed", " ": ""}
 _MARKS = {"+": "+", "-": "−", " ": ""}
@@ -20,9 +20,9 @@ class _Line(NamedTuple):
 
 
 def program_diff(before: str, after: str) -> str:
-    """A <figure class="code diff"> with both line numbers, a mark (+ or −) and the text of each line.
+    """Return a <figure class="code diff"> with both line numbers, a mark (+ or −) and the text of each line.
 
-    The marks are text, so that nothing depends on colour. Line ends and blanks at the end of a line do not count.
+    The marks are text, so no information depends on colour. Line ends and trailing spaces are ignored.
     """
     lines = list(_compared(_lines(before), _lines(after)))
     added = sum(line.mark == "+" for line in lines)
@@ -48,7 +48,7 @@ def _counted(lines: int) -> str:
 
 
 def _compared(before: list[str], after: list[str]) -> Iterator[_Line]:
-    # difflib's own treatment of frequent lines stays on: without it, repetitive programs take quadratic time.
+    # autojunk stays on, because repetitive programs take quadratic time without it.
     for kind, b, b_end, a, a_end in SequenceMatcher(None, before, after).get_opcodes():
         if kind == "equal":
             for offset in range(b_end - b):

@@ -1,7 +1,7 @@
-"""The gate every piece of rendered HTML passes: an allow-list of elements, attributes and classes.
+"""Sanitising of all rendered HTML by an allow-list of elements, attributes and classes.
 
-Model output and imported files are hostile. What leaves here holds no script, no inline style, no event
-attribute, no form, no picture but those the caller names, and no address but http, https and mailto.
+Model output and imported files are untrusted. Sanitised HTML contains no script, no inline style, no event
+attribute, no form, only the caller's pictures, and only http, https and mailto addresses.
 """
 
 import html
@@ -16,7 +16,7 @@ MATHEMATICS = {
     "mphantom", "mprescripts", "mroot", "mrow", "ms", "mspace", "msqrt", "mstyle", "msub", "msubsup", "msup",
     "mtable", "mtd", "mtext", "mtr", "munder", "munderover", "none", "semantics",
 }  # fmt: skip
-"""MathML's presentation elements and the annotation that holds a formula's LaTeX source."""
+"""MathML's presentation elements, and the annotation with a formula's LaTeX source."""
 
 TEXT = {
     "a", "abbr", "b", "blockquote", "br", "code", "col", "colgroup", "dd", "del", "div", "dl", "dt", "em",
@@ -60,20 +60,20 @@ _FOOTNOTE_LINK = re.compile(r"#(?:t[0-9a-f]{8}-)?fn(?:ref)?\d+")
 
 
 def sanitise(markup: str, pictures: Mapping[str, str] | None = None) -> str:
-    """`markup` with everything outside the allow-list gone; never raises.
+    """Return `markup` without anything outside the allow-list. Never raises.
 
     `pictures` maps the source of an <img> to the address of our own copy; any other picture becomes a notice.
     Links lead to other sites or to footnotes, never to pages of this one, and element ids are kept only for
     footnotes, so a document can neither pose as a part of the page around it nor send a click into the site.
     """
-    markup = markup.encode("utf-8", "replace").decode("utf-8")  # halves of surrogate pairs are no text
+    markup = markup.encode("utf-8", "replace").decode("utf-8")  # lone surrogates cannot be encoded
     known = pictures or {}
     cleaner = _cleaner(frozenset(known.values())) if known else _WITHOUT_PICTURES
     return cleaner.clean(_PICTURE.sub(lambda match: _own_picture(match[0], known), markup))
 
 
 def _cleaner(own: frozenset[str]) -> nh3.Cleaner:
-    """It lets through the pictures at our own addresses `own`. Making one takes as long as cleaning a message."""
+    """Return a cleaner that allows pictures at the addresses `own`. Building it costs as much as using it once."""
 
     def filter_attribute(tag: str, attribute: str, value: str) -> str | None:
         if attribute == "src":
@@ -101,18 +101,18 @@ _WITHOUT_PICTURES = _cleaner(frozenset())
 
 
 def _own_picture(tag: str, pictures: Mapping[str, str]) -> str:
-    """The <img> with the address of our own copy, or a notice in its place when there is none."""
+    """Return the <img> with the address of the site's own copy, or a notice if there is none."""
     source = _PICTURE_SOURCE.search(tag)
     name = html.unescape(source[1]) if source else ""
     address = pictures.get(name)
     if source and address:
         own = tag[: source.start(1)] + html.escape(address) + tag[source.end(1) :]
-        # Without words for who does not see it (LaTeX has none beside the caption): then its name is not read out.
+        # Without an alternative text (LaTeX has only captions), screen readers skip the file name.
         return own if _WORDS.search(tag) else own.replace("<img", '<img alt=""', 1)
     return f"<em>[picture {html.escape(name)} is not shown]</em>"
 
 
 def plain(text: str, notice: str = "") -> str:
-    """`text` as preformatted text below a notice: the way out for what cannot be rendered."""
+    """Return `text` as preformatted text below a notice, for text that cannot be rendered."""
     head = f'<p class="notice">{html.escape(notice)}</p>\n' if notice else ""
     return f'{head}<pre class="literal">{html.escape(text)}</pre>\n'

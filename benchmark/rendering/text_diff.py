@@ -1,4 +1,4 @@
-"""What became of a text, word by word, as safe HTML."""
+"""Word differences between two texts, as safe HTML."""
 
 import html
 import re
@@ -8,9 +8,9 @@ _WORDS = re.compile(r"\s+|\w+|[^\w\s]")
 
 
 def text_diff(before: str, after: str) -> str:
-    """The words of both texts in their order: <del> for those that went, <ins> for those that came.
+    """Return the words of both texts in order, removed words in <del> and added words in <ins>.
 
-    Browsers strike the ones through and underline the others, so that nothing depends on colour.
+    Browsers strike through and underline them, so no information depends on colour.
     """
     old, new = _WORDS.findall(before), _WORDS.findall(after)
     pieces = []

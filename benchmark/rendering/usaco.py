@@ -13,7 +13,7 @@ from benchmark.rendering.usaco_samples import SECTION
 from benchmark.text.program_lines import guess_language
 
 MAXIMUM_TEXT = 200_000
-"""Characters; the longest real analysis has 36 000."""
+"""Maximum length in characters; the longest real analysis has 36 000."""
 
 _BOLD = re.compile(r"\*\*(?=\S)([^*]+?)(?<=\S)\*\*")
 _ADDRESS = re.compile(r"https?://[^\s<>\"')\]]+[^\s<>\"')\].,;:!?]")
@@ -21,13 +21,13 @@ _TITLE = re.compile(r"(?:Problem \d+: .+\[.+\]|Analysis: .+|Solution Notes:?)$")
 _CREDITS = re.compile(r"Problem credits?:")
 _SUBTASK = re.compile(r"(?<=[^\s(])(?=(?:In )?(?:[Ii]nputs?|[Tt]est ?cases?) \d)")
 _SHORT = 56
-"""Columns; where every line of a paragraph is this short, the author broke the lines on purpose."""
+"""Maximum columns of intended line breaks: a paragraph of only such short lines keeps its breaks."""
 
 _ITEM_MARK = re.compile(r"[*•-] +")
 
 
 def render_usaco(text: str) -> str:
-    """Sanitised HTML in which every word of the text occurs: headings, paragraphs, lists, formulas, programs.
+    """Return sanitised HTML with every word of the text: headings, paragraphs, lists, formulas, programs.
 
     Never raises; a text beyond MAXIMUM_TEXT is shown unformatted.
     """
@@ -79,13 +79,13 @@ def _paragraph(text: str) -> str:
     if BYLINE.fullmatch(text) or _CREDITS.match(text):
         return f"<p><small>{_inline(text)}</small></p>\n"
     subtasks = _SUBTASK.split(text)
-    if len(subtasks) > 1:  # the source lost the line breaks of its list of subtasks
+    if len(subtasks) > 1:  # the source lacks the line breaks of its list of subtasks
         return "<ul>\n" + "".join(f"<li>{_inline(subtask)}</li>\n" for subtask in subtasks) + "</ul>\n"
     return f"<p>{_with_breaks(text)}</p>\n"
 
 
 def _with_breaks(text: str) -> str:
-    """The paragraph; short lines without formulas that ended before they were full keep their ends."""
+    """Return the paragraph, with the line breaks of short lines without formulas that end early."""
     lines = text.split("\n")
     if "$" in text or max(map(len, lines)) > _SHORT:
         return _inline(text)
@@ -101,7 +101,7 @@ def _inline(text: str) -> str:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Formulas as MathML, the text between them escaped, with bold and addresses."""
+    """Yield formulas as MathML, and the text between them escaped, with bold text and links."""
     start = position = 0
     while (position := text.find("$", position)) >= 0:
         found = formula_at(text, position)

@@ -1,7 +1,7 @@
-"""Cutting the plain text of USACO statements and analyses into blocks: prose, programs, drawings, samples.
+"""Division of plain USACO statements and analyses into blocks: prose, programs, drawings, samples.
 
-The text came from web pages whose structure is lost: paragraphs are wrapped at about 80 characters, programs
-and ASCII drawings stand among them unmarked. Every line of the source ends up in exactly one block.
+The text comes from web pages without their structure: paragraphs are wrapped at about 80 characters, programs
+and ASCII drawings are not marked. Every line of the source is in exactly one block.
 """
 
 import re
@@ -15,7 +15,7 @@ from benchmark.text.program_lines import find_programs
 
 
 class Kind(StrEnum):
-    """What a block of lines is."""
+    """The kind of a block of lines."""
 
     HEADING = "heading"
     PARAGRAPH = "paragraph"
@@ -41,11 +41,11 @@ BYLINE = re.compile(r"\(?(?:Analysis )?by [^.$]{3,80}\)?", re.IGNORECASE)
 """A line that names the author of an analysis."""
 
 _WRAP = 76
-"""Columns within which the source wraps; a sentence that ends earlier than it had to ends a paragraph."""
+"""Columns at which the source wraps. A sentence whose line ends earlier ends a paragraph."""
 
 
 def split_blocks(text: str) -> list[Block]:
-    """The blocks of the text in its order; blank lines between blocks are dropped, nothing else is."""
+    """Return the blocks of the text in order, without the blank lines between blocks."""
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\f", "\n").expandtabs(4)
     lines = text.split("\n")
     inside_formula = _formula_continuations(text)
@@ -66,7 +66,7 @@ def split_blocks(text: str) -> list[Block]:
 
 
 def _formula_continuations(text: str) -> set[int]:
-    """Numbers of the lines that begin inside a formula."""
+    """Return the numbers of the lines that begin inside a formula."""
     numbers: set[int] = set()
     position = 0
     line = 0
@@ -100,7 +100,7 @@ def _blocks(lines: Sequence[str], kinds: Sequence[Kind | None], inside_formula: 
 
 
 def _prose_blocks(lines: Sequence[str], inside_formula: set[int]) -> Iterator[Block]:
-    """The blocks of a stretch without blank lines: a drawing, or paragraphs and items."""
+    """Yield the blocks of lines without blank lines: a drawing, or paragraphs and items."""
     if _is_literal(lines):
         yield Block(Kind.LITERAL, "\n".join(line.rstrip() for line in lines))
         return
@@ -122,18 +122,18 @@ def _begins_item(line: str) -> bool:
 
 
 def _ends_paragraph(line: str, following: str) -> bool:
-    """Whether the source broke the line though the next word would have fitted on it."""
+    """Return whether the line ends although the next word would fit on it."""
     line = line.rstrip()
     if BYLINE.fullmatch(line.strip()) or line.endswith("**"):
         return True
     if following.startswith("  "):
-        return False  # an indented line goes on with its item
+        return False  # an indented line continues its item
     first = following.split(maxsplit=1)[0] if following.strip() else ""
     return line.endswith((".", ":", "?", "!", ".)", '."')) and len(line) + 1 + len(first) <= _WRAP
 
 
 def _is_literal(lines: Sequence[str]) -> bool:
-    """Whether the layout of the lines carries meaning: a drawing, a table or data."""
+    """Return whether the layout of the lines is meaningful: a drawing, a table or data."""
     text = "\n".join(lines)
     if "$" in text or any(_ITEM.match(line) and _WORD.search(line) for line in lines):
         return False

@@ -1,6 +1,6 @@
-"""Finding the samples in the text of a USACO statement, for where no file of samples exists.
+"""Detection of samples in the text of a USACO statement, for problems without sample files.
 
-A statement marks them with lines "SAMPLE INPUT:" and "SAMPLE OUTPUT:", now and then with the first value on
+A statement marks them with lines "SAMPLE INPUT:" and "SAMPLE OUTPUT:", sometimes with the first value on
 the marker's own line. Explanations may follow an output directly, after a blank line, or under a heading.
 """
 
@@ -29,11 +29,11 @@ class TextSample:
     input_lines: range
     output_lines: range
     doubtful: bool
-    """The output was cut before a line that only looks like prose, so a person should compare it."""
+    """Whether the output ends before a line that may be prose, so that a person should check it."""
 
 
 def find_samples(statement: str) -> list[TextSample]:
-    """The samples in the order of the text. Markers without their counterpart are passed over; never raises."""
+    """Return the samples in the order of the text, ignoring markers without a counterpart. Never raises."""
     lines = statement.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     sections = [(number, match) for number, line in enumerate(lines) if (match := SECTION.match(line))]
     samples = []
@@ -60,7 +60,7 @@ def find_samples(statement: str) -> list[TextSample]:
 
 
 def _trim(lines: Sequence[str], marker: int, end: int, beside: str) -> range:
-    """The lines after the marker's without blank ones at either end (none at the start if a value is beside it)."""
+    """Return the lines after the marker without surrounding blank lines, which a value beside it keeps at the start."""
     start = marker + 1
     while not beside.strip() and start < end and not lines[start].strip():
         start += 1
@@ -70,7 +70,7 @@ def _trim(lines: Sequence[str], marker: int, end: int, beside: str) -> range:
 
 
 def _output_region(lines: Sequence[str], marker: int, end: int, beside: str) -> tuple[range, int, bool]:
-    """The lines of the output, where the rest begins, and whether prose was cut off without a blank line."""
+    """Return the output's lines, the start of the rest, and whether prose follows the output without a blank line."""
     region = _trim(lines, marker, end, beside)
     first = region.start if beside.strip() else region.start + 1
     for number in range(first, region.stop):
@@ -82,7 +82,7 @@ def _output_region(lines: Sequence[str], marker: int, end: int, beside: str) -> 
 
 
 def _is_sentence(line: str) -> bool:
-    """Whether a line reads as the beginning of an English explanation, not as program output."""
+    """Return whether a line looks like the start of an English explanation, not like program output."""
     return line[:1].isupper() and len(_words(line)) >= _SENTENCE_WORDS
 
 
