@@ -24,7 +24,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from config import system_packages, valkey
 from config.folders import make_private_folder
-from config.parts import Part, end_of_log, rotate, write_processes
+from config.managed_process import Part, end_of_log, rotate, write_processes
 
 if TYPE_CHECKING:
     from types import ModuleType

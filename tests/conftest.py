@@ -12,9 +12,9 @@ from django.db import connection
 from pytest_django import DjangoDbBlocker
 
 import judge
-from tests.made_once import migrated_database
+from tests.cached_fixtures import migrated_database
 
-pytest_plugins = ["tests.imitation.fixtures", "tests.postgres", "tests.stack"]
+pytest_plugins = ["tests.fake_providers.fixtures", "tests.postgres", "tests.stack"]
 
 # The same examples every time and no deadlines: whether a test passes hangs on the program alone.
 hypothesis.settings.load_profile("ci")
@@ -22,7 +22,7 @@ hypothesis.settings.load_profile("ci")
 REPOSITORY = Path(__file__).resolve().parent.parent
 
 
-STACKS = ("stack", "imitated_stack", "supervised", "workshop")
+STACKS = ("stack", "fake_provider_stack", "supervised", "commands")
 """The fixtures that take longest to set up."""
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.made_once import made_once, migrate
+from tests.cached_fixtures import cached_folder, migrate
 
 MIGRATED = "migrated"
 
@@ -98,7 +98,7 @@ def postgres() -> Iterator[Postgres]:
         if os.environ.get("CI"):
             pytest.fail(message)
         pytest.skip(message)
-    data = made_once("postgres", lambda folder: Postgres(programs).move_data(folder / "data")) / "data"
+    data = cached_folder("postgres", lambda folder: Postgres(programs).move_data(folder / "data")) / "data"
     server = Postgres(programs, like=data)
     yield server
     server.stop()

@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from config import valkey
-from tests.imitation import Imitation
-from tests.made_once import with_tables
+from tests.cached_fixtures import add_database
+from tests.fake_providers import FakeProviders
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
@@ -192,7 +192,7 @@ def free_port() -> int:
 @pytest.fixture(scope="session")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     """One running Hintbench for all tests that do not harm it."""
-    running = Stack(with_tables(tmp_path_factory.mktemp("stack")))
+    running = Stack(add_database(tmp_path_factory.mktemp("stack")))
     try:
         yield running.wait_until_ready()
     finally:
@@ -200,16 +200,18 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
 
 
 @pytest.fixture(scope="session")
-def imitated_stack(tmp_path_factory: pytest.TempPathFactory, imitation_server: Imitation) -> Iterator[Stack]:
-    """A running Hintbench whose model is the imitation, so that a reply can be held in its middle.
+def fake_provider_stack(
+    tmp_path_factory: pytest.TempPathFactory, fake_provider_server: FakeProviders
+) -> Iterator[Stack]:
+    """A running Hintbench whose model is a fake provider, so that a test can hold a reply in mid-stream.
 
     Its protocol shows replies as they come. Its tests may kill its parts, and leave it healthy.
     """
     running = Stack(
-        with_tables(tmp_path_factory.mktemp("imitated")),
+        add_database(tmp_path_factory.mktemp("fake-provider-stack")),
         TUTORING_MODEL="openai:gpt-4o",
-        OPENAI_API_KEY="sk-imitation-000000",
-        OPENAI_BASE_URL=imitation_server.openai_url,
+        OPENAI_API_KEY="sk-fake-000000",
+        OPENAI_BASE_URL=fake_provider_server.openai_url,
     )
     try:
         running.wait_until_ready()

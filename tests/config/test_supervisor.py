@@ -21,7 +21,7 @@ import pytest
 from redis import Redis
 
 from config import supervisor, valkey
-from config.parts import Part
+from config.managed_process import Part
 from tests.stack import HANG, REPOSITORY, Stack, free_port
 
 PARTS = {"valkey", "web", "streamer", "worker-1"}

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.made_once import with_tables
+from tests.cached_fixtures import add_database
 from tests.postgres import Postgres
 
 Results = dict[str, tuple[list[str], int]]
@@ -23,7 +23,7 @@ def races(
     """What tests.tutoring.race found on this kind of database: answers and the count of rows, by race."""
     environment = {
         **os.environ,
-        "HINTBENCH_VAR": str(with_tables(tmp_path_factory.mktemp("race"))),
+        "HINTBENCH_VAR": str(add_database(tmp_path_factory.mktemp("race"))),
         "DJANGO_SETTINGS_MODULE": "config.settings",
     }
     environment.pop("DATABASE_URL", None)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 
-def made_once(name: str, make: Callable[[Path], None]) -> Path:
+def cached_folder(name: str, make: Callable[[Path], None]) -> Path:
     """The folder of this name, filled by `make` for the first process that asks, and changed by nobody."""
     folder = Path(os.environ["HINTBENCH_TESTS"])
     place = folder / name
@@ -27,10 +27,10 @@ def made_once(name: str, make: Callable[[Path], None]) -> Path:
 
 def migrated_database() -> Path:
     """A SQLite file with every table, as the migrations leave it."""
-    return made_once("migrated", migrate) / "hintbench.sqlite3"
+    return cached_folder("migrated", migrate) / "hintbench.sqlite3"
 
 
-def with_tables(var: Path) -> Path:
+def add_database(var: Path) -> Path:
     """Put a database with every table into a HINTBENCH_VAR that has none."""
     shutil.copy(migrated_database(), var)
     return var
