@@ -58,17 +58,14 @@ def main() -> int:
     parser.add_argument("--postgres", action="store_true")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
-    with (
-        tempfile.TemporaryDirectory(prefix="hb-") as folder,
-        tempfile.TemporaryDirectory(prefix="hb-postgres-") as database,
-    ):
+    with tempfile.TemporaryDirectory(prefix="hb-") as folder:
         variables = {"WORKERS": str(arguments.workers)}
         server = None
         if arguments.postgres:
             programs = installed_programs()
             assert programs is not None, "PostgreSQL is not installed"
-            server = Postgres(Path(database), programs)
-            variables["DATABASE_URL"] = server.new_database()
+            server = Postgres(programs)
+            variables["DATABASE_URL"] = server.new_database(template="template1")
         fake_providers = FakeProviders()
         fake_providers.start()
         variables |= {"OPENAI_API_KEY": "sk-fake-000000", "OPENAI_BASE_URL": fake_providers.openai_url}

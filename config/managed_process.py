@@ -1,4 +1,4 @@
-"""The processes of one machine: each is started, watched, started again when it ends, and stopped."""
+"""A managed process: it is started, restarted when it ends, stopped with its process group, and logged."""
 
 import asyncio
 import json
@@ -11,27 +11,27 @@ from contextlib import suppress
 from pathlib import Path
 
 STOP_GRACE = 5.0
-"""Seconds between the request to end and the kill."""
+"""Seconds between SIGTERM and SIGKILL."""
 
-SHORT_LIFE = 10.0
-"""Seconds: a process that ends sooner failed to start, and the next start waits."""
+FAILED_START = 10.0
+"""Seconds: a process that ends sooner counts as a failed start, and the next start is delayed."""
 
-LONGEST_PAUSE = 30.0
-"""Seconds: the most a failing process waits for its next start."""
+MAXIMUM_DELAY = 30.0
+"""Seconds: the longest delay before a restart."""
 
 LOG_LIMIT = 10_000_000
-"""Bytes after which a log is moved aside; one older log is kept."""
+"""Bytes above which a log is rotated; one older log is kept."""
 
-QUIET_RESTARTS = 2
-"""Failed starts in a row before the last lines of the log are shown."""
+QUIET_FAILURES = 2
+"""Failed starts in a row before a report includes the last lines of the log."""
 
 
-class Part:
+class ManagedProcess:
     """One long-running process with its log.
 
-    It leads a process group of its own, so that Ctrl-C in the terminal reaches only the supervisor and a stop
-    reaches whatever the process has started. The kernel kills it when the supervisor dies in whatever way
-    (`setpriv --pdeathsig`), so that no process is ever left alone.
+    The process leads its own process group: Ctrl-C in the terminal reaches only the supervisor, and a stop reaches
+    every child of the process. `setpriv --pdeathsig` makes the kernel kill the process when the supervisor dies for
+    any reason.
     """
 
     def __init__(
@@ -40,33 +40,33 @@ class Part:
         command: Sequence[str],
         logs: Path,
         tell: Callable[[str], None],
-        changed: Callable[[], None],
+        on_pid_change: Callable[[], None],
     ) -> None:
-        """`tell` shows a line to the operator; `changed` is called whenever `pid` has changed."""
+        """Prepare a process; `tell` shows a line to the operator, `on_pid_change` runs after `pid` has changed."""
         self.name = name
         self.log = logs / f"{name}.log"
         self.pid: int | None = None
         self.failures = 0
-        """Starts in a row that failed: the process ended within SHORT_LIFE seconds."""
+        """Failed starts in a row."""
         self._command = ["setpriv", "--pdeathsig", "KILL", "--", *command]
         self._tell = tell
-        self._changed = changed
+        self._on_pid_change = on_pid_change
 
     async def keep_running(self) -> None:
-        """Run the process until this coroutine is cancelled; then end it, within STOP_GRACE."""
+        """Run and restart the process until this coroutine is cancelled; then stop it within STOP_GRACE seconds."""
         while True:
             started = time.monotonic()
             try:
-                how = await self._run_once()
+                reason = await self._run_once()
             except OSError as error:
-                how = str(error)
-            self.failures = self.failures + 1 if time.monotonic() - started < SHORT_LIFE else 0
-            pause = min(0.5 * 2 ** (self.failures - 1), LONGEST_PAUSE) if self.failures else 0.0
-            self._report(how, pause)
-            await asyncio.sleep(pause)
+                reason = str(error)
+            self.failures = self.failures + 1 if time.monotonic() - started < FAILED_START else 0
+            delay = min(0.5 * 2 ** (self.failures - 1), MAXIMUM_DELAY) if self.failures else 0.0
+            self._report(reason, delay)
+            await asyncio.sleep(delay)
 
     async def _run_once(self) -> str:
-        """Start the process, wait for its end and say how it ended."""
+        """Start the process, wait until it ends, and return its signal or exit status as text."""
         rotate(self.log)
         with self.log.open("ab") as log:
             process = await asyncio.create_subprocess_exec(
@@ -78,23 +78,23 @@ class Part:
             )
         try:
             self.pid = process.pid
-            self._changed()
+            self._on_pid_change()
             status = await process.wait()
         finally:
-            await _end_group(process)
+            await _stop_group(process)
             self.pid = None
-        self._changed()
+        self._on_pid_change()
         return signal.Signals(-status).name if status < 0 else f"exit status {status}"
 
-    def _report(self, how: str, pause: float) -> None:
-        again = f"starting it again in {pause:g} s" if pause else "starting it again"
-        self._tell(f"{self.name} has ended ({how}); {again}.")
-        if self.failures > QUIET_RESTARTS:
+    def _report(self, reason: str, delay: float) -> None:
+        restart = f"restarting it in {delay:g} s" if delay else "restarting it"
+        self._tell(f"{self.name} has ended ({reason}); {restart}.")
+        if self.failures > QUIET_FAILURES:
             self._tell(f"{self.name} has failed {self.failures} times in a row. {end_of_log(self.log)}")
 
 
-async def _end_group(process: asyncio.subprocess.Process) -> None:
-    """Ask the process to end, and kill whatever of its group is left after STOP_GRACE."""
+async def _stop_group(process: asyncio.subprocess.Process) -> None:
+    """Send SIGTERM to the process group, and SIGKILL to the rest of it after STOP_GRACE seconds."""
     if process.returncode is None:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGTERM)
@@ -106,26 +106,28 @@ async def _end_group(process: asyncio.subprocess.Process) -> None:
 
 
 def rotate(log: Path) -> None:
-    """Move a log above LOG_LIMIT aside. Its writer may go on: it appends to the emptied file."""
+    """Copy a log above LOG_LIMIT to `NAME.1` and empty it. Its writer may continue, because it appends."""
     if log.exists() and log.stat().st_size > LOG_LIMIT:
         shutil.copyfile(log, log.with_name(f"{log.name}.1"))
         os.truncate(log, 0)
 
 
 def end_of_log(log: Path) -> str:
-    """The last eight lines of a log, for a message to a person."""
+    """Return the last eight lines of a log under a heading, for a message to the operator."""
     lines = log.read_text(errors="replace").splitlines()[-8:] if log.exists() else []
     return "".join([f"The end of {log}:", *(f"\n    {line}" for line in lines)])
 
 
-def write_processes(path: Path, address: str, parts: Sequence[Part], *, stopping: bool) -> None:
-    """Note who runs: `{"address", "supervisor": pid, "stopping", "parts": {name: pid or null}}`, in one step."""
+def write_process_list(
+    path: Path, address: str, processes: Sequence[ManagedProcess], *, stopping: bool
+) -> None:
+    """Write `{"address", "supervisor": pid, "stopping", "processes": {name: pid or null}}` atomically."""
     temporary = path.with_name(f"{path.name}.new")
-    processes = {
+    document = {
         "address": address,
         "supervisor": os.getpid(),
         "stopping": stopping,
-        "parts": {part.name: part.pid for part in parts},
+        "processes": {process.name: process.pid for process in processes},
     }
-    temporary.write_text(json.dumps(processes))
+    temporary.write_text(json.dumps(document))
     temporary.replace(path)

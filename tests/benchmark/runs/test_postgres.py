@@ -41,7 +41,7 @@ def on_postgres(
     filled_var, database = filled_database
     var = tmp_path / "var"
     shutil.copytree(filled_var, var)
-    return CommandSandbox(var, fake_providers, postgres.new_database(like=database))
+    return CommandSandbox(var, fake_providers, postgres.new_database(template=database))
 
 
 def test_two_processes_share_a_run_and_kill_9_of_one_repeats_only_its_calls_in_flight(
