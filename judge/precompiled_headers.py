@@ -133,7 +133,7 @@ def _is_sound(entry: Path, header: str) -> bool:
 
 
 @functools.lru_cache(maxsize=8)
-def _digest(file: Path, inode: int, size: int, modified: int, changed: int) -> str:
+def _digest(file: Path, *_state: int) -> str:
     """The digest of a large file, read again only when the file has been touched."""
     with file.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
