@@ -9,7 +9,7 @@ from config.valkey import missing_protection
 
 
 @checks.register(checks.Tags.security, deploy=True)
-def check_queue_server(**options: Any) -> list[checks.CheckMessage]:
+def check_queue_server(**_options: Any) -> list[checks.CheckMessage]:
     """Return a warning if the queue server is on another host and lacks TLS or a password."""
     missing = missing_protection(settings.REDIS_URL)
     if not missing:

@@ -15,7 +15,7 @@ QUEUE_TIMEOUT = 2
 
 
 @never_cache
-def healthz(request: HttpRequest) -> JsonResponse:
+def healthz(_request: HttpRequest) -> JsonResponse:
     """Return status 200 if the database and the queue server answer, else 503. The body has the state of each."""
     states = {"database": _database_answers(), "queue": queue_answers()}
     healthy = all(states.values())

@@ -132,9 +132,10 @@ def _install(names: Sequence[str]) -> None:
 
 def _succeeds(command: list[str]) -> bool:
     try:
-        return subprocess.run(command, stdin=subprocess.DEVNULL, timeout=INSTALL_TIMEOUT).returncode == 0
+        result = subprocess.run(command, stdin=subprocess.DEVNULL, timeout=INSTALL_TIMEOUT, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return False
+    return result.returncode == 0
 
 
 if __name__ == "__main__":

@@ -86,7 +86,9 @@ async def wait_for_server(var: Path, seconds: float, failed: Callable[[], bool])
 def version_of(program: str) -> str:
     """Return name and version of the server, such as "Valkey 9.1.2"; its file name if it reports none."""
     try:
-        text = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=10).stdout
+        text = subprocess.run(
+            [program, "--version"], capture_output=True, text=True, timeout=10, check=False
+        ).stdout
     except (OSError, subprocess.TimeoutExpired):
         text = ""
     found = re.match(r"(\w+) server v=(\S+)", text)

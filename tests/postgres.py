@@ -85,6 +85,7 @@ class Postgres:
             stderr=subprocess.STDOUT,
             text=True,
             cwd=self.folder,
+            check=False,
         )
         assert result.returncode == 0, result.stdout
 

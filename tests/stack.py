@@ -151,6 +151,7 @@ class Stack:
             capture_output=True,
             text=True,
             timeout=HANG,
+            check=False,
         )
         if check and result.returncode:
             pytest.fail(f"manage.py {' '.join(words)} failed:\n{result.stdout}\n{result.stderr}")
@@ -211,6 +212,7 @@ def run_program() -> RunProgram:
             capture_output=True,
             text=True,
             timeout=HANG,
+            check=False,
         )
 
     return run

@@ -69,6 +69,7 @@ def test_an_old_python_is_refused_with_what_to_install(tmp_path: Path):
         env={"PATH": str(tmp_path)},
         capture_output=True,
         text=True,
+        check=False,
     )
     assert refused.returncode == 1
     assert "needs Python 3.11 or newer; found: Python 3.10.12" in refused.stderr

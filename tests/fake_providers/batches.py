@@ -73,7 +73,7 @@ class Batches:
         self.offered = True
 
     def handles(self, path: str) -> bool:
-        return self.offered and path.split("?")[0].startswith(_PATHS)
+        return self.offered and path.partition("?")[0].startswith(_PATHS)
 
     async def answer(
         self, call: HttpRequest, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
@@ -84,6 +84,28 @@ class Batches:
         parts = url.path.removeprefix("/v1/").removeprefix("messages/").split("/")
         openai = not url.path.startswith("/v1/messages")
         wire = _OpenAIBatches(self, call) if openai else _AnthropicBatches(self, call)
+        if (call.method, parts) != ("POST", ["batches"]):
+            return await _send(reader, writer, *self._reply(wire, call, parts, query))
+        script = self.scripts.popleft() if self.scripts else BatchScript()
+        status, document = self._created(wire, script)
+        if script.confirmation:
+            await wait_for(script.confirmation, reader)
+        if script.lost:
+            return False
+        return await _send(reader, writer, status, _json(document), None)
+
+    def _created(self, wire: _Wire, script: BatchScript) -> tuple[int, dict[str, Any]]:
+        """Create a batch as the script says; return status and body of the reply."""
+        if script.rejection:
+            return script.rejection.status, wire.error(script.rejection.error, "Scripted failure.")
+        if rejection := wire.create(script):
+            return 400, wire.error("invalid_request_error", rejection)
+        return 200, wire.as_json(self.created[-1])
+
+    def _reply(
+        self, wire: _Wire, call: HttpRequest, parts: list[str], query: dict[str, str]
+    ) -> tuple[int, bytes, Hold | None]:
+        """Return status, body and pause of the reply to any other request."""
         hold: Hold | None = None
         status, body = 200, b""
         match call.method, parts:
@@ -91,21 +113,6 @@ class Batches:
                 body = _json(self._upload(call.content))
             case "GET", ["files", name, "content"]:
                 body, hold = self._files[name], self.created[-1].script.results
-            case "POST", ["batches"]:
-                script = self.scripts.popleft() if self.scripts else BatchScript()
-                if script.rejection:
-                    status, body = (
-                        script.rejection.status,
-                        _json(wire.error(script.rejection.error, "Scripted failure.")),
-                    )
-                elif rejection := wire.create(script):
-                    status, body = 400, _json(wire.error("invalid_request_error", rejection))
-                else:
-                    body = _json(wire.as_json(self.created[-1]))
-                if script.confirmation:
-                    await _wait(script.confirmation, reader)
-                if script.lost:
-                    return False
             case "GET", ["batches"]:
                 body = _json(wire.page([wire.as_json(batch) for batch in reversed(self.created)], query))
             case "GET", ["batches", name]:
@@ -124,7 +131,7 @@ class Batches:
                     body = _json(wire.as_json(batch))
             case _:
                 status, body = 404, _json(wire.error("not_found_error", f"No such path: {call.path}"))
-        return await _send(reader, writer, status, body, hold)
+        return status, body, hold
 
     def _batch(self, name: str) -> _Batch:
         return next(batch for batch in self.created if batch.id == name)
@@ -300,6 +307,9 @@ class _AnthropicBatches:
         return Anthropic({}, "").error(kind, message)
 
 
+_Wire = _OpenAIBatches | _AnthropicBatches
+
+
 def _alone(wire: OpenAI | Anthropic, script: Script) -> tuple[int, dict[str, Any]]:
     """Return status and body of the reply to one request."""
     if script.status >= 400:
@@ -325,7 +335,8 @@ def _lines(documents: list[dict[str, Any]]) -> bytes:
     return b"".join(_json(document) + b"\n" for document in documents)
 
 
-async def _wait(hold: Hold, reader: asyncio.StreamReader) -> None:
+async def wait_for(hold: Hold, reader: asyncio.StreamReader) -> None:
+    """Wait until the hold is released. Raises ConnectionResetError if the client disconnects."""
     while not hold.released.is_set():
         if reader.at_eof():
             raise ConnectionResetError
@@ -341,7 +352,7 @@ async def _send(
     writer.write(head.encode() + b"".join(first))
     await writer.drain()
     if hold:
-        await _wait(hold, reader)
+        await wait_for(hold, reader)
         writer.write(b"".join(lines[hold.after :]))
         await writer.drain()
     return True

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from tests.fake_providers.batches import Batches, HttpRequest
+from tests.fake_providers.batches import Batches, HttpRequest, wait_for
 from tests.fake_providers.scripts import NOW, BatchScript, Script, failure, script_for
 from tests.fake_providers.wire import Anthropic, OpenAI
 
@@ -128,14 +128,9 @@ class FakeProviders:
         answer_headers = {wire.request_id_header: f"req_{len(self.requests)}"}
         key = headers.get("x-api-key") or headers.get("authorization", "").removeprefix("Bearer ")
         script = failure(401) if "wrong" in key else self._next_script(body)
-        if script.status >= 400:
-            message = f"Incorrect API key provided: {key}." if script.status == 401 else "Scripted failure."
-            answer = wire.error(script.error, message)
-            return await _send(writer, script.status, answer, answer_headers | dict(script.headers))
-        if rejection := wire.rejection():
-            return await _send(writer, 400, wire.error("invalid_request_error", rejection), answer_headers)
-        if not body.get("stream"):
-            return await _send(writer, 200, wire.whole(script), answer_headers)
+        if script.status >= 400 or wire.rejection() or not body.get("stream"):
+            status, document = _whole_reply(wire, script, key)
+            return await _send(writer, status, document, answer_headers | dict(script.headers))
         try:
             return await _stream(reader, writer, wire, script, answer_headers)
         except ConnectionError:
@@ -149,6 +144,16 @@ class FakeProviders:
         first_time = call not in self._seen
         self._seen.add(call)
         return script_for(body["model"], body["messages"][-1]["content"], first_time)
+
+
+def _whole_reply(wire: OpenAI | Anthropic, script: Script, key: str) -> tuple[int, dict[str, Any]]:
+    """Return status and body of a reply that is not streamed."""
+    if script.status >= 400:
+        message = f"Incorrect API key provided: {key}." if script.status == 401 else "Scripted failure."
+        return script.status, wire.error(script.error, message)
+    if rejection := wire.rejection():
+        return 400, wire.error("invalid_request_error", rejection)
+    return 200, wire.whole(script)
 
 
 async def _send(writer: asyncio.StreamWriter, status: int, body: object, headers: dict[str, str]) -> bool:
@@ -186,12 +191,9 @@ async def _stream(
     for text in script.reasoning:
         await send(wire.reasoning(text))
     for sent, text in enumerate(script.pieces[: script.after]):
-        while script.hold and sent == script.hold.after and not script.hold.released.is_set():
-            if reader.at_eof():
-                raise ConnectionResetError
-            await asyncio.sleep(0.01)
-        if script.delay:
-            await asyncio.sleep(script.delay)
+        if script.hold and sent == script.hold.after:
+            await wait_for(script.hold, reader)
+        await asyncio.sleep(script.delay)
         await send(wire.piece(text.replace(NOW, f"{time.time():.4f}")))
     if script.ending == "cut":
         return False
