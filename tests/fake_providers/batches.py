@@ -187,17 +187,17 @@ class _OpenAIBatches:
 
     def create(self, script: BatchScript) -> str:
         """Create the batch; return the reason for a rejection, or "". The lines of the file are validated later."""
-        asked = json.loads(self.call.content)
-        if (asked["endpoint"], asked["completion_window"]) != (self.path, "24h"):
+        document = json.loads(self.call.content)
+        if (document["endpoint"], document["completion_window"]) != (self.path, "24h"):
             return "Unknown endpoint or window."
-        lines = self.batches.uploaded(asked["input_file_id"])
+        lines = self.batches.uploaded(document["input_file_id"])
         assert all((line["method"], line["url"]) == ("POST", self.path) for line in lines)
         names = [line["custom_id"] for line in lines]
         models = {line["body"]["model"] for line in lines}
         assert len(set(names)) == len(names)
         assert len(models) == 1
         requests = [(line["custom_id"], line["body"]) for line in lines]
-        self.batches.create(script, self.path, requests, **asked)
+        self.batches.create(script, self.path, requests, **document)
         return ""
 
     def as_json(self, batch: _Batch) -> dict[str, Any]:
@@ -253,13 +253,13 @@ class _AnthropicBatches:
 
     def create(self, script: BatchScript) -> str:
         """Create the batch; return the reason for a rejection, or ""."""
-        asked = json.loads(self.call.content)["requests"]
-        names = [request["custom_id"] for request in asked]
+        submitted = json.loads(self.call.content)["requests"]
+        names = [request["custom_id"] for request in submitted]
         if not all(map(_NAME.fullmatch, names)):
             return "custom_id: String should match pattern '^[a-zA-Z0-9_-]{1,64}$'"
         if len(set(names)) < len(names):
             return "custom_id: they must be unique"
-        requests = [(request["custom_id"], request["params"]) for request in asked]
+        requests = [(request["custom_id"], request["params"]) for request in submitted]
         self.batches.create(script, "/v1/messages", requests)
         return ""
 
