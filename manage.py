@@ -1,11 +1,11 @@
 #!/usr/bin/env python
-"""Runs the management commands: `python manage.py help` lists them."""
+"""Run a management command; `python manage.py help` lists them."""
 
 import gc
 import os
 import sys
 
-# Before Django: loading makes objects by the hundred thousand and no garbage; looking for it takes a tenth of a start.
+# Before the import of Django: it creates many objects and no garbage, and collections would take 10 % of a start.
 gc.set_threshold(50_000, 20, 100)
 
 from django.core.management import execute_from_command_line  # noqa: E402
@@ -15,5 +15,5 @@ if __name__ == "__main__":
     try:
         execute_from_command_line(sys.argv)
     except KeyboardInterrupt:
-        sys.stderr.write("\nInterrupted. What was stored stays.\n")
-        sys.exit(130)  # as shells say it
+        sys.stderr.write("\nInterrupted. Stored results are kept.\n")
+        sys.exit(130)  # the exit status of shells for SIGINT

@@ -1,4 +1,4 @@
-"""Delay that Hintbench adds to streamed text: real server, streamer, queue server and sockets; imitated provider.
+"""Delay that Hintbench adds to streamed text: real server, streamer, queue server and sockets; fake provider.
 
     python -m benchmarks.chat [CHATS] [TOKENS_A_SECOND] [SECONDS]
 
@@ -28,7 +28,7 @@ from uuid import uuid4
 
 from websockets.asyncio.client import connect
 
-from tests.imitation import Imitation
+from tests.fake_providers import FakeProviders
 from tests.stack import Stack
 
 TARGET = 0.1
@@ -156,7 +156,7 @@ async def measure(stack: Stack, chats: list[list[str]]) -> tuple[list[Reader], d
 
 
 async def measure_stops(
-    stack: Stack, chats: list[list[str]], imitation: Imitation, tokens: int
+    stack: Stack, chats: list[list[str]], fake_providers: FakeProviders, tokens: int
 ) -> tuple[list[float], list[float]]:
     """Let all chats stream again and stop some: seconds to the page that says so, and to the connection's end."""
     readers = [Reader(stack.url, cookie, session) for cookie, session in chats]
@@ -175,7 +175,7 @@ async def measure_stops(
     await asyncio.wait_for(asyncio.gather(*tasks), 300)
     left = {
         session: request.left_at
-        for request in imitation.requests
+        for request in fake_providers.requests
         if request.left_at is not None
         for session in re.findall(r"Go on, (\S+)\.", request.body["messages"][-1]["content"])
     }
@@ -220,22 +220,24 @@ def percentiles(delays: list[float]) -> str:
 def main() -> int:
     chats, rate, seconds = (int(word) for word in (*sys.argv[1:], "50", "50", "10")[:3])
     pause, tokens = 1000 // rate, rate * seconds
-    imitation = Imitation()
-    imitation.start()
-    straight = asyncio.run(floor(imitation.port, chats, pause, tokens))
+    fake_providers = FakeProviders()
+    fake_providers.start()
+    straight = asyncio.run(floor(fake_providers.port, chats, pause, tokens))
     with tempfile.TemporaryDirectory(prefix="hintbench-chat-") as folder:
-        os.environ["OPENAI_API_KEY"] = "sk-imitation"
-        stack = Stack(Path(folder), OPENAI_API_KEY="sk-imitation", OPENAI_BASE_URL=imitation.openai_url)
+        os.environ["OPENAI_API_KEY"] = "sk-fake"
+        stack = Stack(Path(folder), OPENAI_API_KEY="sk-fake", OPENAI_BASE_URL=fake_providers.openai_url)
         try:
             stack.wait_until_ready()
             opened = stack.manage(
                 "shell", "--no-imports", "-v", "0", "-c", OPEN.format(chats=chats, pause=pause, tokens=tokens)
             )
             readers, used = asyncio.run(measure(stack, json.loads(opened.stdout)))
-            shown, ended = asyncio.run(measure_stops(stack, json.loads(opened.stdout), imitation, tokens))
+            shown, ended = asyncio.run(
+                measure_stops(stack, json.loads(opened.stdout), fake_providers, tokens)
+            )
         finally:
             stack.stop()
-            imitation.stop()
+            fake_providers.stop()
     delays = [delay for reader in readers for delay in reader.delays]
     print(f"{chats} chats at {rate} tokens/s for {seconds} s: {len(delays)} of {chats * tokens} tokens seen")
     print(f"{'ms':<12}{'median':>10}{'p95':>10}{'p99':>10}{'max':>10}")

@@ -2,10 +2,10 @@
 
     python -m benchmarks.interruptions [--workers N] [--kills N] [--postgres] [--seed N]
 
-The whole of Hintbench is started as ./run starts it, the model is the imitation of the tests, and at random moments
-the client, a worker or the queue server gets a SIGKILL (the supervisor starts parts again, the script the client). The
-imitation keeps replies in their middle until the kill is done, so that each kill meets calls in flight. At the end the
-rows must be those of an undisturbed run, and the imitation must have been called at most once more for each call
+The whole of Hintbench is started as ./run starts it, the model is a fake provider, and at random moments
+the client, a worker or the queue server gets a SIGKILL (the supervisor restarts processes, the script the client). The
+fake provider holds replies in mid-stream until the kill is done, so each kill meets calls in flight. At the end the
+rows must be those of an undisturbed run, and the fake provider must have been called at most once more for each call
 that was in flight when a worker was killed. Ends with status 1 when not.
 """
 
@@ -20,7 +20,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from tests.imitation import Hold, Imitation, Script, pieces_of
+from tests.fake_providers import FakeProviders, Hold, Script, pieces_of
 from tests.postgres import Postgres, installed_programs
 from tests.stack import Stack
 
@@ -58,40 +58,37 @@ def main() -> int:
     parser.add_argument("--postgres", action="store_true")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
-    with (
-        tempfile.TemporaryDirectory(prefix="hb-") as folder,
-        tempfile.TemporaryDirectory(prefix="hb-postgres-") as database,
-    ):
+    with tempfile.TemporaryDirectory(prefix="hb-") as folder:
         variables = {"WORKERS": str(arguments.workers)}
         server = None
         if arguments.postgres:
             programs = installed_programs()
             assert programs is not None, "PostgreSQL is not installed"
-            server = Postgres(Path(database), programs)
-            variables["DATABASE_URL"] = server.new_database()
-        imitation = Imitation()
-        imitation.start()
-        variables |= {"OPENAI_API_KEY": "sk-imitation-000000", "OPENAI_BASE_URL": imitation.openai_url}
+            server = Postgres(programs)
+            variables["DATABASE_URL"] = server.new_database(template="template1")
+        fake_providers = FakeProviders()
+        fake_providers.start()
+        variables |= {"OPENAI_API_KEY": "sk-fake-000000", "OPENAI_BASE_URL": fake_providers.openai_url}
         stack = Stack(Path(folder) / "var", **variables)
         try:
             stack.wait_until_ready()
-            return compare(stack, imitation, arguments)
+            return compare(stack, fake_providers, arguments)
         finally:
             stack.stop()
-            imitation.stop()
+            fake_providers.stop()
             if server:
                 server.stop()
 
 
-def compare(stack: Stack, imitation: Imitation, arguments: argparse.Namespace) -> int:
+def compare(stack: Stack, fake_providers: FakeProviders, arguments: argparse.Namespace) -> int:
     """Both runs; 1 when they differ or too much was called."""
     run_python(stack, FILL)
-    undisturbed, calls, _ = carry_out(stack, imitation, None, 0)
+    undisturbed, calls, _ = carry_out(stack, fake_providers, None, 0)
     chance = random.Random(arguments.seed)
-    disturbed, more_calls, in_flight = carry_out(stack, imitation, chance, arguments.kills)
+    disturbed, more_calls, in_flight = carry_out(stack, fake_providers, chance, arguments.kills)
     same = undisturbed[:-1] == disturbed[:-1]
     repeated = more_calls - calls
-    cut_off = sum(request.client_left for request in imitation.requests)
+    cut_off = sum(request.client_left for request in fake_providers.requests)
     print(f"undisturbed: {calls} calls, {undisturbed[-1]}")
     print(f"killed {arguments.kills} times: {more_calls} calls, {disturbed[-1]}")
     print(
@@ -102,10 +99,10 @@ def compare(stack: Stack, imitation: Imitation, arguments: argparse.Namespace) -
 
 
 def carry_out(
-    stack: Stack, imitation: Imitation, chance: random.Random | None, kills: int
+    stack: Stack, fake_providers: FakeProviders, chance: random.Random | None, kills: int
 ) -> tuple[list[str], int, int]:
     """The rows of a run, the calls it made, and how many could be in flight at the kills of workers."""
-    imitation.reset()
+    fake_providers.reset()
     reply = Script(pieces_of(REPLY), delay=0.02)
     start = [
         "--dataset", "orchard", "--model", "openai:gpt-4o", "--method", "zero-shot", "--attempts", str(ATTEMPTS),
@@ -114,16 +111,16 @@ def carry_out(
     holds = [Hold(after=chance.randrange(len(reply.pieces)) if chance else 0) for _ in range(kills)]
     for hold in holds:
         held = replace(reply, hold=hold)
-        imitation.script(*[reply] * (ITEMS // (kills + 1) - CONCURRENCY), *[held] * CONCURRENCY)
-    imitation.script(*[reply] * ITEMS)
+        fake_providers.script(*[reply] * (ITEMS // (kills + 1) - CONCURRENCY), *[held] * CONCURRENCY)
+    fake_providers.script(*[reply] * ITEMS)
     client = run_baseline(stack, *start)
     in_flight = 0
     for number, hold in enumerate(holds, 1):
         assert chance is not None
         enough = number * (ITEMS // (kills + 1)) - chance.randrange(CONCURRENCY // 2)
-        stack.wait_for(lambda: len(imitation.requests) >= enough or client.poll() is not None)  # noqa: B023
+        stack.wait_for(lambda: len(fake_providers.requests) >= enough or client.poll() is not None)  # noqa: B023
         victim = chance.choice(["client", "valkey", *[f"worker-{n}" for n in range(1, workers(stack) + 1)]])
-        print(f"{len(imitation.requests)} calls: {victim}", file=sys.stderr)
+        print(f"{len(fake_providers.requests)} calls: {victim}", file=sys.stderr)
         if victim == "client":
             client.kill()
             client.wait()
@@ -136,7 +133,7 @@ def carry_out(
     while client.wait() != 0:  # the queue server was away when it started, or it was killed
         time.sleep(1)
         client = run_baseline(stack, "--resume", newest_run(stack), "--distribute")
-    return run_python(stack, ROWS).splitlines(), len(imitation.requests), in_flight
+    return run_python(stack, ROWS).splitlines(), len(fake_providers.requests), in_flight
 
 
 def run_baseline(stack: Stack, *arguments: str) -> subprocess.Popen[bytes]:

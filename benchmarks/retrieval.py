@@ -151,8 +151,7 @@ def synthetic(count: int, seed: int = 0) -> Iterator[list[str]]:
     chance = np.random.default_rng(seed)
     ranks = np.cumsum(1 / (np.arange(VOCABULARY) + 2.7))
     names = np.array([f"w{rank}" for rank in range(VOCABULARY)], object)
-    for length in chance.lognormal(np.log(LENGTH), SPREAD, count).astype(int):
-        length = max(length, 50)
+    for length in np.maximum(chance.lognormal(np.log(LENGTH), SPREAD, count).astype(int), 50):
         drawn = np.searchsorted(ranks, chance.random(length // 3) * ranks[-1])
         yield names[np.concatenate((drawn, chance.choice(drawn, length - len(drawn))))].tolist()
 

@@ -2,7 +2,7 @@
 
     python -m benchmarks.runner [--inspect PYTHON] [--attempts N]
 
-Both ask the same local imitation of OpenAI, which answers after 50 ms with 2.1 kB, 64 calls in flight. PYTHON is the
+Both ask the same local fake OpenAI server, which answers after 50 ms with 2.1 kB, 64 calls in flight. PYTHON is the
 interpreter of an environment with inspect_ai and openai (INSPECT_PYTHON says the same); without one its rows are
 left out. Ours stores every reply durably; the replies hold no program, so nothing is judged. "calls alone" are the
 same calls with the same SDK and nothing stored: less is not to be had. The last rows are a resume of 100 000 items and
@@ -46,7 +46,7 @@ def main() -> int:
     )
     parser.add_argument("--inspect", default=os.environ.get("INSPECT_PYTHON"), metavar="PYTHON")
     parser.add_argument("--attempts", type=int, default=13, metavar="N", help="at each of the 484 problems")
-    parser.add_argument("--serve", action="store_true", help="be the imitation, and nothing else")
+    parser.add_argument("--serve", action="store_true", help="run only the fake OpenAI server")
     arguments = parser.parse_args()
     if arguments.serve:
         asyncio.run(serve())
@@ -109,7 +109,7 @@ def timed(command: list[str], *, status: int = 0, **environment: str) -> tuple[f
     """Wall and processor seconds of a command with what it starts. Raises RuntimeError for another exit status."""
     start, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
     result = subprocess.run(
-        command, cwd=REPOSITORY, capture_output=True, text=True, env=os.environ | environment
+        command, cwd=REPOSITORY, capture_output=True, text=True, env=os.environ | environment, check=False
     )
     if result.returncode != status:
         raise RuntimeError(result.stderr)
@@ -250,7 +250,7 @@ def add_problems(name: str, count: int) -> None:
 
 
 async def serve() -> None:
-    """The imitation: the least that both clients take for OpenAI, on a port of its own choice, which it prints."""
+    """Run a fake OpenAI server with the least that both clients accept, on a free port, which it prints."""
     loop = asyncio.get_running_loop()
 
     class Connection(asyncio.Protocol):

@@ -1,4 +1,4 @@
-"""Deployment checks of our own, which `manage.py check --deploy` runs beside Django's."""
+"""Deployment checks of Hintbench for `manage.py check --deploy`."""
 
 from typing import Any
 
@@ -9,8 +9,8 @@ from config.valkey import missing_protection
 
 
 @checks.register(checks.Tags.security, deploy=True)
-def check_queue_server(**options: Any) -> list[checks.CheckMessage]:
-    """Warn when the queue server is on another host and lacks TLS or a password."""
+def check_queue_server(**_options: Any) -> list[checks.CheckMessage]:
+    """Return a warning if the queue server is on another host and lacks TLS or a password."""
     missing = missing_protection(settings.REDIS_URL)
     if not missing:
         return []

@@ -74,11 +74,10 @@ def _python() -> Part:
 def _system_packages() -> Iterator[Part]:
     for entry in SYSTEM_PACKAGES:
         present = entry.is_present()
-        optional = Need.OPTIONAL if entry.for_tests_only else Need.USEFUL
         yield Part(
             entry.package,
             present,
-            Need.NECESSARY if entry.necessary else optional,
+            Need(entry.need),
             "installed" if present else "not found",
             entry.without,
             install_line([entry]),

@@ -1,7 +1,7 @@
-"""Typed readers of environment variables that refuse nonsense.
+"""Typed readers of environment variables.
 
-Each raises `ImproperlyConfigured` with the variable's name, what is wrong and what would be right, so a bad
-value stops the start of every process with one clear message.
+Each raises ImproperlyConfigured for an invalid value. The message names the variable, the error and valid values;
+every process shows it and does not start.
 """
 
 import math
@@ -17,12 +17,12 @@ _FALSE = {"", "0", "false", "no", "off"}
 
 
 def env_text(name: str, default: str = "") -> str:
-    """The variable's text without surrounding blanks; `default` when it is not set or blank."""
+    """Return the variable without surrounding whitespace; `default` if it is not set or blank."""
     return os.environ.get(name, "").strip() or default
 
 
 def env_flag(name: str, default: bool = False) -> bool:
-    """A switch: 1/true/yes/on or 0/false/no/off, in any case."""
+    """Return a switch: 1/true/yes/on or 0/false/no/off in upper or lower case; blank is off."""
     text = os.environ.get(name)
     if text is None:
         return default
@@ -35,21 +35,21 @@ def env_flag(name: str, default: bool = False) -> bool:
 
 
 def env_integer(name: str, default: int, minimum: int, maximum: int) -> int:
-    """A whole number between `minimum` and `maximum`, both included."""
+    """Return an integer from `minimum` to `maximum`, both included."""
     text = env_text(name)
     if not text:
         return default
     try:
         number = int(text)
     except ValueError:
-        raise ImproperlyConfigured(f"{name}={text!r} is not a whole number.") from None
+        raise ImproperlyConfigured(f"{name}={text!r} is not an integer.") from None
     if not minimum <= number <= maximum:
         raise ImproperlyConfigured(f"{name}={number} is out of range: {minimum} to {maximum}.")
     return number
 
 
 def env_url(name: str, default: str, schemes: tuple[str, ...]) -> str:
-    """A URL whose scheme is one of `schemes`. The value itself is never shown: it may hold a password."""
+    """Return a URL whose scheme is one of `schemes`. Errors omit the value, which may contain a password."""
     text = env_text(name, default)
     if not text:
         return text
@@ -62,7 +62,7 @@ def env_url(name: str, default: str, schemes: tuple[str, ...]) -> str:
 
 
 def env_list(name: str, default: list[str]) -> list[str]:
-    """Comma-separated words; empty ones are refused because they are always a typing error."""
+    """Return comma-separated words; an empty word is an error."""
     text = env_text(name)
     if not text:
         return default
@@ -73,7 +73,7 @@ def env_list(name: str, default: list[str]) -> list[str]:
 
 
 def env_folder(name: str, default: Path) -> Path:
-    """An absolute folder path; it need not exist yet, but must not be a file."""
+    """Return an absolute folder path, which need not exist; an existing file is an error."""
     path = Path(env_text(name, str(default))).expanduser().absolute()
     if path.exists() and not path.is_dir():
         raise ImproperlyConfigured(f"{name}={str(path)!r} is a file; it must be a folder.")
@@ -81,7 +81,7 @@ def env_folder(name: str, default: Path) -> Path:
 
 
 def env_factors(name: str, known: Collection[str]) -> dict[str, float]:
-    """Positive numbers by one of the known names, such as "python=3,java=1.5"; none by default."""
+    """Return positive numbers by name, such as "python=3,java=1.5"; names must be in `known`. Empty by default."""
     factors: dict[str, float] = {}
     for word in env_list(name, []):
         key, _, text = word.partition("=")

@@ -1,13 +1,13 @@
-"""The folder for everything that Hintbench writes."""
+"""The folder for all data that Hintbench writes."""
 
 import os
 from pathlib import Path
 
 
 def make_private_folder(folder: Path) -> None:
-    """Make the folder, and let this process and its children write for their own user only.
+    """Create the folder, or restrict an existing one, so that only this user has access. Raises OSError.
 
-    A folder that is there already loses the permissions of other users. Raises OSError.
+    The umask of this process and its children is set to keep new files private, too.
     """
     os.umask(0o077)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)

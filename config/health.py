@@ -1,4 +1,4 @@
-"""The address a load balancer or the supervisor asks: do the database and the queue answer?"""
+"""The health check for load balancers and the supervisor."""
 
 import logging
 
@@ -11,12 +11,12 @@ from django.views.decorators.cache import never_cache
 logger = logging.getLogger(__name__)
 
 QUEUE_TIMEOUT = 2
-"""Seconds the queue may take to answer before it counts as down."""
+"""Seconds after which a queue server without an answer counts as unavailable."""
 
 
 @never_cache
-def healthz(request: HttpRequest) -> JsonResponse:
-    """200 when the database and the queue answer, else 503; the body names the one that does not."""
+def healthz(_request: HttpRequest) -> JsonResponse:
+    """Return status 200 if the database and the queue server answer, else 503. The body has the state of each."""
     states = {"database": _database_answers(), "queue": queue_answers()}
     healthy = all(states.values())
     if not healthy:
@@ -31,7 +31,7 @@ def healthz(request: HttpRequest) -> JsonResponse:
 
 
 def queue_answers() -> bool:
-    """Whether the server at REDIS_URL answers within QUEUE_TIMEOUT."""
+    """Return whether the server at REDIS_URL answers within QUEUE_TIMEOUT."""
     try:
         with redis.Redis.from_url(
             settings.REDIS_URL, socket_timeout=QUEUE_TIMEOUT, socket_connect_timeout=QUEUE_TIMEOUT

@@ -1,4 +1,4 @@
-"""The secret that signs browser sessions: made once, kept in the variable folder, readable by its owner only."""
+"""The secret key that signs browser sessions."""
 
 import os
 from pathlib import Path
@@ -9,7 +9,7 @@ from config.env import env_text
 
 
 def secret_key(var: Path) -> str:
-    """SECRET_KEY of the environment, else the one in `var/secret_key`, which is made (0600) when missing."""
+    """Return SECRET_KEY of the environment, else the key in `var/secret_key`, which is created with mode 0600."""
     given = env_text("SECRET_KEY")
     if given:
         return given

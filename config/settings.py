@@ -1,6 +1,6 @@
-"""All settings of Hintbench, read from the environment through the strict readers of `config.env`.
+"""All settings of Hintbench, read from environment variables with `config.env`.
 
-docs/operator.md lists the variables. Everything the program writes lives below HINTBENCH_VAR.
+docs/operator.md lists the variables. Every file that Hintbench writes is below HINTBENCH_VAR.
 """
 
 from pathlib import Path
@@ -78,15 +78,15 @@ TEMPLATES = [
     },
 ]
 
-# The database: SQLite by default, PostgreSQL by DATABASE_URL.
+# Database: SQLite by default, PostgreSQL with DATABASE_URL.
 
 _database_url = env_url(
     "DATABASE_URL", f"sqlite:///{VAR / 'hintbench.sqlite3'}", ("sqlite", "postgres", "postgresql")
 )
 DATABASES: dict[str, Any] = {"default": dict(dj_database_url.parse(_database_url))}
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
-    # IMMEDIATE takes the write lock at the start of a transaction, so a check and the write that depends on
-    # it cannot interleave with another process's; WAL lets readers go on meanwhile.
+    # IMMEDIATE takes the write lock at the start of a transaction, so no other process can write between a check
+    # and the write that depends on it. WAL lets readers continue during a write.
     DATABASES["default"]["OPTIONS"] = {
         "transaction_mode": "IMMEDIATE",
         "timeout": 20,
@@ -96,7 +96,7 @@ else:
     DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-# Redis or Valkey: queues and the doorbells of live pages. Rows in the database are the truth.
+# Queue server (Redis or Valkey): job queues and notifications of live pages. The database is authoritative.
 
 REDIS_URL = env_url("REDIS_URL", f"unix://{VAR / 'valkey.sock'}", ("redis", "rediss", "unix"))
 CHANNEL_LAYERS = {
@@ -106,8 +106,8 @@ CHANNEL_LAYERS = {
     }
 }
 RQ_QUEUES = {
-    # Executions of a waiting tutor go before the work of a benchmark run.
-    # JSON, not pickle: who can write to the queue server must not be able to run code here.
+    # Judgements that a tutor waits for have priority over benchmark runs.
+    # JSON instead of pickle: write access to the queue server must not allow code execution here.
     "tutoring": {"URL": REDIS_URL, "DEFAULT_TIMEOUT": 3600, "SERIALIZER": "json"},
     "default": {"URL": REDIS_URL, "DEFAULT_TIMEOUT": 3600, "SERIALIZER": "json"},
     "background": {"URL": REDIS_URL, "DEFAULT_TIMEOUT": 3600, "SERIALIZER": "json"},
@@ -115,13 +115,13 @@ RQ_QUEUES = {
 RQ_SHOW_ADMIN_LINK = False
 RQ = {"JOB_CLASS": "benchmark.worker.jobs.ListedJob"}
 WORKER_JOBS: dict[str, tuple[type, ...]] = {
-    # Every function that a job may name, with the types of its arguments. Workers refuse all other jobs.
+    # Allowed job functions with the types of their arguments. Workers reject all other jobs.
     "benchmark.judging.perform": (int,),
     "benchmark.runner.distribution.take_part": (str,),
     "tutoring.scores.near_misses.measure": (int,),
 }
 
-# Model providers. Keys are read by the streamer and the workers, and shown nowhere.
+# Model providers. Only the streamer and the workers use the keys; nothing displays them.
 
 OPENAI_API_KEY = env_text("OPENAI_API_KEY")
 OPENAI_BASE_URL = env_url("OPENAI_BASE_URL", "", ("http", "https"))
@@ -134,7 +134,7 @@ PRACTICE_WORD_DELAY = env_integer("PRACTICE_WORD_DELAY_MS", 12, 0, 10_000) / 100
 TUTORING_MODEL = env_text("TUTORING_MODEL", "practice:student")
 REVIEW_FINDINGS_FIRST = env_flag("REVIEW_FINDINGS_FIRST")
 
-# Pages, accounts and security.
+# Pages, accounts and security
 
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
@@ -171,7 +171,7 @@ if HTTPS:
     SESSION_COOKIE_SECURE = True
     CSRF_COOKIE_SECURE = True
     SECURE_SSL_REDIRECT = True
-    SECURE_REDIRECT_EXEMPT = ["^healthz$"]  # probes come from inside, without TLS
+    SECURE_REDIRECT_EXEMPT = ["^healthz$"]  # health checks arrive without TLS
     SECURE_HSTS_SECONDS = env_integer("HSTS_SECONDS", 31_536_000, 0, 63_072_000)
     SECURE_HSTS_INCLUDE_SUBDOMAINS = env_flag("HSTS_INCLUDE_SUBDOMAINS", True)
     SECURE_HSTS_PRELOAD = env_flag("HSTS_PRELOAD", True)
@@ -182,7 +182,7 @@ PORT = env_integer("PORT", 8000, 1, 65_535)
 WORKERS = env_integer("WORKERS", 1, 1, 256)
 if HOST not in {"127.0.0.1", "::1", "localhost"} and not HTTPS:
     raise ImproperlyConfigured(
-        f"HOST={HOST!r} is reachable from outside. Set HTTPS=1 and put a TLS proxy in front, or use 127.0.0.1."
+        f"HOST={HOST!r} is reachable from other machines. Set HTTPS=1 and use a TLS proxy, or set HOST=127.0.0.1."
     )
 
 LOGGING = {
@@ -191,6 +191,6 @@ LOGGING = {
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": env_text("LOG_LEVEL", "INFO")},
-    # Request lines of the HTTP libraries below the SDKs say nothing an operator needs.
+    # The SDKs and their HTTP libraries log every request at INFO level.
     "loggers": {name: {"level": "WARNING"} for name in ("httpx2", "httpcore2", "openai", "anthropic")},
 }

@@ -1,8 +1,8 @@
-"""What ./run does once Python is ready: prepare this machine, start every process, keep them, stop them.
+"""The supervisor behind ./run: it prepares this machine, then starts, restarts and stops every process.
 
-Web server, streamer, workers and (unless REDIS_URL names one) the queue server run as children, each with a
-log in var/logs. A child that ends is started again. Ctrl-C or SIGTERM ends all of them within ten seconds;
-should the supervisor itself be killed, the kernel kills them.
+Web server, streamer, workers and (unless REDIS_URL names one) the queue server are child processes, each with a
+log in var/logs. Ctrl-C or SIGTERM stops all of them within ten seconds; if the supervisor itself is killed, the
+kernel kills them.
 """
 
 import argparse
@@ -24,33 +24,33 @@ from django.core.exceptions import ImproperlyConfigured
 
 from config import system_packages, valkey
 from config.folders import make_private_folder
-from config.parts import Part, end_of_log, rotate, write_processes
+from config.managed_process import ManagedProcess, end_of_log, rotate, write_process_list
 
 if TYPE_CHECKING:
     from types import ModuleType
 
 START_TIMEOUT = 60.0
-"""Seconds the queue server and the pages each have to answer at the start."""
+"""Seconds within which the queue server and the web server must each answer after their start."""
 
-LEAST_FREE_DISK = 50_000_000
-"""Bytes without which the database and the logs of a start could not be written."""
+MINIMUM_FREE_DISK = 50_000_000
+"""Bytes of free disk that a start needs for the database and the logs."""
 
-LOG_CHECK = 60.0
-"""Seconds between looks at the size of the logs."""
+LOG_CHECK_INTERVAL = 60.0
+"""Seconds between checks of the size of the logs."""
 
 MANAGE = (sys.executable, str(Path(__file__).resolve().parent.parent / "manage.py"))
 
 HELP = """\
-Sets up what is missing and runs Hintbench on this machine until Ctrl-C.
+Install missing programs and packages, and run Hintbench on this machine until Ctrl-C.
 
-The environment configures it; docs/operator.md lists every variable. The most used:
-  PORT            port of the pages (8000)
-  HOST            address to listen on (127.0.0.1; anything else needs HTTPS=1)
-  WORKERS         processes that judge and benchmark (1)
-  HINTBENCH_VAR   folder for everything written (var/)
-  DATABASE_URL    postgres://… instead of SQLite
-  REDIS_URL       redis://… instead of a queue server of its own
-  OPENAI_API_KEY, ANTHROPIC_API_KEY, COMPATIBLE_BASE_URL and COMPATIBLE_API_KEY   real models
+Environment variables configure it; docs/operator.md lists all of them. The most used:
+  PORT            port of the web server (8000)
+  HOST            address of the web server (127.0.0.1; any other address needs HTTPS=1)
+  WORKERS         number of worker processes, which judge programs and run benchmarks (1)
+  HINTBENCH_VAR   folder for all data and logs (var/)
+  DATABASE_URL    postgres://… to use PostgreSQL instead of SQLite
+  REDIS_URL       redis://… to use your own queue server
+  OPENAI_API_KEY, ANTHROPIC_API_KEY, COMPATIBLE_BASE_URL and COMPATIBLE_API_KEY   model providers
 """
 
 
@@ -59,44 +59,47 @@ class CannotStart(Exception):
 
 
 def tell(line: str) -> None:
-    """Show a line to the operator at once."""
+    """Print a line without buffering."""
     print(line, flush=True)  # noqa: T201  (the output of a command)
 
 
 def main() -> int:
-    """Run until a signal comes; 0 after an orderly stop, 2 when it could not start."""
+    """Run until a signal arrives; return 0 after a normal stop, 2 if the start failed."""
     argparse.ArgumentParser(
         prog="./run", description=HELP, formatter_class=argparse.RawDescriptionHelpFormatter
     ).parse_args()
     try:
-        from config import settings  # here, so that a wrong variable gives one line and no traceback
+        from config import settings  # an invalid variable must give one line and no traceback
 
         make_private_folder(settings.VAR)
         check_free_disk(settings.VAR)
-        with only_one_here(settings.VAR):
+        with exclusive_lock(settings.VAR):
             asyncio.run(Supervisor(settings).run())
     except (ImproperlyConfigured, CannotStart, valkey.NoQueueServer) as error:
         tell(f"Hintbench cannot start: {error}")
         return 2
     except OSError as error:
         reason = f"{error.filename}: {error.strerror}" if error.filename else str(error)
-        tell(f"Hintbench cannot start: {reason}. HINTBENCH_VAR names the folder that it writes to.")
+        tell(f"Hintbench cannot start: {reason}. HINTBENCH_VAR names the folder for all data.")
         return 2
     return 0
 
 
 def check_free_disk(var: Path) -> None:
-    """Raise CannotStart when less than LEAST_FREE_DISK is free where everything is written."""
+    """Raise CannotStart if less than MINIMUM_FREE_DISK is free on the disk of `var`."""
     free = shutil.disk_usage(var).free
-    if free < LEAST_FREE_DISK:
+    if free < MINIMUM_FREE_DISK:
         raise CannotStart(
-            f"only {free / 1e6:.0f} MB are free where {var} lies, and {LEAST_FREE_DISK / 1e6:.0f} MB are needed. "
-            "Free some, or set HINTBENCH_VAR to a folder on another disk."
+            f"only {free / 1e6:.0f} MB are free on the disk of {var}, and {MINIMUM_FREE_DISK / 1e6:.0f} MB are needed. "
+            "Free some space, or set HINTBENCH_VAR to a folder on another disk."
         )
 
 
-def only_one_here(var: Path) -> TextIO:
-    """The lock on this variable folder. The kernel gives it up when this process ends, however it ends."""
+def exclusive_lock(var: Path) -> TextIO:
+    """Lock the variable folder for this process; the kernel releases the lock when the process ends.
+
+    Raises CannotStart if another supervisor holds the lock.
+    """
     lock = (var / "run.lock").open("w")
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -107,15 +110,17 @@ def only_one_here(var: Path) -> TextIO:
             processes = json.loads((var / "processes.json").read_text())
             where = f" at {processes['address']} (process {processes['supervisor']})"
             if processes["stopping"]:
-                raise CannotStart(f"the one in {var}{where} is stopping. Try again in ten seconds.") from None
+                raise CannotStart(
+                    f"another Hintbench in {var}{where} is stopping. Try again in ten seconds."
+                ) from None
         raise CannotStart(
-            f"it is already running in {var}{where}. Stop it, or set HINTBENCH_VAR and PORT."
+            f"Hintbench is already running in {var}{where}. Stop it, or set HINTBENCH_VAR and PORT."
         ) from None
     return lock
 
 
 class Supervisor:
-    """Starts the parts in their order, waits for a signal, stops them in the opposite order."""
+    """The start, supervision and stop of every process; the queue server starts first and stops last."""
 
     def __init__(self, settings: "ModuleType") -> None:
         self._settings = settings
@@ -124,12 +129,12 @@ class Supervisor:
         self._host: str = settings.HOST
         self._port: int = settings.PORT
         self._address = f"http://{f'[{self._host}]' if ':' in self._host else self._host}:{self._port}/"
-        self._parts: list[Part] = []
-        self._keepers: dict[str, asyncio.Task[None]] = {}
+        self._processes: list[ManagedProcess] = []
+        self._tasks: dict[str, asyncio.Task[None]] = {}
         self._stopping = False
 
     async def run(self) -> None:
-        """Returns after a signal, when everything has ended. Raises CannotStart or NoQueueServer."""
+        """Run until a signal has arrived and every process has ended. Raises CannotStart or NoQueueServer."""
         self._check_port()
         self._logs.mkdir(exist_ok=True)
         signalled = asyncio.create_task(_stop_signal())
@@ -142,18 +147,18 @@ class Supervisor:
             tell("Stopping …")
         finally:
             self._stopping = True
-            self._note_processes()
+            self._write_process_list()
             await _cancel([starting])
-            queue = [self._keepers.pop(name) for name in ("valkey",) if name in self._keepers]
-            await _cancel(list(self._keepers.values()))
-            await _cancel(queue)  # last, because the workers sign off there
+            queue = [self._tasks.pop(name) for name in ("valkey",) if name in self._tasks]
+            await _cancel(list(self._tasks.values()))
+            await _cancel(queue)  # last, because workers unregister there
             (self._var / "processes.json").unlink(missing_ok=True)
 
     async def _start(self) -> None:
-        await asyncio.to_thread(system_packages.install_missing, tell)
+        await asyncio.to_thread(system_packages.install_missing, system_packages.REQUIRED_TO_RUN, tell)
         if shutil.which("setpriv") is None:
             raise CannotStart(
-                "setpriv is missing, which ties the processes together: apt-get install util-linux"
+                "the program setpriv, which starts every process, is missing: apt-get install util-linux"
             )
         if not os.environ.get("REDIS_URL", "").strip():
             await self._start_queue_server()
@@ -161,25 +166,25 @@ class Supervisor:
         status, logins = await _manage("prepare")
         if status:
             raise CannotStart(
-                f"`manage.py prepare` has failed (exit status {status}); its messages are above."
+                f"`manage.py prepare` failed with exit status {status}; see its messages above."
             )
-        web = self._keep("web", sys.executable, "-m", "uvicorn", *self._web_arguments())
-        self._keep("streamer", *MANAGE, "streamer")
+        web = self._start_process("web", sys.executable, "-m", "uvicorn", *self._web_arguments())
+        self._start_process("streamer", *MANAGE, "streamer")
         for number in range(1, self._settings.WORKERS + 1):
-            self._keep(f"worker-{number}", *MANAGE, "worker")
-        self._keepers["logs"] = asyncio.create_task(_keep_logs_small(self._logs))
-        if not await self._pages_answer():
-            raise CannotStart(f"the pages do not answer at {self._address}. {end_of_log(web.log)}")
+            self._start_process(f"worker-{number}", *MANAGE, "worker")
+        self._tasks["logs"] = asyncio.create_task(_rotate_logs(self._logs))
+        if not await self._web_server_answers():
+            raise CannotStart(f"the web server does not answer at {self._address}. {end_of_log(web.log)}")
         tell(f"\nHintbench is ready: {self._address}\n\n{logins}Logs: {self._logs}    Stop: Ctrl-C")
         _, problems = await _manage("doctor", "--problems")
         if problems:
             tell(f"\n{problems}")
 
     async def _start_queue_server(self) -> None:
-        """Start the server; data that it cannot load are moved aside, for another program may have written them."""
+        """Start the queue server. Data that it cannot read, for example from another program, are moved aside."""
         program = valkey.server_program()
         version = await asyncio.to_thread(valkey.version_of, program)
-        queue = self._keep("valkey", *valkey.server_command(program, self._var))
+        queue = self._start_process("valkey", *valkey.server_command(program, self._var))
         if not await self._queue_server_answers(queue):
             aside = valkey.move_data_aside(self._var) if queue.failures else None
             if aside is None or not await self._queue_server_answers(queue):
@@ -188,25 +193,27 @@ class Supervisor:
                 raise CannotStart(f"the queue server does not answer. {end_of_log(queue.log)}")
             writer = valkey.last_writer(self._var) or "another server"
             tell(
-                f"{version} cannot read the queue's data, which {writer} wrote. They are now in {aside}; "
-                "nothing is lost, because workers find every waiting row in the database."
+                f"{version} cannot read the queue's data, which {writer} wrote. They were moved to {aside}. "
+                "Nothing is lost, because workers find every waiting row in the database."
             )
-        valkey.remember_writer(self._var, version)
+        valkey.record_writer(self._var, version)
 
-    async def _queue_server_answers(self, queue: Part) -> bool:
-        known = queue.failures
-        return await valkey.wait_for_server(self._var, START_TIMEOUT, lambda: queue.failures > known)
+    async def _queue_server_answers(self, queue: ManagedProcess) -> bool:
+        before = queue.failures
+        return await valkey.wait_for_server(self._var, START_TIMEOUT, lambda: queue.failures > before)
 
-    def _keep(self, name: str, *command: str) -> Part:
-        part = Part(name, command, self._logs, tell, self._note_processes)
-        self._parts.append(part)
-        self._keepers[name] = asyncio.create_task(part.keep_running())
-        return part
+    def _start_process(self, name: str, *command: str) -> ManagedProcess:
+        process = ManagedProcess(name, command, self._logs, tell, self._write_process_list)
+        self._processes.append(process)
+        self._tasks[name] = asyncio.create_task(process.keep_running())
+        return process
 
-    def _note_processes(self) -> None:
-        # The file only informs: a full disk must not end processes that run.
+    def _write_process_list(self) -> None:
+        # The file is informative only: a full disk must not stop running processes.
         with suppress(OSError):
-            write_processes(self._var / "processes.json", self._address, self._parts, stopping=self._stopping)
+            write_process_list(
+                self._var / "processes.json", self._address, self._processes, stopping=self._stopping
+            )
 
     def _check_port(self) -> None:
         family = socket.AF_INET6 if ":" in self._host else socket.AF_INET
@@ -221,7 +228,7 @@ class Supervisor:
                 ) from None
 
     def _web_arguments(self) -> list[str]:
-        """Options of uvicorn. Open live pages get three seconds to end; a message above 1 MiB is refused."""
+        """Return the arguments of uvicorn: live pages get 3 seconds to close; messages above 1 MiB are rejected."""
         options = {
             "host": self._host,
             "port": str(self._port),
@@ -233,11 +240,11 @@ class Supervisor:
         words = (word for name, value in options.items() for word in (f"--{name}", value))
         return ["config.asgi:application", *words, "--no-access-log", "--no-server-header"]
 
-    async def _pages_answer(self) -> bool:
-        """Whether /healthz says 200 within START_TIMEOUT, asked as the proxy in front would ask."""
+    async def _web_server_answers(self) -> bool:
+        """Return whether /healthz answers with status 200 within START_TIMEOUT, with the headers of a proxy."""
         host = self._settings.ALLOWED_HOSTS[0].removeprefix(".").replace("*", "localhost")
         headers = {"Host": host} | ({"X-Forwarded-Proto": "https"} if self._settings.HTTPS else {})
-        request = urllib.request.Request(f"{self._address}healthz", headers=headers)  # noqa: S310  (our own)
+        request = urllib.request.Request(f"{self._address}healthz", headers=headers)  # noqa: S310  (the address of this supervisor)
 
         def answers() -> bool:
             try:
@@ -256,15 +263,15 @@ class Supervisor:
 
 
 async def _stop_signal() -> None:
-    """Returns when the operator wants an end: Ctrl-C, SIGTERM, or a closed terminal (unless under nohup).
+    """Wait for Ctrl-C, SIGTERM or a closed terminal (unless nohup ignores it).
 
-    SIGINT counts even where it was ignored before: a shell script that starts `./run &` leaves it so.
+    SIGINT stops Hintbench even if it was ignored before, as in a shell script that starts `./run &`.
     """
-    came = asyncio.Event()
+    arrived = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
-            asyncio.get_running_loop().add_signal_handler(number, came.set)
-    await came.wait()
+            asyncio.get_running_loop().add_signal_handler(number, arrived.set)
+    await arrived.wait()
 
 
 async def _cancel(tasks: list[asyncio.Task[None]]) -> None:
@@ -273,15 +280,15 @@ async def _cancel(tasks: list[asyncio.Task[None]]) -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _keep_logs_small(logs: Path) -> None:
+async def _rotate_logs(logs: Path) -> None:
     while True:
-        await asyncio.sleep(LOG_CHECK)
+        await asyncio.sleep(LOG_CHECK_INTERVAL)
         for log in logs.glob("*.log"):
             rotate(log)
 
 
 async def _manage(*words: str) -> tuple[int, str]:
-    """Run a management command; its exit status and standard output. Its errors go to the terminal."""
+    """Run a management command; return its exit status and standard output. Its errors go to the terminal."""
     process = await asyncio.create_subprocess_exec(
         *MANAGE,
         *words,

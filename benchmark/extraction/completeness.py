@@ -83,7 +83,7 @@ def _lines_of_prose(code: str) -> int:
         if line.strip() and (is_code(line) or not (reads_as_english(line) or _LABEL.match(line))):
             break
         number = at + 1
-    return number if code.split("\n")[0].strip() else 0
+    return number if code.split("\n", maxsplit=1)[0].strip() else 0
 
 
 _MOST_LINES_OF_PROSE = 20

@@ -284,7 +284,7 @@ class Batches:
         if not batch.provider_id and not await self._find(batch):
             for call in self._handed_in.pop(batch.pk).values():
                 self._await_batch(call)
-            return
+            return None
         try:
             if self._cancel and batch.ended_at is None:
                 await self._patiently(lambda: self._provider.cancel_batch(batch.provider_id))

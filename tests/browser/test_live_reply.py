@@ -1,4 +1,4 @@
-"""A reply while it is being written, in a real browser; its model is the imitation, which waits in mid-reply."""
+"""A reply while it is being written, in a real browser; its fake provider holds the reply in mid-stream."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from playwright.sync_api import Page, Route, expect
 
 from tests.browser.conftest import OpenPage
 from tests.browser.workspace import ask_for_code, at_end, message, replies, start_session, stream
-from tests.imitation import Hold, Imitation, Script, pieces_of
+from tests.fake_providers import FakeProviders, Hold, Script, pieces_of
 from tests.stack import Stack
 
 pytestmark = pytest.mark.browser
@@ -46,15 +46,15 @@ NOTE_CONNECTION = """() => {
 
 
 @pytest.fixture(scope="module")
-def site(imitated_stack: Stack) -> Stack:
-    return imitated_stack
+def site(fake_provider_stack: Stack) -> Stack:
+    return fake_provider_stack
 
 
 @pytest.fixture
-def hold(imitation: Imitation) -> Hold:
+def hold(fake_providers: FakeProviders) -> Hold:
     """The next reply stops after five words until `release()`."""
     hold = Hold(after=5)
-    imitation.script(Script(REPLY, delay=0.005, hold=hold))
+    fake_providers.script(Script(REPLY, delay=0.005, hold=hold))
     return hold
 
 
@@ -111,11 +111,11 @@ def test_page_comes_back_by_itself_when_the_web_server_is_killed(
 
 
 def test_reader_who_went_up_is_left_in_peace_and_brought_to_the_end_by_sending(
-    open_page: OpenPage, imitation: Imitation
+    open_page: OpenPage, fake_providers: FakeProviders
 ) -> None:
     page = open_page("demo-tutor", viewport={"width": 1280, "height": 500})
     page.add_init_script(KEEP_SOCKETS)
-    imitation.script(Script(REPLY), Script(REPLY, delay=0.005))
+    fake_providers.script(Script(REPLY), Script(REPLY, delay=0.005))
     start_session(page, "returns-trolley")
     ask_for_code(page)
     box = page.locator("#conversation")

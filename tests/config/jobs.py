@@ -1,4 +1,4 @@
-"""Jobs that tests give to a real worker."""
+"""Jobs that tests send to a real worker."""
 
 import os
 import time
@@ -15,12 +15,12 @@ def note(path: str, text: str) -> None:
 
 
 def work_long(path: str) -> None:
-    """Note the start, then be busy for a minute."""
+    """Record the start, then sleep for a minute."""
     note(path, str(os.getpid()))
     time.sleep(60)
     note(path, "finished")
 
 
 def leave_proof(job: Job, *result: Any) -> None:
-    """Make the file that the job's metadata name: the callback that an intruder would add."""
+    """Create the file named in the metadata of the job, as the callback of an attacker would."""
     Path(job.meta["proof"]).touch()

@@ -1,4 +1,4 @@
-"""The real settings, with jobs of the tests beside those that a worker runs."""
+"""The real settings with additional jobs for tests."""
 
 from config.settings import *  # noqa: F403
 from config.settings import WORKER_JOBS

@@ -1,4 +1,4 @@
-"""The administration pages: every recorded table can be read there and none can be changed."""
+"""Administration pages: every recorded table can be read and none can be changed."""
 
 import pytest
 from django.apps import apps
@@ -12,7 +12,7 @@ RECORDED = [
     model
     for app in ("benchmark", "tutoring")
     for model in apps.get_app_config(app).get_models()
-    if model is not PseudonymSalt  # a secret: no page shows it
+    if model is not PseudonymSalt  # a secret, which no page displays
 ]
 
 
@@ -38,6 +38,6 @@ def test_a_recorded_table_can_be_listed_and_searched_but_not_changed(
     assert client.get(f"{address}add/").status_code == 403
 
 
-def test_people_without_the_admin_role_do_not_get_in(db: None, client: Client):
+def test_users_without_the_admin_role_have_no_access(db: None, client: Client):
     client.force_login(User.objects.create_user("tutor"))
     assert client.get("/admin/").status_code == 302

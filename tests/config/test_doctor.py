@@ -1,30 +1,15 @@
-"""`manage.py doctor` and /healthz: what they say when something is missing."""
+"""`manage.py doctor` and /healthz: their reports on missing parts."""
 
 import json
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from django.test import Client
 
-from tests.stack import HANG, REPOSITORY, Stack
+from tests.stack import RunProgram, Stack
 
-
-def doctor(tmp_path: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    environment = os.environ | {
-        "DJANGO_SETTINGS_MODULE": "config.settings",
-        "HINTBENCH_VAR": str(tmp_path / "var"),
-    }
-    return subprocess.run(
-        [sys.executable, "manage.py", "doctor", *words],
-        cwd=REPOSITORY,
-        env=environment | variables,
-        capture_output=True,
-        text=True,
-        timeout=HANG,
-    )
+DOCTOR = ("manage.py", "doctor")
 
 
 def parts_of(result: subprocess.CompletedProcess[str]) -> dict[str, dict[str, object]]:
@@ -41,42 +26,47 @@ def test_a_running_hintbench_is_healthy(stack: Stack):
 
 
 @pytest.fixture(scope="module")
-def ailing(tmp_path_factory: pytest.TempPathFactory) -> subprocess.CompletedProcess[str]:
-    """What is said of an empty folder that is open to others, a silent queue and a key."""
-    folder = tmp_path_factory.mktemp("ailing")
+def faulty(
+    run_program: RunProgram, tmp_path_factory: pytest.TempPathFactory
+) -> subprocess.CompletedProcess[str]:
+    """Return the report on an empty folder open to others, a queue server without an answer, and a key."""
+    folder = tmp_path_factory.mktemp("faulty")
     (folder / "var").mkdir()
     (folder / "var").chmod(0o755)
-    return doctor(folder, "--json", REDIS_URL="redis://127.0.0.1:1/0", OPENAI_API_KEY="sk-very-secret")
+    return run_program(
+        folder / "var", *DOCTOR, "--json", REDIS_URL="redis://127.0.0.1:1/0", OPENAI_API_KEY="sk-very-secret"
+    )
 
 
-def test_an_empty_folder_and_a_silent_queue_are_found_with_their_fix(
-    ailing: subprocess.CompletedProcess[str],
+def test_an_empty_folder_and_a_missing_queue_server_are_reported_with_a_fix(
+    faulty: subprocess.CompletedProcess[str],
 ):
-    assert ailing.returncode == 1
-    parts = parts_of(ailing)
-    assert json.loads(ailing.stdout)["ok"] is False
+    assert faulty.returncode == 1
+    parts = parts_of(faulty)
+    assert json.loads(faulty.stdout)["ok"] is False
     assert not parts["database"]["ok"]
     assert "manage.py prepare" in str(parts["database"]["fix"])
     assert not parts["queue server"]["ok"]
     assert "REDIS_URL" in str(parts["queue server"]["fix"])
 
 
-def test_a_folder_open_to_others_is_a_problem(ailing: subprocess.CompletedProcess[str]):
-    part = parts_of(ailing)["variable folder"]
+def test_a_folder_open_to_others_is_a_problem(faulty: subprocess.CompletedProcess[str]):
+    part = parts_of(faulty)["variable folder"]
     assert not part["ok"]
     assert "open to other users" in str(part["detail"])
 
 
-def test_a_queue_server_on_another_host_without_protection_is_named(tmp_path: Path):
-    part = parts_of(doctor(tmp_path, "--json", REDIS_URL="redis://192.0.2.1/0"))["queue server's protection"]
+def test_an_unprotected_queue_server_on_another_host_is_reported(run_program: RunProgram, tmp_path: Path):
+    report = run_program(tmp_path / "var", *DOCTOR, "--json", REDIS_URL="redis://192.0.2.1/0")
+    part = parts_of(report)["queue server's protection"]
     assert not part["ok"]
     assert part["need"] == "useful"
     assert part["detail"] == "REDIS_URL names another host without TLS and a password"
 
 
-def test_keys_are_reported_as_set_and_never_shown(ailing: subprocess.CompletedProcess[str]):
-    assert "sk-very-secret" not in ailing.stdout + ailing.stderr
-    assert parts_of(ailing)["provider openai"] == {
+def test_keys_are_reported_as_set_and_never_displayed(faulty: subprocess.CompletedProcess[str]):
+    assert "sk-very-secret" not in faulty.stdout + faulty.stderr
+    assert parts_of(faulty)["provider openai"] == {
         "name": "provider openai",
         "ok": True,
         "need": "optional",
@@ -86,10 +76,10 @@ def test_keys_are_reported_as_set_and_never_shown(ailing: subprocess.CompletedPr
     }
 
 
-def test_missing_programs_are_named_with_what_stops_and_the_exact_line(tmp_path: Path):
+def test_missing_programs_are_reported_with_consequence_and_command(run_program: RunProgram, tmp_path: Path):
     empty = tmp_path / "bin"
     empty.mkdir()
-    result = doctor(tmp_path, PATH=str(empty))
+    result = run_program(tmp_path / "var", *DOCTOR, PATH=str(empty))
     assert result.returncode == 1
     assert "MISSING bubblewrap: not found" in result.stdout
     assert "without it: the judge refuses to run programs" in result.stdout
@@ -97,7 +87,7 @@ def test_missing_programs_are_named_with_what_stops_and_the_exact_line(tmp_path:
 
 
 @pytest.mark.django_db
-def test_health_is_503_and_names_what_is_down_when_the_queue_is(client: Client, settings):
+def test_health_is_503_and_names_the_queue_server_without_an_answer(client: Client, settings):
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
     answer = client.get("/healthz")
     assert answer.status_code == 503

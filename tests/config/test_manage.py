@@ -1,4 +1,4 @@
-"""manage.py itself."""
+"""manage.py."""
 
 import runpy
 
@@ -7,7 +7,7 @@ import pytest
 from tests.stack import REPOSITORY
 
 
-def test_ctrl_c_ends_a_command_with_a_sentence(
+def test_ctrl_c_ends_a_command_with_a_message(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def interrupted(arguments: list[str]) -> None:
@@ -16,4 +16,4 @@ def test_ctrl_c_ends_a_command_with_a_sentence(
     monkeypatch.setattr("django.core.management.execute_from_command_line", interrupted)
     with pytest.raises(SystemExit, match="130"):
         runpy.run_path(str(REPOSITORY / "manage.py"), run_name="__main__")
-    assert capsys.readouterr().err.strip() == "Interrupted. What was stored stays."
+    assert capsys.readouterr().err.strip() == "Interrupted. Stored results are kept."

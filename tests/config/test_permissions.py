@@ -1,4 +1,4 @@
-"""Every address of the site against every role."""
+"""Access of every role to every URL of the site."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from accounts.roles import Role
 
 ANYBODY = frozenset(Role)
-"""Whoever has a role."""
+"""Every user with a role."""
 TUTORS = {Role.TUTOR, Role.ADMIN}
 REVIEWERS = {Role.REVIEWER, Role.ADJUDICATOR, Role.ADMIN}
 READERS = REVIEWERS | {Role.RESEARCHER}
@@ -40,7 +40,7 @@ PAGES = {
     "labels_csv": FIGURES,
     "audit_log": ADMINS,
 }  # fmt: skip
-"""Those of one object exist for their own people only, which the tests of these pages show."""
+"""Pages by role. Pages of one object may have further restrictions, which their own tests cover."""
 
 COMMANDS = {
     "start_session": TUTORS, "send_message": TUTORS, "ask_again": TUTORS, "stop_reply": TUTORS, "execute": TUTORS,
@@ -62,7 +62,7 @@ ARGUMENTS = {
 
 
 def patterns(resolver: URLResolver) -> Iterator[URLPattern]:
-    """Every address but the admin's own, which only staff may open (Django's affair)."""
+    """Yield every URL pattern except those of Django's administration."""
     for pattern in resolver.url_patterns:
         if isinstance(pattern, URLPattern):
             yield pattern
@@ -70,15 +70,17 @@ def patterns(resolver: URLResolver) -> Iterator[URLPattern]:
             yield from patterns(pattern)
 
 
-def test_every_address_is_in_these_tables():
+def test_every_url_is_in_these_tables():
     names = [pattern.name for pattern in patterns(get_resolver())]
-    assert sorted(filter(None, names)) == sorted([*PAGES, *COMMANDS, *OPEN]), "a new view needs its line here"
+    assert sorted(filter(None, names)) == sorted([*PAGES, *COMMANDS, *OPEN]), (
+        "add the new view to PAGES, COMMANDS or OPEN"
+    )
     assert None not in names
 
 
 @pytest.mark.django_db
-def test_each_view_lets_in_its_roles_and_nobody_else(caplog: pytest.LogCaptureFixture):
-    caplog.set_level("CRITICAL", "django.request")  # three hundred refusals with their tracebacks take long
+def test_each_view_admits_its_roles_only(caplog: pytest.LogCaptureFixture):
+    caplog.set_level("CRITICAL", "django.request")  # logging hundreds of rejections with tracebacks is slow
     visitors: list[tuple[str, Client, Role | None]] = [("nobody", Client(), None)]
     for name, role in [("roleless", None), *((role.value, role) for role in Role)]:
         user = User.objects.create_user(name)
@@ -104,7 +106,7 @@ def test_each_view_lets_in_its_roles_and_nobody_else(caplog: pytest.LogCaptureFi
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("role", [role for role in Role if role != Role.ADMIN])
-def test_the_administration_is_for_staff(role: Role):
+def test_only_staff_may_open_the_administration(role: Role):
     user = User.objects.create_user("somebody")
     user.groups.set(Group.objects.filter(name=role))
     client = Client()

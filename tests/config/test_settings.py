@@ -1,8 +1,5 @@
-"""Configuration by environment: what is accepted, and that a wrong value stops the start with one clear line."""
+"""Configuration by environment variables: valid values, and the message for an invalid one."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,23 +8,7 @@ from django.test import Client
 
 from config import env
 from config.secret_key import secret_key
-from tests.stack import HANG, REPOSITORY
-
-
-def start(tmp_path: Path, *command: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Run a Python command with the real settings and these variables."""
-    environment = os.environ | {
-        "DJANGO_SETTINGS_MODULE": "config.settings",
-        "HINTBENCH_VAR": str(tmp_path / "var"),
-    }
-    return subprocess.run(
-        [sys.executable, *command],
-        cwd=REPOSITORY,
-        env=environment | variables,
-        capture_output=True,
-        text=True,
-        timeout=HANG,
-    )
+from tests.stack import RunProgram
 
 
 @pytest.mark.parametrize("value", ["1", "true", "YES", " on "])
@@ -48,7 +29,7 @@ def test_an_integer_may_be_either_bound(monkeypatch: pytest.MonkeyPatch):
         assert env.env_integer("NUMBER", 5, 1, 10) == int(value)
 
 
-def test_blank_means_not_set(monkeypatch: pytest.MonkeyPatch):
+def test_a_blank_variable_counts_as_not_set(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("BLANK", "  ")
     assert env.env_text("BLANK", "default") == "default"
     assert env.env_integer("BLANK", 5, 1, 10) == 5
@@ -75,7 +56,7 @@ def test_factors_are_positive_numbers_by_known_names(monkeypatch: pytest.MonkeyP
             env.env_factors("FACTORS", ("java",))
 
 
-def test_every_refusal_names_the_variable(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+def test_every_error_names_the_variable(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     file = tmp_path / "file"
     file.touch()
     refusals = {
@@ -93,14 +74,16 @@ def test_every_refusal_names_the_variable(monkeypatch: pytest.MonkeyPatch, tmp_p
             read()
 
 
-def test_the_refusal_of_a_url_does_not_show_its_password(monkeypatch: pytest.MonkeyPatch):
+def test_the_error_for_a_url_does_not_contain_its_password(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("VARIABLE", "mysql://user:s3cret@host/db")
     with pytest.raises(ImproperlyConfigured) as refusal:
         env.env_url("VARIABLE", "", ("postgres",))
     assert "s3cret" not in str(refusal.value)
 
 
-def test_the_secret_key_is_made_once_and_for_the_owner_only(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+def test_the_secret_key_is_created_once_and_for_the_owner_only(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
     monkeypatch.delenv("SECRET_KEY", raising=False)
     key = secret_key(tmp_path / "var")
     assert len(key) >= 50
@@ -120,17 +103,19 @@ def test_the_secret_key_is_made_once_and_for_the_owner_only(monkeypatch: pytest.
         ("HOST", "0.0.0.0"),
     ],
 )
-def test_a_wrong_value_stops_the_start_with_one_line_that_names_it(tmp_path: Path, variable: str, value: str):
-    refused = start(tmp_path, "-m", "config.supervisor", **{variable: value})
+def test_an_invalid_value_stops_the_start_with_one_line_that_names_it(
+    run_program: RunProgram, tmp_path: Path, variable: str, value: str
+):
+    refused = run_program(tmp_path / "var", "-m", "config.supervisor", **{variable: value})
     assert refused.returncode == 2
     assert refused.stdout.startswith(f"Hintbench cannot start: {variable}")
     assert refused.stdout.count("\n") == 1
     assert refused.stderr == ""
 
 
-def test_the_deployment_check_finds_nothing_under_https(tmp_path: Path):
-    checked = start(
-        tmp_path,
+def test_the_deployment_check_finds_nothing_under_https(run_program: RunProgram, tmp_path: Path):
+    checked = run_program(
+        tmp_path / "var",
         "manage.py",
         "check",
         "--deploy",
@@ -144,9 +129,9 @@ def test_the_deployment_check_finds_nothing_under_https(tmp_path: Path):
     assert "no issues" in checked.stdout
 
 
-def test_the_deployment_check_warns_of_a_queue_server_that_anybody_on_the_network_can_reach(tmp_path: Path):
-    checked = start(
-        tmp_path,
+def test_the_deployment_check_warns_of_an_unprotected_queue_server(run_program: RunProgram, tmp_path: Path):
+    checked = run_program(
+        tmp_path / "var",
         "manage.py",
         "check",
         "--deploy",
@@ -158,20 +143,22 @@ def test_the_deployment_check_warns_of_a_queue_server_that_anybody_on_the_networ
     assert "rediss://:PASSWORD@HOST:PORT/0" in checked.stderr
 
 
-def test_a_fresh_folder_is_prepared_for_its_owner_only_even_with_a_key_of_its_own(tmp_path: Path):
+def test_prepare_makes_a_new_folder_for_the_owner_only_with_a_given_secret_key(
+    run_program: RunProgram, tmp_path: Path
+):
     var = tmp_path / "new" / "var"
-    prepared = start(tmp_path, "manage.py", "prepare", SECRET_KEY="k" * 60, HINTBENCH_VAR=str(var))
+    prepared = run_program(var, "manage.py", "prepare", SECRET_KEY="k" * 60)
     assert prepared.returncode == 0, prepared.stderr
     assert "Demo logins:" in prepared.stdout
     assert var.stat().st_mode & 0o777 == 0o700
     assert not [path for path in var.iterdir() if path.stat().st_mode & 0o077]
 
 
-def test_every_change_of_a_table_has_its_migration(tmp_path: Path):
-    checked = start(tmp_path, "manage.py", "makemigrations", "--check", "--dry-run")
+def test_every_change_of_a_model_has_a_migration(run_program: RunProgram, tmp_path: Path):
+    checked = run_program(tmp_path / "var", "manage.py", "makemigrations", "--check", "--dry-run")
     assert checked.returncode == 0, checked.stdout
 
 
-def test_a_request_for_another_host_name_is_refused_and_not_an_error_of_ours(client: Client):
+def test_a_request_for_another_host_name_gets_status_400(client: Client):
     client.raise_request_exception = False
     assert client.get("/healthz", headers={"host": "elsewhere.example"}).status_code == 400

@@ -1,4 +1,4 @@
-"""./run's supervisor with real processes: it starts them, keeps them, and leaves none behind."""
+"""The supervisor behind ./run with real processes: start, restart, stop."""
 
 import asyncio
 import fcntl
@@ -21,15 +21,15 @@ import pytest
 from redis import Redis
 
 from config import supervisor, valkey
-from config.parts import Part
-from tests.stack import HANG, REPOSITORY, Stack, free_port
+from config.managed_process import ManagedProcess
+from tests.stack import HANG, REPOSITORY, RunProgram, Stack, StartStack, free_port
 
-PARTS = {"valkey", "web", "streamer", "worker-1"}
+PROCESSES = {"valkey", "web", "streamer", "worker-1"}
 
 
 @pytest.fixture(scope="module")
 def supervised(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    """A stack of this file's own, because its tests kill parts of it."""
+    """Start a stack for this file only, because its tests kill processes."""
     running = Stack(
         tmp_path_factory.mktemp("supervised"), DJANGO_SETTINGS_MODULE="tests.config.stack_settings"
     )
@@ -47,7 +47,7 @@ def process_is_alive(pid: int) -> bool:
 
 
 def processes_of(stack: Stack) -> list[int]:
-    """Every process of this machine that was started for the stack's folder, its supervisor included."""
+    """Return every process of this machine that refers to the stack's folder, including the supervisor."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
@@ -58,15 +58,15 @@ def processes_of(stack: Stack) -> list[int]:
 
 
 def resident_bytes(pid: int) -> int:
-    """Memory that only this process uses, plus its share of what several use."""
+    """Return the memory of this process plus its share of memory that several processes use, in bytes."""
     for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
         if line.startswith("Pss:"):
             return int(line.split()[1]) * 1024
     raise AssertionError("no Pss")
 
 
-def test_ready_means_every_part_runs_and_the_pages_answer(supervised: Stack):
-    assert set(supervised.pids()) == PARTS
+def test_ready_means_every_process_runs_and_the_pages_answer(supervised: Stack):
+    assert set(supervised.pids()) == PROCESSES
     status, body = supervised.get("/healthz")
     assert (status, json.loads(body)) == (200, {"status": "ok", "database": "ok", "queue": "ok"})
     assert supervised.url in supervised.output
@@ -87,20 +87,20 @@ def test_at_rest_it_is_small_and_the_web_server_holds_no_provider_sdk(supervised
     processes = [supervised.supervisor.pid, *supervised.pids().values()]
     assert sum(map(resident_bytes, processes)) < 700_000_000
     maps = Path(f"/proc/{supervised.pid_of('web')}/maps").read_text()
-    # Both SDKs load pydantic's and jiter's compiled modules, which nothing else here does.
+    # Only the SDKs load the compiled modules of pydantic and jiter.
     assert "pydantic_core" not in maps
     assert "jiter" not in maps
 
 
-def test_every_killed_part_is_started_again(supervised: Stack):
-    for part in sorted(PARTS):
-        supervised.kill(part)
-        supervised.wait_for(lambda: f"{part} has ended (SIGKILL)" in supervised.output)  # noqa: B023  (called here)
-    supervised.wait_for(lambda: set(supervised.pids()) == PARTS)
+def test_every_killed_process_is_restarted(supervised: Stack):
+    for name in sorted(PROCESSES):
+        supervised.kill(name)
+        supervised.wait_for(lambda: f"{name} has ended (SIGKILL)" in supervised.output)  # noqa: B023  (called here)
+    supervised.wait_for(lambda: set(supervised.pids()) == PROCESSES)
     supervised.wait_until_healthy()
 
 
-def test_a_second_start_in_the_same_folder_is_refused_and_says_where_the_first_one_is(supervised: Stack):
+def test_a_second_start_in_the_same_folder_is_refused_and_names_the_first(supervised: Stack):
     second = subprocess.run(
         [sys.executable, "-m", "config.supervisor"],
         cwd=REPOSITORY,
@@ -108,6 +108,7 @@ def test_a_second_start_in_the_same_folder_is_refused_and_says_where_the_first_o
         capture_output=True,
         text=True,
         timeout=HANG,
+        check=False,
     )
     assert second.returncode == 2
     assert (
@@ -116,34 +117,27 @@ def test_a_second_start_in_the_same_folder_is_refused_and_says_where_the_first_o
     )
 
 
-def refused_start(**variables: str) -> str:
-    """What a start prints that ends with status 2."""
-    refused = subprocess.run(
-        [sys.executable, "-m", "config.supervisor"],
-        cwd=REPOSITORY,
-        env=os.environ | {"DJANGO_SETTINGS_MODULE": "config.settings", "PORT": str(free_port())} | variables,
-        capture_output=True,
-        text=True,
-        timeout=HANG,
-    )
+def output_of_refused_start(run_program: RunProgram, var: Path) -> str:
+    """Return the output of a start that ends with status 2."""
+    refused = run_program(var, "-m", "config.supervisor", PORT=str(free_port()))
     assert refused.returncode == 2, refused.stdout
     return refused.stdout
 
 
-def test_a_start_while_another_one_stops_says_to_wait(tmp_path: Path):
-    processes = {"address": "http://127.0.0.1:8000/", "supervisor": 77, "stopping": True, "parts": {}}
+def test_a_start_during_a_stop_says_to_wait(run_program: RunProgram, tmp_path: Path):
+    processes = {"address": "http://127.0.0.1:8000/", "supervisor": 77, "stopping": True, "processes": {}}
     (tmp_path / "processes.json").write_text(json.dumps(processes))
     with (tmp_path / "run.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        printed = refused_start(HINTBENCH_VAR=str(tmp_path))
+        printed = output_of_refused_start(run_program, tmp_path)
     assert printed == (
-        f"Hintbench cannot start: the one in {tmp_path} at http://127.0.0.1:8000/ (process 77) is stopping. "
+        f"Hintbench cannot start: another Hintbench in {tmp_path} at http://127.0.0.1:8000/ (process 77) is stopping. "
         "Try again in ten seconds.\n"
     )
 
 
-def test_a_folder_that_cannot_be_written_is_one_line():
-    printed = refused_start(HINTBENCH_VAR="/proc/hintbench")
+def test_a_folder_that_cannot_be_written_is_one_line(run_program: RunProgram):
+    printed = output_of_refused_start(run_program, Path("/proc/hintbench"))
     assert printed.startswith("Hintbench cannot start: /proc/hintbench: ")
     assert printed.count("\n") == 1
 
@@ -152,28 +146,30 @@ def test_a_full_disk_stops_the_start_before_anything_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=2_000_000))
-    with pytest.raises(supervisor.CannotStart, match=r"only 2 MB are free where .* and 50 MB are needed"):
+    with pytest.raises(
+        supervisor.CannotStart, match=r"only 2 MB are free on the disk of .*, and 50 MB are needed"
+    ):
         supervisor.check_free_disk(tmp_path)
 
 
-async def test_a_process_whose_start_cannot_be_noted_is_not_left_alone(tmp_path: Path):
-    """As on a full disk: what `changed` raises must not leave a process that nobody watches."""
+async def test_a_process_whose_start_cannot_be_recorded_is_stopped(tmp_path: Path):
+    """An exception of `on_pid_change`, for example on a full disk, must not leave the process running."""
     started: list[int] = []
 
-    def changed() -> None:
-        if part.pid is not None:
-            started.append(part.pid)
+    def on_pid_change() -> None:
+        if process.pid is not None:
+            started.append(process.pid)
             raise OSError("No space left on device")
 
     reported = asyncio.Event()
-    part = Part("web", ["sleep", "600"], tmp_path, lambda line: reported.set(), changed)
-    keeper = asyncio.create_task(part.keep_running())
+    process = ManagedProcess("web", ["sleep", "600"], tmp_path, lambda line: reported.set(), on_pid_change)
+    task = asyncio.create_task(process.keep_running())
     await asyncio.wait_for(reported.wait(), HANG)
-    keeper.cancel()
+    task.cancel()
     assert not process_is_alive(started[0])
 
 
-def test_the_worker_takes_jobs_again_after_the_queue_server_was_killed(supervised: Stack, tmp_path: Path):
+def test_the_worker_runs_jobs_after_a_restart_of_the_queue_server(supervised: Stack, tmp_path: Path):
     result = tmp_path / "result"
     supervised.kill("valkey")
     supervised.wait_until_healthy()
@@ -224,7 +220,7 @@ def test_a_judgement_whose_job_was_lost_is_performed_by_the_next_worker(supervis
     assert verdict() == "AC"
 
 
-def test_preparing_again_loads_nothing_twice_and_does_not_bring_deleted_demo_accounts_back(supervised: Stack):
+def test_a_second_prepare_adds_nothing_and_does_not_restore_deleted_demo_accounts(supervised: Stack):
     supervised.manage(
         "shell",
         "--no-imports",
@@ -238,19 +234,19 @@ def test_preparing_again_loads_nothing_twice_and_does_not_bring_deleted_demo_acc
     assert again.stderr == ""
 
 
-def test_a_port_in_use_is_said_before_anything_starts(tmp_path: Path):
+def test_a_port_in_use_is_reported_before_anything_starts(start_stack: StartStack, tmp_path: Path):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        stack = Stack(tmp_path / "var", PORT=str(port))
+        stack = start_stack(tmp_path / "var", PORT=str(port))
         assert stack.supervisor.wait(HANG) == 2
         stack.stop()
     assert f"port {port} of 127.0.0.1 cannot be used (Address already in use)" in stack.output
     assert not (tmp_path / "var" / "logs").exists()
 
 
-async def test_a_part_that_keeps_failing_is_reported_with_the_end_of_its_log(tmp_path: Path):
+async def test_a_process_that_keeps_failing_is_reported_with_the_end_of_its_log(tmp_path: Path):
     lines: list[str] = []
     reported = asyncio.Event()
 
@@ -259,25 +255,29 @@ async def test_a_part_that_keeps_failing_is_reported_with_the_end_of_its_log(tmp
         if "failed 3 times in a row" in line:
             reported.set()
 
-    part = Part("web", ["sh", "-c", "echo no luck today; exit 1"], tmp_path, tell, lambda: None)
-    keeper = asyncio.create_task(part.keep_running())
+    process = ManagedProcess("web", ["sh", "-c", "echo cannot bind; exit 1"], tmp_path, tell, lambda: None)
+    task = asyncio.create_task(process.keep_running())
     await asyncio.wait_for(reported.wait(), HANG)
-    keeper.cancel()
-    assert lines[0] == "web has ended (exit status 1); starting it again in 0.5 s."
+    task.cancel()
+    assert lines[0] == "web has ended (exit status 1); restarting it in 0.5 s."
     assert lines[-1].startswith("web has failed 3 times in a row.")
-    assert "no luck today" in lines[-1]
+    assert "cannot bind" in lines[-1]
 
 
-def test_a_queue_server_that_cannot_start_ends_the_start_with_the_end_of_its_log(tmp_path: Path):
-    stack = Stack(tmp_path / "var", PATH=path_with_valkey(tmp_path, "echo no luck today; exit 1"))
+def test_a_queue_server_that_cannot_start_ends_the_start_with_the_end_of_its_log(
+    start_stack: StartStack, tmp_path: Path
+):
+    stack = start_stack(tmp_path / "var", PATH=path_with_valkey(tmp_path, "echo cannot bind; exit 1"))
     assert stack.supervisor.wait(HANG) == 2
     stack.stop()
     assert "Hintbench cannot start: the queue server does not answer." in stack.output
-    assert "no luck today" in stack.output
+    assert "cannot bind" in stack.output
 
 
-def test_it_starts_with_another_queue_server_that_cannot_read_the_former_ones_data(tmp_path: Path):
-    """Newer Valkey first, as the wheel brings it, then an older Redis, as a system's package brings it."""
+def test_data_that_the_installed_queue_server_cannot_read_are_moved_aside(
+    start_stack: StartStack, tmp_path: Path
+):
+    """First the newer Valkey of the wheel, then the older Redis of a system package."""
     redis = shutil.which("redis-server")
     if redis is None:
         if os.environ.get("CI"):
@@ -288,30 +288,28 @@ def test_it_starts_with_another_queue_server_that_cannot_read_the_former_ones_da
     var = tmp_path / "var"
     with running_server(var, bundled):
         Redis(unix_socket_path=str(var / "valkey.sock")).set("waiting", "job")
-    valkey.remember_writer(var, valkey.version_of(bundled))
-    stack = Stack(var, PATH=path_with_valkey(tmp_path, f'exec "{redis}" "$@"')).wait_until_ready()
-    try:
-        assert (
-            f"{valkey.version_of(redis)} cannot read the queue's data, which {valkey.version_of(bundled)} wrote"
-            in (stack.output)
-        )
-        assert str(var / "valkey.unreadable-1") in stack.output
-        assert valkey.last_writer(var) == valkey.version_of(redis)
-        assert queue_server(stack).get("waiting") is None
-        stack.wait_until_healthy()
-    finally:
-        stack.stop()
+    valkey.record_writer(var, valkey.version_of(bundled))
+    stack = start_stack(var, PATH=path_with_valkey(tmp_path, f'exec "{redis}" "$@"')).wait_until_ready()
+    assert (
+        f"{valkey.version_of(redis)} cannot read the queue's data, which {valkey.version_of(bundled)} wrote"
+        in (stack.output)
+    )
+    assert str(var / "valkey.unreadable-1") in stack.output
+    assert valkey.last_writer(var) == valkey.version_of(redis)
+    assert queue_server(stack).get("waiting") is None
+    stack.wait_until_healthy()
+    stack.stop()
     (var / "valkey").rename(var / "of-redis")
     (var / "valkey.unreadable-1").rename(var / "valkey")
     with running_server(var, bundled):
         assert Redis(unix_socket_path=str(var / "valkey.sock")).get("waiting") == b"job"
 
 
-def test_data_that_are_not_the_fault_stay_where_they_are(tmp_path: Path):
+def test_data_stay_in_place_if_the_server_fails_without_them_too(start_stack: StartStack, tmp_path: Path):
     data = tmp_path / "var" / "valkey"
     data.mkdir(parents=True, mode=0o700)
     (data / "appendonly.aof").write_text("kept")
-    stack = Stack(tmp_path / "var", PATH=path_with_valkey(tmp_path, "echo no luck today; exit 1"))
+    stack = start_stack(tmp_path / "var", PATH=path_with_valkey(tmp_path, "echo cannot bind; exit 1"))
     assert stack.supervisor.wait(HANG) == 2
     stack.stop()
     assert (data / "appendonly.aof").read_text() == "kept"
@@ -335,12 +333,14 @@ def test_a_queue_server_on_another_host_needs_tls_and_a_password(url: str, missi
     assert valkey.missing_protection(url) == missing
 
 
-def test_an_interrupt_counts_even_where_a_script_has_started_it_in_the_background(tmp_path: Path):
+def test_an_interrupt_stops_a_stack_that_a_script_started_in_the_background(
+    start_stack: StartStack, tmp_path: Path
+):
     usual = signal.signal(
         signal.SIGINT, signal.SIG_IGN
-    )  # as a shell script does for `./run &`; children inherit it
+    )  # a shell script does this for `./run &`; children inherit it
     try:
-        stack = Stack(tmp_path / "var", PATH=path_with_valkey(tmp_path, "exec sleep 600"))
+        stack = start_stack(tmp_path / "var", PATH=path_with_valkey(tmp_path, "exec sleep 600"))
     finally:
         signal.signal(signal.SIGINT, usual)
     stack.wait_for(lambda: "valkey" in stack.pids())
@@ -348,35 +348,35 @@ def test_an_interrupt_counts_even_where_a_script_has_started_it_in_the_backgroun
     assert not processes_of(stack)
 
 
-# The last two end the stack of this file, each in its way.
+# The last two tests stop the stack of this file.
 
 
-def test_the_parts_die_with_a_killed_supervisor(supervised: Stack):
+def test_the_kernel_kills_the_processes_of_a_killed_supervisor(supervised: Stack):
     assert set(supervised.pids().values()) < set(processes_of(supervised))
     supervised.stop(signal.SIGKILL)
     supervised.wait_for(lambda: not processes_of(supervised))
 
 
-def test_it_starts_again_where_it_was_killed_and_sigterm_ends_all_within_ten_seconds_even_during_a_job(
-    supervised: Stack, tmp_path: Path
+def test_it_starts_after_a_kill_and_sigterm_stops_all_within_ten_seconds_during_a_job(
+    supervised: Stack, start_stack: StartStack, tmp_path: Path
 ):
     supervised.stop(signal.SIGKILL)
-    again = Stack(
+    again = start_stack(
         supervised.var, DJANGO_SETTINGS_MODULE=supervised.environment["DJANGO_SETTINGS_MODULE"]
     ).wait_until_ready()
     started = tmp_path / "started"
     enqueue(again, "work_long", str(started))
     again.wait_for(started.exists)
-    asked = time.monotonic()
+    stopped = time.monotonic()
     assert again.stop() == 0
-    assert time.monotonic() - asked < 10
+    assert time.monotonic() - stopped < 10
     assert not processes_of(again)
     assert "finished" not in started.read_text()
     assert not (again.var / "processes.json").exists()
 
 
 def path_with_valkey(tmp_path: Path, script: str) -> str:
-    """A PATH on which `valkey-server` is this shell script."""
+    """Return a PATH on which `valkey-server` is this shell script."""
     program = tmp_path / "bin" / "valkey-server"
     program.parent.mkdir()
     program.write_text(f"#!/bin/sh\n{script}\n")
@@ -386,7 +386,7 @@ def path_with_valkey(tmp_path: Path, script: str) -> str:
 
 @contextmanager
 def running_server(var: Path, program: str) -> Iterator[None]:
-    """A queue server on its own, stopped in the orderly way at the end."""
+    """Run a queue server alone and stop it with SIGTERM."""
     var.mkdir(mode=0o700, exist_ok=True)
     server = subprocess.Popen(valkey.server_command(program, var), stdout=subprocess.DEVNULL)
     try:
@@ -402,6 +402,6 @@ def queue_server(stack: Stack) -> Redis:
 
 
 def enqueue(stack: Stack, job: str, *arguments: str) -> None:
-    """Put a job of tests.config.jobs on the stack's queue, as the project itself does."""
+    """Put a job of tests.config.jobs on the stack's queue as Hintbench does."""
     queue = django_rq.get_queue("default", connection=queue_server(stack))
     queue.enqueue(f"tests.config.jobs.{job}", *arguments)

@@ -13,7 +13,7 @@ import pytest
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from tests.imitation import Hold, Imitation, Script, failure, pieces_of
+from tests.fake_providers import FakeProviders, Hold, Script, failure, pieces_of
 from tests.stack import HANG, Stack
 from tests.tutoring.visitor import Socket, Visitor
 
@@ -43,10 +43,10 @@ BEGINNING = "".join(REPLY[:HELD])
 
 
 @pytest.fixture(scope="module")
-def tutors(imitated_stack: Stack) -> Iterator[str]:
+def tutors(fake_provider_stack: Stack) -> Iterator[str]:
     """Names of tutors nobody has used yet: sessions a problem are limited."""
     names = [f"tutor-{number}" for number in range(20)]
-    imitated_stack.manage(
+    fake_provider_stack.manage(
         "shell",
         "-v",
         "0",
@@ -57,16 +57,16 @@ def tutors(imitated_stack: Stack) -> Iterator[str]:
 
 
 @pytest.fixture
-def tutor(imitated_stack: Stack, tutors: Iterator[str]) -> Visitor:
+def tutor(fake_provider_stack: Stack, tutors: Iterator[str]) -> Visitor:
     """A tutor of this test's own."""
-    return Visitor(imitated_stack, next(tutors), PASSWORD)
+    return Visitor(fake_provider_stack, next(tutors), PASSWORD)
 
 
 @pytest.fixture
-def hold(imitation: Imitation) -> Hold:
+def hold(fake_providers: FakeProviders) -> Hold:
     """The next reply stops in its middle until `release()`; the one after it does not."""
     hold = Hold(HELD)
-    imitation.script(Script(REPLY, delay=0.005, hold=hold), Script(REPLY))
+    fake_providers.script(Script(REPLY, delay=0.005, hold=hold), Script(REPLY))
     return hold
 
 
@@ -92,7 +92,7 @@ def assert_whole(socket: Socket) -> None:
 
 
 def test_reply_streams_and_a_reconnected_page_gets_the_rest_once(
-    imitated_stack: Stack, tutor: Visitor, hold: Hold
+    fake_provider_stack: Stack, tutor: Visitor, hold: Hold
 ):
     path = tutor.start_session("last-rolls")
     socket = ask(tutor, path)
@@ -108,22 +108,22 @@ def test_reply_streams_and_a_reconnected_page_gets_the_rest_once(
 
 @pytest.mark.parametrize("part", ["web", "streamer", "valkey", "worker-1"])
 def test_kill_in_the_middle_of_a_reply_loses_and_doubles_nothing(
-    imitated_stack: Stack, tutor: Visitor, hold: Hold, part: str
+    fake_provider_stack: Stack, tutor: Visitor, hold: Hold, part: str
 ):
     path = tutor.start_session("last-rolls")
     socket = ask(tutor, path)
-    imitated_stack.kill(part)
+    fake_provider_stack.kill(part)
     hold.release()
     socket.listen_until(lambda s: "reply" in s.kinds())
     assert_whole(socket)
     status, page = tutor.get(path)
     assert status == 200
     assert page.count('data-kind="reply"') == 1
-    imitated_stack.wait_until_healthy()
+    fake_provider_stack.wait_until_healthy()
 
 
 def test_stop_ends_a_reply_that_says_nothing_more_and_leaves_what_was_said(
-    imitated_stack: Stack, tutor: Visitor, hold: Hold
+    fake_provider_stack: Stack, tutor: Visitor, hold: Hold
 ):
     path = tutor.start_session("last-rolls")
     socket = ask(tutor, path)
@@ -138,7 +138,7 @@ def test_stop_ends_a_reply_that_says_nothing_more_and_leaves_what_was_said(
 
 
 def test_blind_tutors_socket_is_the_same_with_a_fast_and_a_slow_model(
-    imitated_stack: Stack, tutors: Iterator[str], imitation: Imitation
+    fake_provider_stack: Stack, tutors: Iterator[str], fake_providers: FakeProviders
 ):
     late = Hold(HELD)
     scripts = {
@@ -150,15 +150,15 @@ def test_blind_tutors_socket_is_the_same_with_a_fast_and_a_slow_model(
     }
     sockets, paths, asked = {}, {}, {}
     for name, script in scripts.items():
-        tutor = Visitor(imitated_stack, next(tutors), PASSWORD)
+        tutor = Visitor(fake_provider_stack, next(tutors), PASSWORD)
         title = "Later" if name == "stopped" else "Blind"  # so that it is stopped before it appears
         paths[name] = tutor.start_session("last-rolls", title)
         sockets[name] = tutor.socket(paths[name])
         sockets[name].listen_until(lambda s: bool(s.status))
-        imitation.script(script)
+        fake_providers.script(script)
         asked[name] = time.monotonic()
         assert tutor.command(paths[name] + "send/", mode="code", text="")[0] == 200
-        imitated_stack.wait_for(lambda: len(imitation.requests) == len(sockets))
+        fake_provider_stack.wait_for(lambda: len(fake_providers.requests) == len(sockets))
     all_asked = time.monotonic()
     sockets["stopped"].listen_until(lambda s: s.reply is not None)
     reply = sockets["stopped"].reply
@@ -174,11 +174,11 @@ def test_blind_tutors_socket_is_the_same_with_a_fast_and_a_slow_model(
     assert shape_of(sockets["fast"]) == shape_of(sockets["slow"])
     sockets["failing"].listen_until(lambda s: "reply_failed" in s.kinds())
     assert sockets["failing"].messages[-1][0] - asked["failing"] >= SCHEDULE, "not when the provider refused"
-    imitated_stack.wait_for(lambda: time.monotonic() - all_asked > SCHEDULE)
+    fake_provider_stack.wait_for(lambda: time.monotonic() - all_asked > SCHEDULE)
     late.release()
     sockets["late"].listen_until(lambda s: "reply" in s.kinds() and s.status["active_reply"] is None)
     assert shape_of(sockets["late"]) == shape_of(sockets["fast"])
-    researcher = Visitor(imitated_stack, "demo-researcher", PASSWORD)
+    researcher = Visitor(fake_provider_stack, "demo-researcher", PASSWORD)
     _, record = researcher.get(paths["late"].replace("/sessions/", "/trajectories/"))
     assert "Late replies</dt><dd>1 of 1" in record
 
@@ -196,11 +196,11 @@ def shape_of(socket: Socket) -> list[tuple[object, ...]]:
 
 
 def test_database_that_refuses_keeps_a_reply_waiting_and_loses_nothing(
-    imitated_stack: Stack, tutor: Visitor, imitation: Imitation, hold: Hold
+    fake_provider_stack: Stack, tutor: Visitor, fake_providers: FakeProviders, hold: Hold
 ):
     path = tutor.start_session("last-rolls")
     socket = ask(tutor, path)
-    with closing(sqlite3.connect(imitated_stack.var / "hintbench.sqlite3", timeout=HANG)) as database:
+    with closing(sqlite3.connect(fake_provider_stack.var / "hintbench.sqlite3", timeout=HANG)) as database:
         database.execute(
             "CREATE TRIGGER full BEFORE INSERT ON tutoring_replydelta "
             "BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END"
@@ -213,15 +213,15 @@ def test_database_that_refuses_keeps_a_reply_waiting_and_loses_nothing(
     socket.listen_until(lambda s: "reply" in s.kinds())
     assert_whole(socket)
     assert {attempt for attempt, text in socket.texts if text} == {1}
-    assert len(imitation.requests) == 1
+    assert len(fake_providers.requests) == 1
 
 
-def test_execution_survives_the_death_of_its_worker(imitated_stack: Stack, tutor: Visitor, hold: Hold):
+def test_execution_survives_the_death_of_its_worker(fake_provider_stack: Stack, tutor: Visitor, hold: Hold):
     path = tutor.start_session("last-rolls")
     socket = ask(tutor, path)
     hold.release()
     socket.listen_until(lambda s: "reply" in s.kinds())
-    imitated_stack.kill("worker-1")
+    fake_provider_stack.kill("worker-1")
     assert tutor.command(path + "execute/")[0] == 200
     socket.listen_until(lambda s: "closed" in s.kinds())
     assert socket.kinds().count("verdict") == 1
@@ -230,25 +230,25 @@ def test_execution_survives_the_death_of_its_worker(imitated_stack: Stack, tutor
     assert "closed" in answer["message"]
 
 
-def test_socket_turns_strangers_away(imitated_stack: Stack, tutor: Visitor):
+def test_socket_turns_strangers_away(fake_provider_stack: Stack, tutor: Visitor):
     path = tutor.start_session("last-rolls")
-    reviewer = Visitor(imitated_stack, "demo-reviewer", PASSWORD).socket(path)
+    reviewer = Visitor(fake_provider_stack, "demo-reviewer", PASSWORD).socket(path)
     reviewer.listen_until(lambda s: s.close_code is not None)
     assert reviewer.close_code == 4403
-    other = Visitor(imitated_stack, "demo-tutor", PASSWORD).socket(path)
+    other = Visitor(fake_provider_stack, "demo-tutor", PASSWORD).socket(path)
     other.listen_until(lambda s: s.close_code is not None)
     assert other.close_code == 4404
-    nobody = Visitor(imitated_stack, "demo-tutor", PASSWORD)
+    nobody = Visitor(fake_provider_stack, "demo-tutor", PASSWORD)
     nobody.jar.clear()
     stranger = nobody.socket(path)
     stranger.listen_until(lambda s: s.close_code is not None)
     assert stranger.close_code == 4401
-    foreign_page = imitated_stack.url.replace("http://", "ws://") + "/ws" + path
+    foreign_page = fake_provider_stack.url.replace("http://", "ws://") + "/ws" + path
     with pytest.raises(InvalidStatus, match="403"):
         connect(foreign_page, additional_headers={"Origin": "https://evil.example"})
 
 
-def test_socket_of_who_logs_out_is_closed(imitated_stack: Stack, tutor: Visitor):
+def test_socket_of_who_logs_out_is_closed(fake_provider_stack: Stack, tutor: Visitor):
     path = tutor.start_session("last-rolls")
     socket = tutor.socket(path)
     socket.listen_until(lambda s: bool(s.events))
@@ -257,7 +257,7 @@ def test_socket_of_who_logs_out_is_closed(imitated_stack: Stack, tutor: Visitor)
     assert socket.close_code == 4401
 
 
-def test_nonsense_on_the_socket_is_answered_and_survived(imitated_stack: Stack, tutor: Visitor):
+def test_nonsense_on_the_socket_is_answered_and_survived(fake_provider_stack: Stack, tutor: Visitor):
     path = tutor.start_session("last-rolls")
     socket = tutor.socket(path)
     socket.listen_until(lambda s: bool(s.events))
@@ -269,4 +269,4 @@ def test_nonsense_on_the_socket_is_answered_and_survived(imitated_stack: Stack, 
             answer = connection.recv(timeout=HANG)
             if '"error"' in str(answer):
                 break
-    assert urllib.request.urlopen(imitated_stack.url + "/healthz").status == 200
+    assert urllib.request.urlopen(fake_provider_stack.url + "/healthz").status == 200

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.made_once import with_tables
+from tests.cached_fixtures import add_database
 from tests.postgres import Postgres
 
 Results = dict[str, tuple[list[str], int]]
@@ -23,7 +23,7 @@ def races(
     """What tests.tutoring.race found on this kind of database: answers and the count of rows, by race."""
     environment = {
         **os.environ,
-        "HINTBENCH_VAR": str(with_tables(tmp_path_factory.mktemp("race"))),
+        "HINTBENCH_VAR": str(add_database(tmp_path_factory.mktemp("race"))),
         "DJANGO_SETTINGS_MODULE": "config.settings",
     }
     environment.pop("DATABASE_URL", None)
@@ -31,7 +31,9 @@ def races(
         server: Postgres = request.getfixturevalue("postgres")
         environment["DATABASE_URL"] = server.new_database()
     command = [sys.executable, "-m", "tests.tutoring.race"]
-    result = subprocess.run(command, cwd=repository, env=environment, capture_output=True, text=True)
+    result = subprocess.run(
+        command, cwd=repository, env=environment, capture_output=True, text=True, check=False
+    )
     assert result.returncode == 0, result.stderr
     found: Results = json.loads(result.stdout.splitlines()[-1])
     return found

@@ -6,14 +6,14 @@ from typing import Any, cast
 import pytest
 
 from benchmark.providers import Message
-from tests.imitation import Imitation, Script, failure
+from tests.fake_providers import FakeProviders, Script, failure
 from tutoring.replies.streamer import Chat, Streamer
 
 
 async def test_a_wait_that_the_provider_asks_for_is_in_the_log(
-    imitation: Imitation, caplog: pytest.LogCaptureFixture
+    fake_providers: FakeProviders, caplog: pytest.LogCaptureFixture
 ) -> None:
-    imitation.script(failure(429, retry_after="0"), Script())
+    fake_providers.script(failure(429, retry_after="0"), Script())
     claimed = SimpleNamespace(
         pk=7, model_spec="openai:m", messages=[Message("user", "Hello")], shown_from=None, answer=None
     )
@@ -22,6 +22,6 @@ async def test_a_wait_that_the_provider_asks_for_is_in_the_log(
     assert chat.answer.text == "Hello, world."
     [record] = [one for one in caplog.records if one.name == "tutoring.replies.streamer"]
     assert record.getMessage() == (
-        "reply 7 waits 0 seconds before its model is called again: OpenAI: HTTP 429: No luck this time."
+        "reply 7 waits 0 seconds before its model is called again: OpenAI: HTTP 429: Scripted failure."
     )
     await streamer.providers["openai"].aclose()

@@ -85,7 +85,7 @@ def test_parquet_is_read_row_by_row_or_the_missing_package_named(
     path.write_bytes(b"PAR1")
     try:
         import pyarrow  # type: ignore[import-not-found]
-        import pyarrow.parquet as parquet  # type: ignore[import-not-found]
+        from pyarrow import parquet
     except ImportError:
         with pytest.raises(CommandError, match="pip install pyarrow"):
             run("import_problems", "icpc-eval", str(path), "--dataset", "eval")

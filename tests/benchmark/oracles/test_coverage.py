@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 from benchmark.functional import Signature
 from benchmark.oracles.quality import Reached, reached_statements
 from benchmark.oracles.running import Function, Standalone
-from judge import sandbox_status
 from judge.toolchains.tools import python_interpreter
 
-pytestmark = pytest.mark.skipif(not sandbox_status().available, reason="programs cannot be judged here")
+pytestmark = pytest.mark.usefixtures("sandbox")
 
 BY_COVERAGE = """
 import contextlib, io, json, sys, tempfile

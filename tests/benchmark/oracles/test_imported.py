@@ -15,11 +15,11 @@ from benchmark import judging
 from benchmark.models import Candidate, Problem, Suite, Verification, Verifier
 from benchmark.oracles import verifications
 from benchmark.oracles.running import NO_TIME_LEFT, Answer
-from judge import Checker, OutputValidator, sandbox_status
+from judge import Checker, OutputValidator
 
 pytestmark = [
     pytest.mark.django_db,
-    pytest.mark.skipif(not sandbox_status().available, reason="programs cannot be judged here"),
+    pytest.mark.usefixtures("sandbox"),
 ]
 
 

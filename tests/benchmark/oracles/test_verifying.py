@@ -10,9 +10,9 @@ from benchmark.oracles.inputs import Parts, Recipe, accepts_all, make_inputs, wr
 from benchmark.oracles.running import Allowance, Function, Standalone, run_on
 from benchmark.oracles.verifying import Case, label, verify
 from benchmark.reproduction.oracles import measure
-from judge import Checker, sandbox_status
+from judge import Checker
 
-pytestmark = pytest.mark.skipif(not sandbox_status().available, reason="programs cannot be judged here")
+pytestmark = pytest.mark.usefixtures("sandbox")
 
 SECOND = Allowance(each=1)
 TREE = Signature.of("class Solution:\n    def mirror(self, root: Optional[TreeNode]) -> Optional[TreeNode]:")

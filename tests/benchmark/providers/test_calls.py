@@ -1,4 +1,4 @@
-"""Calls through the real SDKs to the imitation of their wire formats."""
+"""Calls through the real SDKs to fake providers."""
 
 import asyncio
 import pickle
@@ -24,7 +24,7 @@ from benchmark.providers import (
     parse_model_spec,
     stream_with_retries,
 )
-from tests.imitation import Imitation, Script, Tokens, failure
+from tests.fake_providers import FakeProviders, Script, Tokens, failure
 from tests.stack import HANG
 
 MESSAGES = [Message("system", "Be brief."), Message("user", "Say hi there.")]
@@ -32,7 +32,7 @@ FAST = Retry(base=0.001, cap=0.2)
 ONCE = Retry(attempts=1)
 DATE_IN_590_SECONDS = "a date in 590 seconds"
 DEFAULTS = Parameters()
-KEY = "sk-imitation-000000"
+KEY = "sk-fake-000000"
 
 everyone = pytest.mark.parametrize("name", ["openai", "anthropic", "compatible"])
 each_sdk = pytest.mark.parametrize("name", ["openai", "anthropic"])
@@ -61,7 +61,7 @@ async def error_of(name: str, model: str, retry: Retry = ONCE) -> ProviderError:
 
 
 @everyone
-async def test_a_reply_streams_in_pieces_and_ends_with_its_record(imitation: Imitation, name):
+async def test_a_reply_streams_in_pieces_and_ends_with_its_record(fake_providers: FakeProviders, name):
     async with opened(name) as provider:
         events = [event async for event in provider.stream("reasoning", MESSAGES, DEFAULTS)]
     assert events == [
@@ -70,13 +70,13 @@ async def test_a_reply_streams_in_pieces_and_ends_with_its_record(imitation: Imi
         TextDelta("Hello"),
         TextDelta(", "),
         TextDelta("world."),
-        Completed(Usage(11, 7, 3, 2), "reasoning@imitation", "stop", "req_1"),
+        Completed(Usage(11, 7, 3, 2), "reasoning@fake", "stop", "req_1"),
     ]
 
 
 @each_sdk
-async def test_a_whole_reply_tells_what_it_cost_and_took(imitation: Imitation, name, monkeypatch):
-    imitation.script(Script(pieces=("a ", "b"), tokens=Tokens(100, 50, 0, 0)))
+async def test_a_whole_reply_tells_what_it_cost_and_took(fake_providers: FakeProviders, name, monkeypatch):
+    fake_providers.script(Script(pieces=("a ", "b"), tokens=Tokens(100, 50, 0, 0)))
     clock = SimpleNamespace(monotonic=iter([10.0, 12.0, 15.0]).__next__)
     monkeypatch.setattr("benchmark.providers.retries.time", clock)
     reply = await reply_to(name, "some-model")
@@ -86,7 +86,7 @@ async def test_a_whole_reply_tells_what_it_cost_and_took(imitation: Imitation, n
 
 
 @each_sdk
-async def test_usage_that_was_not_told_is_unknown_and_not_zero(imitation: Imitation, name):
+async def test_usage_that_was_not_told_is_unknown_and_not_zero(fake_providers: FakeProviders, name):
     assert (await reply_to(name, "no-usage")).usage == Usage(None, None, None, None)
 
 
@@ -94,54 +94,56 @@ async def test_usage_that_was_not_told_is_unknown_and_not_zero(imitation: Imitat
 @pytest.mark.parametrize(
     ("model", "reason"), [("finish-length", "length"), ("refusal", "refusal"), ("echo", "stop")]
 )
-async def test_finish_reasons_have_one_name_for_all_providers(imitation: Imitation, name, model, reason):
+async def test_finish_reasons_have_one_name_for_all_providers(
+    fake_providers: FakeProviders, name, model, reason
+):
     assert (await reply_to(name, model)).finish_reason == reason
 
 
 @everyone
-async def test_only_the_parameters_asked_for_are_sent(imitation: Imitation, name):
+async def test_only_the_parameters_asked_for_are_sent(fake_providers: FakeProviders, name):
     await reply_to(name, "echo")
-    sent = imitation.requests[0].body
+    sent = fake_providers.requests[0].body
     assert not sent.keys() & {"temperature", "top_p", "seed", "max_completion_tokens"}
     assert sent.get("max_tokens") == (16_384 if name == "anthropic" else None)
     await reply_to(name, "echo", parameters=Parameters(temperature=0.0, top_p=0.5, max_output_tokens=99))
-    sent = imitation.requests[1].body
+    sent = fake_providers.requests[1].body
     assert (sent["temperature"], sent["top_p"], sent["max_tokens"]) == (0.0, 0.5, 99)
     assert sent["model"] == "echo"
     assert sent["messages"][-1] == {"role": "user", "content": "Say hi there."}
 
 
-async def test_system_messages_go_where_each_provider_wants_them(imitation: Imitation):
+async def test_system_messages_go_where_each_provider_wants_them(fake_providers: FakeProviders):
     await reply_to("anthropic", "echo")
     await reply_to("openai", "echo")
-    anthropic, openai = (request.body for request in imitation.requests)
+    anthropic, openai = (request.body for request in fake_providers.requests)
     assert anthropic["system"] == "Be brief."
     assert [message["role"] for message in anthropic["messages"]] == ["user"]
     assert [message["role"] for message in openai["messages"]] == ["system", "user"]
 
 
-async def test_a_seed_is_sent_where_there_is_one_and_refused_where_not(imitation: Imitation):
+async def test_a_seed_is_sent_where_there_is_one_and_refused_where_not(fake_providers: FakeProviders):
     await reply_to("openai", "echo", parameters=Parameters(seed=7))
-    assert imitation.requests[0].body["seed"] == 7
+    assert fake_providers.requests[0].body["seed"] == 7
     with pytest.raises(ProviderError, match="no seed") as caught:
         await reply_to("anthropic", "echo", parameters=Parameters(seed=7))
     assert caught.value.kind == "bad_request"
-    assert len(imitation.requests) == 1
+    assert len(fake_providers.requests) == 1
 
 
-async def test_openai_itself_gets_the_newer_name_of_the_limit(imitation: Imitation, monkeypatch):
-    monkeypatch.setattr("benchmark.providers.openai_chat._OPENAI_URL", imitation.openai_url)
+async def test_openai_itself_gets_the_newer_name_of_the_limit(fake_providers: FakeProviders, monkeypatch):
+    monkeypatch.setattr("benchmark.providers.openai_chat._OPENAI_URL", fake_providers.openai_url)
     await reply_to("openai", "echo", parameters=Parameters(max_output_tokens=99))
-    assert imitation.requests[0].body["max_completion_tokens"] == 99
-    assert "max_tokens" not in imitation.requests[0].body
+    assert fake_providers.requests[0].body["max_completion_tokens"] == 99
+    assert "max_tokens" not in fake_providers.requests[0].body
 
 
 @everyone
-async def test_a_key_that_is_refused_is_named_and_not_shown(imitation: Imitation, settings, name):
+async def test_a_key_that_is_refused_is_named_and_not_shown(fake_providers: FakeProviders, settings, name):
     setting = f"{name.upper()}_API_KEY"
     setattr(settings, setting, "sk-wrong-987654")
     error = await error_of(name, "echo", FAST)
-    assert (error.kind, error.retryable, len(imitation.requests)) == ("authentication", False, 1)
+    assert (error.kind, error.retryable, len(fake_providers.requests)) == ("authentication", False, 1)
     assert setting in error.message
     assert "987654" not in str(error) + repr(error)
 
@@ -159,11 +161,11 @@ async def test_a_key_that_is_refused_is_named_and_not_shown(imitation: Imitation
     ],
 )
 async def test_errors_are_retried_within_bounds_when_that_can_help(
-    imitation: Imitation, name, status, kind, calls
+    fake_providers: FakeProviders, name, status, kind, calls
 ):
     error = await error_of(name, f"error-{status}", Retry(attempts=3, base=0.001))
-    assert (error.kind, error.retryable, len(imitation.requests)) == (kind, calls > 1, calls)
-    assert "No luck this time." in error.message
+    assert (error.kind, error.retryable, len(fake_providers.requests)) == (kind, calls > 1, calls)
+    assert "Scripted failure." in error.message
 
 
 @each_sdk
@@ -178,7 +180,7 @@ async def test_errors_are_retried_within_bounds_when_that_can_help(
 )
 @pytest.mark.parametrize("chance", [0.0, 1.0])
 async def test_the_wait_a_provider_asks_for_is_honoured_and_announced(
-    imitation: Imitation, name, headers, least, most, chance
+    fake_providers: FakeProviders, name, headers, least, most, chance
 ):
     waits: list[float] = []
     announced: list[tuple[float, str]] = []
@@ -188,7 +190,7 @@ async def test_the_wait_a_provider_asks_for_is_honoured_and_announced(
 
     date = format_datetime(datetime.now(UTC) + timedelta(seconds=590), usegmt=True)
     headers = {key: value.replace(DATE_IN_590_SECONDS, date) for key, value in headers.items()}
-    imitation.script(failure(429, **headers))
+    fake_providers.script(failure(429, **headers))
     retry = Retry(
         announce=lambda seconds, error: announced.append((seconds, error.kind)),
         sleep=sleep,
@@ -201,15 +203,15 @@ async def test_the_wait_a_provider_asks_for_is_honoured_and_announced(
 
 
 @each_sdk
-async def test_a_wait_of_more_than_ten_minutes_is_a_failure_that_says_so(imitation: Imitation, name):
-    imitation.script(failure(429, retry_after="900"))
+async def test_a_wait_of_more_than_ten_minutes_is_a_failure_that_says_so(fake_providers: FakeProviders, name):
+    fake_providers.script(failure(429, retry_after="900"))
     error = await error_of(name, "echo", Retry())
-    assert len(imitation.requests) == 1
+    assert len(fake_providers.requests) == 1
     assert (error.kind, error.retryable, error.retry_after) == ("rate_limit", False, 900)
     assert "asks for a wait of 900 seconds, longer than the 600 seconds" in error.message
 
 
-async def test_waits_without_a_wish_of_the_provider_double_up_to_the_cap(imitation: Imitation):
+async def test_waits_without_a_wish_of_the_provider_double_up_to_the_cap(fake_providers: FakeProviders):
     waits: list[float] = []
 
     async def sleep(seconds: float) -> None:
@@ -223,15 +225,15 @@ async def test_waits_without_a_wish_of_the_provider_double_up_to_the_cap(imitati
 
 @each_sdk
 @pytest.mark.parametrize("ending", ["cut", "unfinished"])
-async def test_a_stream_without_its_end_is_a_connection_error(imitation: Imitation, name, ending):
-    imitation.script(Script(ending=ending))
+async def test_a_stream_without_its_end_is_a_connection_error(fake_providers: FakeProviders, name, ending):
+    fake_providers.script(Script(ending=ending))
     error = await error_of(name, "any")
     assert (error.kind, error.retryable) == ("connection", True)
 
 
 @everyone
-async def test_a_reply_that_breaks_off_starts_again_and_says_so(imitation: Imitation, name):
-    imitation.script(Script(("lost ", "words"), ending="cut"), failure(500), Script(("whole",)))
+async def test_a_reply_that_breaks_off_starts_again_and_says_so(fake_providers: FakeProviders, name):
+    fake_providers.script(Script(("lost ", "words"), ending="cut"), failure(500), Script(("whole",)))
     async with opened(name) as provider:
         events = [event async for event in stream_with_retries(provider, "m", MESSAGES, DEFAULTS, retry=FAST)]
     assert events[:2] == [TextDelta("lost "), TextDelta("words")]
@@ -243,37 +245,39 @@ async def test_a_reply_that_breaks_off_starts_again_and_says_so(imitation: Imita
 
 
 @each_sdk
-async def test_a_reply_that_keeps_breaking_off_is_given_up(imitation: Imitation, name):
+async def test_a_reply_that_keeps_breaking_off_is_given_up(fake_providers: FakeProviders, name):
     error = await error_of(name, "cut-after-5", Retry(attempts=3, base=0.001))
-    assert (error.kind, len(imitation.requests)) == ("connection", 3)
+    assert (error.kind, len(fake_providers.requests)) == ("connection", 3)
 
 
 @each_sdk
-async def test_nothing_of_a_lost_call_stays_in_the_reply(imitation: Imitation, name):
-    imitation.script(Script(("lost",), reasoning=("lost",), ending="cut"), Script(("kept",)))
+async def test_nothing_of_a_lost_call_stays_in_the_reply(fake_providers: FakeProviders, name):
+    fake_providers.script(Script(("lost",), reasoning=("lost",), ending="cut"), Script(("kept",)))
     reply = await reply_to(name, "any", FAST)
     assert (reply.text, reply.reasoning, reply.attempts) == ("kept", "", 2)
 
 
 @each_sdk
-async def test_an_overload_in_mid_stream_is_recognised_behind_status_200(imitation: Imitation, name):
+async def test_an_overload_in_mid_stream_is_recognised_behind_status_200(fake_providers: FakeProviders, name):
     error = await error_of(name, "midstream-overloaded")
     assert (error.kind, error.retryable) == ("overloaded", True)
     assert (await reply_to(name, "midstream-overloaded-then-ok", FAST)).attempts == 2
 
 
-async def test_a_reply_whose_last_chunk_is_lost_is_not_paid_for_twice(imitation: Imitation, monkeypatch):
+async def test_a_reply_whose_last_chunk_is_lost_is_not_paid_for_twice(
+    fake_providers: FakeProviders, monkeypatch
+):
     def ending_without_usage(self, script):
         return self._chunk([{"index": 0, "delta": {}, "finish_reason": "stop"}])
 
-    monkeypatch.setattr("tests.imitation.wire.OpenAI.ending", ending_without_usage)
+    monkeypatch.setattr("tests.fake_providers.wire.OpenAI.ending", ending_without_usage)
     reply = await reply_to("openai", "echo")
     assert (reply.text, reply.usage.output_tokens) == ("Say hi there.", None)
 
 
 @each_sdk
 @pytest.mark.parametrize("model", ["hang", "hang-after-2"])
-async def test_silence_ends_with_a_timeout(imitation: Imitation, settings, name, model):
+async def test_silence_ends_with_a_timeout(fake_providers: FakeProviders, settings, name, model):
     settings.PROVIDER_TIMEOUT = 0.15
     error = await error_of(name, model)
     assert (error.kind, error.retryable) == ("timeout", True)
@@ -281,7 +285,7 @@ async def test_silence_ends_with_a_timeout(imitation: Imitation, settings, name,
 
 
 @everyone
-async def test_an_unreachable_server_is_a_connection_error(imitation: Imitation, settings, name):
+async def test_an_unreachable_server_is_a_connection_error(fake_providers: FakeProviders, settings, name):
     setattr(settings, f"{name.upper()}_BASE_URL", "http://user:secret@127.0.0.1:1/v1")
     error = await error_of(name, "echo")
     assert error.kind == "connection"
@@ -293,31 +297,33 @@ async def test_an_unreachable_server_is_a_connection_error(imitation: Imitation,
 @pytest.mark.parametrize(
     "nonsense", ["data: {]\n\n", "data: []\n\n", 'data: {"choices": [{"delta": null}]}\n\n']
 )
-async def test_nonsense_from_a_server_is_an_error_of_ours(imitation: Imitation, monkeypatch, name, nonsense):
+async def test_nonsense_from_a_server_is_an_error_of_ours(
+    fake_providers: FakeProviders, monkeypatch, name, nonsense
+):
     wire = "Anthropic" if name == "anthropic" else "OpenAI"
     event = nonsense if wire == "OpenAI" else f"event: message_start\n{nonsense}"
-    monkeypatch.setattr(f"tests.imitation.wire.{wire}.piece", lambda self, text: event)
-    monkeypatch.setattr(f"tests.imitation.wire.{wire}.ending", lambda self, script: "")
+    monkeypatch.setattr(f"tests.fake_providers.wire.{wire}.piece", lambda self, text: event)
+    monkeypatch.setattr(f"tests.fake_providers.wire.{wire}.ending", lambda self, script: "")
     error = await error_of(name, "echo")
     assert error.kind in ("server", "connection")
 
 
-async def test_a_message_that_cannot_be_sent_is_a_bad_request(imitation: Imitation):
+async def test_a_message_that_cannot_be_sent_is_a_bad_request(fake_providers: FakeProviders):
     async with opened("openai") as provider:
         with pytest.raises(ProviderError) as caught:
             await complete(provider, "echo", [Message("user", "\ud800")], DEFAULTS)
-    assert (caught.value.kind, len(imitation.requests)) == ("bad_request", 0)
+    assert (caught.value.kind, len(fake_providers.requests)) == ("bad_request", 0)
 
 
 @each_sdk
-async def test_text_is_as_databases_take_it_and_characters_cut_in_two_are_whole_again(imitation, name):
-    imitation.script(Script(("nul \0, cow \ud83d", "\udc04, half \ud83d", " and \udc04, end \ud83d")))
+async def test_text_is_as_databases_take_it_and_characters_cut_in_two_are_whole_again(fake_providers, name):
+    fake_providers.script(Script(("nul \0, cow \ud83d", "\udc04, half \ud83d", " and \udc04, end \ud83d")))
     reply = await reply_to(name, "any")
     assert reply.text == "nul \ufffd, cow \U0001f404, half \ufffd and \ufffd, end \ufffd"
 
 
 @each_sdk
-async def test_leaving_a_stream_ends_the_call(imitation: Imitation, name):
+async def test_leaving_a_stream_ends_the_call(fake_providers: FakeProviders, name):
     async with opened(name) as provider:
         stream = stream_with_retries(provider, "slow-10ms-1000", MESSAGES, DEFAULTS)
         async with aclosing(stream):
@@ -325,12 +331,12 @@ async def test_leaving_a_stream_ends_the_call(imitation: Imitation, name):
                 if isinstance(event, TextDelta):
                     break
         async with asyncio.timeout(HANG):
-            while not imitation.requests[0].client_left:
+            while not fake_providers.requests[0].client_left:
                 await asyncio.sleep(0.01)
 
 
 @each_sdk
-async def test_calls_of_one_client_run_side_by_side(imitation: Imitation, name):
+async def test_calls_of_one_client_run_side_by_side(fake_providers: FakeProviders, name):
     async with opened(name) as provider:
         replies = await asyncio.gather(
             *(complete(provider, "echo", [Message("user", f"number {n}")], DEFAULTS) for n in range(30))
@@ -339,8 +345,8 @@ async def test_calls_of_one_client_run_side_by_side(imitation: Imitation, name):
 
 
 @each_sdk
-async def test_errors_cross_processes(imitation: Imitation, name):
-    imitation.script(failure(429, retry_after_ms="50"))
+async def test_errors_cross_processes(fake_providers: FakeProviders, name):
+    fake_providers.script(failure(429, retry_after_ms="50"))
     error = await error_of(name, "echo")
     copy = pickle.loads(pickle.dumps(error))
     assert (copy.kind, copy.message, copy.retryable, copy.retry_after) == (
@@ -352,36 +358,40 @@ async def test_errors_cross_processes(imitation: Imitation, name):
 
 
 @pytest.mark.parametrize("name", ["openai", "anthropic"])
-def test_a_missing_key_names_the_variable_to_set(imitation: Imitation, settings, name):
+def test_a_missing_key_names_the_variable_to_set(fake_providers: FakeProviders, settings, name):
     setattr(settings, f"{name.upper()}_API_KEY", "")
     with pytest.raises(ProviderError, match=f"Set {name.upper()}_API_KEY") as caught:
         open_provider(parse_model_spec(f"{name}:any"))
     assert caught.value.kind == "configuration"
 
 
-def test_a_missing_address_names_the_variable_to_set(imitation: Imitation, settings):
+def test_a_missing_address_names_the_variable_to_set(fake_providers: FakeProviders, settings):
     settings.COMPATIBLE_BASE_URL = ""
     with pytest.raises(ProviderError, match="Set COMPATIBLE_BASE_URL"):
         open_provider(parse_model_spec("compatible:llama3:8b"))
 
 
 @pytest.mark.parametrize("key", ["sk-übel", "sk-a\nb", "sk a"])
-def test_a_key_that_cannot_be_sent_is_refused_without_being_shown(imitation: Imitation, settings, key):
+def test_a_key_that_cannot_be_sent_is_refused_without_being_shown(
+    fake_providers: FakeProviders, settings, key
+):
     settings.OPENAI_API_KEY = key
     with pytest.raises(ProviderError, match="OPENAI_API_KEY") as caught:
         open_provider(parse_model_spec("openai:any"))
     assert key not in str(caught.value)
 
 
-def test_keys_are_in_no_representation(imitation: Imitation):
+def test_keys_are_in_no_representation(fake_providers: FakeProviders):
     for name in ("openai", "anthropic"):
         provider = open_provider(parse_model_spec(f"{name}:any"))
         assert KEY not in repr(provider) + repr(vars(provider))
 
 
 @everyone
-async def test_a_name_and_password_in_the_address_go_with_the_call(imitation: Imitation, settings, name):
+async def test_a_name_and_password_in_the_address_go_with_the_call(
+    fake_providers: FakeProviders, settings, name
+):
     setting = f"{name.upper()}_BASE_URL"
     setattr(settings, setting, getattr(settings, setting).replace("://", "://user:p%40ss@"))
     assert (await reply_to(name, "echo")).text == "Say hi there."
-    assert imitation.requests[0].headers["authorization"] == "Basic dXNlcjpwQHNz"
+    assert fake_providers.requests[0].headers["authorization"] == "Basic dXNlcjpwQHNz"

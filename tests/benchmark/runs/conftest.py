@@ -1,4 +1,4 @@
-"""A workshop for the commands: they run as processes on a database file of their own, as users run them."""
+"""A sandbox for management commands: they run as processes on a database of their own, as users run them."""
 
 import json
 import shutil
@@ -13,20 +13,20 @@ import pytest
 
 from tests.benchmark.runs.bank import make_bank
 from tests.benchmark.runs.processes import CommandProcess, run_apart
-from tests.imitation import Imitation
-from tests.made_once import made_once, with_tables
+from tests.cached_fixtures import add_database, cached_folder
+from tests.fake_providers import FakeProviders
 from tests.stack import HANG
 
 
 @dataclass
-class Workshop:
-    """A HINTBENCH_VAR with the problems of bank.py, and the imitation server as its provider.
+class CommandSandbox:
+    """A HINTBENCH_VAR with the problems of bank.py, and the fake providers.
 
     `database` is the URL of a PostgreSQL database; blank: SQLite in `var`.
     """
 
     var: Path
-    imitation: Imitation
+    fake_providers: FakeProviders
     database: str = ""
 
     def start(self, *arguments: str) -> CommandProcess:
@@ -35,12 +35,12 @@ class Workshop:
 
     @property
     def settings(self) -> dict[str, str]:
-        """What leads the providers to the imitation."""
+        """Return the variables that point every provider at the fake server."""
         return {
-            "OPENAI_API_KEY": "sk-imitation-000000",
-            "OPENAI_BASE_URL": self.imitation.openai_url,
-            "ANTHROPIC_API_KEY": "sk-imitation-000000",
-            "ANTHROPIC_BASE_URL": self.imitation.anthropic_url,
+            "OPENAI_API_KEY": "sk-fake-000000",
+            "OPENAI_BASE_URL": self.fake_providers.openai_url,
+            "ANTHROPIC_API_KEY": "sk-fake-000000",
+            "ANTHROPIC_BASE_URL": self.fake_providers.anthropic_url,
         }
 
     def manage(self, *arguments: str, status: int = 0) -> tuple[str, str]:
@@ -75,11 +75,11 @@ class Workshop:
 @pytest.fixture(scope="session")
 def filled_var() -> Path:
     """A HINTBENCH_VAR with tables and problems."""
-    return made_once("orchard", lambda var: run_apart(make_bank, with_tables(var)))
+    return cached_folder("orchard", lambda var: run_apart(make_bank, add_database(var)))
 
 
 @pytest.fixture
-def workshop(filled_var: Path, tmp_path: Path, imitation: Imitation) -> Workshop:
+def commands(filled_var: Path, tmp_path: Path, fake_providers: FakeProviders) -> CommandSandbox:
     var = tmp_path / "var"
     shutil.copytree(filled_var, var)
-    return Workshop(var, imitation)
+    return CommandSandbox(var, fake_providers)

@@ -11,9 +11,9 @@ import pytest
 
 from judge import Checker, OutputValidator
 from tests.benchmark.runs.bank import PROGRAM, canaries
-from tests.benchmark.runs.conftest import Workshop
+from tests.benchmark.runs.conftest import CommandSandbox
 from tests.benchmark.runs.test_resume import HANGING, generations, only_run, until
-from tests.imitation import Script, pieces_of
+from tests.fake_providers import Script, pieces_of
 
 
 def saying(program: str) -> Script:
@@ -53,34 +53,34 @@ VERIFIER = (
 APPLE = ("--problems", "apple_sum")
 
 
-def killed_after(workshop: Workshop, answers: Sequence[Script], *command: str) -> None:
+def killed_after(commands: CommandSandbox, answers: Sequence[Script], *command: str) -> None:
     """Let the command have these answers, and end it with kill -9 while it waits for one more."""
-    sent = len(workshop.imitation.requests) + len(answers) + 1
-    workshop.imitation.script(*answers, HANGING)
-    running = workshop.start(*command)
-    until(lambda: len(workshop.imitation.requests) == sent)
+    sent = len(commands.fake_providers.requests) + len(answers) + 1
+    commands.fake_providers.script(*answers, HANGING)
+    running = commands.start(*command)
+    until(lambda: len(commands.fake_providers.requests) == sent)
     running.signal(signal.SIGKILL)
     assert running.wait()[0] == -signal.SIGKILL
 
 
 @pytest.fixture
-def verified(workshop: Workshop) -> Workshop:
-    """A workshop whose first problem has a verifier, after a small budget, kill -9 and a fault of the provider."""
-    workshop.imitation.script(*VERIFIER[:2])
+def verified(commands: CommandSandbox) -> CommandSandbox:
+    """A sandbox whose first problem has a verifier, after a small budget, kill -9 and a fault of the provider."""
+    commands.fake_providers.script(*VERIFIER[:2])
     new = ("--dataset", "orchard", "--model", "openai:gpt-4o", *APPLE)
-    _, errors = workshop.manage("build_verifier", *new, "--max-calls", "2", status=1)
+    _, errors = commands.manage("build_verifier", *new, "--max-calls", "2", status=1)
     assert "the budget of 2 calls is used up" in errors
-    resume = ("build_verifier", "--json", "--resume", only_run(workshop), "--max-calls", "9")
-    killed_after(workshop, VERIFIER[2:4], *resume)
-    before = generations(workshop)
+    resume = ("build_verifier", "--json", "--resume", only_run(commands), "--max-calls", "9")
+    killed_after(commands, VERIFIER[2:4], *resume)
+    before = generations(commands)
     assert len(before) == 4
-    workshop.imitation.script(Script(status=400, error="invalid_request_error"))
-    output, errors = workshop.manage(*resume, status=1)
+    commands.fake_providers.script(Script(status=400, error="invalid_request_error"))
+    output, errors = commands.manage(*resume, status=1)
     assert json.loads(output)["verifiers"] == []
     assert "provider fault" in errors
-    workshop.imitation.script(*VERIFIER[4:])
-    output, _ = workshop.manage(*resume)
-    after = generations(workshop)
+    commands.fake_providers.script(*VERIFIER[4:])
+    output, _ = commands.manage(*resume)
+    after = generations(commands)
     assert {key: after[key] for key in before} == before
     assert [step for _, step in after] == list(range(6))
     document = json.loads(output)
@@ -89,17 +89,17 @@ def verified(workshop: Workshop) -> Workshop:
     assert verifier["dropped"] == {}
     assert verifier["invalid"] >= 1
     assert verifier["tests"] >= 20
-    return workshop
+    return commands
 
 
-def candidates(workshop: Workshop, run: str) -> dict[str, Any]:
-    output, _ = workshop.manage("verify_candidates", "--run", run, "--n", "1", "2", "4", "--json")
+def candidates(commands: CommandSandbox, run: str) -> dict[str, Any]:
+    output, _ = commands.manage("verify_candidates", "--run", run, "--n", "1", "2", "4", "--json")
     document: dict[str, Any] = json.loads(output)
     return document
 
 
-def test_a_verifier_is_built_once_and_ranks_what_three_coders_write(verified: Workshop) -> None:
-    asked = [request.body["messages"][0]["content"] for request in verified.imitation.requests]
+def test_a_verifier_is_built_once_and_ranks_what_three_coders_write(verified: CommandSandbox) -> None:
+    asked = [request.body["messages"][0]["content"] for request in verified.fake_providers.requests]
     assert len(asked) == 8, "the one in flight at kill -9, and the one that failed, are asked for again"
     assert asked[0] == asked[1]
     assert "solution(stdin: str) -> str" in asked[0]
@@ -112,7 +112,7 @@ def test_a_verifier_is_built_once_and_ranks_what_three_coders_write(verified: Wo
     [(stress,)] = verified.rows("select json_array_length(record, '$.stress') from benchmark_verifier")
     assert stress >= 1
 
-    verified.imitation.script(ONLY_THE_SAMPLE, NOT_NEGATIVE, RIGHT, WRONG)
+    verified.fake_providers.script(ONLY_THE_SAMPLE, NOT_NEGATIVE, RIGHT, WRONG)
     document = verified.baseline(*APPLE, "--set", "k=4", method="algo-implicit")
     assert (document["solved"], document["generations"]) == (1, 4)
     found = candidates(verified, document["run"])
@@ -135,10 +135,10 @@ def test_a_verifier_is_built_once_and_ranks_what_three_coders_write(verified: Wo
 
     # The program that only errs on negative numbers passes the imported tests and fails the oracle's.
     by_suite = ("--set", "tests=suite", "temperature=0.3", "repair_temperature=0.3")
-    verified.imitation.script(NOT_NEGATIVE, RIGHT)
+    verified.fake_providers.script(NOT_NEGATIVE, RIGHT)
     document = verified.baseline(*APPLE, *by_suite, method="refine")
     assert (document["solved"], document["generations"]) == (1, 2)
-    told = verified.imitation.requests[-1].body["messages"][-1]["content"]
+    told = verified.fake_providers.requests[-1].body["messages"][-1]["content"]
     assert "Phase: hidden tests, after all samples had passed\nVerdict: Wrong answer" in told
     assert "-1" not in told, "no input of the suite is shown"
     output, _ = verified.manage("suite_quality", "orchard/apple_sum", "--json")
@@ -146,10 +146,10 @@ def test_a_verifier_is_built_once_and_ranks_what_three_coders_write(verified: Wo
     assert (quality["released"], quality["tpr"]["count"], len(quality["tests"])) == (True, 1, tests + 1)
     assert verified.rows("select right_total, released_at is not null from benchmark_suite") == [(1, 1)]
 
-    verified.imitation.script(WRONG, NOT_NEGATIVE, ONLY_THE_SAMPLE)
+    verified.fake_providers.script(WRONG, NOT_NEGATIVE, ONLY_THE_SAMPLE)
     document = verified.baseline(*APPLE, "--set", "tags=2", "n=2", method="algo-tags")
     assert (document["generations"], document["solved"]) == (3, 1)
-    asked = [request.body["messages"][0]["content"] for request in verified.imitation.requests[14:]]
+    asked = [request.body["messages"][0]["content"] for request in verified.fake_providers.requests[14:]]
     assert [prompt.splitlines()[-1] for prompt in asked] == [
         "Remember: use the method Array.",
         "Remember: use the method Array.",
@@ -158,12 +158,12 @@ def test_a_verifier_is_built_once_and_ranks_what_three_coders_write(verified: Wo
     # Another temperature, so that no earlier reply to the same question is taken.
     coder = ("--dataset", "orchard", "--model", "openai:gpt-4o", "--method", "algo-iterative", *APPLE)
     killed_after(verified, [NOT_NEGATIVE], "run_baseline", *coder, "--set", "temperature=0.5")
-    verified.imitation.script(RIGHT)
+    verified.fake_providers.script(RIGHT)
     [(run,)] = verified.rows("select id from benchmark_run where state = 'open'")
     document = verified.baseline("--resume", str(UUID(run)))
     assert (document["generations"], document["solved"]) == (2, 1)
     [_, in_flight, again] = [
-        request.body["messages"][0]["content"] for request in verified.imitation.requests[17:]
+        request.body["messages"][0]["content"] for request in verified.fake_providers.requests[17:]
     ]
     assert in_flight == again, "the same inputs are shown"
     shown = re.findall(r"^Input:\n(.*?)\nRight output:", again, re.DOTALL | re.MULTILINE)
@@ -175,38 +175,38 @@ def test_a_verifier_is_built_once_and_ranks_what_three_coders_write(verified: Wo
 
 
 def test_a_coder_without_a_verifier_is_told_how_to_get_one_and_a_dry_run_calls_nobody(
-    workshop: Workshop,
+    commands: CommandSandbox,
 ) -> None:
-    _, errors = workshop.manage(
+    _, errors = commands.manage(
         "run_baseline", "--dataset", "orchard", "--model", "openai:gpt-4o", "--method", "algo-iterative",
         *APPLE, status=1,
     )  # fmt: skip
     assert "has no verifier (manage.py build_verifier --dataset orchard)" in errors
-    output, _ = workshop.manage(
+    output, _ = commands.manage(
         "build_verifier", "--dataset", "orchard", "--model", "openai:gpt-4o", "--dry-run", "--json"
     )
     estimates = json.loads(output)["estimates"]
     assert (estimates["low"]["generations"], estimates["high"]["generations"]) == (16, 4 * (20 + 3 * 5))
-    assert workshop.imitation.requests == []
+    assert commands.fake_providers.requests == []
 
 
-def test_a_model_without_a_right_oracle_leaves_the_samples_to_rank_by(workshop: Workshop) -> None:
-    workshop.imitation.script(WRONG, WRONG)
-    output, _ = workshop.manage(
+def test_a_model_without_a_right_oracle_leaves_the_samples_to_rank_by(commands: CommandSandbox) -> None:
+    commands.fake_providers.script(WRONG, WRONG)
+    output, _ = commands.manage(
         "build_verifier", "--dataset", "orchard", "--model", "openai:gpt-4o", "--set", "resamples=2", *APPLE
     )
     assert "no-oracle" in output
     assert "0 of 1 problems have a verifier" in output
-    workshop.imitation.script(WRONG, RIGHT)
-    document = workshop.baseline(*APPLE, "--set", "k=2", method="algo-implicit")
+    commands.fake_providers.script(WRONG, RIGHT)
+    document = commands.baseline(*APPLE, "--set", "k=2", method="algo-implicit")
     assert document["solved"] == 1
 
 
-def test_an_oracle_that_is_not_deterministic_is_rejected_by_name(workshop: Workshop) -> None:
+def test_an_oracle_that_is_not_deterministic_is_rejected_by_name(commands: CommandSandbox) -> None:
     by_hash = ORACLE.replace("\\n{word}", "{'x' * sys.flags.hash_randomization}\\n{word}")
     by_lot = ORACLE.replace("{word}", "{word if word == 'hello' else random.random()}")
-    workshop.imitation.script(*map(saying, (by_hash, by_lot, VALIDATOR, GENERATORS, TRICKY)))
-    output, _ = workshop.manage(
+    commands.fake_providers.script(*map(saying, (by_hash, by_lot, VALIDATOR, GENERATORS, TRICKY)))
+    output, _ = commands.manage(
         "build_verifier", "--dataset", "orchard", "--model", "openai:gpt-4o", *APPLE, "--json"
     )
     [built] = json.loads(output)["verifiers"]
@@ -214,29 +214,29 @@ def test_an_oracle_that_is_not_deterministic_is_rejected_by_name(workshop: Works
     on_sample, on_made = built["rejected"]
     assert on_sample.startswith("oracle 1: non-deterministic on input ")
     assert on_made.startswith("oracle: non-deterministic on input ")
-    run = only_run(workshop)
-    output, _ = workshop.manage("build_verifier", "--resume", run)
+    run = only_run(commands)
+    output, _ = commands.manage("build_verifier", "--resume", run)
     assert f"Rejected: apple_sum: {on_made}" in output
     assert "0 of 1 problems have a verifier" in output
-    workshop.imitation.script(WRONG, RIGHT)
-    document = workshop.baseline(*APPLE, "--set", "k=2", method="algo-implicit")
+    commands.fake_providers.script(WRONG, RIGHT)
+    document = commands.baseline(*APPLE, "--set", "k=2", method="algo-implicit")
     assert document["solved"] == 1, "the samples are left to rank by"
 
 
-def test_interactive_problems_are_refused_before_anything_is_paid_for(workshop: Workshop) -> None:
+def test_interactive_problems_are_refused_before_anything_is_paid_for(commands: CommandSandbox) -> None:
     def talk(problem: str, **how: Any) -> None:
         program = OutputValidator("python", {"talk.py": "print(1)"}, **how)
         checker = json.dumps(Checker("validator", program=program).to_json())
-        workshop.rows("update benchmark_problem set checker = ? where external_id = ?", (checker, problem))
+        commands.rows("update benchmark_problem set checker = ? where external_id = ?", (checker, problem))
 
     talk("apple_sum", interactive=True)
     new = ("build_verifier", "--dataset", "orchard", "--model", "openai:gpt-4o")
     for more in ((), ("--dry-run",)):
-        _, errors = workshop.manage(*new, *APPLE, *more, status=1)
+        _, errors = commands.manage(*new, *APPLE, *more, status=1)
         assert "is interactive: a program talks with it, so no oracle can answer an input" in errors
     talk("berry_product", passes=2)
-    workshop.imitation.script(*map(saying, ("no oracle",) * 2))
-    output, _ = workshop.manage(
+    commands.fake_providers.script(*map(saying, ("no oracle",) * 2))
+    output, _ = commands.manage(
         *new, "--problems", "apple_sum,berry_product,cherry_sum", "--set", "resamples=1", "--json"
     )
     document = json.loads(output)
@@ -244,22 +244,24 @@ def test_interactive_problems_are_refused_before_anything_is_paid_for(workshop: 
     reasons = {one["id"]: one["reason"] for one in document["left_out"]}
     assert reasons["apple_sum"].startswith("it is interactive")
     assert reasons["berry_product"].startswith("it has several passes")
-    assert len(workshop.imitation.requests) == 1
+    assert len(commands.fake_providers.requests) == 1
 
 
-def test_candidates_are_ranked_by_examples_by_written_tests_and_by_suite_size(workshop: Workshop) -> None:
+def test_candidates_are_ranked_by_examples_by_written_tests_and_by_suite_size(
+    commands: CommandSandbox,
+) -> None:
     written = "def written_tests():\n    return [('1 2\\nab\\n', '3\\nab\\n'), ('-1 5\\nx\\n', '4\\nx\\n')]"
-    workshop.imitation.script(*map(saying, (ORACLE, VALIDATOR, GENERATORS, TRICKY, written)))
+    commands.fake_providers.script(*map(saying, (ORACLE, VALIDATOR, GENERATORS, TRICKY, written)))
     new = ("--dataset", "orchard", "--model", "openai:gpt-4o", *APPLE)
-    workshop.manage("build_verifier", *new, "--set", "written_tests=true")
-    [asked] = [request.body["messages"][0]["content"] for request in workshop.imitation.requests[4:]]
+    commands.manage("build_verifier", *new, "--set", "written_tests=true")
+    [asked] = [request.body["messages"][0]["content"] for request in commands.fake_providers.requests[4:]]
     assert "Each element is a pair of texts" in asked
     assert not [word for word in canaries("apple_sum") if word in asked]
-    workshop.imitation.script(ONLY_THE_SAMPLE, NOT_NEGATIVE, RIGHT, WRONG)
-    run = workshop.baseline(*APPLE, "--set", "k=4", method="algo-implicit")["run"]
-    table = workshop.var / "sizes.csv"
+    commands.fake_providers.script(ONLY_THE_SAMPLE, NOT_NEGATIVE, RIGHT, WRONG)
+    run = commands.baseline(*APPLE, "--set", "k=4", method="algo-implicit")["run"]
+    table = commands.var / "sizes.csv"
     asked_for = ("verify_candidates", "--run", run, "--n", "1", "2", "--sizes", "0", "3", "--csv", str(table))
-    output, _ = workshop.manage(*asked_for, "--json")
+    output, _ = commands.manage(*asked_for, "--json")
     found = json.loads(output)
     outcomes = {one["candidate"][-6:]: one["outcomes"] for one in found["candidates"]}
     assert [outcomes[f"step {number}"]["written"] for number in range(4)] == ["00", "10", "11", "00"]
@@ -272,14 +274,14 @@ def test_candidates_are_ranked_by_examples_by_written_tests_and_by_suite_size(wo
     assert (three["tests"], all_of_them["largest"]) == (3, True)
     assert all_of_them["n_at_k"] == {"1": 1.0, "2": 1.0}
     assert table.read_text().startswith("tests,n,n_at_k\n0,1,0.66")
-    output, _ = workshop.manage(*asked_for)
+    output, _ = commands.manage(*asked_for)
     assert "examples only 66.67 %, tests written by the model 100.00 %" in output.replace(
         "%,", " %,"
     ).replace("  ", " ")
     assert "oracle tests" in output
     # A row of an older version holds no outcomes: the program is tried again, and nothing else of the row changes.
-    before = workshop.rows("select passed, failures, minimal from benchmark_verification order by id")
-    workshop.rows("update benchmark_verification set outcomes = null")
-    output, _ = workshop.manage(*asked_for, "--json")
+    before = commands.rows("select passed, failures, minimal from benchmark_verification order by id")
+    commands.rows("update benchmark_verification set outcomes = null")
+    output, _ = commands.manage(*asked_for, "--json")
     assert json.loads(output)["suite_sizes"] == found["suite_sizes"]
-    assert workshop.rows("select passed, failures, minimal from benchmark_verification order by id") == before
+    assert commands.rows("select passed, failures, minimal from benchmark_verification order by id") == before

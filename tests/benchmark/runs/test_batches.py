@@ -15,10 +15,10 @@ from benchmark.model_calls import batches
 from benchmark.models import Run
 from benchmark.providers import parse_model_spec, part_of_price
 from tests.benchmark.runs.bank import REPLY, fill
-from tests.benchmark.runs.conftest import Workshop
+from tests.benchmark.runs.conftest import CommandSandbox
 from tests.benchmark.runs.processes import FORKS, use_var
 from tests.benchmark.runs.test_resume import generations, only_run, until
-from tests.imitation import BatchScript, Hold, Imitation, Script, failure, pieces_of
+from tests.fake_providers import BatchScript, FakeProviders, Hold, Script, failure, pieces_of
 from tests.stack import HANG
 
 SOLUTION = Script(pieces_of(REPLY))
@@ -34,17 +34,17 @@ def started(model: str, *arguments: str, method: str = "episodic", attempts: int
     ]  # fmt: skip
 
 
-def sizes(workshop: Workshop) -> list[int]:
-    return [len(batch.requests) for batch in workshop.imitation.batches.made]
+def sizes(commands: CommandSandbox) -> list[int]:
+    return [len(batch.requests) for batch in commands.fake_providers.batches.created]
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_a_run_in_batches_ends_like_any_other_at_half_the_price(workshop: Workshop, model: str) -> None:
+def test_a_run_in_batches_ends_like_any_other_at_half_the_price(commands: CommandSandbox, model: str) -> None:
     reasoned = replace(SOLUTION, reasoning=("Hm.",))
-    workshop.imitation.script(reasoned, *[SOLUTION] * 4, failure(500), failure(429), *[SOLUTION] * 12)
+    commands.fake_providers.script(reasoned, *[SOLUTION] * 4, failure(500), failure(429), *[SOLUTION] * 12)
     # The provider's answer to the second batch gets lost, and one of its requests expires.
-    workshop.imitation.batch(BatchScript(looks=2), BatchScript(lost=True, expired=1))
-    document = json.loads(workshop.manage(*started(model, *PRICE))[0])
+    commands.fake_providers.batch(BatchScript(polls=2), BatchScript(lost=True, expired=1))
+    document = json.loads(commands.manage(*started(model, *PRICE))[0])
     assert (document["batch"], document["state"], document["generations"]) == (True, "finished", 16)
     assert (document["done"], document["solved"], document["failed"]) == (8, 4, 0)
     assert document["paid"] == {
@@ -58,49 +58,53 @@ def test_a_run_in_batches_ends_like_any_other_at_half_the_price(workshop: Worksh
         "cost_is_lower_bound": False,
     }
     # Drafts; those of them that failed and answers after the others; what is left, the one that expired among it.
-    assert sizes(workshop) == [8, 8, 3]
+    assert sizes(commands) == [8, 8, 3]
     for told in ((), PRICE):
-        report = workshop.report(document["run"], *told)
+        report = commands.report(document["run"], *told)
         assert (report["manifest"]["batch"], report["cost"]) == (True, pytest.approx(16 * COST))
-    [(first, slowest)] = workshop.rows("select max(first_token), max(latency) from benchmark_generation")
+    [(first, slowest)] = commands.rows("select max(first_token), max(latency) from benchmark_generation")
     assert first is None
     assert slowest < HANG, "it is that of the batch, by the provider's clock"
-    assert workshop.rows("select count(*) from benchmark_generation where reasoning = 'Hm.'") == [(1,)]
-    assert workshop.rows("select count(*) from benchmark_batchedquestion where fault != ''") == [(3,)]
+    assert commands.rows("select count(*) from benchmark_generation where reasoning = 'Hm.'") == [(1,)]
+    assert commands.rows("select count(*) from benchmark_batchedquestion where fault != ''") == [(3,)]
 
 
-def kill_in_three_places(workshop: Workshop, model: str) -> None:
+def kill_in_three_places(commands: CommandSandbox, model: str) -> None:
     """While a batch is handed in, while the provider works on one, while results come; then to the end."""
-    workshop.imitation.script(*[SOLUTION] * 16)
+    commands.fake_providers.script(*[SOLUTION] * 16)
     unnoted, unended, unread = Hold(0), Hold(0), Hold(3)
-    workshop.imitation.batch(BatchScript(answer=unnoted), BatchScript(hold=unended, results=unread))
-    made = workshop.imitation.batches.made
+    commands.fake_providers.batch(
+        BatchScript(confirmation=unnoted), BatchScript(hold=unended, results=unread)
+    )
+    created = commands.fake_providers.batches.created
 
     def killed_when(command: list[str], condition: Callable[[], bool]) -> list[str]:
-        process = workshop.start(*command)
+        process = commands.start(*command)
         until(condition)
         process.signal(signal.SIGKILL)
         assert process.wait()[:2] == (-signal.SIGKILL, "")
-        return ["run_baseline", "--json", "--resume", only_run(workshop)]
+        return ["run_baseline", "--json", "--resume", only_run(commands)]
 
-    resume = killed_when(started(model), lambda: len(made) == 1)
-    assert workshop.rows("select provider_id from benchmark_batch") == [("",)]
-    killed_when(resume, lambda: len(made) == 2 and made[1].looked > 0)
+    resume = killed_when(started(model), lambda: len(created) == 1)
+    assert commands.rows("select provider_id from benchmark_batch") == [("",)]
+    killed_when(resume, lambda: len(created) == 2 and created[1].polled > 0)
     unended.release()
     # Anthropic's client holds the end of what has come back.
-    killed_when(resume, lambda: len(generations(workshop)) >= 8 + unread.after - 1)
+    killed_when(resume, lambda: len(generations(commands)) >= 8 + unread.after - 1)
     unread.release()
-    document = json.loads(workshop.manage(*resume)[0])
+    document = json.loads(commands.manage(*resume)[0])
     assert (document["state"], document["done"], document["solved"]) == ("finished", 8, 4)
-    assert sizes(workshop) == [8, 8]
-    assert len(workshop.imitation.requests) == document["paid"]["calls"] == 16
-    ids = [batch.id for batch in made]
-    assert sorted(workshop.rows("select provider_id from benchmark_batch")) == [(name,) for name in ids]
+    assert sizes(commands) == [8, 8]
+    assert len(commands.fake_providers.requests) == document["paid"]["calls"] == 16
+    ids = [batch.id for batch in created]
+    assert sorted(commands.rows("select provider_id from benchmark_batch")) == [(name,) for name in ids]
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_no_question_is_paid_for_twice_wherever_the_client_is_killed(workshop: Workshop, model: str) -> None:
-    kill_in_three_places(workshop, model)
+def test_no_question_is_paid_for_twice_wherever_the_client_is_killed(
+    commands: CommandSandbox, model: str
+) -> None:
+    kill_in_three_places(commands, model)
 
 
 def resume_patiently(var: Path, values: dict[str, str], run: str) -> None:
@@ -112,68 +116,73 @@ def resume_patiently(var: Path, values: dict[str, str], run: str) -> None:
     call_command("run_baseline", "--resume", run)
 
 
-def test_a_batch_does_not_wait_for_items_that_another_process_holds(workshop: Workshop) -> None:
-    workshop.imitation.script(*[SOLUTION] * 4)
+def test_a_batch_does_not_wait_for_items_that_another_process_holds(commands: CommandSandbox) -> None:
+    commands.fake_providers.script(*[SOLUTION] * 4)
     unended = Hold(0)
-    workshop.imitation.batch(BatchScript(hold=unended))
-    first = workshop.start(*started(MODELS[0], "--concurrency", "3", method="zero-shot", attempts=1))
-    until(lambda: sizes(workshop) == [3])
+    commands.fake_providers.batch(BatchScript(hold=unended))
+    first = commands.start(*started(MODELS[0], "--concurrency", "3", method="zero-shot", attempts=1))
+    until(lambda: sizes(commands) == [3])
     second = FORKS.Process(
-        target=resume_patiently, args=(workshop.var, workshop.settings, only_run(workshop))
+        target=resume_patiently, args=(commands.var, commands.settings, only_run(commands))
     )
     second.start()
-    until(lambda: sizes(workshop) == [3, 1])
+    until(lambda: sizes(commands) == [3, 1])
     unended.release()
     second.join()
     assert first.wait()[0] == second.exitcode == 0
-    assert len(workshop.imitation.requests) == 4
+    assert len(commands.fake_providers.requests) == 4
 
 
-def test_ctrl_c_waits_for_batches_or_leaves_them_and_they_can_be_cancelled(workshop: Workshop) -> None:
-    workshop.imitation.script(*[SOLUTION] * 9)
-    workshop.imitation.batch(BatchScript(hold=Hold(0)), BatchScript(), BatchScript(looks=3))
-    running = workshop.start(*started(MODELS[0], *PRICE, method="zero-shot", attempts=1))
-    until(lambda: workshop.imitation.batches.made != [] and workshop.imitation.batches.made[0].looked > 0)
+def test_ctrl_c_waits_for_batches_or_leaves_them_and_they_can_be_cancelled(commands: CommandSandbox) -> None:
+    commands.fake_providers.script(*[SOLUTION] * 9)
+    commands.fake_providers.batch(BatchScript(hold=Hold(0)), BatchScript(), BatchScript(polls=3))
+    running = commands.start(*started(MODELS[0], *PRICE, method="zero-shot", attempts=1))
+    until(
+        lambda: (
+            commands.fake_providers.batches.created != []
+            and commands.fake_providers.batches.created[0].polled > 0
+        )
+    )
     for said in ("No new batch begins", "--resume"):
         running.signal(signal.SIGINT)
         until(lambda: said in running.errors())  # noqa: B023  (called in this round)
     assert running.wait()[0] == 1
-    resume = ("--resume", only_run(workshop))
-    cancelled = workshop.baseline(*resume, "--cancel-batches", status=1)
+    resume = ("--resume", only_run(commands))
+    cancelled = commands.baseline(*resume, "--cancel-batches", status=1)
     assert (cancelled["stop_reason"], cancelled["done"]) == ("its batches were cancelled", 2)
-    assert workshop.imitation.batches.made[0].cancelled
+    assert commands.fake_providers.batches.created[0].cancelled
 
     # One more question is what the budget is enough for, whatever the reply will be.
-    three = workshop.baseline(*resume, "--max-calls", "3", status=1)
+    three = commands.baseline(*resume, "--max-calls", "3", status=1)
     assert (three["stop_reason"], three["paid"]["calls"]) == ("the budget of 3 calls is used up", 3)
-    dear = workshop.baseline(*resume, "--max-calls", "9", "--max-cost", "0.2", *PRICE, status=1)
+    dear = commands.baseline(*resume, "--max-calls", "9", "--max-cost", "0.2", *PRICE, status=1)
     assert "the rest of the budget may not be enough for one more question" in dear["stop_reason"]
-    assert sizes(workshop) == [4, 1]
+    assert sizes(commands) == [4, 1]
 
     # A batch that was asked for, and that the provider never made.
-    workshop.rows("update benchmark_batch set provider_id = '', created_at = '2026-01-01 00:00:00+00:00'")
-    workshop.rows("update benchmark_batchedquestion set fault = ''")
-    workshop.imitation.batches.made.clear()
-    last = workshop.baseline(*resume, "--max-cost", "1000")
-    assert (last["state"], last["paid"]["calls"], sizes(workshop)) == ("finished", 4, [1])
-    rest = workshop.rows("select questions from benchmark_batch where provider_id = ''")
+    commands.rows("update benchmark_batch set provider_id = '', created_at = '2026-01-01 00:00:00+00:00'")
+    commands.rows("update benchmark_batchedquestion set fault = ''")
+    commands.fake_providers.batches.created.clear()
+    last = commands.baseline(*resume, "--max-cost", "1000")
+    assert (last["state"], last["paid"]["calls"], sizes(commands)) == ("finished", 4, [1])
+    rest = commands.rows("select questions from benchmark_batch where provider_id = ''")
     assert rest == [(1,)], "all questions of that one have replies, so nobody looks for it"
 
 
-def test_batches_become_smaller_when_the_provider_does_not_hold_so_much(workshop: Workshop) -> None:
-    workshop.rows("update benchmark_problem set statement = 'The same.' where external_id like '%_sum'")
-    workshop.imitation.script(*[SOLUTION] * 4, failure(400), SOLUTION)
-    workshop.imitation.batch(BatchScript(invalid="token_limit_exceeded"))
-    document = workshop.baseline("--batch", "--json", status=1)
-    assert sizes(workshop) == [3, 1, 1, 1]
+def test_batches_become_smaller_when_the_provider_does_not_hold_so_much(commands: CommandSandbox) -> None:
+    commands.rows("update benchmark_problem set statement = 'The same.' where external_id like '%_sum'")
+    commands.fake_providers.script(*[SOLUTION] * 4, failure(400), SOLUTION)
+    commands.fake_providers.batch(BatchScript(invalid="token_limit_exceeded"))
+    document = commands.baseline("--batch", "--json", status=1)
+    assert sizes(commands) == [3, 1, 1, 1]
     assert (document["done"], document["failed"], document["paid"]["calls"]) == (3, 1, 2)
-    [fault] = workshop.report(document["run"])["faults"]
-    assert "HTTP 400: No luck this time." in fault
-    assert workshop.rows("select count(*) from benchmark_generation where reused_id is not null") == [(1,)]
+    [fault] = commands.report(document["run"])["faults"]
+    assert "HTTP 400: Scripted failure." in fault
+    assert commands.rows("select count(*) from benchmark_generation where reused_id is not null") == [(1,)]
 
 
 def test_what_does_not_go_together_is_refused_before_anything_is_paid(
-    db: None, settings: Settings, imitation: Imitation
+    db: None, settings: Settings, fake_providers: FakeProviders
 ) -> None:
     fill()
     for arguments, said in (
@@ -186,17 +195,17 @@ def test_what_does_not_go_together_is_refused_before_anything_is_paid(
             call_command(
                 "run_baseline", "--dataset", "orchard", "--method", "zero-shot", "--batch", *arguments
             )
-    imitation.batches.offered = False
+    fake_providers.batches.offered = False
     for model in ("compatible:llama", *MODELS):
         with pytest.raises(CommandError, match=r"127.0.0.1:\d+ takes no batches. Leave out --batch."):
             call_command(
                 "run_baseline", "--dataset", "orchard", "--method", "zero-shot", "--batch", "--model", model
             )
     assert not Run.objects.exists()
-    assert not imitation.requests
+    assert not fake_providers.requests
 
 
-def test_a_dry_run_tells_the_price_in_batches_where_it_is_known(workshop: Workshop) -> None:
+def test_a_dry_run_tells_the_price_in_batches_where_it_is_known(commands: CommandSandbox) -> None:
     dry = (
         "run_baseline",
         "--dataset",
@@ -209,11 +218,11 @@ def test_a_dry_run_tells_the_price_in_batches_where_it_is_known(workshop: Worksh
     )
     costs = []
     for batch in ([], ["--batch"]):
-        document = json.loads(workshop.manage(*dry, "--json", "--price", "2", "4", *batch)[0])
+        document = json.loads(commands.manage(*dry, "--json", "--price", "2", "4", *batch)[0])
         assert document["batch"] is bool(batch)
         costs.append(document["estimates"]["expected"]["cost_usd"])
     assert costs[1] == costs[0] / 2
-    told, _ = workshop.manage(*dry, "--batch")
+    told, _ = commands.manage(*dry, "--batch")
     assert "in batches, at 50% of the usual price. Nobody was called." in told
     assert "unknown" in told
     for model, part in (("anthropic:m", 0.5), ("compatible:m", 1)):

@@ -14,17 +14,19 @@ from benchmark.providers import Message, Parameters, ProviderError
 from benchmark.runner import rescaled
 from tests.benchmark.reports.conftest import MakeRun, make_run  # noqa: F401
 from tests.benchmark.runs.bank import REPLY, fill
-from tests.benchmark.runs.conftest import Workshop
-from tests.imitation import Script, pieces_of
+from tests.benchmark.runs.conftest import CommandSandbox
+from tests.fake_providers import Script, pieces_of
 
 SOLUTION = Script(pieces_of(REPLY))
 PRICE = ("--price", "1000", "2000")
-COST = (11 * 1000 + 7 * 2000) / 1e6  # of one reply of the imitation
+COST = (11 * 1000 + 7 * 2000) / 1e6  # of one reply of a fake provider
 
 
-def test_a_run_stops_when_its_budget_is_used_up_and_goes_on_with_a_higher_one(workshop: Workshop) -> None:
-    workshop.imitation.script(*[SOLUTION] * 8)
-    document = workshop.baseline("--max-calls", "1", "--concurrency", "1", *PRICE, status=1)
+def test_a_run_stops_when_its_budget_is_used_up_and_goes_on_with_a_higher_one(
+    commands: CommandSandbox,
+) -> None:
+    commands.fake_providers.script(*[SOLUTION] * 8)
+    document = commands.baseline("--max-calls", "1", "--concurrency", "1", *PRICE, status=1)
     assert (document["state"], document["done"]) == ("stopped", 1)
     assert document["stop_reason"] == "the budget of 1 calls is used up"
     assert document["paid"] == {
@@ -38,31 +40,31 @@ def test_a_run_stops_when_its_budget_is_used_up_and_goes_on_with_a_higher_one(wo
         "cost_is_lower_bound": False,
     }
     resume = ("--resume", document["run"], "--concurrency", "1")
-    cost = workshop.baseline(*resume, "--max-calls", "9", "--max-cost", str(2 * COST), status=1)
-    assert cost["paid"]["calls"] == len(workshop.imitation.requests) == 2
+    cost = commands.baseline(*resume, "--max-calls", "9", "--max-cost", str(2 * COST), status=1)
+    assert cost["paid"]["calls"] == len(commands.fake_providers.requests) == 2
     assert "US dollars is used up" in cost["stop_reason"]
-    tokens = workshop.baseline(*resume, "--max-cost", "9", "--max-tokens", "54", status=1)
+    tokens = commands.baseline(*resume, "--max-cost", "9", "--max-tokens", "54", status=1)
     assert tokens["paid"]["calls"] == 3
-    _, errors = workshop.manage("run_baseline", *resume, status=1)
+    _, errors = commands.manage("run_baseline", *resume, status=1)
     assert "Stopped: the budget of 54 tokens is used up (54 spent)" in errors
-    ended = workshop.baseline(*resume, "--max-tokens", "999")
+    ended = commands.baseline(*resume, "--max-tokens", "999")
     assert (ended["state"], ended["stop_reason"], ended["paid"]["calls"]) == ("finished", "", 4)
 
     # Another run of the same questions pays nothing, and its figures still say what the method takes.
-    again = workshop.baseline("--max-calls", "1")
+    again = commands.baseline("--max-calls", "1")
     assert (again["state"], again["solved"], again["paid"]["calls"]) == ("finished", 2, 0)
     assert again["tokens"] == ended["tokens"]
-    assert len(workshop.imitation.requests) == 4
-    assert workshop.rows("select count(*) from benchmark_generation where reused_id is not null") == [(4,)]
-    more = workshop.baseline("--attempts", "2", "--set", "temperature=0.7")
+    assert len(commands.fake_providers.requests) == 4
+    assert commands.rows("select count(*) from benchmark_generation where reused_id is not null") == [(4,)]
+    more = commands.baseline("--attempts", "2", "--set", "temperature=0.7")
     assert (more["generations"], more["paid"]["calls"]) == (8, 4), "each attempt is a draw of its own"
 
 
-def test_money_needs_a_price_and_a_provider_that_counts(workshop: Workshop) -> None:
-    workshop.imitation.script(Script(pieces_of(REPLY), tokens=None), SOLUTION)
-    document = workshop.baseline("--max-cost", "5", "--concurrency", "1", *PRICE, status=1)
+def test_money_needs_a_price_and_a_provider_that_counts(commands: CommandSandbox) -> None:
+    commands.fake_providers.script(Script(pieces_of(REPLY), tokens=None), SOLUTION)
+    document = commands.baseline("--max-cost", "5", "--concurrency", "1", *PRICE, status=1)
     assert "does not say how many tokens" in document["stop_reason"]
-    assert len(workshop.imitation.requests) == 1
+    assert len(commands.fake_providers.requests) == 1
 
 
 def test_money_without_a_price_is_refused(db: None, settings: Settings) -> None:
@@ -74,9 +76,9 @@ def test_money_without_a_price_is_refused(db: None, settings: Settings) -> None:
         )  # fmt: skip
 
 
-def test_a_pilot_tries_some_problems_and_rescales_the_estimate(workshop: Workshop) -> None:
-    workshop.imitation.script(*[SOLUTION] * 8)
-    pilot = workshop.baseline("--pilot", "2", "--attempts", "2", *PRICE)
+def test_a_pilot_tries_some_problems_and_rescales_the_estimate(commands: CommandSandbox) -> None:
+    commands.fake_providers.script(*[SOLUTION] * 8)
+    pilot = commands.baseline("--pilot", "2", "--attempts", "2", *PRICE)
     assert (pilot["total"], pilot["state"], pilot["pilot"]["of_problems"]) == (4, "finished", 4)
     assert pilot["estimates"]["expected"] == {
         "generations": 8,
@@ -85,8 +87,10 @@ def test_a_pilot_tries_some_problems_and_rescales_the_estimate(workshop: Worksho
         "cached_input_tokens": 24,
         "cost_usd": pytest.approx(8 * COST),
     }
-    assert pilot["estimates"]["low"] == pilot["estimates"]["high"], "all replies of the imitation are alike"
-    whole = workshop.baseline("--attempts", "2")
+    assert pilot["estimates"]["low"] == pilot["estimates"]["high"], (
+        "all replies of the fake provider are equal"
+    )
+    whole = commands.baseline("--attempts", "2")
     assert (whole["generations"], whole["paid"]["calls"]) == (8, 4)
 
 
@@ -102,10 +106,10 @@ def test_a_pilot_of_few_problems_is_rescaled_with_t(
     assert found == {"low": 0, "expected": 900, "high": round(30 * (30 + reach))}
 
 
-def test_a_prompt_that_leaves_no_room_for_the_reply_is_not_sent(workshop: Workshop) -> None:
-    document = workshop.baseline("--context-tokens", "4100", "--limit", "1", status=1)
-    assert (document["failed"], workshop.imitation.requests) == (1, [])
-    [fault] = workshop.report(document["run"])["faults"]
+def test_a_prompt_that_leaves_no_room_for_the_reply_is_not_sent(commands: CommandSandbox) -> None:
+    document = commands.baseline("--context-tokens", "4100", "--limit", "1", status=1)
+    assert (document["failed"], commands.fake_providers.requests) == (1, [])
+    [fault] = commands.report(document["run"])["faults"]
     assert "more than the context of 4,100 (--context-tokens)" in fault
     assert check_length([Message("user", "x" * 365)], Parameters(max_output_tokens=1), 101) == 100
     with pytest.raises(ProviderError):

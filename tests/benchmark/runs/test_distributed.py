@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.benchmark.runs.bank import REPLY
-from tests.imitation import Hold, Imitation, Script, failure, pieces_of
+from tests.fake_providers import FakeProviders, Hold, Script, failure, pieces_of
 from tests.stack import HANG, REPOSITORY, Stack
 
 ITEMS, CONCURRENCY = 12, 4
@@ -21,63 +21,67 @@ def rows(stack: Stack, query: str) -> list[tuple[Any, ...]]:
 
 
 def test_a_run_goes_on_after_kill_9_of_its_worker_and_then_of_its_client(
-    imitated_stack: Stack, imitation: Imitation
+    fake_provider_stack: Stack, fake_providers: FakeProviders
 ) -> None:
     stored = "select count(*) from benchmark_generation"
     first, second = Hold(after=1), Hold(after=1)
-    imitation.script(*[ANSWER] * 4, *[Script(pieces_of(REPLY), hold=first)] * CONCURRENCY)
+    fake_providers.script(*[ANSWER] * 4, *[Script(pieces_of(REPLY), hold=first)] * CONCURRENCY)
     command = ["run_baseline", "--dataset", "practice", "--model", "openai:gpt-4o", "--method", "zero-shot"]
     client = subprocess.Popen(
         [sys.executable, "manage.py", *command, "--limit", "3", "--attempts", str(ITEMS // 3),
          "--concurrency", str(CONCURRENCY), "--distribute"],
-        cwd=REPOSITORY, env=imitated_stack.environment, stderr=subprocess.DEVNULL,
+        cwd=REPOSITORY, env=fake_provider_stack.environment, stderr=subprocess.DEVNULL,
     )  # fmt: skip
-    imitated_stack.wait_for(lambda: len(imitation.requests) == 4 + CONCURRENCY)
-    imitated_stack.wait_for(lambda: rows(imitated_stack, stored) == [(4,)])
-    imitation.script(*[ANSWER] * 2, *[Script(pieces_of(REPLY), hold=second)] * CONCURRENCY, *[ANSWER] * 2)
-    imitated_stack.kill("worker-1")
-    imitated_stack.wait_for(lambda: len(imitation.requests) == 4 + CONCURRENCY + 2 + CONCURRENCY)
+    fake_provider_stack.wait_for(lambda: len(fake_providers.requests) == 4 + CONCURRENCY)
+    fake_provider_stack.wait_for(lambda: rows(fake_provider_stack, stored) == [(4,)])
+    fake_providers.script(
+        *[ANSWER] * 2, *[Script(pieces_of(REPLY), hold=second)] * CONCURRENCY, *[ANSWER] * 2
+    )
+    fake_provider_stack.kill("worker-1")
+    fake_provider_stack.wait_for(lambda: len(fake_providers.requests) == 4 + CONCURRENCY + 2 + CONCURRENCY)
     client.kill()
     client.wait(HANG)
     second.release()
-    imitated_stack.wait_for(lambda: rows(imitated_stack, "select state from benchmark_run") != [("open",)])
+    fake_provider_stack.wait_for(
+        lambda: rows(fake_provider_stack, "select state from benchmark_run") != [("open",)]
+    )
 
-    assert rows(imitated_stack, "select state, paid_calls from benchmark_run") == [("finished", ITEMS)]
-    assert rows(imitated_stack, stored) == [(ITEMS,)]
+    assert rows(fake_provider_stack, "select state, paid_calls from benchmark_run") == [("finished", ITEMS)]
+    assert rows(fake_provider_stack, stored) == [(ITEMS,)]
     judged = "select state, count(judgement_id), count(distinct judgement_id) from benchmark_workitem group by state"
-    assert rows(imitated_stack, judged) == [("done", ITEMS, ITEMS)]
-    assert len(imitation.requests) == ITEMS + CONCURRENCY, "only what was in flight is asked for again"
+    assert rows(fake_provider_stack, judged) == [("done", ITEMS, ITEMS)]
+    assert len(fake_providers.requests) == ITEMS + CONCURRENCY, "only what was in flight is asked for again"
 
 
 def test_a_client_shows_its_workers_wait_and_stops_it_and_fresh_draws_are_those_of_the_run(
-    imitated_stack: Stack, imitation: Imitation, tmp_path: Path
+    fake_provider_stack: Stack, fake_providers: FakeProviders, tmp_path: Path
 ) -> None:
-    imitation.script(ANSWER, failure(429, retry_after="500"))
+    fake_providers.script(ANSWER, failure(429, retry_after="500"))
     errors = tmp_path / "errors"
 
     def start(*arguments: str) -> subprocess.Popen[bytes]:
         with errors.open("wb") as file:
             return subprocess.Popen(
                 [sys.executable, "manage.py", "run_baseline", *arguments, "--distribute"],
-                cwd=REPOSITORY, env=imitated_stack.environment, stderr=file,
+                cwd=REPOSITORY, env=fake_provider_stack.environment, stderr=file,
             )  # fmt: skip
 
     client = start(
         "--dataset", "practice", "--model", "openai:gpt-4o", "--method", "zero-shot", "--limit", "1",
         "--epochs", "3", "--draws", "fresh", "--concurrency", "1",
     )  # fmt: skip
-    imitated_stack.wait_for(lambda: "Waiting 5" in errors.read_text())
+    fake_provider_stack.wait_for(lambda: "Waiting 5" in errors.read_text())
     client.send_signal(signal.SIGINT)
     assert client.wait(HANG) == 1
     [(run, state, draw)] = rows(
-        imitated_stack, "select id, state, first_draw from benchmark_run where epochs = 3"
+        fake_provider_stack, "select id, state, first_draw from benchmark_run where epochs = 3"
     )
     assert (state, draw) == ("stopped", 1)
-    imitation.script(*[ANSWER] * 2)
+    fake_providers.script(*[ANSWER] * 2)
     assert start("--resume", run).wait(HANG) == 0
-    assert len(imitation.requests) == 4, "the reply of the first epoch is not asked for again"
+    assert len(fake_providers.requests) == 4, "the reply of the first epoch is not asked for again"
     keys = (
         "select count(distinct cache_key) from benchmark_generation g join benchmark_workitem i "
         f"on i.id = g.work_item_id where i.run_id = '{run}'"
     )
-    assert rows(imitated_stack, keys) == [(3,)]
+    assert rows(fake_provider_stack, keys) == [(3,)]

@@ -8,11 +8,11 @@ from django.core.management import CommandError, call_command
 
 from benchmark.methods import METHODS
 from tests.benchmark.runs.bank import fill
-from tests.benchmark.runs.conftest import Workshop
+from tests.benchmark.runs.conftest import CommandSandbox
 
 
-def dry_run(workshop: Workshop, *arguments: str, model: str = "openai:m") -> dict[str, Any]:
-    output, _ = workshop.manage(
+def dry_run(commands: CommandSandbox, *arguments: str, model: str = "openai:m") -> dict[str, Any]:
+    output, _ = commands.manage(
         "run_baseline",
         "--dry-run",
         "--json",
@@ -27,7 +27,9 @@ def dry_run(workshop: Workshop, *arguments: str, model: str = "openai:m") -> dic
     return document
 
 
-def test_the_calls_and_tokens_of_every_item_are_counted_and_nobody_is_called(workshop: Workshop) -> None:
+def test_the_calls_and_tokens_of_every_item_are_counted_and_nobody_is_called(
+    commands: CommandSandbox,
+) -> None:
     for arguments, low, high in (
         (["zero-shot", "--attempts", "3"], 12, 12),
         (["episodic", "--set", "query=statement"], 4, 4),
@@ -35,28 +37,28 @@ def test_the_calls_and_tokens_of_every_item_are_counted_and_nobody_is_called(wor
         (["reflexion", "--profile", "usaco-code", "--limit", "3"], 9, 9),
         (["reflexion+episodic"], 8, 20),
     ):
-        estimates = dry_run(workshop, *arguments)["estimates"]
+        estimates = dry_run(commands, *arguments)["estimates"]
         calls = [estimates[name]["generations"] for name in ("low", "expected", "high")]
         assert calls == [low, high, high], arguments
         for kind in ("input_tokens", "output_tokens"):
             values = [estimates[name][kind] for name in ("low", "expected", "high")]
             assert 0 < values[0] < values[1] < values[2], arguments
-    assert workshop.imitation.requests == []
-    assert workshop.rows("select count(*) from benchmark_run") == [(0,)]
+    assert commands.fake_providers.requests == []
+    assert commands.rows("select count(*) from benchmark_run") == [(0,)]
 
 
-def test_a_cost_is_said_only_where_the_price_is_known(workshop: Workshop) -> None:
+def test_a_cost_is_said_only_where_the_price_is_known(commands: CommandSandbox) -> None:
     zero_shot = ["zero-shot", "--set", "max_output_tokens=1000"]
-    assert {one["cost_usd"] for one in dry_run(workshop, *zero_shot)["estimates"].values()} == {None}
-    high = dry_run(workshop, *zero_shot, "--price", "2", "10")["estimates"]["high"]
+    assert {one["cost_usd"] for one in dry_run(commands, *zero_shot)["estimates"].values()} == {None}
+    high = dry_run(commands, *zero_shot, "--price", "2", "10")["estimates"]["high"]
     assert high["output_tokens"] == 4000
     assert high["cost_usd"] == pytest.approx((2 * high["input_tokens"] + 10 * 4000) / 1e6)
-    scripted = dry_run(workshop, *zero_shot, model="practice:student")["estimates"]
+    scripted = dry_run(commands, *zero_shot, model="practice:student")["estimates"]
     assert scripted["high"]["cost_usd"] == 0
 
 
-def test_it_is_told_in_words_as_well(workshop: Workshop) -> None:
-    told, _ = workshop.manage(
+def test_it_is_told_in_words_as_well(commands: CommandSandbox) -> None:
+    told, _ = commands.manage(
         "run_baseline", "--dry-run", "--dataset", "orchard", "--model", "openai:m", "--method", "reflexion"
     )
     assert "reflexion on 4 problems, 1 attempt each. Nobody was called." in told
@@ -64,15 +66,15 @@ def test_it_is_told_in_words_as_well(workshop: Workshop) -> None:
     assert (low[1], low[-1], high[1], high[-1]) == ("4", "unknown", "16", "unknown")
 
 
-def test_the_eight_methods_of_the_papers_are_told_at_once(workshop: Workshop) -> None:
-    methods = dry_run(workshop, "all", "--attempts", "2")["methods"]
+def test_the_eight_methods_of_the_papers_are_told_at_once(commands: CommandSandbox) -> None:
+    methods = dry_run(commands, "all", "--attempts", "2")["methods"]
     assert [one["method"] for one in methods] == list(METHODS)[:8]
-    assert methods[4] == dry_run(workshop, "reflexion", "--attempts", "2")
+    assert methods[4] == dry_run(commands, "reflexion", "--attempts", "2")
     command = ["run_baseline", "--dataset", "orchard", "--model", "openai:m", "--method", "all"]
-    told, _ = workshop.manage(*command, "--dry-run")
+    told, _ = commands.manage(*command, "--dry-run")
     assert told.count("on 4 problems, 1 attempt each. Nobody was called.") == 8
     assert told.count("A token is counted as") == 1
-    _, errors = workshop.manage(*command, status=1)
+    _, errors = commands.manage(*command, status=1)
     assert "A run has one method; --method all is for --dry-run." in errors
 
 

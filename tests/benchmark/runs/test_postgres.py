@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.benchmark.runs.bank import make_bank
-from tests.benchmark.runs.conftest import Workshop
+from tests.benchmark.runs.conftest import CommandSandbox
 from tests.benchmark.runs.processes import run_apart
 from tests.benchmark.runs.test_batches import MODELS, kill_in_three_places
 from tests.benchmark.runs.test_resume import (
@@ -22,7 +22,7 @@ from tests.benchmark.runs.test_resume import (
     only_run,
     until,
 )
-from tests.imitation import Imitation
+from tests.fake_providers import FakeProviders
 from tests.postgres import Postgres
 
 
@@ -36,22 +36,22 @@ def filled_database(postgres: Postgres, tmp_path_factory: pytest.TempPathFactory
 
 @pytest.fixture
 def on_postgres(
-    postgres: Postgres, filled_database: tuple[Path, str], tmp_path: Path, imitation: Imitation
-) -> Workshop:
+    postgres: Postgres, filled_database: tuple[Path, str], tmp_path: Path, fake_providers: FakeProviders
+) -> CommandSandbox:
     filled_var, database = filled_database
     var = tmp_path / "var"
     shutil.copytree(filled_var, var)
-    return Workshop(var, imitation, postgres.new_database(like=database))
+    return CommandSandbox(var, fake_providers, postgres.new_database(template=database))
 
 
 def test_two_processes_share_a_run_and_kill_9_of_one_repeats_only_its_calls_in_flight(
-    on_postgres: Workshop,
+    on_postgres: CommandSandbox,
 ) -> None:
-    requests = on_postgres.imitation.requests
-    on_postgres.imitation.script(*[SOLUTION] * CONCURRENCY, *[HANGING] * CONCURRENCY)
+    requests = on_postgres.fake_providers.requests
+    on_postgres.fake_providers.script(*[SOLUTION] * CONCURRENCY, *[HANGING] * CONCURRENCY)
     killed = on_postgres.start(*EPISODIC)
     until(lambda: len(requests) == 2 * CONCURRENCY)
-    on_postgres.imitation.script(*[SOLUTION] * ITEMS * STEPS)
+    on_postgres.fake_providers.script(*[SOLUTION] * ITEMS * STEPS)
     other = on_postgres.start(
         "run_baseline", "--json", "--concurrency", str(2 * CONCURRENCY), "--resume", only_run(on_postgres)
     )
@@ -66,6 +66,6 @@ def test_two_processes_share_a_run_and_kill_9_of_one_repeats_only_its_calls_in_f
 
 
 def test_no_question_of_a_batch_is_paid_for_twice_wherever_the_client_is_killed(
-    on_postgres: Workshop,
+    on_postgres: CommandSandbox,
 ) -> None:
     kill_in_three_places(on_postgres, MODELS[0])

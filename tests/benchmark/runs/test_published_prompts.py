@@ -7,33 +7,33 @@ from pathlib import Path
 import pytest
 
 from tests.benchmark.prompts.clone import make_clone
-from tests.benchmark.runs.conftest import Workshop
+from tests.benchmark.runs.conftest import CommandSandbox
 from tests.stack import REPOSITORY
 
 
 @pytest.mark.parametrize("method", ["zero-shot", "semantic+episodic+reflexion"])
 def test_the_practice_student_answers_them_and_the_run_names_their_commit(
-    workshop: Workshop, tmp_path: Path, method: str
+    commands: CommandSandbox, tmp_path: Path, method: str
 ) -> None:
     clone, folder = make_clone(tmp_path / "clone"), tmp_path / "usaco-prompts"
-    workshop.manage("import_prompts", "usaco", str(clone), "--output", str(folder))
+    commands.manage("import_prompts", "usaco", str(clone), "--output", str(folder))
     practice = REPOSITORY / "benchmark" / "practice_problems"
-    workshop.manage("import_problems", "icpc", str(practice), "--dataset", "practice")
+    commands.manage("import_problems", "icpc", str(practice), "--dataset", "practice")
     searching = [] if method == "zero-shot" else ["textbook=hintbench"]
-    output, _ = workshop.manage(
+    output, _ = commands.manage(
         "run_baseline", "--json", "--dataset", "practice", "--model", "practice:student", "--method", method,
         "--limit", "2", "--profile", "usaco-code", "--set", f"prompts={folder}", *searching,
     )  # fmt: skip
     document = json.loads(output)
     assert (document["state"], document["failed"], document["done"]) == ("finished", 0, 2)
-    manifest = workshop.report(document["run"])["manifest"]
+    manifest = commands.report(document["run"])["manifest"]
     commit = subprocess.run(
         ["git", "-C", str(clone), "rev-parse", "HEAD"], check=True, capture_output=True, text=True
     ).stdout.strip()
     assert (manifest["prompts"]["commit"], manifest["prompts"]["edited"]) == (commit, False)
     assert "whole/solve" in manifest["templates"]
 
-    asked = workshop.rows("select purpose, messages from benchmark_generation order by id")
+    asked = commands.rows("select purpose, messages from benchmark_generation order by id")
     texts = [(purpose, json.loads(messages)[0]["content"]) for purpose, messages in asked]
     beginnings = {
         "draft": "Write Python.\n  * Plan, then\n\tcode.\n[BEGIN PROBLEM]\n",
@@ -44,14 +44,14 @@ def test_the_practice_student_answers_them_and_the_run_names_their_commit(
     }
     assert all(text.startswith(beginnings[purpose]) for purpose, text in texts)
     assert {purpose for purpose, _ in texts} == ({"solve"} if method == "zero-shot" else {*beginnings})
-    known = workshop.rows("select code <> '' from benchmark_generation")
+    known = commands.rows("select code <> '' from benchmark_generation")
     assert known == [(1,)] * len(known)
     (folder / "whole" / "solve.txt").write_text("Other words: {{problem}}")
-    _, errors = workshop.manage("run_baseline", "--like", document["run"], status=1)
+    _, errors = commands.manage("run_baseline", "--like", document["run"], status=1)
     assert "Prompt templates changed" in errors
 
 
-def test_a_run_with_prompts_of_ones_own_names_no_commit(workshop: Workshop, tmp_path: Path) -> None:
+def test_a_run_with_prompts_of_ones_own_names_no_commit(commands: CommandSandbox, tmp_path: Path) -> None:
     (tmp_path / "your_turn.txt").write_text("Go on.\n")
     arguments = (
         "--dataset",
@@ -63,5 +63,5 @@ def test_a_run_with_prompts_of_ones_own_names_no_commit(workshop: Workshop, tmp_
         "--limit",
         "1",
     )
-    output, _ = workshop.manage("run_baseline", "--json", *arguments, "--set", f"prompts={tmp_path}")
-    assert workshop.report(json.loads(output)["run"])["manifest"]["prompts"] is None
+    output, _ = commands.manage("run_baseline", "--json", *arguments, "--set", f"prompts={tmp_path}")
+    assert commands.report(json.loads(output)["run"])["manifest"]["prompts"] is None

@@ -5,10 +5,10 @@ import signal
 
 from judge import Checker, OutputValidator
 from tests.benchmark.runs.bank import canaries
-from tests.benchmark.runs.conftest import Workshop
+from tests.benchmark.runs.conftest import CommandSandbox
 from tests.benchmark.runs.test_reflexion import ONLY_THE_SAMPLE, SOLUTION, TALK, WRONG, saying
 from tests.benchmark.runs.test_resume import until
-from tests.imitation import Script, failure
+from tests.fake_providers import Script, failure
 
 FIRST = ("--problems", "apple_sum")
 BROKEN = saying("print(")
@@ -20,19 +20,21 @@ STEPS = (
 )
 
 
-def conversations(workshop: Workshop) -> list[list[dict[str, str]]]:
-    return [request.body["messages"] for request in workshop.imitation.requests]
+def conversations(commands: CommandSandbox) -> list[list[dict[str, str]]]:
+    return [request.body["messages"] for request in commands.fake_providers.requests]
 
 
-def test_each_kind_of_failure_tells_its_own_and_hidden_tests_never_enter_a_prompt(workshop: Workshop) -> None:
-    workshop.imitation.script(TALK, BROKEN, WRONG, failure(400), ONLY_THE_SAMPLE, SOLUTION)
+def test_each_kind_of_failure_tells_its_own_and_hidden_tests_never_enter_a_prompt(
+    commands: CommandSandbox,
+) -> None:
+    commands.fake_providers.script(TALK, BROKEN, WRONG, failure(400), ONLY_THE_SAMPLE, SOLUTION)
     settings = ("--set", "history=full", "--set", "temperature=0.2", "--set", "repair_temperature=0.3")
-    document = workshop.baseline(*FIRST, *settings, status=1, method="refine")
+    document = commands.baseline(*FIRST, *settings, status=1, method="refine")
     assert (document["generations"], document["failed"]) == (3, 1), "a fault of the provider is no attempt"
-    document = workshop.baseline("--resume", document["run"])
+    document = commands.baseline("--resume", document["run"])
     assert (document["generations"], document["solved"]) == (5, 1)
 
-    rows = workshop.rows(STEPS)
+    rows = commands.rows(STEPS)
     assert [row[:5] for row in rows] == [
         (0, "solve", None, None, 0),
         (1, "repair", "CE", None, 0),
@@ -41,9 +43,9 @@ def test_each_kind_of_failure_tells_its_own_and_hidden_tests_never_enter_a_promp
         (4, "repair", "AC", "AC", 1),
     ]
     assert [json.loads(row[5])["temperature"] for row in rows] == [0.2, 0.3, 0.3, 0.3, 0.3]
-    assert workshop.rows("select count(*) from benchmark_judgement where suite = 'all'") == [(2,)]
+    assert commands.rows("select count(*) from benchmark_judgement where suite = 'all'") == [(2,)]
 
-    last = conversations(workshop)[-1]
+    last = conversations(commands)[-1]
     assert [message["role"] for message in last] == ["user", *("assistant", "user") * 4]
     told = [message["content"] for message in last[2::2]]
     assert "no program found" in told[0]
@@ -52,22 +54,22 @@ def test_each_kind_of_failure_tells_its_own_and_hidden_tests_never_enter_a_promp
     assert "Input:\n3 4\nhello\nOutput of your program:\n12\nhello\nExpected output:\n7\nhello" in told[2]
     assert "hidden tests" in told[3]
     assert "3 4" not in told[3]
-    sent = json.dumps([request.body for request in workshop.imitation.requests])
+    sent = json.dumps([request.body for request in commands.fake_providers.requests])
     assert [canary for canary in canaries("apple_sum") if canary in sent] == []
 
 
-def test_by_default_only_the_last_attempt_is_shown_and_a_restart_shows_none(workshop: Workshop) -> None:
-    workshop.imitation.script(WRONG, TALK, WRONG, WRONG, WRONG, WRONG)
-    document = workshop.baseline(*FIRST, "--set", "k=3", "--set", "g=2", method="refine")
+def test_by_default_only_the_last_attempt_is_shown_and_a_restart_shows_none(commands: CommandSandbox) -> None:
+    commands.fake_providers.script(WRONG, TALK, WRONG, WRONG, WRONG, WRONG)
+    document = commands.baseline(*FIRST, "--set", "k=3", "--set", "g=2", method="refine")
     assert (document["generations"], document["solved"]) == (6, 0)
-    asked = conversations(workshop)
+    asked = conversations(commands)
     assert [len(messages) for messages in asked] == [1, 3, 3, 1, 3, 3]
     assert asked[0] == asked[3]
     assert "I show no program" in asked[2][1]["content"]
 
 
 def test_a_special_judge_decides_on_samples_and_a_kill_or_a_budget_takes_no_attempt(
-    workshop: Workshop,
+    commands: CommandSandbox,
 ) -> None:
     """The special judge takes the sum with any sign; it is called with input, expected and produced output."""
     either_sign = (
@@ -75,8 +77,8 @@ def test_a_special_judge_decides_on_samples_and_a_kill_or_a_budget_takes_no_atte
         "print('' if made.lstrip('-') == expected else 'Wrong Answer', end='')\n"
     )
     checker = Checker("special", program=OutputValidator("python", {"spj.py": either_sign}))
-    workshop.rows("update benchmark_problem set checker = ?", [json.dumps(checker.to_json())])
-    told, _ = workshop.manage(
+    commands.rows("update benchmark_problem set checker = ?", [json.dumps(checker.to_json())])
+    told, _ = commands.manage(
         "run_baseline",
         "--dataset",
         "orchard",
@@ -89,22 +91,22 @@ def test_a_special_judge_decides_on_samples_and_a_kill_or_a_budget_takes_no_atte
         "--json",
     )
     assert json.loads(told)["estimates"]["high"]["generations"] == 5, told
-    assert workshop.imitation.requests == []
+    assert commands.fake_providers.requests == []
 
-    workshop.imitation.script(saying("print(-7)\nprint('hello')"))
-    document = workshop.baseline(*FIRST, "--max-calls", "1", status=1, method="refine")
+    commands.fake_providers.script(saying("print(-7)\nprint('hello')"))
+    document = commands.baseline(*FIRST, "--max-calls", "1", status=1, method="refine")
     assert (document["state"], document["generations"]) == ("stopped", 1)
-    workshop.imitation.script(Script(("Wait",), ending="hang"))
-    killed = workshop.start("run_baseline", "--resume", document["run"], "--max-calls", "9")
-    until(lambda: len(workshop.imitation.requests) == 2)
+    commands.fake_providers.script(Script(("Wait",), ending="hang"))
+    killed = commands.start("run_baseline", "--resume", document["run"], "--max-calls", "9")
+    until(lambda: len(commands.fake_providers.requests) == 2)
     killed.signal(signal.SIGKILL)
     killed.wait()
-    workshop.imitation.script(SOLUTION)
-    document = workshop.baseline("--resume", document["run"])
+    commands.fake_providers.script(SOLUTION)
+    document = commands.baseline("--resume", document["run"])
     assert (document["generations"], document["solved"], document["paid"]["calls"]) == (2, 1, 2)
-    assert [row[:4] for row in workshop.rows(STEPS)] == [(0, "solve", "AC", "WA"), (1, "repair", "AC", "AC")]
-    asked = conversations(workshop)
+    assert [row[:4] for row in commands.rows(STEPS)] == [(0, "solve", "AC", "WA"), (1, "repair", "AC", "AC")]
+    asked = conversations(commands)
     assert asked[1] == asked[2], "the chain goes on with the question that was cut off"
     assert "hidden tests" in asked[2][-1]["content"]
-    text, _ = workshop.manage("refinement", document["run"])
+    text, _ = commands.manage("refinement", document["run"])
     assert "1 of 1 chains solved, 1 problems, 2.00 attempts per solved" in text

@@ -14,9 +14,9 @@ import pytest
 
 from benchmark.methods import METHODS
 from tests.benchmark.runs.bank import PROBLEMS, REPLY, canaries
-from tests.benchmark.runs.conftest import Workshop
+from tests.benchmark.runs.conftest import CommandSandbox
 from tests.benchmark.runs.processes import run_apart, use_var
-from tests.imitation import Imitation, Request, Script, pieces_of
+from tests.fake_providers import FakeProviders, Request, Script, pieces_of
 
 GOLDENS = Path(__file__).parent / "requests"
 PROBLEM = "berry_product"
@@ -33,17 +33,17 @@ SMALL = {"i": 1, "k": 2, "n": 1, "tags": 2, "resamples": 1, "retries": 1}
 
 @pytest.fixture(scope="module")
 def sent(
-    filled_var: Path, imitation_server: Imitation, tmp_path_factory: pytest.TempPathFactory
+    filled_var: Path, fake_provider_server: FakeProviders, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, list[Request]]:
     """The requests of every run, made one after the other by one process."""
-    imitation_server.reset()
-    imitation_server.script(*[Script(pieces_of(REPLY))] * 200)
+    fake_provider_server.reset()
+    fake_provider_server.script(*[Script(pieces_of(REPLY))] * 200)
     var = tmp_path_factory.mktemp("requests") / "var"
     shutil.copytree(filled_var, var)
     runs = [_arguments(name) for name in RUNS]
-    run_apart(_run_all, var, Workshop(var, imitation_server).settings, runs)
-    requests = iter(imitation_server.requests)
-    counts = Workshop(var, imitation_server).rows(
+    run_apart(_run_all, var, CommandSandbox(var, fake_provider_server).settings, runs)
+    requests = iter(fake_provider_server.requests)
+    counts = CommandSandbox(var, fake_provider_server).rows(
         "select count(*) from benchmark_generation g join benchmark_workitem i on i.id = g.work_item_id "
         "join benchmark_run r on r.id = i.run_id group by r.id order by min(r.started_at)"
     )

@@ -15,8 +15,8 @@ from benchmark.model_calls import heartbeat as presence
 from benchmark.models import Dataset, Run, WorkItem
 from benchmark.runner import leases
 from tests.benchmark.runs.bank import REPLY, fill
-from tests.benchmark.runs.conftest import Workshop
-from tests.imitation import Hold, Script, pieces_of
+from tests.benchmark.runs.conftest import CommandSandbox
+from tests.fake_providers import Hold, Script, pieces_of
 from tests.stack import HANG
 
 CONCURRENCY = 2
@@ -36,19 +36,19 @@ def until(condition: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
-def generations(workshop: Workshop) -> dict[tuple[int, int], tuple[str, str]]:
-    rows = workshop.rows("select work_item_id, step, request_id, created_at from benchmark_generation")
+def generations(commands: CommandSandbox) -> dict[tuple[int, int], tuple[str, str]]:
+    rows = commands.rows("select work_item_id, step, request_id, created_at from benchmark_generation")
     return {(item, step): (request, created) for item, step, request, created in rows}
 
 
-def only_run(workshop: Workshop) -> str:
-    [(run,)] = workshop.rows("select id from benchmark_run")
+def only_run(commands: CommandSandbox) -> str:
+    [(run,)] = commands.rows("select id from benchmark_run")
     return str(UUID(str(run)))
 
 
-def comparable(workshop: Workshop, run: str) -> dict[str, object]:
+def comparable(commands: CommandSandbox, run: str) -> dict[str, object]:
     """The figures of a run that do not name the run or its time."""
-    figures = workshop.report(run, "--k", "1", "2")
+    figures = commands.report(run, "--k", "1", "2")
     return {
         name: figures[name]
         for name in ("groups", "verdicts", "done", "solved", "failed", "generations", "tokens")
@@ -64,31 +64,31 @@ def comparable(workshop: Workshop, run: str) -> dict[str, object]:
     ],
 )
 def test_after_kill_9_only_the_calls_in_flight_are_repeated(
-    workshop: Workshop, method: str, problems: str, calls: int, kills: tuple[int, ...]
+    commands: CommandSandbox, method: str, problems: str, calls: int, kills: tuple[int, ...]
 ) -> None:
     items = 2 * len(problems.split(","))
     command = [*EPISODIC[:7], method, *EPISODIC[8:], "--problems", problems]
-    workshop.imitation.script(*[SOLUTION] * calls)
-    undisturbed = workshop.baseline(*command[8:], method=method)
-    expected = comparable(workshop, undisturbed["run"])
+    commands.fake_providers.script(*[SOLUTION] * calls)
+    undisturbed = commands.baseline(*command[8:], method=method)
+    expected = comparable(commands, undisturbed["run"])
     assert expected["generations"] == calls
     for table in ("workitem", "generation", "judgement"):
-        workshop.rows(f"delete from benchmark_{table}")
-    workshop.rows("delete from benchmark_run")
-    workshop.imitation.reset()
+        commands.rows(f"delete from benchmark_{table}")
+    commands.rows("delete from benchmark_run")
+    commands.fake_providers.reset()
 
     stored = 0
     before: dict[tuple[int, int], tuple[str, str]] = {}
     for stored_at_kill in kills:
-        workshop.imitation.script(*[SOLUTION] * (stored_at_kill - stored), *[HANGING] * CONCURRENCY)
-        sent = len(workshop.imitation.requests) + stored_at_kill - stored + CONCURRENCY
-        killed = workshop.start(*command)
-        until(lambda: len(generations(workshop)) == stored_at_kill)  # noqa: B023  (called in this round)
-        until(lambda: len(workshop.imitation.requests) == sent)  # noqa: B023
+        commands.fake_providers.script(*[SOLUTION] * (stored_at_kill - stored), *[HANGING] * CONCURRENCY)
+        sent = len(commands.fake_providers.requests) + stored_at_kill - stored + CONCURRENCY
+        killed = commands.start(*command)
+        until(lambda: len(generations(commands)) == stored_at_kill)  # noqa: B023  (called in this round)
+        until(lambda: len(commands.fake_providers.requests) == sent)  # noqa: B023
         killed.signal(signal.SIGKILL)
         status, output, _ = killed.wait()
         assert (status, output) == (-signal.SIGKILL, "")
-        after = generations(workshop)
+        after = generations(commands)
         assert {key: after[key] for key in before} == before
         before, stored = after, stored_at_kill
         command = [
@@ -97,47 +97,47 @@ def test_after_kill_9_only_the_calls_in_flight_are_repeated(
             "--concurrency",
             str(CONCURRENCY),
             "--resume",
-            only_run(workshop),
+            only_run(commands),
         ]
 
-    workshop.imitation.script(*[SOLUTION] * (calls - stored))
-    resumed = workshop.baseline("--resume", only_run(workshop))
+    commands.fake_providers.script(*[SOLUTION] * (calls - stored))
+    resumed = commands.baseline("--resume", only_run(commands))
     assert resumed["state"] == "finished"
-    after = generations(workshop)
+    after = generations(commands)
     assert {key: after[key] for key in before} == before
     assert len(after) == calls
-    assert len(workshop.imitation.requests) == calls + 2 * CONCURRENCY
-    assert comparable(workshop, resumed["run"]) == expected
+    assert len(commands.fake_providers.requests) == calls + 2 * CONCURRENCY
+    assert comparable(commands, resumed["run"]) == expected
     answers = calls - items if "reflexion" in method else 0
-    assert workshop.rows("select count(*) from benchmark_judgement where suite = 'samples'") == [(answers,)]
-    assert workshop.rows("select count(*) from benchmark_judgement where suite = 'all'") == [(items,)]
+    assert commands.rows("select count(*) from benchmark_judgement where suite = 'samples'") == [(answers,)]
+    assert commands.rows("select count(*) from benchmark_judgement where suite = 'all'") == [(items,)]
 
 
-def test_ctrl_c_keeps_the_calls_in_flight_and_says_how_to_go_on(workshop: Workshop) -> None:
+def test_ctrl_c_keeps_the_calls_in_flight_and_says_how_to_go_on(commands: CommandSandbox) -> None:
     hold = Hold(after=1)
-    workshop.imitation.script(*[SOLUTION] * 2, *[Script(pieces_of(REPLY), hold=hold)] * CONCURRENCY)
-    running = workshop.start(*EPISODIC)
-    until(lambda: len(workshop.imitation.requests) == 2 + CONCURRENCY)
+    commands.fake_providers.script(*[SOLUTION] * 2, *[Script(pieces_of(REPLY), hold=hold)] * CONCURRENCY)
+    running = commands.start(*EPISODIC)
+    until(lambda: len(commands.fake_providers.requests) == 2 + CONCURRENCY)
     running.signal(signal.SIGINT)
     until(lambda: "calls in flight" in running.errors())
     hold.release()
     status, output, errors = running.wait()
-    run = only_run(workshop)
+    run = only_run(commands)
     assert status == 1
     assert '"state": "stopped"' in output
     assert f"manage.py run_baseline --resume {run}" in errors
-    assert len(generations(workshop)) == len(workshop.imitation.requests) == 2 + CONCURRENCY
-    assert workshop.rows("select count(*) from benchmark_workitem where state = 'leased'") == [(0,)]
+    assert len(generations(commands)) == len(commands.fake_providers.requests) == 2 + CONCURRENCY
+    assert commands.rows("select count(*) from benchmark_workitem where state = 'leased'") == [(0,)]
 
-    workshop.imitation.script(*[SOLUTION] * (ITEMS * STEPS - 2 - CONCURRENCY))
-    assert workshop.baseline("--resume", run)["state"] == "finished"
-    assert len(workshop.imitation.requests) == ITEMS * STEPS
+    commands.fake_providers.script(*[SOLUTION] * (ITEMS * STEPS - 2 - CONCURRENCY))
+    assert commands.baseline("--resume", run)["state"] == "finished"
+    assert len(commands.fake_providers.requests) == ITEMS * STEPS
 
 
-def test_a_second_ctrl_c_drops_the_calls_in_flight(workshop: Workshop) -> None:
-    workshop.imitation.script(HANGING, HANGING)
-    running = workshop.start(*EPISODIC)
-    until(lambda: len(workshop.imitation.requests) == CONCURRENCY)
+def test_a_second_ctrl_c_drops_the_calls_in_flight(commands: CommandSandbox) -> None:
+    commands.fake_providers.script(HANGING, HANGING)
+    running = commands.start(*EPISODIC)
+    until(lambda: len(commands.fake_providers.requests) == CONCURRENCY)
     running.signal(signal.SIGINT)
     until(lambda: "calls in flight" in running.errors())
     running.signal(signal.SIGINT)
@@ -145,39 +145,39 @@ def test_a_second_ctrl_c_drops_the_calls_in_flight(workshop: Workshop) -> None:
     assert status == 1
     assert "--resume" in errors
     assert "Traceback" not in errors
-    workshop.imitation.script(*[SOLUTION] * ITEMS * STEPS)
-    assert workshop.baseline("--resume", only_run(workshop))["done"] == ITEMS
+    commands.fake_providers.script(*[SOLUTION] * ITEMS * STEPS)
+    assert commands.baseline("--resume", only_run(commands))["done"] == ITEMS
 
 
-def test_two_processes_on_one_run_share_its_items(workshop: Workshop) -> None:
+def test_two_processes_on_one_run_share_its_items(commands: CommandSandbox) -> None:
     hold = Hold(after=1)
     held = Script(pieces_of(REPLY), hold=hold)
-    workshop.imitation.script(*[held] * 2 * CONCURRENCY, *[SOLUTION] * (ITEMS * STEPS - 2 * CONCURRENCY))
-    first = workshop.start(*EPISODIC)
-    until(lambda: len(workshop.imitation.requests) == CONCURRENCY)
-    second = workshop.start(
-        "run_baseline", "--json", "--concurrency", str(2 * CONCURRENCY), "--resume", only_run(workshop)
+    commands.fake_providers.script(*[held] * 2 * CONCURRENCY, *[SOLUTION] * (ITEMS * STEPS - 2 * CONCURRENCY))
+    first = commands.start(*EPISODIC)
+    until(lambda: len(commands.fake_providers.requests) == CONCURRENCY)
+    second = commands.start(
+        "run_baseline", "--json", "--concurrency", str(2 * CONCURRENCY), "--resume", only_run(commands)
     )
     # Both are at work: the second has its half of the model's concurrency.
-    until(lambda: len(workshop.imitation.requests) == 2 * CONCURRENCY)
+    until(lambda: len(commands.fake_providers.requests) == 2 * CONCURRENCY)
     hold.release()
     first.wait()
     second.wait()
-    assert len(workshop.imitation.requests) == len(generations(workshop)) == ITEMS * STEPS
-    assert workshop.baseline("--resume", only_run(workshop))["state"] == "finished"
-    assert len(workshop.imitation.requests) == ITEMS * STEPS
+    assert len(commands.fake_providers.requests) == len(generations(commands)) == ITEMS * STEPS
+    assert commands.baseline("--resume", only_run(commands))["state"] == "finished"
+    assert len(commands.fake_providers.requests) == ITEMS * STEPS
 
 
-def test_a_second_process_finishes_what_the_first_left_at_its_kill_9(workshop: Workshop) -> None:
-    workshop.imitation.script(*[HANGING] * CONCURRENCY)
-    first = workshop.start(*EPISODIC)
-    until(lambda: len(workshop.imitation.requests) == CONCURRENCY)
+def test_a_second_process_finishes_what_the_first_left_at_its_kill_9(commands: CommandSandbox) -> None:
+    commands.fake_providers.script(*[HANGING] * CONCURRENCY)
+    first = commands.start(*EPISODIC)
+    until(lambda: len(commands.fake_providers.requests) == CONCURRENCY)
     own = ITEMS - CONCURRENCY
-    workshop.imitation.script(*[SOLUTION] * ITEMS * STEPS)
-    second = workshop.start("run_baseline", "--json", "--resume", only_run(workshop))
+    commands.fake_providers.script(*[SOLUTION] * ITEMS * STEPS)
+    second = commands.start("run_baseline", "--json", "--resume", only_run(commands))
     done = "select count(*) from benchmark_workitem where state = 'done'"
-    until(lambda: workshop.rows(done) == [(own,)])
-    assert workshop.rows("select state from benchmark_run") == [("open",)], (
+    until(lambda: commands.rows(done) == [(own,)])
+    assert commands.rows("select state from benchmark_run") == [("open",)], (
         "the first may still finish its items"
     )
     first.signal(signal.SIGKILL)
@@ -186,13 +186,13 @@ def test_a_second_process_finishes_what_the_first_left_at_its_kill_9(workshop: W
     document = json.loads(output)
     assert (status, document["state"], document["done"]) == (0, "finished", ITEMS)
     assert document["paid"]["calls"] == ITEMS * STEPS
-    assert len(workshop.imitation.requests) == ITEMS * STEPS + CONCURRENCY
+    assert len(commands.fake_providers.requests) == ITEMS * STEPS + CONCURRENCY
 
 
-def test_a_run_does_not_go_on_with_other_prompts_problems_or_methods(workshop: Workshop) -> None:
-    workshop.imitation.script(SOLUTION)
-    run = workshop.baseline("--limit", "1")["run"]
-    [(manifest,)] = workshop.rows("select manifest from benchmark_run")
+def test_a_run_does_not_go_on_with_other_prompts_problems_or_methods(commands: CommandSandbox) -> None:
+    commands.fake_providers.script(SOLUTION)
+    run = commands.baseline("--limit", "1")["run"]
+    [(manifest,)] = commands.rows("select manifest from benchmark_run")
     other = json.loads(manifest)
     other["templates"]["problem"] = "of another text"
     for change, value, said in (
@@ -204,10 +204,10 @@ def test_a_run_does_not_go_on_with_other_prompts_problems_or_methods(workshop: W
         ),
         ("update benchmark_run set method = ?", "telepathy", "'telepathy', which this version does not have"),
     ):
-        workshop.rows(change, [value])
-        _, errors = workshop.manage("run_baseline", "--resume", run, status=1)
+        commands.rows(change, [value])
+        _, errors = commands.manage("run_baseline", "--resume", run, status=1)
         assert said in errors
-    assert len(workshop.imitation.requests) == 1
+    assert len(commands.fake_providers.requests) == 1
 
 
 def test_whoever_asks_first_all_learn_that_a_runner_on_this_machine_is_gone(db: None) -> None:

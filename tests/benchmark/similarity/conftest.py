@@ -1,25 +1,25 @@
-"""A workshop with our tagged problems and 47 questions about them."""
+"""A sandbox with our tagged problems and 47 questions about them."""
 
 import shutil
 from pathlib import Path
 
 import pytest
 
-from tests.benchmark.runs.conftest import Workshop
+from tests.benchmark.runs.conftest import CommandSandbox
 from tests.benchmark.runs.processes import run_apart
 from tests.benchmark.similarity.tagged import make_tagged
-from tests.imitation import Imitation
-from tests.made_once import made_once, with_tables
+from tests.cached_fixtures import add_database, cached_folder
+from tests.fake_providers import FakeProviders
 
 
 @pytest.fixture(scope="session")
 def tagged_var() -> Path:
     """A HINTBENCH_VAR with them."""
-    return made_once("tagged", lambda var: run_apart(make_tagged, with_tables(var)))
+    return cached_folder("tagged", lambda var: run_apart(make_tagged, add_database(var)))
 
 
 @pytest.fixture
-def workshop(tagged_var: Path, tmp_path: Path, imitation: Imitation) -> Workshop:
+def commands(tagged_var: Path, tmp_path: Path, fake_providers: FakeProviders) -> CommandSandbox:
     var = tmp_path / "var"
     shutil.copytree(tagged_var, var)
-    return Workshop(var, imitation)
+    return CommandSandbox(var, fake_providers)

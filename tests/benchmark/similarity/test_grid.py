@@ -3,26 +3,28 @@
 import json
 from typing import Any
 
-from tests.benchmark.runs.conftest import Workshop
+from tests.benchmark.runs.conftest import CommandSandbox
 
 ASKED = ("--questions", "alike", "--limit", "3")
 MODEL = ("--model", "openai:echo", "--scorer", "bm25", "tfidf")
 
 
-def grid(workshop: Workshop, *arguments: str, status: int = 0) -> dict[tuple[str, str, str], dict[str, Any]]:
-    output, _ = workshop.manage("mcq_grid", "--json", *ASKED, *arguments, status=status)
+def grid(
+    commands: CommandSandbox, *arguments: str, status: int = 0
+) -> dict[tuple[str, str, str], dict[str, Any]]:
+    output, _ = commands.manage("mcq_grid", "--json", *ASKED, *arguments, status=status)
     return {
         (one["table"], one["representation"], one["scorer"] or ""): one for one in json.loads(output)["cells"]
     }
 
 
-def test_the_whole_grid_is_run_once(workshop: Workshop) -> None:
-    output, _ = workshop.manage("mcq_grid", "--json", *ASKED, *MODEL, "--dry-run", "--price", "1", "2")
+def test_the_whole_grid_is_run_once(commands: CommandSandbox) -> None:
+    output, _ = commands.manage("mcq_grid", "--json", *ASKED, *MODEL, "--dry-run", "--price", "1", "2")
     told = json.loads(output)
-    assert workshop.imitation.requests == []
+    assert commands.fake_providers.requests == []
     assert len(told["cells"]) == 2 * 2 + 5 + 2 * 3
-    cells = grid(workshop, *MODEL)
-    asked = len(workshop.imitation.requests)
+    cells = grid(commands, *MODEL)
+    asked = len(commands.fake_providers.requests)
     assert told["estimates"]["low"]["generations"] == asked, (
         "representations are written once for choosing and ranking"
     )
@@ -36,38 +38,38 @@ def test_the_whole_grid_is_run_once(workshop: Workshop) -> None:
     }
     assert cells["T17", "solution", "bm25"]["accuracy"] > cells["T17", "statement", "bm25"]["accuracy"]
     assert cells["T18", "asm_nl", ""]["mrr"] is None
-    assert grid(workshop, *MODEL) == cells
-    assert len(workshop.imitation.requests) == asked
-    text, _ = workshop.manage("mcq_grid", *ASKED, *MODEL, "--report")
+    assert grid(commands, *MODEL) == cells
+    assert len(commands.fake_providers.requests) == asked
+    text, _ = commands.manage("mcq_grid", *ASKED, *MODEL, "--report")
     assert "T19: accuracy" in text
     assert "openai:echo tfidf" in text
     assert "Missing" not in text
 
 
-def test_missing_cells_say_what_they_need_and_bounds_hold_for_the_grid(workshop: Workshop) -> None:
-    text, _ = workshop.manage("mcq_grid", *ASKED)
+def test_missing_cells_say_what_they_need_and_bounds_hold_for_the_grid(commands: CommandSandbox) -> None:
+    text, _ = commands.manage("mcq_grid", *ASKED)
     assert (
         "Missing: T17 encoder:facebook/bart-base solution: encoder:facebook/bart-base needs the package"
         in text
     )
     assert "Missing: T18 statement: it needs a model: name one or more with --model" in text
     assert "Missing: T19 bm25 asm_nl" in text
-    assert workshop.imitation.requests == []
-    cells = grid(workshop, *MODEL, "--report")
+    assert commands.fake_providers.requests == []
+    cells = grid(commands, *MODEL, "--report")
     assert cells["T17", "statement", "bm25"]["state"] == "finished"
     assert cells["T18", "statement", ""]["needs"] == "it has not been run"
 
-    _, errors = workshop.manage(
+    _, errors = commands.manage(
         "mcq_grid", *ASKED, *MODEL, "--max-calls", "5", "--concurrency", "1", status=1
     )
     assert "calls is used up" in errors
     assert "The same command goes on" in errors
-    assert len(workshop.imitation.requests) == 5
-    partly = grid(workshop, *MODEL, "--report")
+    assert len(commands.fake_providers.requests) == 5
+    partly = grid(commands, *MODEL, "--report")
     assert partly["T18", "statement", ""]["state"] == "finished"
     assert partly["T18", "summary", ""]["state"] == "stopped"
-    done = grid(workshop, *MODEL, "--max-calls", "500")
+    done = grid(commands, *MODEL, "--max-calls", "500")
     assert {one["state"] for one in done.values()} == {"finished"}
 
-    _, errors = workshop.manage("mcq_grid", *ASKED, "--scorer", "bm52", status=1)
+    _, errors = commands.manage("mcq_grid", *ASKED, "--scorer", "bm52", status=1)
     assert "there is no scorer 'bm52'" in errors

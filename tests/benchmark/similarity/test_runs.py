@@ -5,18 +5,18 @@ import signal
 from dataclasses import replace
 from typing import Any
 
-from tests.benchmark.runs.conftest import Workshop
+from tests.benchmark.runs.conftest import CommandSandbox
 from tests.benchmark.runs.test_resume import until
-from tests.imitation import Script, pieces_of
-from tests.imitation.scripts import Tokens, failure
+from tests.fake_providers import Script, pieces_of
+from tests.fake_providers.scripts import Tokens, failure
 
 RANK = ("--questions", "alike", "--task", "rank")
 CHOOSE = ("--questions", "alike", "--task", "choose")
 SAYS_A = "openai:fixed:The right one is clear. Answer: A"
 
 
-def run(workshop: Workshop, *arguments: str, status: int = 0) -> dict[str, Any]:
-    output, _ = workshop.manage("run_mcqs", "--json", *arguments, status=status)
+def run(commands: CommandSandbox, *arguments: str, status: int = 0) -> dict[str, Any]:
+    output, _ = commands.manage("run_mcqs", "--json", *arguments, status=status)
     document: dict[str, Any] = json.loads(output)
     return document
 
@@ -25,14 +25,14 @@ def answered(text: str, tokens: int = 7) -> Script:
     return Script(pieces_of(text), tokens=Tokens(output=tokens))
 
 
-def prompts(workshop: Workshop) -> list[str]:
-    return [request.body["messages"][0]["content"] for request in workshop.imitation.requests]
+def prompts(commands: CommandSandbox) -> list[str]:
+    return [request.body["messages"][0]["content"] for request in commands.fake_providers.requests]
 
 
-def test_statements_mislead_and_solutions_lead(workshop: Workshop) -> None:
+def test_statements_mislead_and_solutions_lead(commands: CommandSandbox) -> None:
     """The shape of AlgoSimBench's Table 1: by statement worse than by lot, by solution far better."""
     for scorer in ("bm25", "tfidf"):
-        by_statement = run(workshop, *RANK, "--representation", "statement", "--scorer", scorer)
+        by_statement = run(commands, *RANK, "--representation", "statement", "--scorer", scorer)
         assert by_statement["answered"] == by_statement["questions"] == 47
         assert by_statement["accuracy"] < 0.15
         assert by_statement["mrr"] < 0.45
@@ -41,7 +41,7 @@ def test_statements_mislead_and_solutions_lead(workshop: Workshop) -> None:
             < by_statement["accuracy"]
             < by_statement["accuracy_interval"][1]
         )
-    by_solution = run(workshop, *RANK, "--representation", "solution", "--statistics", "options")
+    by_solution = run(commands, *RANK, "--representation", "solution", "--statistics", "options")
     assert by_solution["accuracy"] > 0.9
     assert by_solution["random_accuracy"] == 0.25
     assert round(100 * by_solution["random_mrr"], 2) == 52.08
@@ -52,24 +52,24 @@ def test_statements_mislead_and_solutions_lead(workshop: Workshop) -> None:
     assert all(one["share_failed"] > one["share_all"] for one in shares)
     assert sum(one["right"] for one in by_statement["positions"]) == 47
     assert by_statement["tokens"] is None
-    text, _ = workshop.manage("report_mcqs", by_solution["run"])
+    text, _ = commands.manage("report_mcqs", by_solution["run"])
     assert "rank with bm25, statistics over the options, by solution on alike" in text
     assert "52.08 %" in text
-    assert workshop.imitation.requests == []
+    assert commands.fake_providers.requests == []
 
 
-def test_a_model_chooses_and_letters_are_read_where_they_can_be(workshop: Workshop) -> None:
-    workshop.imitation.script(
+def test_a_model_chooses_and_letters_are_read_where_they_can_be(commands: CommandSandbox) -> None:
+    commands.fake_providers.script(
         answered("I compare.\n\n**Answer: B**", tokens=40),
         answered("Answer: A\nNo, on second thought:\nAnswer: C", tokens=20),
         replace(answered("I cannot say. A or B, perhaps Doing it all.", tokens=30), finish="length"),
         answered("answer is (d).", tokens=10),
     )
     limited = (*CHOOSE, "--representation", "statement", "--limit", "4", "--concurrency", "1")
-    figures = run(workshop, *limited, "--model", "openai:gpt-4o", "--temperature", "0.2")
+    figures = run(commands, *limited, "--model", "openai:gpt-4o", "--temperature", "0.2")
     assert (figures["answered"], figures["unreadable"], figures["questions"]) == (4, 1, 4)
     assert figures["finishes"] == {"stop": 3, "length": 1, "refusal": 0, "empty": 0}
-    text, _ = workshop.manage("report_mcqs", figures["run"])
+    text, _ = commands.manage("report_mcqs", figures["run"])
     assert "1 of 4 replies (25.0 %): cut off at the token limit." in text
     assert [one["chosen"] for one in figures["positions"]] == [0, 1, 1, 1]
     assert figures["tokens"] == {
@@ -79,66 +79,68 @@ def test_a_model_chooses_and_letters_are_read_where_they_can_be(workshop: Worksh
         "ratio": 1,
         "written": 0,
     }
-    assert workshop.imitation.requests[0].body["temperature"] == 0.2
-    first = prompts(workshop)[0]
+    assert commands.fake_providers.requests[0].body["temperature"] == 0.2
+    first = prompts(commands)[0]
     assert "You get the description of a reference problem" in first
     for letter in "ABCD":
         assert f"[BEGIN OPTION {letter}]\n" in first
     assert first.count("[BEGIN REFERENCE]") == 1
 
 
-def test_a_repeated_choice_is_a_replay_and_fresh_draws_ask_again(workshop: Workshop) -> None:
+def test_a_repeated_choice_is_a_replay_and_fresh_draws_ask_again(commands: CommandSandbox) -> None:
     asked = (*CHOOSE, "--representation", "statement", "--model", SAYS_A, "--limit", "3")
-    assert run(workshop, *asked)["replies_repeated"] == 0
-    again = run(workshop, *asked)
+    assert run(commands, *asked)["replies_repeated"] == 0
+    again = run(commands, *asked)
     assert (again["replies_repeated"], again["spent"]["calls"], again["parameters"]["draw"]) == (3, 0, 0)
-    assert "Replay: all 3 replies repeat stored ones." in workshop.manage("report_mcqs", again["run"])[0]
+    assert "Replay: all 3 replies repeat stored ones." in commands.manage("report_mcqs", again["run"])[0]
     for draw in (1, 2):
-        fresh = run(workshop, *asked, "--draws", "fresh")
+        fresh = run(commands, *asked, "--draws", "fresh")
         assert (fresh["replies_repeated"], fresh["spent"]["calls"]) == (0, 3)
         assert fresh["parameters"]["draw"] == draw
     ranked = (*RANK, "--representation", "statement", "--draws", "fresh")
-    _, errors = workshop.manage("run_mcqs", *ranked, status=1)
+    _, errors = commands.manage("run_mcqs", *ranked, status=1)
     assert "--draws has no use with --task rank" in errors
 
 
-def test_the_right_option_can_be_put_at_any_letter(workshop: Workshop) -> None:
+def test_the_right_option_can_be_put_at_any_letter(commands: CommandSandbox) -> None:
     for letter, accuracy in (("A", 1), ("D", 0)):
         arguments = (*CHOOSE, "--representation", "solution", "--model", SAYS_A, "--correct-at", letter)
-        figures = run(workshop, *arguments, "--limit", "8")
+        figures = run(commands, *arguments, "--limit", "8")
         assert figures["accuracy"] == accuracy
         assert [one["right"] for one in figures["positions"]] == [8 * (one == letter) for one in "ABCD"]
-    assert "solution program of a reference" in prompts(workshop)[0]
+    assert "solution program of a reference" in prompts(commands)[0]
 
 
-def test_representations_are_written_once_for_every_run_and_their_tokens_counted(workshop: Workshop) -> None:
+def test_representations_are_written_once_for_every_run_and_their_tokens_counted(
+    commands: CommandSandbox,
+) -> None:
     asm = ("--representation", "asm_nl", "--model", "openai:echo", "--limit", "3")
-    output, _ = workshop.manage("run_mcqs", *CHOOSE, *asm, "--dry-run", "--json", "--price", "1", "1")
+    output, _ = commands.manage("run_mcqs", *CHOOSE, *asm, "--dry-run", "--json", "--price", "1", "1")
     told = json.loads(output)
-    assert workshop.imitation.requests == []
-    chosen = run(workshop, *CHOOSE, *asm)
-    written = len(workshop.imitation.requests) - 3
+    assert commands.fake_providers.requests == []
+    chosen = run(commands, *CHOOSE, *asm)
+    written = len(commands.fake_providers.requests) - 3
     assert (told["representations"], told["questions"]) == (written, 3)
     assert told["estimates"]["low"]["generations"] == written + 3
     assert told["estimates"]["high"]["cost_usd"] > told["estimates"]["low"]["cost_usd"] > 0
-    assert "Natural Language Solution:" in prompts(workshop)[0]
+    assert "Natural Language Solution:" in prompts(commands)[0]
     assert (chosen["tokens"]["representations"], chosen["tokens"]["answer"]) == (35, 7)
     assert chosen["tokens"]["written"] == 7 * written
     assert chosen["tokens"]["ratio"] is None
-    run(workshop, *CHOOSE, "--representation", "statement", "--model", "openai:echo", "--limit", "3")
-    text, _ = workshop.manage("report_mcqs", chosen["run"])
+    run(commands, *CHOOSE, "--representation", "statement", "--model", "openai:echo", "--limit", "3")
+    text, _ = commands.manage("report_mcqs", chosen["run"])
     assert "×6.0 of the run by statement" in text
-    workshop.imitation.requests.clear()
-    ranked = run(workshop, *RANK, *asm)
-    assert workshop.imitation.requests == []
+    commands.fake_providers.requests.clear()
+    ranked = run(commands, *RANK, *asm)
+    assert commands.fake_providers.requests == []
     assert (ranked["tokens"]["representations"], ranked["tokens"]["answer"]) == (35, 0)
     assert ranked["fallbacks"] == 0
-    run(workshop, *RANK, *asm, "--temperature", "1")
-    assert len(workshop.imitation.requests) == written
+    run(commands, *RANK, *asm, "--temperature", "1")
+    assert len(commands.fake_providers.requests) == written
 
 
-def test_the_section_is_read_and_without_one_the_reply_stands_for_it(workshop: Workshop) -> None:
-    workshop.imitation.script(
+def test_the_section_is_read_and_without_one_the_reply_stands_for_it(commands: CommandSandbox) -> None:
+    commands.fake_providers.script(
         answered("Solution Program: a draft\n\n## Solution Program:\n```python\nprint(1)\n```\n"),
         answered("**Solution Program:**\n\nI have none."),
         answered("I have no idea.", tokens=3),
@@ -146,91 +148,93 @@ def test_the_section_is_read_and_without_one_the_reply_stands_for_it(workshop: W
     )
     arguments = ("--dataset", "tagged", "--model", "openai:gpt-4o", "--representation", "asm_pl")
     cut = (*arguments, "--concurrency", "1", "--price", "0", "1000000", "--max-cost", "15")
-    output, errors = workshop.manage("represent", *cut, "--json", status=1)
+    output, errors = commands.manage("represent", *cut, "--json", status=1)
     document = json.loads(output)
     assert (document["written"], len(document["without_section"]), document["output_tokens"]) == (3, 2, 17)
     assert "the budget of 15.00 US dollars is used up (17.00 spent)" in errors
-    kept = workshop.rows("select text, section_found from benchmark_representation order by id")
+    kept = commands.rows("select text, section_found from benchmark_representation order by id")
     assert kept == [("print(1)\n", 1), ("**Solution Program:**\n\nI have none.", 0), ("I have no idea.", 0)]
-    _, errors = workshop.manage("represent", *arguments, "--concurrency", "1", status=1)
+    _, errors = commands.manage("represent", *arguments, "--concurrency", "1", status=1)
     assert "1 failed: provider fault (bad_request)" in errors
-    before = len(workshop.imitation.requests)
-    output, _ = workshop.manage("represent", *arguments)
+    before = len(commands.fake_providers.requests)
+    output, _ = commands.manage("represent", *arguments)
     assert "tagged: 48 of 48 problems have their asm_pl." in output
-    assert len(workshop.imitation.requests) == before + 1
+    assert len(commands.fake_providers.requests) == before + 1
 
 
-def test_a_representation_is_paid_for_once_and_its_budget_kept_whoever_wants_it(workshop: Workshop) -> None:
+def test_a_representation_is_paid_for_once_and_its_budget_kept_whoever_wants_it(
+    commands: CommandSandbox,
+) -> None:
     wanted = ("--model", "openai:gpt-4o", "--representation", "summary", "--concurrency", "1")
     writing = ("represent", "--dataset", "tagged", *wanted, "--max-calls", "2")
     restated = answered("Problem Restatement: add them.")
-    workshop.imitation.script(restated, Script(pieces_of("Problem"), ending="hang"))
-    killed = workshop.start(*writing)
-    until(lambda: len(workshop.imitation.requests) == 2)
+    commands.fake_providers.script(restated, Script(pieces_of("Problem"), ending="hang"))
+    killed = commands.start(*writing)
+    until(lambda: len(commands.fake_providers.requests) == 2)
     for second in (writing, ("run_mcqs", *RANK, *wanted)):
-        _, errors = workshop.manage(*second, status=1)
+        _, errors = commands.manage(*second, status=1)
         assert "Writing summary for tagged by openai:gpt-4o is being carried out by another process" in errors
-    assert len(workshop.imitation.requests) == 2
-    assert workshop.rows("select count(*) from benchmark_similarityrun") == [(0,)]
+    assert len(commands.fake_providers.requests) == 2
+    assert commands.rows("select count(*) from benchmark_similarityrun") == [(0,)]
     killed.signal(signal.SIGKILL)
     killed.wait()
-    workshop.imitation.script(restated)
+    commands.fake_providers.script(restated)
     for _ in range(2):
-        output, errors = workshop.manage(*writing, "--json", status=1)
+        output, errors = commands.manage(*writing, "--json", status=1)
         assert "the budget of 2 calls is used up" in errors
         document = json.loads(output)
         assert (document["written"], document["spent"]["calls"], document["output_tokens"]) == (2, 2, 14)
-    assert len(workshop.imitation.requests) == 3, "two that were paid for, one in flight at the kill"
+    assert len(commands.fake_providers.requests) == 3, "two that were paid for, one in flight at the kill"
 
 
 def test_a_run_keeps_its_budget_through_kills_and_faults_and_goes_on_with_what_it_began_with(
-    workshop: Workshop,
+    commands: CommandSandbox,
 ) -> None:
     """14 dollars pay for two replies of 7 tokens; a third would be the first beyond."""
     choosing = (*CHOOSE, "--representation", "statement", "--model", "openai:gpt-4o", "--limit", "5")
     money = ("--price", "0", "1000000", "--max-cost", "14", "--concurrency", "1")
-    workshop.imitation.script(answered("Answer: A"), Script(pieces_of("Answer"), ending="hang"))
-    killed = workshop.start("run_mcqs", *choosing, *money)
-    until(lambda: len(workshop.imitation.requests) == 2)
-    [(run_id,)] = workshop.rows("select id from benchmark_similarityrun")
-    _, errors = workshop.manage("run_mcqs", "--resume", run_id, status=1)
+    commands.fake_providers.script(answered("Answer: A"), Script(pieces_of("Answer"), ending="hang"))
+    killed = commands.start("run_mcqs", *choosing, *money)
+    until(lambda: len(commands.fake_providers.requests) == 2)
+    [(run_id,)] = commands.rows("select id from benchmark_similarityrun")
+    _, errors = commands.manage("run_mcqs", "--resume", run_id, status=1)
     assert "is being carried out by another process" in errors
-    assert len(workshop.imitation.requests) == 2, "the second process pays for nothing"
+    assert len(commands.fake_providers.requests) == 2, "the second process pays for nothing"
     killed.signal(signal.SIGKILL)
     killed.wait()
-    [(state, calls)] = workshop.rows("select state, paid_calls from benchmark_similarityrun")
+    [(state, calls)] = commands.rows("select state, paid_calls from benchmark_similarityrun")
     assert (state, calls) == ("open", 1)
 
-    workshop.imitation.script(failure(400), answered("Answer: B"))
-    stopped = run(workshop, "--resume", run_id, status=1)
+    commands.fake_providers.script(failure(400), answered("Answer: B"))
+    stopped = run(commands, "--resume", run_id, status=1)
     assert (stopped["state"], stopped["answered"]) == ("stopped", 2)
     assert stopped["stop_reason"] == "the budget of 14.00 US dollars is used up (14.00 spent)"
     assert [one["about"] for one in stopped["faults"]] == ["question 2"]
     assert "provider fault (bad_request)" in stopped["faults"][0]["fault"]
     spent = {name: stopped["spent"][name] for name in ("calls", "input_tokens", "output_tokens", "cost_usd")}
     assert spent == {"calls": 2, "input_tokens": 22, "output_tokens": 14, "cost_usd": 14}
-    text, _ = workshop.manage("report_mcqs", stopped["run"])
+    text, _ = commands.manage("report_mcqs", stopped["run"])
     assert "1 failed: provider fault (bad_request)" in text
 
-    workshop.rows("update benchmark_questionset set content_hash = 'other'")
-    _, errors = workshop.manage("run_mcqs", "--resume", run_id, status=1)
+    commands.rows("update benchmark_questionset set content_hash = 'other'")
+    _, errors = commands.manage("run_mcqs", "--resume", run_id, status=1)
     assert "The questions changed since run" in errors
-    [(manifest,)] = workshop.rows("select manifest from benchmark_similarityrun")
-    workshop.rows("update benchmark_questionset set content_hash = ?", [json.loads(manifest)["questions"]])
-    workshop.imitation.script(*[answered("Answer: C")] * 3)
-    finished = run(workshop, "--resume", run_id, "--max-cost", "1000", "--requests-per-minute", "100000")
+    [(manifest,)] = commands.rows("select manifest from benchmark_similarityrun")
+    commands.rows("update benchmark_questionset set content_hash = ?", [json.loads(manifest)["questions"]])
+    commands.fake_providers.script(*[answered("Answer: C")] * 3)
+    finished = run(commands, "--resume", run_id, "--max-cost", "1000", "--requests-per-minute", "100000")
     assert (finished["state"], finished["answered"], finished["faults"]) == ("finished", 5, [])
     assert finished["spent"]["calls"] == 5
-    before = len(workshop.imitation.requests)
+    before = len(commands.fake_providers.requests)
     assert before == 7, "five answers, one cut off by the kill, one fault"
 
-    again = run(workshop, *choosing, "--price", "0", "1000000")
+    again = run(commands, *choosing, "--price", "0", "1000000")
     assert (again["answered"], again["correct"], again["spent"]["calls"]) == (5, finished["correct"], 0)
-    assert len(workshop.imitation.requests) == before, "what one run has paid for, another repeats"
+    assert len(commands.fake_providers.requests) == before, "what one run has paid for, another repeats"
     assert again["tokens"] == finished["tokens"]
 
 
-def test_what_does_not_go_together_is_said(workshop: Workshop) -> None:
+def test_what_does_not_go_together_is_said(commands: CommandSandbox) -> None:
     ranked, chosen = (*RANK, "--representation"), (*CHOOSE, "--representation")
     for arguments, message in (
         ((*chosen, "statement"), "A model is needed to choose by statement"),
@@ -245,8 +249,8 @@ def test_what_does_not_go_together_is_said(workshop: Workshop) -> None:
         (("--task", "rank"), "Missing: --questions, --representation"),
         (("--resume", "7"), "There is no run '7'"),
     ):
-        _, errors = workshop.manage("run_mcqs", *arguments, status=1)
+        _, errors = commands.manage("run_mcqs", *arguments, status=1)
         assert message in errors
-    assert workshop.rows("select count(*) from benchmark_similarityrun") == [(1,)], (
+    assert commands.rows("select count(*) from benchmark_similarityrun") == [(1,)], (
         "what cannot begin leaves no run"
     )

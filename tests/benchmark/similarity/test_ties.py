@@ -18,7 +18,7 @@ from benchmark.similarity.building import Builder
 from benchmark.similarity.figures import measure
 from benchmark.similarity.scorers import Scorer
 from benchmark.similarity.ties import Placing, tied_best
-from tests.benchmark.runs.conftest import Workshop
+from tests.benchmark.runs.conftest import CommandSandbox
 from tests.benchmark.similarity.tagged import TAGGED
 from tests.benchmark.similarity.test_pages import add_run, visitor  # noqa: F401
 from tests.benchmark.similarity.test_runs import RANK, run
@@ -54,12 +54,12 @@ SAME = "openai:fixed:Natural Language Solution: greedy over the sorted numbers"
 
 @pytest.mark.parametrize("scorer", [("bm25", "corpus"), ("tfidf", "corpus"), ("bm25", "options")])
 def test_equal_representations_rank_like_drawing_lots_wherever_the_right_option_stands(
-    workshop: Workshop, scorer: tuple[str, str]
+    commands: CommandSandbox, scorer: tuple[str, str]
 ) -> None:
     """The former code gave 100 % with the right option at A and 0 % at D."""
     for letter in "AD":
         found = run(
-            workshop, *RANK, "--representation", "asm_nl", "--model", SAME, "--limit", "6", "--correct-at", letter,
+            commands, *RANK, "--representation", "asm_nl", "--model", SAME, "--limit", "6", "--correct-at", letter,
             "--scorer", scorer[0], "--statistics", scorer[1],
         )  # fmt: skip
         assert (found["accuracy"], found["correct"], found["tied"], found["unreadable"]) == (0.25, 1.5, 6, 0)
@@ -68,7 +68,7 @@ def test_equal_representations_rank_like_drawing_lots_wherever_the_right_option_
         assert low < 0.25 < high
         assert [one["chosen"] for one in found["positions"]] == [1.5] * 4
         assert sum(one["found"] for one in found["positions"]) == 1.5
-    text, _ = workshop.manage("report_mcqs", found["run"])
+    text, _ = commands.manage("report_mcqs", found["run"])
     assert "1.5 right" in text
     assert "6 rankings in which the right option is tied" in text
 

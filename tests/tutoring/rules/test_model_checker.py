@@ -11,8 +11,8 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.test import Client
 
-from tests.imitation import Imitation, Script
-from tests.imitation.scripts import failure
+from tests.fake_providers import FakeProviders, Script
+from tests.fake_providers.scripts import failure
 from tests.problems import HIDDEN_INPUT
 from tests.tutoring.dialogues import SessionUnderTest
 from tutoring.checks.model_checker import prompt_hash
@@ -43,22 +43,22 @@ def run(model: str = "openai:checker") -> list[dict[str, Any]]:
 
 
 def test_answers_are_stored_as_findings_with_model_and_prompt_hash(
-    closed: SessionUnderTest, imitation: Imitation, alice: User, ada: User
+    closed: SessionUnderTest, fake_providers: FakeProviders, alice: User, ada: User
 ):
     broken = {"clause": "F3", "quote": "not square it", "reason": "It explains the mistake."}
     elsewhere = {"clause": "F1", "quote": "not in the message", "reason": "It names it."}
-    imitation.script(answer(broken, elsewhere), answer())
+    fake_providers.script(answer(broken, elsewhere), answer())
     [row] = run()
     # Questions go out side by side, so either message may have got the first answer.
     found = {(one["rule"], one["model"], one["message"]) for one in row["findings"] if "model" in one}
     assert found == {
-        ("F3", "checker@imitation", "It explains the mistake."),
-        ("F1", "checker@imitation", "It names it."),
+        ("F3", "checker@fake", "It explains the mistake."),
+        ("F1", "checker@fake", "It names it."),
     }
     check = RuleCheck.objects.by_models().get()
-    assert (check.model, check.prompt_hash) == ("checker@imitation", prompt_hash(current_rule_set()))
-    assert len(imitation.requests) == 2
-    asked = [json.dumps(request.body, ensure_ascii=False) for request in imitation.requests]
+    assert (check.model, check.prompt_hash) == ("checker@fake", prompt_hash(current_rule_set()))
+    assert len(fake_providers.requests) == 2
+    asked = [json.dumps(request.body, ensure_ascii=False) for request in fake_providers.requests]
     assert any("double the number, {{message}} not square" in body for body in asked)
     for body in asked:
         assert "Read a number and print twice the number." in body
@@ -66,7 +66,7 @@ def test_answers_are_stored_as_findings_with_model_and_prompt_hash(
             assert secret not in body
 
     assert [one["state"] for one in run()] == ["unchanged"]
-    assert len(imitation.requests) == 2, "nothing is paid for twice"
+    assert len(fake_providers.requests) == 2, "nothing is paid for twice"
     client = Client()
     for person, sees in ((alice, False), (ada, True)):
         client.force_login(person)
@@ -86,16 +86,16 @@ def test_answers_are_stored_as_findings_with_model_and_prompt_hash(
     ],
 )
 def test_what_cannot_be_read_is_refused_and_nothing_stored(
-    closed: SessionUnderTest, imitation: Imitation, script: Script, message: str
+    closed: SessionUnderTest, fake_providers: FakeProviders, script: Script, message: str
 ):
-    imitation.script(script, script)
+    fake_providers.script(script, script)
     with pytest.raises(CommandError, match=message):
         run()
     assert not RuleCheck.objects.by_models().exists()
 
 
-def test_a_model_is_asked_only_where_one_is_named(closed: SessionUnderTest, imitation: Imitation):
+def test_a_model_is_asked_only_where_one_is_named(closed: SessionUnderTest, fake_providers: FakeProviders):
     call_command("check_rules", "--json", stdout=io.StringIO())
-    assert not imitation.requests
+    assert not fake_providers.requests
     with pytest.raises(CommandError, match="PROVIDER:MODEL"):
         run("checker")

@@ -11,9 +11,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from tests.imitation.batches import Batches, Call
-from tests.imitation.scripts import NOW, BatchScript, Script, failure, script_for
-from tests.imitation.wire import Anthropic, OpenAI
+from tests.fake_providers.batches import Batches, HttpRequest, wait_for
+from tests.fake_providers.scripts import NOW, BatchScript, Script, failure, script_for
+from tests.fake_providers.wire import Anthropic, OpenAI
 
 _FORMATS: dict[str, type[OpenAI] | type[Anthropic]] = {
     "/v1/chat/completions": OpenAI,
@@ -23,7 +23,7 @@ _FORMATS: dict[str, type[OpenAI] | type[Anthropic]] = {
 
 @dataclass
 class Request:
-    """One call as it arrived, alone or in a batch. `left_at`: when the client closed before its end, epoch seconds."""
+    """One received call, alone or in a batch. `left_at`: epoch seconds of an early disconnect."""
 
     path: str
     headers: dict[str, str]
@@ -35,8 +35,8 @@ class Request:
         return self.left_at is not None
 
 
-class Imitation:
-    """The server, in a thread of its own. Answers come from `script(...)`'s queue, else from the model's name."""
+class FakeProviders:
+    """A server in its own thread that sends the scripts queued by `script(...)`, then those that model names select."""
 
     def __init__(self) -> None:
         self.requests: list[Request] = []
@@ -46,7 +46,7 @@ class Imitation:
         self._seen: set[str] = set()
         self._writers: set[asyncio.StreamWriter] = set()
         self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True, name="imitation")
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True, name="fake_providers")
 
     @property
     def anthropic_url(self) -> str:
@@ -57,18 +57,18 @@ class Imitation:
         return f"{self.anthropic_url}/v1"
 
     def script(self, *scripts: Script) -> None:
-        """Queues answers: one for each of the next calls, whatever their model."""
+        """Queue replies, one for each of the next calls of any model."""
         self._queue.extend(scripts)
 
     def batch(self, *scripts: BatchScript) -> None:
-        """Queues what becomes of the next batches; any further one ends at once."""
+        """Queue scripts for the next batches; a batch without a script ends at once."""
         self.batches.scripts.extend(scripts)
 
     def _count(self, path: str, body: dict[str, Any]) -> None:
         self.requests.append(Request(path, {}, body))
 
     def reset(self) -> None:
-        """Forgets calls, batches and scripts, and drops every open connection."""
+        """Delete all calls, batches and scripts, and drop every open connection."""
         self.requests.clear()
         self.batches.reset()
         self._queue.clear()
@@ -100,7 +100,7 @@ class Imitation:
         return int(server.sockets[0].getsockname()[1])
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """The calls of one connection, until either side closes it."""
+        """Answer the calls of one connection until either side closes it."""
         self._writers.add(writer)
         with suppress(ConnectionError, asyncio.IncompleteReadError):
             while await self._answer(reader, writer):
@@ -109,33 +109,28 @@ class Imitation:
         writer.close()
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
-        """Answers one call; false when the connection is over."""
+        """Answer one call; return False if the connection is closed."""
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
         headers = {
             name.lower(): value for name, _, value in (line.partition(": ") for line in head[1:]) if name
         }
         method, path, _ = head[0].split(" ")
         content = await reader.readexactly(int(headers.get("content-length", 0)))
-        if self.batches.knows(path):
-            call = Call(method, path, content, f"http://{headers['host']}")
-            return await self.batches.answer(call, reader, writer)
+        if self.batches.handles(path):
+            http_request = HttpRequest(method, path, content, f"http://{headers['host']}")
+            return await self.batches.answer(http_request, reader, writer)
         if path not in _FORMATS:
             return await _send(writer, 404, {"error": {"message": f"No such path: {path}"}}, {})
         body = json.loads(content or "{}")
         request = Request(path, headers, body)
         self.requests.append(request)
-        wire = _FORMATS[path](body, f"{body['model'][:60]}@imitation")
+        wire = _FORMATS[path](body, f"{body['model'][:60]}@fake")
         answer_headers = {wire.request_id_header: f"req_{len(self.requests)}"}
         key = headers.get("x-api-key") or headers.get("authorization", "").removeprefix("Bearer ")
         script = failure(401) if "wrong" in key else self._next_script(body)
-        if script.status >= 400:
-            message = f"Incorrect API key provided: {key}." if script.status == 401 else "No luck this time."
-            answer = wire.error(script.error, message)
-            return await _send(writer, script.status, answer, answer_headers | dict(script.headers))
-        if complaint := wire.complaint():
-            return await _send(writer, 400, wire.error("invalid_request_error", complaint), answer_headers)
-        if not body.get("stream"):
-            return await _send(writer, 200, wire.whole(script), answer_headers)
+        if script.status >= 400 or wire.rejection() or not body.get("stream"):
+            status, document = _whole_reply(wire, script, key)
+            return await _send(writer, status, document, answer_headers | dict(script.headers))
         try:
             return await _stream(reader, writer, wire, script, answer_headers)
         except ConnectionError:
@@ -151,9 +146,19 @@ class Imitation:
         return script_for(body["model"], body["messages"][-1]["content"], first_time)
 
 
+def _whole_reply(wire: OpenAI | Anthropic, script: Script, key: str) -> tuple[int, dict[str, Any]]:
+    """Return status and body of a reply that is not streamed."""
+    if script.status >= 400:
+        message = f"Incorrect API key provided: {key}." if script.status == 401 else "Scripted failure."
+        return script.status, wire.error(script.error, message)
+    if rejection := wire.rejection():
+        return 400, wire.error("invalid_request_error", rejection)
+    return 200, wire.whole(script)
+
+
 async def _send(writer: asyncio.StreamWriter, status: int, body: object, headers: dict[str, str]) -> bool:
     data = json.dumps(body).encode()
-    lines = [f"HTTP/1.1 {status} Imitated", "content-type: application/json", f"content-length: {len(data)}"]
+    lines = [f"HTTP/1.1 {status} Fake", "content-type: application/json", f"content-length: {len(data)}"]
     lines += [f"{name}: {value}" for name, value in headers.items()]
     writer.write("\r\n".join([*lines, "", ""]).encode() + data)
     await writer.drain()
@@ -167,7 +172,10 @@ async def _stream(
     script: Script,
     headers: dict[str, str],
 ) -> bool:
-    """Streams the script; false when it ends by closing the connection. ConnectionError: the client left."""
+    """Stream the script; return False if it ends by closing the connection.
+
+    Raises ConnectionError if the client disconnects.
+    """
 
     async def send(events: str) -> None:
         if reader.at_eof():
@@ -183,12 +191,9 @@ async def _stream(
     for text in script.reasoning:
         await send(wire.reasoning(text))
     for sent, text in enumerate(script.pieces[: script.after]):
-        while script.hold and sent == script.hold.after and not script.hold.released.is_set():
-            if reader.at_eof():
-                raise ConnectionResetError
-            await asyncio.sleep(0.01)
-        if script.delay:
-            await asyncio.sleep(script.delay)
+        if script.hold and sent == script.hold.after:
+            await wait_for(script.hold, reader)
+        await asyncio.sleep(script.delay)
         await send(wire.piece(text.replace(NOW, f"{time.time():.4f}")))
     if script.ending == "cut":
         return False

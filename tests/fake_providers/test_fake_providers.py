@@ -1,4 +1,4 @@
-"""The imitation itself, where the providers' tests do not reach it."""
+"""The fake providers: features that the tests of the real SDKs do not use."""
 
 import json
 import signal
@@ -9,7 +9,7 @@ import urllib.request
 
 import pytest
 
-from tests.imitation import Imitation
+from tests.fake_providers import FakeProviders
 from tests.stack import HANG
 
 
@@ -22,12 +22,12 @@ def ask(url, body):
 BODY = {"model": "fixed:two words", "messages": [{"role": "user", "content": "Hi."}], "max_tokens": 9}
 
 
-def test_replies_that_are_not_streamed_come_whole(imitation: Imitation):
-    openai = ask(f"{imitation.openai_url}/chat/completions", BODY)
+def test_a_reply_without_streaming_is_one_document(fake_providers: FakeProviders):
+    openai = ask(f"{fake_providers.openai_url}/chat/completions", BODY)
     assert openai["choices"][0]["message"]["content"] == "two words"
-    anthropic = ask(f"{imitation.anthropic_url}/v1/messages", BODY)
+    anthropic = ask(f"{fake_providers.anthropic_url}/v1/messages", BODY)
     assert anthropic["content"][0]["text"] == "two words"
-    assert [request.path for request in imitation.requests] == ["/v1/chat/completions", "/v1/messages"]
+    assert [request.path for request in fake_providers.requests] == ["/v1/chat/completions", "/v1/messages"]
 
 
 @pytest.mark.parametrize(
@@ -38,14 +38,14 @@ def test_replies_that_are_not_streamed_come_whole(imitation: Imitation):
         ("/v1/messages", {"max_tokens": None}),
     ],
 )
-def test_it_is_as_strict_as_the_real_services(imitation: Imitation, path, change):
+def test_unknown_or_missing_parameters_are_rejected(fake_providers: FakeProviders, path, change):
     body = {name: value for name, value in (BODY | change).items() if value is not None}
     with pytest.raises(urllib.error.HTTPError, match="400"):
-        ask(imitation.anthropic_url + path, body)
+        ask(fake_providers.anthropic_url + path, body)
 
 
-def test_it_runs_on_its_own_until_it_is_told_to_stop(repository):
-    command = [sys.executable, "-m", "tests.imitation", "--port", "0"]
+def test_the_command_serves_until_sigterm(repository):
+    command = [sys.executable, "-m", "tests.fake_providers", "--port", "0"]
     with subprocess.Popen(command, cwd=repository, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         address = json.loads(process.stdout.readline())

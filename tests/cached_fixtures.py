@@ -1,4 +1,4 @@
-"""What takes long to make and is only read: made by the first process of a test run that needs it, for all of them."""
+"""Folders that are slow to create and only read: the first process that needs one creates it for the whole test run."""
 
 import fcntl
 import os
@@ -10,34 +10,34 @@ from collections.abc import Callable
 from pathlib import Path
 
 
-def made_once(name: str, make: Callable[[Path], None]) -> Path:
-    """The folder of this name, filled by `make` for the first process that asks, and changed by nobody."""
+def cached_folder(name: str, fill: Callable[[Path], None]) -> Path:
+    """Return the read-only folder of this name; the first call of all processes creates it with `fill`."""
     folder = Path(os.environ["HINTBENCH_TESTS"])
-    place = folder / name
+    path = folder / name
     with (folder / f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not place.exists():
+        if not path.exists():
             with tempfile.TemporaryDirectory(dir=folder) as unfinished:
-                made = Path(unfinished) / name
-                made.mkdir(mode=0o700)
-                make(made)
-                made.rename(place)
-    return place
+                new = Path(unfinished) / name
+                new.mkdir(mode=0o700)
+                fill(new)
+                new.rename(path)
+    return path
 
 
 def migrated_database() -> Path:
-    """A SQLite file with every table, as the migrations leave it."""
-    return made_once("migrated", migrate) / "hintbench.sqlite3"
+    """Return a SQLite file with every table."""
+    return cached_folder("migrated", migrate) / "hintbench.sqlite3"
 
 
-def with_tables(var: Path) -> Path:
-    """Put a database with every table into a HINTBENCH_VAR that has none."""
+def add_database(var: Path) -> Path:
+    """Copy a database with every table into a HINTBENCH_VAR and return the folder."""
     shutil.copy(migrated_database(), var)
     return var
 
 
 def migrate(var: Path, database: str = "") -> None:
-    """Make every table: in the SQLite file of a HINTBENCH_VAR, or in the empty database of that URL."""
+    """Create every table: in the SQLite file of a HINTBENCH_VAR, or in the empty database with this URL."""
     environment = {"DJANGO_SETTINGS_MODULE": "config.settings", "HINTBENCH_VAR": str(var)}
     if database:
         environment["DATABASE_URL"] = database

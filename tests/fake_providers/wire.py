@@ -1,11 +1,11 @@
-"""The two wire formats: the events of a streamed reply, a whole reply, and errors."""
+"""The two wire formats: events of a streamed reply, whole replies, and errors."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
-from tests.imitation.scripts import Script, Tokens
+from tests.fake_providers.scripts import Script, Tokens
 
 _COMMON_FIELDS = frozenset(["model", "messages", "stream", "max_tokens", "temperature", "top_p"])
 _OPENAI_FIELDS = _COMMON_FIELDS | {"stream_options", "seed", "max_completion_tokens"}
@@ -18,15 +18,15 @@ def _event(data: dict[str, Any], name: str = "") -> str:
 
 
 class OpenAI:
-    """POST /v1/chat/completions."""
+    """The wire format of POST /v1/chat/completions."""
 
     request_id_header = "x-request-id"
 
     def __init__(self, body: dict[str, Any], model: str) -> None:
         self.body, self.model = body, model
 
-    def complaint(self) -> str:
-        """Why the real service would refuse the request; "" when it would not."""
+    def rejection(self) -> str:
+        """Return the reason for which the real service would reject the request, or ""."""
         unknown = self.body.keys() - _OPENAI_FIELDS
         return f"Unrecognized request argument supplied: {sorted(unknown)}" if unknown else ""
 
@@ -69,7 +69,7 @@ class OpenAI:
         return {"error": {"message": message, "type": kind, "code": None, "param": None}}
 
     def error_event(self, kind: str) -> str:
-        return _event(self.error(kind, "Something went wrong in mid-stream."))
+        return _event(self.error(kind, "Scripted failure in mid-stream."))
 
     def whole(self, script: Script) -> dict[str, Any]:
         message = {"role": "assistant", "content": "".join(script.pieces), "refusal": None}
@@ -87,15 +87,15 @@ class OpenAI:
 
 
 class Anthropic:
-    """POST /v1/messages."""
+    """The wire format of POST /v1/messages."""
 
     request_id_header = "request-id"
 
     def __init__(self, body: dict[str, Any], model: str) -> None:
         self.body, self.model = body, model
 
-    def complaint(self) -> str:
-        """Why the real service would refuse the request; "" when it would not."""
+    def rejection(self) -> str:
+        """Return the reason for which the real service would reject the request, or ""."""
         if unknown := self.body.keys() - _ANTHROPIC_FIELDS:
             return f"{sorted(unknown)}: Extra inputs are not permitted"
         if "max_tokens" not in self.body:
@@ -142,7 +142,7 @@ class Anthropic:
         return {"type": "error", "error": {"type": kind, "message": message}}
 
     def error_event(self, kind: str) -> str:
-        return _event(self.error(kind, "Something went wrong in mid-stream."), "error")
+        return _event(self.error(kind, "Scripted failure in mid-stream."), "error")
 
     def whole(self, script: Script) -> dict[str, Any]:
         usage = self._input_usage(script.tokens) | self._output_usage(script.tokens) if script.tokens else {}

@@ -1,4 +1,4 @@
-"""What the imitation server answers: scripts, and the model names that stand for some of them."""
+"""Scripts of replies, and the model names that select predefined scripts."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 NOW = "{now}"
-"""Stands in a piece for the time at which it is sent, in seconds since the epoch."""
+"""A placeholder in a piece for the time at which the server sends it, in seconds since the epoch."""
 
 
 @dataclass(frozen=True)
 class Tokens:
-    """The usage reported: `input` includes `cached`, `output` includes `reasoning`."""
+    """The reported usage in tokens: `input` includes `cached`, `output` includes `reasoning`."""
 
     input: int = 11
     output: int = 7
@@ -24,22 +24,23 @@ class Tokens:
 
 @dataclass(frozen=True)
 class Hold:
-    """Keeps an answer in its middle, behind its first `after` pieces, until the test calls `release()`."""
+    """A pause of a reply after its first `after` pieces, until the test calls `release()`."""
 
     after: int
     released: threading.Event = field(default_factory=threading.Event)
 
     def release(self) -> None:
+        """Let the server send the rest."""
         self.released.set()
 
 
 @dataclass(frozen=True)
 class Script:
-    """One answer. With a `status` of 400 or more it is an error; else the pieces, each after `delay` seconds.
+    """One reply: an error if `status` is 400 or more, otherwise the pieces, each after `delay` seconds.
 
     `ending` happens after `after` pieces (None: all of them): "complete"; "cut" drops the connection;
-    "unfinished" ends the stream properly but without a finish marker; "error" sends an error event of type
-    `error`; "hang" sends nothing more. `tokens` None leaves the usage out.
+    "unfinished" closes the stream without a finish marker; "error" sends an error event of type
+    `error`; "hang" sends nothing more. With `tokens` None the reply reports no usage.
     """
 
     pieces: tuple[str, ...] = ("Hello", ", ", "world.")
@@ -57,17 +58,18 @@ class Script:
 
 @dataclass(frozen=True)
 class BatchScript:
-    """What becomes of one batch; each of its requests has a `Script` of its own, as if it were sent alone.
+    """The course of one batch; each of its requests has a `Script` of its own, as if sent alone.
 
-    It ends after so many `looks` at its state, and not before `hold` is released. Creating it is `refused` with an
-    error, or done and then answered when `answer` is released, or never (`lost`). The last `expired` requests are
-    not answered. `invalid` is the code with which OpenAI refuses all requests. `results` holds them back in the middle.
+    The batch ends after its state has been read `polls` times and `hold` is released. Its creation fails with
+    `rejection`, or succeeds and is confirmed when `confirmation` is released, or never (`lost`). The last `expired`
+    requests get no reply. `invalid` is the code with which OpenAI rejects all requests. `results` pauses the
+    download of the results.
     """
 
-    looks: int = 0
+    polls: int = 0
     hold: Hold | None = None
-    refused: Script | None = None
-    answer: Hold | None = None
+    rejection: Script | None = None
+    confirmation: Hold | None = None
     lost: bool = False
     expired: int = 0
     invalid: str = ""
@@ -90,12 +92,12 @@ def _words(number: int) -> tuple[str, ...]:
 
 
 def failure(status: int, **headers: str) -> Script:
-    """An HTTP error; header names are given with underscores."""
+    """Return an HTTP error with these headers, whose names are written with underscores."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return Script(status=status, error=_ERRORS.get(status, "api_error"), headers=named)
 
 
-# A name ending in "-then-ok" fails only for the first call with the same messages.
+# A name that ends in "-then-ok" fails only for the first call with the same messages.
 _BY_NAME: list[tuple[str, Callable[[re.Match[str]], Script]]] = [
     (r"slow-(\d+)ms(?:-(\d+))?", lambda m: Script(_words(int(m[2] or 20)), delay=int(m[1]) / 1000)),
     (r"clock-(\d+)ms-(\d+)", lambda m: Script((f"{NOW} ",) * int(m[2]), delay=int(m[1]) / 1000)),
@@ -108,17 +110,20 @@ _BY_NAME: list[tuple[str, Callable[[re.Match[str]], Script]]] = [
     (r"finish-length", lambda m: Script(finish="length")),
     (r"refusal", lambda m: Script(("I cannot help with that.",), finish="refusal")),
     (r"reasoning", lambda m: Script(reasoning=("Let me ", "think."))),
-    (r"fixed:(.*)", lambda m: Script(pieces_of(m[1].replace("\\n", "\n")))),  # model specs hold no line ends
+    (
+        r"fixed:(.*)",
+        lambda m: Script(pieces_of(m[1].replace("\\n", "\n"))),
+    ),  # a model name has no line breaks
 ]
 
 
 def pieces_of(text: str) -> tuple[str, ...]:
-    """The text in words, each with the blanks behind it."""
+    """Split the text into words, each with its trailing whitespace."""
     return tuple(re.findall(r"\s*\S+\s*|\s+", text))
 
 
 def script_for(model: str, last_message: str, first_time: bool) -> Script:
-    """The answer a model's name stands for; "echo" repeats the last message, an unknown name says hello."""
+    """Return the script of a model name. "echo" repeats the last message; an unknown name gives the default script."""
     if model == "echo":
         return Script(pieces_of(last_message))
     name = model.removesuffix("-then-ok")
