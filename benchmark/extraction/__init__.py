@@ -1,10 +1,10 @@
-"""Takes the program out of a model's reply (docs/spec.md 0.2), and says whether a reply counts as a generation.
+"""Extraction of the program from a model's reply (docs/spec.md 0.2), and of whether the reply is a generation.
 
-Replies are untrusted: nothing here raises on any text, and the time is linear in its length.
+Replies are untrusted: no function raises on any text, and the time is linear in its length.
 
-* `reasoning` blanks what is not the answer.
-* `blocks` finds fenced blocks, `shapes` other ways of setting a program apart.
-* `completeness` tells how much of a program each of them is, `wording` what the text says of it.
+* `reasoning` blanks everything outside the answer.
+* `blocks` finds fenced blocks, `shapes` programs that are marked in other ways.
+* `completeness` rates how complete each program is, `wording` reads the statements about it in the text.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MODES = ("default", "usaco")
 
 
 class Ended(StrEnum):
-    """How a reply ended: by itself, by the token limit, by the tutor's stop, or by a failure of the call."""
+    """The way a reply ended: by itself, at the token limit, by the tutor's stop, or by a failure of the call."""
 
     COMPLETE = "complete"
     LENGTH = "length"
@@ -33,14 +33,14 @@ class Ended(StrEnum):
 
 @dataclass(frozen=True)
 class Extraction:
-    """The program of a reply, where it stood, and the rule that chose it.
+    """The program of a reply, its position, and the rule that chose it.
 
-    `code` is None when there is none (verdict NO_CODE); `start` and `end` are then 0. Otherwise `reply[start:end]`
-    is the program as the reply writes it: with the marks of a block quote, with the escapes of a JSON string.
+    `code` is None if there is none (verdict NO_CODE); `start` and `end` are then 0. Otherwise `reply[start:end]`
+    is the program in the form of the reply, with block quote marks or the escapes of a JSON string.
     `candidates` counts the pieces of text that the rule chose among.
 
-    Rules of the mode `default`: `tagged`, `untagged` and `unfenced` name the kind of block; `-final` says that the
-    text calls the program final, `-incomplete` that it is only a part of a program, `-unparsed` that it does not
+    Rules of the mode `default`: `tagged`, `untagged` and `unfenced` name the kind of block; `-final` means that the
+    text calls the program final, `-incomplete` that it is only part of a program, `-unparsed` that it does not
     parse. Without a program: `no-block`, `no-program` (blocks, but none with a program of the language),
     `unclosed-reasoning`. Rules of the mode `usaco`: `usaco-fence`, `usaco-whole-reply`. Rows written by former
     versions also have `other-tag`.
@@ -55,10 +55,10 @@ class Extraction:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A piece of a reply that may be its program.
+    """A section of a reply that may be its program.
 
     `kind` is "tagged" (with the language), "untagged" (or with a word that names no language), "other-language" or
-    "unfenced". The program stands at `start` to `end` in the reply.
+    "unfenced". The program is at `start` to `end` in the reply.
     """
 
     block: Block
@@ -71,7 +71,7 @@ class Candidate:
 
     @property
     def eligible(self) -> bool:
-        """Whether the piece can be chosen. Parts of programs count only in a block tagged with the language."""
+        """Return whether it can be chosen. Parts of programs count only in a block tagged with the language."""
         match self.kind:
             case "tagged":
                 return True
@@ -87,7 +87,7 @@ class Candidate:
 
     @property
     def rule(self) -> str:
-        """The name of the rule that chooses this candidate."""
+        """Return the name of the rule that chooses this candidate."""
         if self.level in (Level.NO_CODE, Level.BROKEN_PART, Level.BROKEN):
             return f"{self.kind}-unparsed"
         if self.level not in PROGRAMS:
@@ -96,7 +96,7 @@ class Candidate:
 
     @property
     def rank(self) -> tuple[int, int, int, bool, int]:
-        """The order of preference: complete programs, among them the one the text calls final, the tagged, the last."""
+        """Return the preference: complete programs, then those that the text calls final, tagged ones, the last one."""
         whole = self.level >= Level.FUNCTIONAL
         return (
             min(self.level, Level.FUNCTIONAL),
@@ -110,14 +110,14 @@ class Candidate:
 def extract_program(reply: str, language: str, mode: str = "default") -> Extraction:
     """Return the program in `reply`.
 
-    `default`: reasoning is left out. A complete program is preferred to a part of one; among complete programs the
+    `default`: reasoning is ignored. A complete program is preferred to a part of one; among complete programs the
     one that the text calls final, then those tagged with the language, then the last. Blocks tagged with another
-    language are never taken, and other blocks only when they hold a program.
+    language are never chosen, and other blocks only if they contain a program.
 
-    `usaco`: what the published code of the USACO benchmark does: from the first "```python" to the next
-    fence, and the whole reply when either is missing. For replays only.
+    `usaco`: the rule of the USACO benchmark's published code, from the first "```python" to the next
+    fence, or the whole reply if either is missing. For replays only.
 
-    Raises ValueError for another mode, and for nothing in the reply.
+    Raises ValueError for another mode, but for no reply.
     """
     if mode == "usaco":
         return _extract_as_usaco(reply)
@@ -136,9 +136,9 @@ def extract_program(reply: str, language: str, mode: str = "default") -> Extract
 def counts_as_generation(reply: str, language: str, ended: Ended) -> bool:
     """Return whether the reply counts as a generation of code; one with several programs still counts once.
 
-    A reply that ended by itself or by the token limit counts when it holds, outside its reasoning, a block tagged with
-    the language, closed or not, or a complete program in any other form. A reply that the tutor stopped counts when
-    the text up to there holds a complete program. A reply that failed does not count.
+    A reply that ended by itself or at the token limit counts if it contains, outside its reasoning, a block tagged with
+    the language, closed or not, or a complete program in any other form. A reply that the tutor stopped counts if
+    its text contains a complete program. A reply that failed does not count.
     """
     if ended is Ended.FAILED:
         return False
@@ -150,7 +150,7 @@ def counts_as_generation(reply: str, language: str, ended: Ended) -> bool:
 
 
 def choose(candidates: list[Candidate]) -> Candidate | None:
-    """Return the candidate that is the program of the reply, None when none is."""
+    """Return the candidate that is the program of the reply, or None."""
     return max(
         (candidate for candidate in candidates if candidate.eligible),
         key=lambda candidate: candidate.rank,
@@ -159,9 +159,9 @@ def choose(candidates: list[Candidate]) -> Candidate | None:
 
 
 def find_candidates(reply: str, language: str) -> list[Candidate] | None:
-    """Return everything in the reply that may be its program, in order; None when all of the reply is reasoning.
+    """Return the candidates of the reply in order, or None if the whole reply is reasoning.
 
-    Running text is looked at only where no block holds a complete program.
+    Running text is searched only if no block contains a complete program.
     """
     text = visible_text(reply)
     if text is None:
@@ -172,7 +172,7 @@ def find_candidates(reply: str, language: str) -> list[Candidate] | None:
     if family == "python" and fenced and _begins_docstring(text, fenced[0]) and (whole := _whole_reply(text)):
         return whole
     candidates = _assess_all(text, blocks, family)
-    # A program calls something: prose without a parenthesis holds none.
+    # Every program calls a function, so text without a parenthesis contains none.
     if "(" in text and not any(one.eligible and one.level >= Level.FUNCTIONAL for one in candidates):
         running = list(running_blocks(text, blocks))
         candidates += [one for one in _assess_all(text, running, family, unfenced=True) if one.eligible]
@@ -180,7 +180,7 @@ def find_candidates(reply: str, language: str) -> list[Candidate] | None:
 
 
 def without_blocks(reply: str, language: str) -> str:
-    """Return the reply with a paragraph in the place of each block and of each program: its words, and no program."""
+    """Return the reply without programs: an empty paragraph replaces each block and each program."""
     fenced = fenced_blocks(reply, family_of(language))
     blocks = [*fenced, *unfenced_blocks(reply, fenced, family_of(language))]
     running = running_blocks(reply, sorted(blocks, key=lambda block: block.opening))
@@ -205,12 +205,12 @@ def _extract_as_usaco(reply: str) -> Extraction:
 
 
 def _begins_docstring(text: str, fence: Block) -> bool:
-    """Return whether a string of several lines begins before the fence."""
+    """Return whether a multi-line string begins before the fence."""
     return any(text.find(quotes, 0, fence.opening) >= 0 for quotes in ('"""', "'''"))
 
 
 def _whole_reply(text: str) -> list[Candidate]:
-    """Return the text as the only candidate when all of it is a program, so that its fences stand in docstrings."""
+    """Return the text as the only candidate if all of it is a program, whose fences are then inside docstrings."""
     everything = [block for block in running_blocks(text, []) if block.form == "text"]
     return [
         one
@@ -269,7 +269,7 @@ def _kind(block: Block, language: str) -> str:
 
 
 def _level_among(assessment: Assessment, defined: frozenset[str]) -> Level:
-    """Return the level of a piece that may use what only another block of the reply defines."""
+    """Return the level of code that may use names which only another block of the reply defines."""
     if assessment.uses.isdisjoint(defined):
         return assessment.level
     if assessment.level is Level.COMPLETE:
@@ -278,7 +278,7 @@ def _level_among(assessment: Assessment, defined: frozenset[str]) -> Level:
 
 
 def _line_start(text: str, block: Block, number: int) -> int:
-    """Return where a line of the block begins in the text, counted from 0, or where the block ends."""
+    """Return the position in the text where line `number` of the block begins (from 0), or where the block ends."""
     position = block.start
     for _ in range(number):
         position = text.find("\n", position, block.end) + 1 or block.end
@@ -286,7 +286,7 @@ def _line_start(text: str, block: Block, number: int) -> int:
 
 
 def _is_excerpt(code: str, whole: set[str]) -> bool:
-    """Return whether a program is made of lines of a program that has more than twice as many."""
+    """Return whether the program consists of lines of a program that has more than twice as many."""
     lines = _lines_of(code)
     return 2 * len(lines) < len(whole) and lines <= whole
 

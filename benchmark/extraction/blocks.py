@@ -1,4 +1,4 @@
-"""Finds the fenced blocks of a reply, in Markdown as models write it."""
+"""Fenced blocks of a reply, in Markdown as models write it."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ _FENCE = re.compile(r"(`{3,}|~{3,}|'{3}|(?:\\`){3})[ \t]*")
 _INLINE = re.compile(r"```[ \t]*+([A-Za-z+#0-9]++)[ \t]++([^`]*+)```[ \t]*+$")
 _GLUED = re.compile(r"(`{3,})(?!`)([^`]*)$")
 _MOST_SKIPPED = 8
-"""Fences that a string or comment may hold; with a bound the time stays linear."""
+"""Maximum fences inside a string or comment; the bound keeps the time linear."""
 
 _DEEPEST = 3
 
 
 @dataclass(frozen=True)
 class Block:
-    """A piece of a reply that may be a program.
+    """A section of a reply that may be a program.
 
-    `tag` is the language that the reply says it is in, in our name, or another first word of the fence, or "".
-    With its fences it stands at `opening` to `closing`, without them at `start` to `end`. `code` is the content with
-    plain line ends, without the indentation and the marks of quotation that belong to the fence. `form` is "fence",
+    `tag` is the name of its language according to the reply, or another first word of the fence, or "".
+    Its position is `opening` to `closing` with the fences and `start` to `end` without. `code` is the content with
+    plain line ends, without the indentation and the quotation marks of the fence. `form` is "fence",
     "tag", "json", or for running text "text" (a whole stretch) and "lines".
     """
 
@@ -62,23 +62,23 @@ class _Line:
 class _Opening:
     fence: str
     tag: str
-    opening: int  # the place of the fence
-    start: int  # the place of the content
+    opening: int  # position of the fence
+    start: int  # position of the content
     indent: int
     quotes: int  # depth of the block quote
 
 
 @dataclass(frozen=True)
 class _Closing:
-    end: int  # the place where the content ends
-    after: int  # the place where the text goes on
+    end: int  # position where the content ends
+    after: int  # position where the text continues
     opens: bool  # whether the text that goes on is no closing fence: the next block, or other text
 
 
 def fenced_blocks(text: str, language: str) -> list[Block]:
-    """Return the fenced blocks that hold anything, in order.
+    """Return the nonempty fenced blocks in order.
 
-    A block without a closing fence ends at the next fence that opens one, or with the text. Fences inside strings and
+    A block without a closing fence ends at the next opening fence or with the text. Fences inside strings and
     comments of the block's language (of `language` for untagged blocks) are content. Blocks inside a block of
     another kind, such as a Markdown document in a fence of four, follow that block.
     """
@@ -113,7 +113,7 @@ def _lines(text: str, start: int, end: int) -> list[_Line]:
 
 
 def _inline_block(line: _Line) -> Block | None:
-    """Return the block of a line that holds both of its fences: "```python print(1)```"."""
+    """Return the block of a line that contains both of its fences: "```python print(1)```"."""
     found = _INLINE.search(line.text)
     if not found or line.text[: found.start()].count("`") or not is_judged(tag_of(found[1])):
         return None
@@ -130,7 +130,7 @@ def _inline_block(line: _Line) -> Block | None:
 
 
 def _read_opening(line: _Line) -> _Opening | None:
-    """Return the opening fence of a line. Behind other words ("Code: ```python") a fence opens a block when it ends
+    """Return the opening fence of a line. After other words ("Code: ```python") a fence opens a block if it ends
     the line and names a language or follows a colon."""
     prefix = _QUOTE.match(line.text)
     quotes = prefix[0].count(">") if prefix else 0
@@ -175,10 +175,10 @@ def _behind_words(line: _Line, quotes: int) -> _Opening | None:
 
 
 def _read_block(lines: Sequence[_Line], number: int, opening: _Opening, language: str) -> tuple[Block, int]:
-    """Return the block that opens in the line `number`, and the number of the line to go on with."""
+    """Return the block that opens in the line `number`, and the number of the next line to read."""
     literals = Literals(opening.tag if is_language(opening.tag) else language)
     first = number if opening.start < lines[number].after else number + 1
-    passed: list[tuple[int, _Closing]] = []  # fences that stand in a string or comment, as it seems
+    passed: list[tuple[int, _Closing]] = []  # fences that are apparently inside a string or comment
     for at in range(first, len(lines)):
         line = lines[at]
         if opening.quotes and not _QUOTE.match(line.text):
@@ -208,7 +208,7 @@ def _read_block(lines: Sequence[_Line], number: int, opening: _Opening, language
 
 
 def _quotation(text: str, depth: int) -> int:
-    """Return the width of the marks of a block quote at the start of a line, at most as many as `depth`."""
+    """Return the width of the block quote marks at the start of a line, at most `depth` of them."""
     at = 0
     for _ in range(depth):
         mark = _QUOTE_MARK.match(text, at)
@@ -219,8 +219,8 @@ def _quotation(text: str, depth: int) -> int:
 
 
 def _read_closing(body: str, body_at: int, line: _Line, opening: _Opening) -> _Closing | None:
-    """Return how the line ends the block, if it does. A fence with words behind it that are no tag closes; one with the
-    tag of a language opens the next block. A fence may stand behind the last line of the program."""
+    """Return how the line ends the block, if it does. A fence followed by words that are no tag closes it; one with the
+    tag of a language opens the next block. A fence may follow the last line of the program on the same line."""
     mark = opening.fence[0]
     stripped = body.lstrip(" \t" + _INVISIBLE)
     blanks = len(body) - len(stripped)
@@ -246,7 +246,7 @@ def _read_closing(body: str, body_at: int, line: _Line, opening: _Opening) -> _C
 
 
 def _block(lines: Sequence[_Line], opening: _Opening, closing: _Closing) -> Block:
-    """Return the block with its program unwrapped, from the lines that hold its content."""
+    """Return the block with its unwrapped program, from the lines of its content."""
     pieces = []
     for line in lines:
         start = max(line.start + _quotation(line.text, opening.quotes), opening.start)
@@ -259,7 +259,7 @@ def _block(lines: Sequence[_Line], opening: _Opening, closing: _Closing) -> Bloc
     tag, start = opening.tag, opening.start
     word, _, rest = code.partition("\n")
     if not tag and word.strip().isalnum() and names_language(word):
-        # The name of the language stands alone in the first line.
+        # The first line contains only the name of the language.
         tag, start, code = tag_of(word), lines[0].after, rest
     return Block(
         tag=tag,
@@ -274,7 +274,7 @@ def _block(lines: Sequence[_Line], opening: _Opening, closing: _Closing) -> Bloc
 
 
 def without_indentation(lines: list[str], indent: int = 0) -> list[str]:
-    """Return the lines less the indentation that the fence has, where the program has it too, and less any that all of
+    """Return the lines without the indentation of the fence, if the program has it too, and without any that all of
     them share."""
     filled = [line for line in lines if line.strip()]
     if not filled:

@@ -1,4 +1,4 @@
-"""Tells how much of a program a piece of code is."""
+"""Completeness of a program: from loose values to a program that reads and writes."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from benchmark.extraction.literals import without_literals
 from benchmark.text.program_lines import is_code, reads_as_english
 from judge import FAMILIES, ProgramShape
 
-# A reply's odd string escapes are its own business; without this Python prints them on standard error.
+# Python would print warnings about invalid escapes in a reply on standard error.
 warnings.filterwarnings("ignore", module="<reply>")
 
 
 class Level(IntEnum):
-    """How much of a program a piece of code is; of two pieces the higher one is chosen."""
+    """The completeness of a program. Extraction prefers the higher level."""
 
     NO_CODE = 0
-    """Nothing but values or words: the output of a sample."""
+    """Only values or words, like the output of a sample."""
     BROKEN_PART = 1
     """Does not parse, and neither reads nor writes."""
     PART = 2
-    """Parses; statements without a definition, or with names that only another block of the reply defines."""
+    """Parses; has no definition, or uses names that only another block of the reply defines."""
     DEFINITIONS = 3
     """Parses, and defines functions or classes."""
     PRINTS = 4
-    """A program that writes and does not read, as a problem without input needs it."""
+    """Writes and does not read, like the solution of a problem without input."""
     BROKEN = 5
-    """Reads and writes, or has a `main`, and does not parse: a program with a slip, or cut off."""
+    """Reads and writes, or has a `main`, and does not parse: a program with a mistake, or a truncated one."""
     UNSTARTED = 6
-    """Reads and writes in functions that nothing calls."""
+    """Reads and writes in functions that are never called."""
     FUNCTIONAL = 7
-    """A class `Solution`, what functional problems ask for."""
+    """A class `Solution`, which functional problems require."""
     COMPLETE = 8
     """Reads and writes, or has a `main` that does."""
 
@@ -44,15 +44,15 @@ PROGRAMS = frozenset({Level.PRINTS, Level.FUNCTIONAL, Level.COMPLETE})
 """The levels of complete programs."""
 
 CLASSES = ("Solution", "BruteforceSolution")
-"""Names of the class that a functional problem asks for."""
+"""Names of the class that a functional problem requires."""
 
 
 @dataclass(frozen=True)
 class Assessment:
-    """How much of a program `code` is: a piece of a reply less the prose before and behind the program.
+    """The completeness of `code`, a section of a reply without the prose before and after the program.
 
-    `skipped` counts the lines of prose before it. `defines` are the functions and classes of its outermost level,
-    `uses` the names that it takes from elsewhere.
+    `skipped` counts the lines of prose before it. `defines` are the functions and classes at its top level,
+    `uses` the names that it does not define.
     """
 
     code: str
@@ -63,7 +63,7 @@ class Assessment:
 
 
 def assess(code: str, language: str) -> Assessment:
-    """Return what `code` is as a program of the language, a family of `judge.FAMILIES`."""
+    """Return the completeness of `code` in the language, a family of `judge.FAMILIES`."""
     shape = FAMILIES[language].shape if language in FAMILIES else None
     if language != "python" and shape is None:
         return Assessment(code, Level.PART if code.strip() else Level.NO_CODE)
@@ -77,7 +77,7 @@ def assess(code: str, language: str) -> Assessment:
 
 
 def _lines_of_prose(code: str) -> int:
-    """Return how many lines at the beginning are prose."""
+    """Return the number of lines of prose at the beginning."""
     number = 0
     for at, line in enumerate(code.split("\n")[:-1][:_MOST_LINES_OF_PROSE]):
         if line.strip() and (is_code(line) or not (reads_as_english(line) or _LABEL.match(line))):
@@ -90,7 +90,7 @@ _MOST_LINES_OF_PROSE = 20
 _LABEL = re.compile(r"\s*[A-Z][\w' -]{0,60}[:.!]\s*$")
 
 _MARKDOWN = ("```", "~~~", "'''", "**", "- ", "* ", "## ", "### ", "> ")
-"""How lines of text begin that are no program."""
+"""Beginnings of lines that are prose."""
 
 _ENDS_OF_PROSE = (".", "!", "?", ".)", ".**", ":**")
 
@@ -98,7 +98,7 @@ _ENDS_OF_PROSE = (".", "!", "?", ".)", ".**", ":**")
 # Python
 
 _MOST_CUTS = 8
-"""How often a program is parsed at most, each time without more of what may be prose behind it."""
+"""Maximum attempts to parse a program, each without more of the possible prose after it."""
 
 _READS = frozenset({"input", "raw_input", "open", "stdin", "fileinput"})
 _READING_ATTRIBUTES = frozenset(
@@ -134,7 +134,7 @@ def _assess_python(code: str) -> Assessment:
 
 
 def _is_prose(tail: list[str]) -> bool:
-    """Return whether these lines, the first of which is no Python, are text behind a program and not the rest of it."""
+    """Return whether these lines, the first of which is no Python, are prose after a program and not its rest."""
     beginning = [line for line in tail if line.strip()][:2]
     if not beginning or beginning[0].lstrip().startswith(_MARKDOWN):
         return True
@@ -146,7 +146,7 @@ def _is_prose(tail: list[str]) -> bool:
 
 
 def _parse(code: str) -> tuple[ast.Module | None, int]:
-    """Return the tree, or None and the number of the line where it is wrong, 0 where none can be told."""
+    """Return the tree, or None and the number of the wrong line, 0 if it is unknown."""
     try:
         return ast.parse(code, filename="<reply>"), 0
     except SyntaxError as error:
@@ -156,7 +156,7 @@ def _parse(code: str) -> tuple[ast.Module | None, int]:
 
 
 def _without_words(code: str, tree: ast.Module) -> tuple[str, ast.Module]:
-    """Return the program less single words at its end, which parse but are the beginning of prose."""
+    """Return the program without single words at its end, which parse but begin prose."""
     body = list(tree.body)
     while body and isinstance(body[-1], ast.Expr) and isinstance(body[-1].value, ast.Name | ast.Constant):
         body.pop()
@@ -179,7 +179,7 @@ def _assess_broken(code: str) -> Assessment:
 
 @dataclass
 class _Scope:
-    """What the statements of the outermost level, or of a function, do themselves."""
+    """The reads, writes and names of the top-level statements or of a function."""
 
     names: set[str]
     reads: bool = False
@@ -211,23 +211,20 @@ def _assess_tree(code: str, tree: ast.Module) -> Assessment:
 def _level(tree: ast.Module, outermost: _Scope, scopes: dict[str, _Scope]) -> Level:
     reached = list(_reached(outermost, scopes))
     everything = [outermost, *scopes.values()]
-    if any(scope.reads for scope in reached) and any(scope.writes for scope in reached):
+    writes = any(scope.writes for scope in reached)
+    if any(scope.reads for scope in reached) and writes:
         return Level.COMPLETE
     if any(isinstance(node, ast.ClassDef) and node.name in CLASSES for node in tree.body):
         return Level.FUNCTIONAL
     if any(scope.reads for scope in everything) and any(scope.writes for scope in everything):
         return Level.UNSTARTED
-    if any(scope.writes for scope in reached):
-        return Level.PRINTS
     if any(isinstance(node, ast.FunctionDef | ast.ClassDef) for node in tree.body):
-        return Level.DEFINITIONS
-    if all(_is_value(node) for node in tree.body):
-        return Level.NO_CODE
-    return Level.PART
+        return Level.PRINTS if writes else Level.DEFINITIONS
+    return Level.PRINTS if writes else Level.NO_CODE if all(map(_is_value, tree.body)) else Level.PART
 
 
 def _reached(outermost: _Scope, scopes: dict[str, _Scope]) -> Iterator[_Scope]:
-    """Yield the outermost level and every function that it may come to call."""
+    """Yield the top level and every function that it may call, directly or not."""
     seen: set[str] = set()
     waiting = [outermost]
     while waiting:
@@ -239,7 +236,7 @@ def _reached(outermost: _Scope, scopes: dict[str, _Scope]) -> Iterator[_Scope]:
 
 
 def _note(node: ast.AST, scope: _Scope, bound: set[str]) -> None:
-    """Enter in the scope what the node reads, writes and uses, and in `bound` the names it defines."""
+    """Add the node's reads, writes and uses to the scope, and the names that it defines to `bound`."""
     match node:
         case ast.Name(id=name, ctx=ast.Load()):
             scope.names.add(name)
@@ -255,7 +252,7 @@ def _note(node: ast.AST, scope: _Scope, bound: set[str]) -> None:
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
             bound.add(name)
             if name.startswith("__"):
-                scope.names.add(name)  # what an object calls by itself
+                scope.names.add(name)  # Python calls these methods itself
         case ast.ClassDef(name=name):
             bound.add(name)
         case ast.Import(names=names) | ast.ImportFrom(names=names):
@@ -265,7 +262,7 @@ def _note(node: ast.AST, scope: _Scope, bound: set[str]) -> None:
 
 
 def _is_value(node: ast.stmt) -> bool:
-    """Return whether a statement is but a value, as lines of a sample are that happen to parse."""
+    """Return whether a statement is only a value, like lines of a sample that happen to parse."""
     return (
         isinstance(node, ast.Expr)
         and not any(
@@ -317,7 +314,7 @@ def _level_of_part(bare: str, balanced: bool, shape: ProgramShape) -> Level:
 
 
 def _without_tail(code: str, shape: ProgramShape) -> str:
-    """Return the program less the prose behind it, which begins where `main` is closed and nothing is open."""
+    """Return the program without the prose after it, which begins after the closing brace of `main`."""
     lines = code.split("\n")
     depth = 0
     end = 0
@@ -335,7 +332,7 @@ def _without_tail(code: str, shape: ProgramShape) -> str:
 
 
 def _ends_program(line: str, following: str) -> bool:
-    """Return whether a line where nothing is open is no part of the program."""
+    """Return whether a line outside all braces is not part of the program."""
     stripped = line.strip()
     if (
         stripped.startswith((*_MARKDOWN, "}", ")"))

@@ -1,4 +1,4 @@
-"""Follows strings and comments of more than one line through a program."""
+"""Multi-line strings and comments of a program."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _END = {"/*": "*/", 'R"(': ')"'}
 
 
 class Literals:
-    """Tells where strings and comments are open while a program is read line by line."""
+    """The open string or comment of a program that is read line by line."""
 
     def __init__(self, language: str) -> None:
         self.open = ""
-        """The end that the open string or comment waits for."""
+        """The delimiter that closes the open string or comment."""
         shape = FAMILIES[language].shape if language in FAMILIES else None
         self._pattern = _PYTHON if language == "python" else _BRACES if shape else None
         self._has_triple_quotes = language == "python" or (shape is not None and shape.has_triple_quotes)
@@ -29,7 +29,7 @@ class Literals:
         self._read(line, None)
 
     def holds(self, line: str, position: int) -> bool:
-        """Return whether a string or comment that begins in or before this line holds the position."""
+        """Return whether the position is inside a string or comment that begins in or before this line."""
         opened = self.open
         held = self._read(line, position)
         self.open = opened
@@ -60,7 +60,7 @@ class Literals:
 
 
 def without_literals(code: str, shape: ProgramShape) -> str:
-    """Return a program in a language with braces without its strings and comments, as many lines long."""
+    """Return a program in a language with braces without its strings and comments, with the same number of lines."""
     pattern = shape.literals or _BRACE_LITERALS
     return pattern.sub(lambda literal: "\n" * literal[0].count("\n") or " ", code)
 

@@ -1,4 +1,4 @@
-"""Removes from a reply what is not its answer: reasoning, and what comes after the end of the model's turn."""
+"""Removal of everything outside the answer: reasoning, and text after the end of the model's turn."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ _MARKER = re.compile(
 )
 
 _MAY_HIDE = re.compile(rf"[<\[◁\ufeff]|{_BARE_FINAL}")
-"""What every sign of reasoning begins with: most replies have none, and need no further look."""
+"""The first characters of every mark of reasoning. Most replies contain none and need no further search."""
 
 
 def visible_text(reply: str) -> str | None:
-    """Return the reply with its reasoning blanked, every character at its place; None when all of it is reasoning.
+    """Return the reply with blanked reasoning, all other characters in place, or None if all of it is reasoning.
 
-    * Of a reply in channels (the harmony format) only the channel `final` is visible.
-    * A tag such as `<think>` opens reasoning at the start of a line, or anywhere when it is closed later. What
-      stands before a closing tag without an opening one is reasoning too. A tag in quotes is a mention.
-    * Nothing after the first token that ends the turn belongs to the reply.
+    * In a reply with channels (the harmony format), only the channel `final` is visible.
+    * A tag such as `<think>` opens reasoning at the start of a line, or anywhere if it is closed later. Text
+      before a closing tag without an opening one is reasoning too. A tag in quotes is a mention.
+    * Text after the first token that ends the turn is not part of the reply.
     """
     if not _MAY_HIDE.search(reply):
         return reply
-    if reply.startswith("\ufeff"):  # a byte order mark, which no program may begin with
+    if reply.startswith("\ufeff"):  # a byte order mark, which a program must not begin with
         reply = "\n" + reply[1:]
     channels = list(_CHANNEL.finditer(reply))
     if any(_stands_alone(reply, channel.start()) for channel in channels):
@@ -62,7 +62,7 @@ def visible_text(reply: str) -> str | None:
 
 
 def _stands_alone(reply: str, position: int) -> bool:
-    """Return whether a line or another token ends right before the position, so that no prose mentions it."""
+    """Return whether a line or another token ends right before the position, so that it is no mention in prose."""
     before = reply[max(0, position - 40) : position].rstrip(" \t")
     return not before or before.endswith(("\n", "|>")) or reply.startswith("<|start|>", position)
 
@@ -86,7 +86,7 @@ def _tagged_reasoning(text: str) -> list[Span]:
                 opened = tag.start()
             continue
         if opened is None and spans and not text[tag.end() :].strip():
-            break  # a stray tag behind the answer
+            break  # a stray tag after the answer
         spans.append((0 if opened is None else opened, tag.end()))
         opened = None
     if opened is not None:
@@ -106,11 +106,11 @@ def _is_quoted(text: str, tag: re.Match[str]) -> bool:
 def _blank(text: str, spans: list[Span]) -> str:
     pieces: list[str] = []
     position = 0
-    for start, end in spans:
-        if end <= start or end <= position:
+    for begin, end in spans:
+        if end <= begin or end <= position:
             continue
-        start = max(start, position)
-        # A span ends with a line end, so that a fence right behind it stands at the start of a line.
+        start = max(begin, position)
+        # A span ends with a line end, so that a fence right after it is at the start of a line.
         pieces += [text[position:start], re.sub(r"[^\n]", " ", text[start : end - 1]), "\n"]
         position = end
     return "".join([*pieces, text[position:]])

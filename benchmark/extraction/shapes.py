@@ -1,4 +1,4 @@
-"""Finds programs that a reply sets apart without a fence: between tags, in JSON, in its running text."""
+"""Programs without a fence: between tags, in JSON, in running text."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ _HTML = re.compile(r"&(?:lt|gt|amp|quot|#39);")
 
 
 def unfenced_blocks(text: str, fenced: Sequence[Block], language: str) -> list[Block]:
-    """Return the programs between tags and in JSON values, each where it stands in `text`."""
+    """Return the programs between tags and in JSON values, with their positions in `text`."""
     return [*_between_tags(text, fenced), *_in_json(text, fenced, language)]
 
 
 def running_blocks(text: str, blocks: Sequence[Block]) -> Iterator[Block]:
-    """Yield what may be a program in the text outside `blocks`: each stretch between them, and its lines of code."""
+    """Yield the possible programs outside `blocks`: the text between two blocks, and the lines of code in it."""
     start = 0
     for end, following in [*((block.opening, block.closing) for block in blocks), (len(text), len(text))]:
         if start < end:
@@ -85,8 +85,8 @@ def _in_stretch(text: str, start: int, end: int) -> Iterator[Block]:
             yield _block(text, starts[found.start], starts[found.stop], form="lines")
 
 
-def _block(text: str, start: int, end: int, tag: str = "", form: str = "tag", closing: int = 0) -> Block:
-    """Return the block without the blank lines around it; those of a page have its escapes of HTML undone."""
+def _block(text: str, start: int, end: int, *, tag: str = "", form: str = "tag", closing: int = 0) -> Block:
+    """Return the block without the blank lines around it. HTML escapes of a block between tags are undone."""
     content = text[start:end]
     first = re.match(r"(?:[ \t]*(?:\r\n|\r|\n))*", content)
     inside = content[first.end() if first else 0 :].rstrip()
@@ -106,7 +106,7 @@ def _block(text: str, start: int, end: int, tag: str = "", form: str = "tag", cl
 
 
 def _between_tags(text: str, fenced: Sequence[Block]) -> Iterator[Block]:
-    """Yield what stands between an opening tag and its closing tag, or the end of the text, without fences in it."""
+    """Yield the text between an opening tag and its closing tag or the end of the text, if it has no fence."""
     if not any(sign in text for sign in ("<", "[", "\\", "@@@")):
         return
     fences = _Spans(fenced)
@@ -116,27 +116,27 @@ def _between_tags(text: str, fenced: Sequence[Block]) -> Iterator[Block]:
             continue
         name, options, closes = _read_mark(mark)
         if not closes:
-            # Of tags within tags (<pre><code>) the innermost counts.
+            # The innermost of nested tags (<pre><code>) counts.
             opened = name, _tag(name, options), mark.end()
         elif opened and opened[0] == name:
             if _is_worth_it(text[opened[2] : mark.start()]) and not fences.between(opened[2], mark.start()):
-                yield _block(text, opened[2], mark.start(), opened[1], closing=mark.end())
+                yield _block(text, opened[2], mark.start(), tag=opened[1], closing=mark.end())
             opened = None
     if (
         opened
         and re.match(r"[ \t]*\r?\n\s*\S", text[opened[2] :][:200])
         and not fences.between(opened[2], len(text))
     ):
-        yield _block(text, opened[2], len(text), opened[1])
+        yield _block(text, opened[2], len(text), tag=opened[1])
 
 
 def _is_worth_it(content: str) -> bool:
-    """Return whether tags hold more than words of a sentence."""
+    """Return whether the text between tags is more than words of a sentence."""
     return bool(content.strip()) and ("\n" in content or "(" in content)
 
 
 def _read_mark(mark: re.Match[str]) -> tuple[str, str, bool]:
-    """Return the name of a tag in lower case, its options, and whether it closes."""
+    """Return the name of a tag in lower case, its attributes, and whether it is a closing tag."""
     found = {key[:-1]: value for key, value in mark.groupdict().items() if value}
     return found.get("name", "cdata").lower(), found.get("options", ""), "close" in found
 
@@ -150,7 +150,7 @@ def _tag(name: str, attributes: str) -> str:
 
 
 def _in_json(text: str, fenced: Sequence[Block], language: str) -> Iterator[Block]:
-    """Yield the strings of JSON objects, or of Python's dictionaries, that hold a program or fenced blocks."""
+    """Yield the strings in JSON objects or Python dictionaries that contain a program or fenced blocks."""
     programs = _Spans([block for block in fenced if is_judged(block.tag)])
     for found in _VALUE.finditer(text):
         value = _string_in(found)
@@ -175,7 +175,7 @@ def _in_json(text: str, fenced: Sequence[Block], language: str) -> Iterator[Bloc
 
 
 def _string_in(found: re.Match[str]) -> str:
-    """Return the value with its escapes undone, "" where they are wrong."""
+    """Return the unescaped value, or "" if an escape is invalid."""
     if found["raw"] is not None:
         return found["raw"]
     quoted = found["double"] if found["double"] is not None else found["single"]
@@ -188,7 +188,7 @@ def _string_in(found: re.Match[str]) -> str:
 
 
 class _Spans:
-    """Tells whether a place lies in one of the blocks; the blocks are in order."""
+    """Lookup of positions in ordered blocks."""
 
     def __init__(self, blocks: Sequence[Block]) -> None:
         self._starts = [block.opening for block in blocks]

@@ -1,4 +1,4 @@
-"""Reads what the text around a program says of it: that it is the final one, or another."""
+"""Statements about a program in the text around it: that it is final, or that it is not."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ WHOLE = (
     "your solution",
     "answer",
 )
-"""Words that call a program final where none of the words below stands beside them."""
+"""Words that call a program final unless one of the words below is next to them."""
 
 OTHER = (
     "brute force",
@@ -125,7 +125,7 @@ OTHER = (
     "exponential",
     "for small",
 )
-"""Words that say that a program is not the one to be judged."""
+"""Words that say that a program should not be judged."""
 
 
 def _words(words: tuple[str, ...]) -> re.Pattern[str]:
@@ -147,7 +147,7 @@ _BACK = re.compile(
     r"(?:this|that|it|these|above|the (?:(?:code|program) )?above|the previous|the first|there(?: i|')s a bug)\b",
     re.IGNORECASE,
 )
-"""How a clause begins that speaks of the program before it."""
+"""Beginnings of clauses about the preceding program."""
 
 _EARLIER = re.compile(r"\b(?:above|previous|earlier|last)\b", re.IGNORECASE)
 _DOUBT = re.compile(
@@ -165,25 +165,25 @@ _HEADING = re.compile(
 )
 _COMMENT = re.compile(r"\s*(?:#(?!include|define|pragma)|//|/\*+|\"\"\"|\'\'\')[ \t]*([^\n]*)")
 _REACH = 400
-"""Characters of text before and behind a block that are read."""
+"""Characters of text that are read before and after a block."""
 
 
 class Mark(IntEnum):
-    """What the text says of a program; of two complete programs the higher one is chosen."""
+    """The statement of the text about a program. Of two complete programs, the higher mark is chosen."""
 
     OTHER = -1
     NONE = 0
     FINAL = 1
 
 
-def mark_of(before: str, code: str, behind: str) -> Mark:
-    """Return what the text says of a program: `before` and `behind` reach to the blocks before and behind it.
+def mark_of(before: str, code: str, after: str) -> Mark:
+    """Return the statement about a program in the text up to the previous and the next block.
 
-    A doubt in the text behind comes first ("This is too slow"). Then the paragraph before the program counts, the
-    heading over it, the comment in the program's first line, and the text behind where it looks back.
+    A doubt in the text after it comes first ("This is too slow"). Then the paragraph before the program counts, the
+    heading above it, the comment in the program's first line, and the text after it if it refers back.
     """
-    behind = behind.lstrip()[:_REACH].split("\n\n")[0]
-    if _DOUBT.match(behind) or _judge_back(behind) is Mark.OTHER:
+    after = after.lstrip()[:_REACH].split("\n\n")[0]
+    if _DOUBT.match(after) or _judge_back(after) is Mark.OTHER:
         return Mark.OTHER
     before = before.rstrip()
     paragraph = re.split(r"\n[ \t>]*\n", before[-_REACH:])[-1]
@@ -195,11 +195,11 @@ def mark_of(before: str, code: str, behind: str) -> Mark:
     ]
     if Mark.OTHER in places and not _finds(_FINAL, paragraph):
         return Mark.OTHER
-    return next((mark for mark in places if mark), _judge_back(behind))
+    return next((mark for mark in places if mark), _judge_back(after))
 
 
 def marks_by_number(text: str) -> dict[int, Mark]:
-    """Return what the text says of programs that it counts ("the first one is final"), by their index."""
+    """Return the statements about numbered programs ("the first one is final"), by their index."""
     marks: dict[int, Mark] = {}
     for sentence in _SENTENCE.split(text):
         for clause in _CLAUSE.split(sentence):
@@ -215,10 +215,10 @@ def _last_heading(before: str) -> str:
 
 
 def _judge_ahead(text: str) -> Mark:
-    """Return what a text says of the block behind it, beginning with its last sentence.
+    """Return the statement of a text about the block after it, from its last sentence backwards.
 
-    What stands before a contrast ("this is too slow, so …") is about something else. Words of OTHER count only in the
-    last sentence, and in those before it as long as the sentences behind them begin with a pronoun.
+    Text before a contrast ("this is too slow, so …") is about something else. Words of OTHER count only in the
+    last sentence, and in earlier ones while every following sentence begins with a pronoun.
     """
     sentences = [sentence for sentence in _SENTENCE.split(text) if sentence.strip()]
     near = True
@@ -238,7 +238,7 @@ def _judge_ahead(text: str) -> Mark:
 
 
 def _judge_back(text: str) -> Mark:
-    """Return what a text says of the block before it, in the first sentence if that looks back."""
+    """Return the statement of a text about the block before it, in the first sentence if it refers back."""
     sentence = next((sentence for sentence in _SENTENCE.split(text) if sentence.strip()), "")
     announces = sentence.rstrip() == text.strip() and text.rstrip().endswith((":", ":**"))
     if not _BACK.match(sentence) or (announces and len(_CLAUSE.split(sentence)) == 1):
@@ -248,7 +248,7 @@ def _judge_back(text: str) -> Mark:
 
 
 def _judge_clause(clause: str) -> Mark:
-    """Return what one clause says. A final word that is negated ("don't submit") says the contrary."""
+    """Return the statement of one clause. A negated word for final ("don't submit") means the opposite."""
     if _FINAL.search(clause):
         return Mark.FINAL if _finds(_FINAL, clause) else Mark.OTHER
     if _finds(_OTHER, clause):
