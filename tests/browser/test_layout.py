@@ -162,7 +162,7 @@ def test_printed_session_holds_the_whole_conversation(open_page: OpenPage, tmp_p
     ("user", "address", "heading"),
     [
         ("demo-reviewer", "/sessions/", "You may not see this page"),
-        ("demo-tutor", "/nothing/", "There is no such page"),
+        ("demo-tutor", "/nothing/", "Page not found"),
     ],
 )
 def test_error_pages_look_like_the_others(open_page: OpenPage, user: str, address: str, heading: str) -> None:

@@ -104,7 +104,7 @@ def test_whole_session_needs_no_mouse(open_page: OpenPage) -> None:
     page = open_page("demo-admin")
     page.goto("/problems/?text=rolls")
     page.keyboard.press("Tab")
-    expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
+    expect(page.get_by_role("link", name="Skip to content")).to_be_focused()
     page.keyboard.press("Enter")
     page.keyboard.press("Tab")
     expect(page.get_by_role("searchbox")).to_be_focused()
