@@ -47,7 +47,7 @@ def test_labels_are_compared_with_the_codebook_and_the_score_is_kept(alice: User
     result = TrainingResult.objects.get()
     assert (result.right, result.messages, result.person) == (8, 10, alice)
     page = client.get(answer["Location"]).content.decode()
-    assert "8 of 10 as in the codebook" in page
+    assert "Training result: 8 of 10 correct" in page
     assert "F2 Points at the exact code" in page, "a code alone says little"
     for message in material().messages:
         assert (message.reason in page.replace("&#x27;", "'")) == (message.number in (2, 5))
@@ -95,5 +95,5 @@ def test_the_guided_session_is_held_with_the_practice_student_and_shows_what_is_
     session.ask_and_get(RIGHT)
     session.execute()
     session.judge()
-    assert "You have done all of it" in client.get("/training/").content.decode()
+    assert "The guided session is complete" in client.get("/training/").content.decode()
     assert "guided session" not in client_of(rita).get("/training/").content.decode(), "reviewers hold none"
