@@ -14,7 +14,7 @@ pytestmark = pytest.mark.browser
 
 
 def findings(page: Page) -> Locator:
-    return page.get_by_role("list", name="What may break the rules").get_by_role("listitem")
+    return page.get_by_role("list", name="Possible rule violations").get_by_role("listitem")
 
 
 def underlined(page: Page) -> list[str]:

@@ -115,7 +115,7 @@ def test_session_is_readable_and_usable_on_a_telephone_and_at_night(open_page: O
     start_session(page, "tram-depot")  # it has figures, and a first program that is judged soon
     assert_readable(page)
     ask_for_code(page)
-    page.locator("summary", has_text="What you may say").click()
+    page.locator("summary", has_text="Rules").click()
     for tab in page.get_by_role("tab").all():
         tab.click()
         assert_readable(page)
@@ -161,7 +161,7 @@ def test_printed_session_holds_the_whole_conversation(open_page: OpenPage, tmp_p
 @pytest.mark.parametrize(
     ("user", "address", "heading"),
     [
-        ("demo-reviewer", "/sessions/", "You may not see this page"),
+        ("demo-reviewer", "/sessions/", "Access denied"),
         ("demo-tutor", "/nothing/", "Page not found"),
     ],
 )

@@ -62,7 +62,7 @@ def ask_and_meet(page: Page) -> None:
     """Ask for code and wait until the reply is in its middle, and the page has shown all that came with it."""
     page.get_by_role("button", name="Ask for code").click()
     expect(stream(page)).to_have_text("I would begin like this.")
-    expect(page.get_by_role("button", name="Stop the reply")).to_be_visible()  # what the socket says last
+    expect(page.get_by_role("button", name="Stop reply")).to_be_visible()  # what the socket says last
 
 
 def test_reload_in_the_middle_of_a_reply_shows_all_of_it_once(open_page: OpenPage, hold: Hold) -> None:
@@ -83,7 +83,7 @@ def test_escape_stops_a_reply(open_page: OpenPage, hold: Hold) -> None:
     page = open_page("demo-tutor")
     start_session(page, "last-rolls")
     ask_and_meet(page)
-    expect(page.get_by_role("button", name="Stop the reply")).to_be_visible()
+    expect(page.get_by_role("button", name="Stop reply")).to_be_visible()
     page.keyboard.press("Escape")
     expect(replies(page)).to_contain_text("stopped by you")
     expect(replies(page)).to_contain_text("I would begin like this.")
@@ -119,7 +119,7 @@ def test_reader_who_went_up_is_left_in_peace_and_brought_to_the_end_by_sending(
     start_session(page, "returns-trolley")
     ask_for_code(page)
     box = page.locator("#conversation")
-    jump = page.get_by_role("button", name="Jump to the latest")
+    jump = page.get_by_role("button", name="Jump to latest")
     assert at_end(page)
     expect(jump).to_be_hidden()
     box.evaluate("box => box.scrollTop = 0")
@@ -156,4 +156,4 @@ def test_page_still_follows_after_a_notice_took_some_of_its_room(open_page: Open
         page.set_viewport_size({"width": width, "height": height})
         assert page.locator("#conversation").bounding_box(), "which lays the page out before anything is told"
         page.wait_for_function(SMALL_AND_AT_END)
-    expect(page.get_by_role("button", name="Jump to the latest")).to_be_hidden()
+    expect(page.get_by_role("button", name="Jump to latest")).to_be_hidden()

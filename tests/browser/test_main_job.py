@@ -51,7 +51,7 @@ def test_tutor_guides_the_student_to_a_solution_and_a_reviewer_exports_how(open_
     consent_if_asked(tutor)
 
     expect(tutor.locator("#budget")).to_contain_text("5 of 5 left")
-    expect(tutor.get_by_role("button", name="Execute…")).to_be_disabled()
+    expect(tutor.get_by_role("button", name="Submit for judging…")).to_be_disabled()
     expect(tutor.get_by_text("scripted practice student", exact=True)).to_be_visible()
 
     ask_for_code(tutor)
@@ -87,7 +87,7 @@ def test_tutor_guides_the_student_to_a_solution_and_a_reviewer_exports_how(open_
     events = reviewer.get_by_role("list", name="Events").locator("> li")
     expect(events.first).to_contain_text("Opened")
     expect(events.nth(1)).to_contain_text("asked for code")
-    expect(events.filter(has_text="Whole reply")).to_have_count(3)
+    expect(events.filter(has_text="Total time")).to_have_count(3)
     expect(reviewer.get_by_text(HINT).first).to_be_visible()
     tests = reviewer.get_by_role("group", name="Verdict by test").locator("tbody tr")
     assert tests.count() > 2
@@ -136,15 +136,15 @@ def test_whole_session_needs_no_mouse(open_page: OpenPage) -> None:
     page.keyboard.press("Control+Shift+Enter")
     expect(replies(page)).to_have_count(2)
 
-    expect(page.get_by_role("button", name="Execute…")).to_be_enabled()
-    press_until_focused(page, "Tab", "Execute…")
+    expect(page.get_by_role("button", name="Submit for judging…")).to_be_enabled()
+    press_until_focused(page, "Tab", "Submit for judging…")
     page.keyboard.press("Enter")
     expect(page.get_by_role("dialog")).to_contain_text("This is final")
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_be_hidden()
-    expect(page.get_by_role("button", name="Execute…")).to_be_focused()
+    expect(page.get_by_role("button", name="Submit for judging…")).to_be_focused()
     page.keyboard.press("Enter")
-    press_until_focused(page, "Tab", "Execute and end the session")
+    press_until_focused(page, "Tab", "Submit and end the session")
     page.keyboard.press("Enter")
     expect(page.locator(".verdict")).to_have_text("AC")
 
@@ -208,7 +208,7 @@ def test_nothing_typed_is_lost_by_reload_or_on_another_machine(open_page: OpenPa
     with page.expect_response("**/draft/"):
         other.get_by_role("button", name="Swap").click()
     message(page).fill("Half a thought")
-    other.get_by_role("button", name="Keep only").click()
+    other.get_by_role("button", name="Discard this draft").click()
     expect(other).to_be_hidden()
 
     page.route("**/send/", lambda route: route.abort())

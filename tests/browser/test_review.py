@@ -56,7 +56,7 @@ def keys(page: Page, *pressed: str) -> None:
         page.keyboard.press(key)
 
 
-def next_session(page: Page, button: str = "Next session") -> None:
+def next_session(page: Page, button: str = "Review next session") -> None:
     page.goto("/review/")
     page.get_by_role("button", name=button).focus()
     page.keyboard.press("Enter")
@@ -95,7 +95,7 @@ def test_twenty_messages_are_labelled_without_the_mouse(open_page: OpenPage, rec
     expect(page.get_by_role("dialog")).to_contain_text("next message that is not labelled")
     assert_accessible(page)
     keys(page, "Escape", "Control+Enter")
-    expect(page.get_by_role("dialog")).to_contain_text("This is final")
+    expect(page.get_by_role("dialog")).to_contain_text("You cannot change it afterwards")
     keys(page, "Escape")
     expect(page.get_by_role("dialog")).to_be_hidden()
     keys(page, "Control+Enter", "Enter")
@@ -121,7 +121,7 @@ def test_gaps_are_named_and_found(open_page: OpenPage, recorded: Path) -> None:
     keys(page, "y", "y")  # taken back and chosen again
     expect(page.locator("#event-3").get_by_label("A6 Neutral")).to_be_checked()
     page.get_by_role("button", name="Skip…").click()
-    page.get_by_label("Why").fill("Only a try.")
+    page.get_by_label("Reason", exact=True).fill("Only a try.")
     page.get_by_role("button", name="Skip", exact=True).click()
     page.wait_for_url("**/review/")
 
@@ -136,7 +136,7 @@ def test_dispute_is_settled_side_by_side_and_its_pages_are_readable(
     expect(second.get_by_role("heading", name="Your review")).to_be_visible()
 
     page = open_page("demo-adjudicator", viewport={"width": 360, "height": 800})
-    next_session(page, "Next dispute")
+    next_session(page, "Adjudicate next session")
     expect(page.locator("#event-3 .opinions.differing")).to_contain_text("F2")
     expect(page.locator("#event-3 .opinions.differing")).to_contain_text("F3")
     expect(page.locator("#labelled-count")).to_have_text(f"{MESSAGES - 1} of {MESSAGES} messages labelled")
@@ -144,8 +144,8 @@ def test_dispute_is_settled_side_by_side_and_its_pages_are_readable(
     assert_accessible(page)
     keys(page, "2")
     page.get_by_label("Minor breach").check()
-    page.locator("#event-3").get_by_label("The verdict rests").check()
-    page.get_by_label("Reason of your decision").fill("A loop is code.")
+    page.locator("#event-3").get_by_label("The verdict is based").check()
+    page.get_by_label("Reason for your decision").fill("A loop is code.")
     keys(page, "Control+Enter", "Enter")
     expect(page.get_by_role("heading", name="Your adjudication")).to_be_visible()
     for address in FIGURES:
@@ -164,7 +164,10 @@ def test_dispute_is_settled_side_by_side_and_its_pages_are_readable(
     second.set_viewport_size({"width": 360, "height": 800})
     second.goto(page.url.replace("/review/sessions/", "/trajectories/").split("?")[0])
     second.get_by_role("button", name="Invalidate…").click()
-    expect(second.get_by_role("dialog")).to_contain_text("This is final")
+    expect(second.get_by_role("dialog")).to_contain_text("This cannot be undone")
+    box = second.get_by_role("dialog").bounding_box()
+    assert box
+    assert abs(box["y"] + box["height"] / 2 - 400) < 2, "the dialog is in the middle of the window"
     assert_readable(second)
     assert_accessible(second)
     for address in ("/review/", "/review/audit/"):
@@ -187,7 +190,7 @@ def test_draft_outlives_a_lost_connection(open_page: OpenPage, recorded: Path) -
 def test_two_tabs_with_one_review_stay_in_step(open_page: OpenPage, recorded: Path) -> None:
     page = open_page("demo-admin")
     page.goto("/review/")
-    page.get_by_role("region", name="Begun").get_by_role("link").click()  # the review of the test before
+    page.get_by_role("region", name="In progress").get_by_role("link").click()  # the review of the test before
     expect(page.locator("form.live .labelled.current")).to_have_count(1)
     other = page.context.new_page()
     other.goto(page.url)

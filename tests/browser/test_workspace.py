@@ -51,15 +51,15 @@ def test_programs_are_compared_and_everything_has_a_key(open_page: OpenPage) -> 
     page.keyboard.press("r")
     expect(page.get_by_text("You may tell the model whether a program is right")).to_be_visible()
     for key, title in (
-        ("?", "Keys"),
-        ("e", "Execute the latest program?"),
-        ("x", "Close without an execution?"),
+        ("?", "Keyboard shortcuts"),
+        ("e", "Submit the latest program for judging?"),
+        ("x", "Close the session without judging?"),
     ):
         page.keyboard.press(key)
         expect(page.get_by_role("heading", name=title)).to_be_visible()
         page.keyboard.press("Escape")
         expect(page.get_by_role("dialog")).to_be_hidden()
-    page.get_by_role("button", name="All keys").click()
+    page.get_by_role("button", name="All shortcuts").click()
     assert_readable(page)
     page.get_by_role("button", name="Close", exact=True).click()
     page.keyboard.press("m")
@@ -76,8 +76,8 @@ def test_after_the_end_the_model_is_asked_what_it_learned(open_page: OpenPage) -
     page.get_by_role("link", name="Debrief").click()
     talk(page, "What did you learn?")
     expect(replies(page).last).to_contain_text("debrief")
-    expect(page.locator("#composer-state")).to_contain_text("nothing said now counts")
-    for control in ("Ask for code", "Execute…", "Close…"):
+    expect(page.locator("#composer-state")).to_contain_text("They do not count")
+    for control in ("Ask for code", "Submit for judging…", "Close session…"):
         expect(page.get_by_role("button", name=control)).to_be_hidden()
     assert_readable(page)
     page.reload()
@@ -92,7 +92,7 @@ def test_second_tab_follows_and_takes_over_with_every_word(open_page: OpenPage) 
     saved_by_second: list[Request] = []
     second.on("request", lambda one: saved_by_second.append(one) if one.url.endswith("/draft/") else None)
     second.goto(first.url)
-    expect(second.get_by_text("open in another tab")).to_be_visible()
+    expect(second.get_by_text("Another tab has this session open")).to_be_visible()
     expect(message(second)).to_be_hidden()
     talk(first, "Half a thought")
     expect(replies(second)).to_have_count(1)  # it follows
@@ -113,7 +113,7 @@ def test_second_tab_follows_and_takes_over_with_every_word(open_page: OpenPage) 
     second.route("**/js/session.js", save_after_the_page_was_made, times=1)
     second.get_by_role("button", name="Write here instead").click()
     expect(message(second)).to_have_value("And one mo")
-    expect(first.get_by_text("open in another tab")).to_be_visible()
+    expect(first.get_by_text("Another tab has this session open")).to_be_visible()
     expect(message(first)).to_be_hidden()
     talk(second, "And one more")
     expect(replies(first)).to_have_count(2)
@@ -142,19 +142,19 @@ def test_words_outlive_a_lost_connection_and_an_expired_login(open_page: OpenPag
     message(page).press_sequentially("Typed without a net")
     page.keyboard.press("Control+Enter")
     expect(page.get_by_role("alert")).to_contain_text("Nothing is lost")
-    expect(page.locator("#unsaved")).to_contain_text("kept in this browser only")
+    expect(page.locator("#draft-notice")).to_contain_text("kept in this browser only")
     context.set_offline(False)
     expect(page.locator("#connection")).to_be_hidden()
-    expect(page.locator("#unsaved")).to_be_hidden()  # saved by itself
+    expect(page.locator("#draft-notice")).to_be_hidden()  # saved by itself
     page.keyboard.press("Control+Enter")
     expect(replies(page)).to_have_count(2)
     expect(page.locator(".message-event")).to_have_count(2)
 
     context.clear_cookies(name="sessionid")
     message(page).press_sequentially("In mid-sente")
-    expect(page.locator("#unsaved")).to_contain_text("You are logged out")
+    expect(page.locator("#draft-notice")).to_contain_text("You are logged out")
     page.keyboard.press("Control+Enter")
-    expect(page.get_by_role("alert")).to_contain_text("What you typed is kept")
+    expect(page.get_by_role("alert")).to_contain_text("Your text is kept")
     expect(message(page)).to_have_value("In mid-sente")
     log_in(context, "/sessions/").close()
     page.reload()

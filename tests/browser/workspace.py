@@ -34,10 +34,10 @@ def consent_if_asked(page: Page) -> None:
 
 def close_session(page: Page, reason: str) -> None:
     """Give the session up, for a reason in words."""
-    page.get_by_role("button", name="Close…").click()
-    page.get_by_label("Why", exact=True).select_option("other")
-    page.get_by_label("Your reason").fill(reason)
-    page.get_by_role("button", name="Close the session").click()
+    page.get_by_role("button", name="Close session…").click()
+    page.get_by_label("Reason", exact=True).select_option("other")
+    page.get_by_label("Explanation").fill(reason)
+    page.get_by_role("button", name="Close session", exact=True).click()
 
 
 def message(page: Page) -> Locator:
@@ -77,6 +77,6 @@ def talk(page: Page, text: str) -> None:
 
 
 def execute(page: Page) -> None:
-    """Execute the latest program, with the confirmation."""
-    page.get_by_role("button", name="Execute…").click()
-    page.get_by_role("button", name="Execute and end the session").click()
+    """Submit the latest program for judging, and confirm."""
+    page.get_by_role("button", name="Submit for judging…").click()
+    page.get_by_role("button", name="Submit and end the session").click()
