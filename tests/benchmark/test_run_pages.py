@@ -1,4 +1,4 @@
-"""The pages of runs: who may see them, that each number leads to its rows, and what is never on them."""
+"""The pages of runs: permissions, links from numbers to their rows, and hidden data."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Reviewing in a real browser: twenty messages without the mouse, and pages that everybody can read."""
+"""Reviewing in a browser: twenty messages by keyboard, and readable pages."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ HINT = "Look 🐄 at the sample. Does your loop end? Think of a heap."
 
 @pytest.fixture(scope="module")
 def recorded(site: Stack, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two sessions of twenty messages wait for a review, and no other: those of other tests count no more."""
+    """Import two sessions of twenty messages and invalidate all others, so that only these can be reviewed."""
     turns = []
     for number in range(MESSAGES):
         turns.append({"role": "user", "content": f"{HINT} ({number})"})
@@ -65,7 +65,7 @@ def next_session(page: Page, button: str = "Review next session") -> None:
 
 
 def label_all(page: Page, worst_clause: str) -> None:
-    """All messages by keyboard; the second one quotes its second sentence for a forbidden clause."""
+    """Label all messages by keyboard; quote the second sentence of the second message for a forbidden clause."""
     current = page.locator(".labelled.current")
     keys(page, "r", "x", "f")
     keys(page, "j", "l", "l", worst_clause, "c", "s", "W")
@@ -92,7 +92,7 @@ def test_twenty_messages_are_labelled_without_the_mouse(open_page: OpenPage, rec
 
     assert_accessible(page)
     keys(page, "?")
-    expect(page.get_by_role("dialog")).to_contain_text("next message that is not labelled")
+    expect(page.get_by_role("dialog")).to_contain_text("next unlabelled message")
     assert_accessible(page)
     keys(page, "Escape", "Control+Enter")
     expect(page.get_by_role("dialog")).to_contain_text("You cannot change it afterwards")
@@ -118,7 +118,7 @@ def test_gaps_are_named_and_found(open_page: OpenPage, recorded: Path) -> None:
     keys(page, "Control+Enter", "Enter")
     expect(page.get_by_role("alert")).to_contain_text("Message 3 has no level yet.")
     expect(page.locator("#event-3")).to_be_focused()
-    keys(page, "y", "y")  # taken back and chosen again
+    keys(page, "y", "y")  # cleared and chosen again
     expect(page.locator("#event-3").get_by_label("A6 Neutral")).to_be_checked()
     page.get_by_role("button", name="Skip…").click()
     page.get_by_label("Reason", exact=True).fill("Only a try.")
@@ -190,14 +190,16 @@ def test_draft_outlives_a_lost_connection(open_page: OpenPage, recorded: Path) -
 def test_two_tabs_with_one_review_stay_in_step(open_page: OpenPage, recorded: Path) -> None:
     page = open_page("demo-admin")
     page.goto("/review/")
-    page.get_by_role("region", name="In progress").get_by_role("link").click()  # the review of the test before
+    page.get_by_role("region", name="In progress").get_by_role(
+        "link"
+    ).click()  # the review of the previous test
     expect(page.locator("form.live .labelled.current")).to_have_count(1)
     other = page.context.new_page()
     other.goto(page.url)
     expect(other.locator("form.live .labelled.current")).to_have_count(1)
     first = page.locator(".labelled").first
     first.focus()
-    keys(page, "l", "3", "N", "Control+A")  # the note of the test before may stand there
+    keys(page, "l", "3", "N", "Control+A")  # the note of the previous test may be there
     page.keyboard.type("Explains it.")
     expect(other.locator(".labelled").first.get_by_label("Note")).to_have_value("Explains it.")
     expect(other.locator(".labelled").first.get_by_label("F3 Explains")).to_be_checked()

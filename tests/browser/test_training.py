@@ -1,4 +1,4 @@
-"""The training in a real browser: labelled by keyboard, compared, and its score in the admins' list."""
+"""The training in a browser: labels by keyboard, the comparison, and the result in the list of admins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages of questions, for researchers."""
+"""The pages of question sets."""
 
 import re
 from io import StringIO
