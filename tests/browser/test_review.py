@@ -18,7 +18,8 @@ from tests.stack import Stack
 pytestmark = pytest.mark.browser
 
 MESSAGES = 20
-FIGURES = (
+PAGES = (
+    "/trajectories/",
     "/review/",
     "/review/agreement/",
     "/review/solve-rates/",
@@ -26,6 +27,7 @@ FIGURES = (
     "/review/detectors/messages/?detector=all+detectors&clause=F2&outcome=missed",
     "/review/sessions/?settled=settled",
 )
+LONG_NAME = "_".join(["long"] * 16)
 HINT = "Look 🐄 at the sample. Does your loop end? Think of a heap."
 
 
@@ -39,7 +41,9 @@ def recorded(site: Stack, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("recorded")
     for _ in range(2):
         turns[0]["content"] = f"{HINT} {uuid4()}"
-        (folder / f"silver_precutoff_made_{uuid4().hex[:6]}_correct1.json").write_text(json.dumps(turns))
+        (folder / f"silver_precutoff_{LONG_NAME}_{uuid4().hex[:6]}_correct1.json").write_text(
+            json.dumps(turns)
+        )
     site.manage(
         "shell",
         "-c",
@@ -148,7 +152,7 @@ def test_dispute_is_settled_side_by_side_and_its_pages_are_readable(
     page.get_by_label("Reason for your decision").fill("A loop is code.")
     keys(page, "Control+Enter", "Enter")
     expect(page.get_by_role("heading", name="Your adjudication")).to_be_visible()
-    for address in FIGURES:
+    for address in PAGES:
         page.emulate_media(color_scheme="dark")
         page.set_viewport_size({"width": 360, "height": 800})
         page.goto(address)
