@@ -6,6 +6,8 @@ from django.urls import include, path
 
 from config.health import healthz
 
+handler400 = "config.errors.bad_request"
+
 urlpatterns = [
     path("healthz", login_not_required(healthz), name="healthz"),
     path("admin/", admin.site.urls),

@@ -26,7 +26,7 @@ def for_researchers(view: View) -> View:
         if not isinstance(person, User) or not (
             person.is_superuser or person.groups.filter(name__in=READERS).exists()
         ):
-            raise PermissionDenied(f"This page is for: {', '.join(READERS)}.")
+            raise PermissionDenied(f"This page requires one of these roles: {', '.join(READERS)}.")
         return view(request, *arguments, **keywords)
 
     return checked
@@ -52,15 +52,17 @@ def asked_runs(request: HttpRequest) -> list[Run]:
     base = [name for name in [request.GET.get("base", "")] if name]
     names = list(dict.fromkeys([*base, *request.GET.getlist("run")]))
     if len(names) > MOST:
-        raise BadRequest(f"At most {MOST} runs fit side by side.")
+        raise BadRequest(f"Too many runs: at most {MOST} can be compared.")
     try:
         keys = [UUID(name) for name in names]
     except ValueError:
-        raise BadRequest("A run is named by its id.") from None
+        raise BadRequest("The id of a run in the address is not a valid id.") from None
     found = Run.objects.select_related("dataset").in_bulk(keys)
     missing = [key for key in keys if key not in found]
     if missing:
         raise Http404(f"There is no run {missing[0]}.")
     if without := [run for run in found.values() if scoring_of(run.method) == "none"]:
-        raise BadRequest(f"Run {without[0].pk} builds verifiers and makes no attempts: leave it out.")
+        raise BadRequest(
+            f"Run {without[0].pk} builds verifiers and makes no attempts, so it cannot be compared. Deselect it."
+        )
     return [found[key] for key in keys]

@@ -16,12 +16,12 @@ from benchmark.rendering import highlight, program_diff, render_markdown
 from benchmark.views.access import for_researchers
 
 TITLES = {
-    Generation.Purpose.DRAFT: "Draft, searched with",
+    Generation.Purpose.DRAFT: "Draft (retrieval query)",
     Generation.Purpose.SOLVE: "Answer",
-    Generation.Purpose.REPAIR: "Attempt after the verdict before",
+    Generation.Purpose.REPAIR: "Repair attempt",
     Generation.Purpose.REFLECT: "Answer after reflection",
-    Generation.Purpose.CRITIQUE: "Critique, no attempt",
-    Generation.Purpose.VERIFIER: "Program for a verifier, no attempt",
+    Generation.Purpose.CRITIQUE: "Critique (not an attempt)",
+    Generation.Purpose.VERIFIER: "Verifier program (not an attempt)",
 }
 """What a reply is for."""
 

@@ -44,7 +44,7 @@ def curve_svg(curves: Sequence[Curve], x_name: str, y_name: str) -> str:
 
     parts = [
         f'<svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
-        f'aria-label="{html.escape(y_name)} by {html.escape(x_name)}; the table below holds the numbers">'
+        f'aria-label="{html.escape(y_name)} by {html.escape(x_name)}; the table below lists the values">'
     ]
     for number in range(round(top / step) + 1):
         y = down(number * step)

@@ -37,7 +37,7 @@ def compared(request: HttpRequest) -> HttpResponse:
     counts = item_counts(runs)
     failures = request.GET.get("failures") or runs[0].failures
     if failures not in ("wrong", "excluded"):
-        raise BadRequest("failures is wrong or excluded.")
+        raise BadRequest("The parameter failures must be wrong or excluded.")
     try:
         comparison = _compared(tuple((run.pk, str(sorted(counts[run.pk].items()))) for run in runs), failures)
     except NothingToCompare as error:

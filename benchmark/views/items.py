@@ -87,7 +87,7 @@ def _of_group(found: QuerySet[WorkItem], run: Run, by: str, name: str, cutoff: s
             tags = Problem.objects.filter(dataset=run.dataset_id).order_by().values_list("pk", "tags")
             wanted = tag_key(name)
             return found.filter(problem__in=[pk for pk, own in tags if wanted in tag_keys(own)])
-    raise BadRequest(f"There is no group {by} {name}.")
+    raise BadRequest(f"The run has no group {by} {name}.")
 
 
 def _side(name: str, cutoff: str) -> Q:

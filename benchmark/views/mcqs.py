@@ -109,11 +109,11 @@ def question_set(request: HttpRequest, name: str) -> HttpResponse:
 def _ended(found: QuestionSet, run: str, finish: str) -> list[int]:
     """Return the ids of the questions to which the run's reply ended in this way. Raises BadRequest."""
     if finish not in FINISHES:
-        raise BadRequest(f"finish is one of: {', '.join(FINISHES)}.")
+        raise BadRequest(f"The parameter finish must be one of: {', '.join(FINISHES)}.")
     try:
         answers = QuestionAnswer.objects.filter(run__question_set=found, run=UUID(run))
     except ValueError:
-        raise BadRequest("run is the id of a run over these questions.") from None
+        raise BadRequest("The parameter run must be the id of a run over these questions.") from None
     kinds = answers.order_by().alias(**finish_terms("reply")).annotate(finish=finish_kind())
     return list(kinds.filter(finish=finish).values_list("question", flat=True))
 

@@ -165,7 +165,7 @@ def _run_id(request: HttpRequest) -> UUID | None:
     try:
         return UUID(asked) if asked else None
     except ValueError:
-        raise Http404("There is no run of this id.") from None
+        raise Http404("There is no run with this id.") from None
 
 
 def _candidates(found: Verifier) -> list[ShownCandidate]:

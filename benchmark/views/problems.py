@@ -49,7 +49,7 @@ def for_people_with_a_role(view: View) -> View:
     def checked(request: HttpRequest, *arguments: str, **keywords: str) -> HttpResponse:
         person = request.user
         if not isinstance(person, User) or not (person.is_superuser or person.groups.exists()):
-            raise PermissionDenied("Your account has no role yet. Ask an administrator to give you one.")
+            raise PermissionDenied("Your account has no role yet. Ask an administrator for one.")
         return view(request, *arguments, **keywords)
 
     return checked
@@ -162,11 +162,11 @@ def figure(request: HttpRequest, dataset: str, external_id: str, name: str) -> H
     """A picture's bytes. 404 for one that is unknown, not stored here, or of a type a browser might run."""
     found = get_object_or_404(_figures(dataset, external_id, name))
     if found.media_type not in FIGURE_MEDIA_TYPES:
-        raise Http404(f"{found.media_type} is not shown as a picture.")
+        raise Http404(f"{found.media_type} cannot be shown as an image.")
     try:
         content = blobs.read(found.content_hash)
     except FileNotFoundError:
-        raise Http404("The picture's bytes are not stored here. Import the dataset again.") from None
+        raise Http404("This image is not stored on this server. Import the dataset again.") from None
     response = HttpResponse(content, content_type=found.media_type)
     response["X-Content-Type-Options"] = "nosniff"
     patch_cache_control(response, private=True, max_age=86_400)

@@ -95,7 +95,7 @@ def progress(request: HttpRequest, run_id: UUID) -> HttpResponse:
     try:
         since, done = float(request.GET["since"]), int(request.GET["done"])
     except (KeyError, ValueError):
-        raise BadRequest("The address lacks since and done.") from None
+        raise BadRequest("The parameters since and done must be numbers.") from None
     live = _live(found, since, done)
     response = render(request, "benchmark/runs/_progress.html", {"run": found, "live": live})
     if found.state != Run.State.OPEN:
@@ -129,7 +129,7 @@ def _live(found: Run, since: float, done_then: int | None) -> Live:
 def export(request: HttpRequest, run_id: UUID, form: str) -> HttpResponse:
     """The report of `manage.py report` as a file."""
     if form not in MEDIA_TYPES:
-        raise Http404(f"There is no report as {form}.")
+        raise Http404(f"There is no report in the format {form}.")
     found = find_run(run_id)
     response = HttpResponse(
         FORMATS[form]([kept_figures(found)]), content_type=f"{MEDIA_TYPES[form]}; charset=utf-8"

@@ -1,17 +1,17 @@
-/* A copy button for every program and sample (figures of the classes "code" and "sample-text"), and the focus for those
-   that must be scrolled. */
+/* Copy buttons for programs and samples (figures of the classes "code" and "sample-text"). Figures that scroll can
+   receive the focus. */
 
-const SHOWN_FOR = 1600; // milliseconds the button says what happened
+const FEEDBACK_DURATION = 1600; // milliseconds the button shows the result
 
-/* What is wider than its place is scrolled by keyboard too, so it must take the focus. */
-const sizes = new ResizeObserver((entries) => {
+/* A text wider than its figure needs the focus to scroll by keyboard. */
+const overflowObserver = new ResizeObserver((entries) => {
   for (const { target } of entries) {
     if (target.scrollWidth > target.clientWidth) target.tabIndex = 0;
     else target.removeAttribute("tabindex");
   }
 });
 
-/** Gives each figure below `root` its button. Safe to call again. */
+/** Add a copy button to each figure below `root` that has none. */
 export function addCopyButtons(root) {
   for (const figure of root.querySelectorAll("figure.code, figure.sample-text")) {
     if (figure.querySelector("button.copy") || !figure.querySelector("pre")) continue;
@@ -25,19 +25,19 @@ export function addCopyButtons(root) {
     button.className = "copy quiet small";
     button.textContent = "Copy";
     caption.append(button);
-    sizes.observe(figure.querySelector("pre"));
+    overflowObserver.observe(figure.querySelector("pre"));
   }
 }
 
 document.addEventListener("click", async (event) => {
   const button = event.target.closest?.("button.copy");
   if (!button) return;
-  button.textContent = (await copied(button.closest("figure").querySelector("pre"))) ? "Copied" : "Press Ctrl+C";
-  setTimeout(() => (button.textContent = "Copy"), SHOWN_FOR);
+  button.textContent = (await copyText(button.closest("figure").querySelector("pre"))) ? "Copied" : "Press Ctrl+C";
+  setTimeout(() => (button.textContent = "Copy"), FEEDBACK_DURATION);
 });
 
-/** Whether the text reached the clipboard; where the browser refuses, the text is selected instead. */
-async function copied(source) {
+/** Copy the text of `source` to the clipboard and return true. If the browser refuses, select the text and return false. */
+async function copyText(source) {
   try {
     await navigator.clipboard.writeText(source.textContent);
     return true;

@@ -1,11 +1,11 @@
-/* The review page: labels by keyboard, quoted passages, and a draft that survives whatever happens.
+/* The review page: labels by keyboard, quotes, and a draft of the form.
 
-   Every label is a field of one form. This file moves the focus, presses the fields, and sends the form. */
+   Every label is a field of one form. This script moves the focus, toggles the fields and submits the form. */
 
-import { showQuotes, toggleQuote, withoutQuotes } from "./review/quotes.js";
-import { chooseSentence, dropChoice, takeChoice } from "./review/sentences.js";
+import { removeQuotes, renderQuotes, toggleQuote } from "./review/quotes.js";
+import { clearSelection, selectSentence, takeSelection } from "./review/sentences.js";
 import { send } from "./session/commands.js";
-import { keepDraft, textOf } from "./session/draft.js";
+import { keepDraft, storedText } from "./session/draft.js";
 
 const byId = (id) => document.getElementById(id);
 const form = byId("review-form");
@@ -13,15 +13,15 @@ const items = [...form.querySelectorAll(".labelled")];
 
 form.classList.add("live");
 
-/* ---- The draft: the whole form as one text ---- */
+/* ---- The draft: the form as one text ---- */
 
-const memory = `hintbench.draft.review-${form.dataset.review}`; // where keepDraft puts it in this browser
-const transient = new Set(["csrfmiddlewaretoken", "command"]);
-const all = () => [...new FormData(form)].filter(([name]) => !transient.has(name));
+const storageKey = `hintbench.draft.review-${form.dataset.review}`; // the key that keepDraft uses
+const UNSAVED = new Set(["csrfmiddlewaretoken", "command"]);
+const savedFields = () => [...new FormData(form)].filter(([name]) => !UNSAVED.has(name));
 
-const asField = {
+const formAsField = {
   get value() {
-    return new URLSearchParams(all()).toString();
+    return new URLSearchParams(savedFields()).toString();
   },
   set value(text) {
     fill(new URLSearchParams(text));
@@ -31,7 +31,7 @@ const asField = {
 
 function fill(fields) {
   for (const item of items) {
-    withoutQuotes(item);
+    removeQuotes(item);
     for (const quote of fields.getAll(`quote-${item.dataset.seq}`)) toggleQuote(item, JSON.parse(quote));
   }
   for (const control of form.elements) {
@@ -41,7 +41,7 @@ function fill(fields) {
       control.value = fields.get(control.name) ?? "";
     }
   }
-  items.forEach(show);
+  items.forEach(refresh);
 }
 
 function post(address) {
@@ -50,55 +50,55 @@ function post(address) {
   return send(address, fields);
 }
 
-function changed() {
+function notifyDraft() {
   form.dispatchEvent(new Event("input", { bubbles: true }));
 }
 
-/* ---- Where the reviewer is ---- */
+/* ---- The current message ---- */
 
 let current = null;
 
-function enter(item) {
+function setCurrent(item) {
   if (item === current) return;
   current?.classList.remove("current");
   current = item;
   current?.classList.add("current");
 }
 
-function go(item) {
+function focusMessage(item) {
   if (!item) return;
   item.focus({ preventScroll: true });
-  item.scrollIntoView({ block: "start", behavior: "instant" }); // smooth scrolling would lag behind the keys
+  item.scrollIntoView({ block: "start", behavior: "instant" }); // smooth scrolling is too slow for repeated keys
 }
 
-const complete = (item) => item.querySelector("[name^=clause-]:checked") && item.querySelector("[name^=level-]:checked");
+const isComplete = (item) => item.querySelector("[name^=clause-]:checked") && item.querySelector("[name^=level-]:checked");
 
-function show(item) {
-  item.classList.toggle("complete", Boolean(complete(item)));
-  showQuotes(item);
-  const done = items.filter(complete).length;
+function refresh(item) {
+  item.classList.toggle("complete", Boolean(isComplete(item)));
+  renderQuotes(item);
+  const done = items.filter(isComplete).length;
   byId("labelled-count").textContent = `${done} of ${items.length} messages labelled`;
 }
 
 form.addEventListener("focusin", ({ target }) => {
   const item = target.closest(".labelled");
-  if (item) enter(item);
+  if (item) setCurrent(item);
 });
 form.addEventListener("change", ({ target }) => {
   const item = target.closest(".labelled");
-  if (item && target.name.startsWith("clause-")) quoteOrForget(item, target);
-  if (item) show(item);
-  changed();
+  if (item && target.name.startsWith("clause-")) updateQuotes(item, target);
+  if (item) refresh(item);
+  notifyDraft();
 });
 
-/** A clause that is chosen quotes the chosen passage; one that is taken back takes its quotes with it. */
-function quoteOrForget(item, box) {
+/** Quote the selected passage for a checked clause; remove the quotes of an unchecked clause. */
+function updateQuotes(item, box) {
   if (!box.checked) {
-    withoutQuotes(item, box.value);
+    removeQuotes(item, box.value);
     return;
   }
-  const choice = takeChoice(item);
-  if (choice) toggleQuote(item, { clause: box.value, ...choice });
+  const passage = takeSelection(item);
+  if (passage) toggleQuote(item, { clause: box.value, ...passage });
 }
 
 form.addEventListener("click", ({ target }) => {
@@ -106,37 +106,37 @@ form.addEventListener("click", ({ target }) => {
   if (!button) return;
   const item = button.closest(".labelled");
   button.closest("li").remove();
-  show(item);
-  changed();
+  refresh(item);
+  notifyDraft();
   item.focus();
 });
 
-/* ---- Keys ---- */
+/* ---- Keyboard shortcuts ---- */
 
-const moves = {
-  j: () => go(items[current ? items.indexOf(current) + 1 : 0] ?? current),
-  k: () => go(items[Math.max(0, items.indexOf(current) - 1)]),
+const shortcuts = {
+  j: () => focusMessage(items[current ? items.indexOf(current) + 1 : 0] ?? current),
+  k: () => focusMessage(items[Math.max(0, items.indexOf(current) - 1)]),
   n: () => {
-    const next = items.find((item) => !complete(item));
-    if (next) go(next);
+    const next = items.find((item) => !isComplete(item));
+    if (next) focusMessage(next);
     else form.elements.verdict[0].focus();
   },
-  l: () => current && chooseSentence(current, 1),
-  h: () => current && chooseSentence(current, -1),
-  L: () => current && chooseSentence(current, 1, true),
+  l: () => current && selectSentence(current, 1),
+  h: () => current && selectSentence(current, -1),
+  L: () => current && selectSentence(current, 1, true),
   N: () => current?.querySelector("textarea").focus(),
   V: () => (form.querySelector("[name=verdict]:checked") ?? form.elements.verdict[0]).focus(),
   C: () => byId("comment").focus(),
   "?": () => byId("keys-dialog").showModal(),
 };
 
-function press(control) {
-  const chosen = control.type === "radio" && control.checked;
-  control.checked = chosen ? false : control.type === "radio" || !control.checked;
+function toggle(control) {
+  const selected = control.type === "radio" && control.checked;
+  control.checked = selected ? false : control.type === "radio" || !control.checked;
   control.dispatchEvent(new Event("change", { bubbles: true }));
 }
 
-function control(key, target) {
+function controlFor(key, target) {
   if (target.name === "verdict") return form.elements.verdict[Number(key) - 1];
   return current && [...current.querySelectorAll("[data-key]")].find((one) => one.dataset.key === key);
 }
@@ -150,19 +150,18 @@ document.addEventListener("keydown", (event) => {
     return;
   }
   if (event.ctrlKey || event.metaKey || event.altKey) return;
-  const writing = target.matches("textarea, input:not([type=radio], [type=checkbox]), select");
+  const typing = target.matches("textarea, input:not([type=radio], [type=checkbox]), select");
   if (key === "Escape") {
-    if (writing) (target.closest(".labelled") ?? current ?? items[0])?.focus();
-    else dropChoice();
+    if (typing) (target.closest(".labelled") ?? current ?? items[0])?.focus();
+    else clearSelection();
     return;
   }
-  if (writing) return;
-  const found = control(key, target);
+  if (typing) return;
+  const found = controlFor(key, target);
   if (found) {
-    found.closest(".labelled, .verdicts").scrollIntoView({ block: "nearest", behavior: "instant" }); // nothing is labelled unseen
-    press(found);
-  }
-  else if (moves[key]) moves[key]();
+    found.closest(".labelled, .verdicts").scrollIntoView({ block: "nearest", behavior: "instant" }); // show the field that changes
+    toggle(found);
+  } else if (Object.hasOwn(shortcuts, key)) shortcuts[key]();
   else return;
   event.preventDefault();
 });
@@ -170,60 +169,60 @@ document.addEventListener("keydown", (event) => {
 /* ---- Saving and submitting ---- */
 
 const draft = keepDraft({
-  field: asField,
+  field: formAsField,
   session: `review-${form.dataset.review}`,
   async save() {
     const answer = await post(form.dataset.draftUrl);
     byId("draft-state").textContent = answer.accepted ? "Saved" : "Not saved on the server yet";
-    if (!answer.accepted) say(answer.message);
+    if (!answer.accepted) showRefusal(answer.message);
     return answer;
   },
 });
 
 form.addEventListener("submit", async (event) => {
   event.preventDefault();
-  say("");
-  await draft.settle();
+  showRefusal("");
+  await draft.finishSaving();
   if (event.submitter === byId("save")) {
     const saved = await post(form.dataset.draftUrl);
     byId("draft-state").textContent = saved.accepted ? "Saved" : "";
-    if (!saved.accepted) say(saved.message);
+    if (!saved.accepted) showRefusal(saved.message);
     return;
   }
   const fields = new FormData(form);
   const answer = await send(form.action, fields);
   byId("submit-dialog").close();
   if (answer.accepted) {
-    forget();
+    removeStoredDraft();
     location.assign(answer.address);
     return;
   }
   if (answer.certain) form.elements.command.value = crypto.randomUUID();
-  say(answer.message);
-  go(items.find((item) => !complete(item)));
+  showRefusal(answer.message);
+  focusMessage(items.find((item) => !isComplete(item)));
 });
 
-/* Two tabs with the same review stay in step: each takes over what the other writes down. */
+/* Keep tabs with the same review in sync: each shows the draft that another one stores. */
 addEventListener("storage", (event) => {
-  const text = event.key === memory ? textOf(event) : null;
-  if (text !== null) asField.value = text;
+  const text = event.key === storageKey ? storedText(event) : null;
+  if (text !== null) formAsField.value = text;
 });
 
-function forget() {
+function removeStoredDraft() {
   try {
-    localStorage.removeItem(memory);
+    localStorage.removeItem(storageKey);
   } catch {
-    // storage may be forbidden; then nothing is there to forget
+    // the browser forbids storage, so there is no stored draft
   }
 }
 
-function say(sentence) {
+function showRefusal(sentence) {
   byId("refusal").textContent = sentence;
   byId("refusal").hidden = !sentence;
 }
 
-items.forEach(show);
+items.forEach(refresh);
 for (const text of form.querySelectorAll("[data-text]")) {
-  if (text.scrollHeight > text.clientHeight) text.tabIndex = 0; // so that it can be scrolled without a mouse
+  if (text.scrollHeight > text.clientHeight) text.tabIndex = 0; // a scrolling text needs the focus to scroll by keyboard
 }
-if (!location.hash) items.find((item) => !complete(item))?.focus({ preventScroll: true });
+if (!location.hash) items.find((item) => !isComplete(item))?.focus({ preventScroll: true });

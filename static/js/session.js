@@ -1,12 +1,12 @@
-/* The live session page. The server's events are the truth: this page shows them, and sends commands. */
+/* The live session page: shows the events of the server and sends commands. */
 
 import { addCopyButtons } from "./copy.js";
+import { autoscroll } from "./session/autoscroll.js";
 import { send } from "./session/commands.js";
 import { connect } from "./session/connection.js";
 import { keepDraft } from "./session/draft.js";
-import { writeInOneTab } from "./session/elsewhere.js";
-import { followEnd } from "./session/following.js";
-import { bindKeys } from "./session/keys.js";
+import { bindShortcuts } from "./session/shortcuts.js";
+import { lockWriting } from "./session/tab_lock.js";
 
 const byId = (id) => document.getElementById(id);
 const page = document.querySelector("main.workspace");
@@ -15,35 +15,35 @@ const active = byId("active-reply");
 const stream = byId("stream");
 const message = byId("message");
 const stopForm = byId("stop-form");
-const end = followEnd(byId("conversation"), byId("jump"));
+const scroller = autoscroll(byId("conversation"), byId("jump"));
 
-/* ---- What the server says ---- */
+/* ---- Messages of the server ---- */
 
 let lastSeq = Number(page.dataset.lastSeq);
-let writing = true; // no other tab does
+let isWriter = true; // false while another tab writes
 
 const sendToSocket = connect(`/ws/sessions/${page.dataset.session}/`, {
   open() {
-    say("connection", "");
+    showNotice("connection", "");
     sync();
-    draft.again();
+    draft.retry();
   },
-  lost: () => say("connection", "The connection is lost; reconnecting… Nothing is lost meanwhile."),
-  refused: (sentence) => say("connection", sentence),
+  lost: () => showNotice("connection", "Connection lost; reconnecting… Your text is kept."),
+  refused: (sentence) => showNotice("connection", sentence),
   message: (received) => handlers[received.type]?.(received),
 });
 
-/** Asks for everything after what this page shows. */
+/** Request everything after the last event and the last text chunk on this page. */
 function sync() {
   const { reply, attempt, seq } = active.dataset;
-  const writing = active.hidden ? null : { id: Number(reply), attempt: Number(attempt), seq: Number(seq) };
-  sendToSocket({ op: "sync", after: lastSeq, reply: writing });
+  const shown = active.hidden ? null : { id: Number(reply), attempt: Number(attempt), seq: Number(seq) };
+  sendToSocket({ op: "sync", after: lastSeq, reply: shown });
 }
 
 const handlers = {
   events(received) {
-    say("stored", "");
-    end.grow(() => {
+    showNotice("storage-notice", "");
+    scroller.update(() => {
       for (const { seq, kind, html } of received.events) {
         lastSeq = Math.max(lastSeq, seq);
         if (byId(`event-${seq}`)) continue;
@@ -56,30 +56,30 @@ const handlers = {
   snapshot({ reply, attempt, seq, text }) {
     Object.assign(active.dataset, { reply, attempt, seq });
     stopForm.elements.reply.value = reply;
-    end.grow(() => {
+    scroller.update(() => {
       stream.textContent = text;
       active.hidden = false;
     });
   },
 
-  /* The server cannot store what the model says. It goes on by itself, and the next news takes this line away. */
-  waiting: () => say("stored", "The server cannot store anything now. The reply waits and is not lost: it goes on by itself."),
+  /* The next event or text chunk hides this notice. */
+  waiting: () => showNotice("storage-notice", "The server cannot store data now. The reply is kept and continues automatically."),
 
   delta({ reply, attempt, seq, text }) {
-    say("stored", "");
-    const here = active.dataset;
-    const same = !active.hidden && Number(here.reply) === reply && Number(here.attempt) === attempt;
-    if (same && seq <= Number(here.seq)) return;
-    if (!same || seq !== Number(here.seq) + 1) {
+    showNotice("storage-notice", "");
+    const shown = active.dataset;
+    const same = !active.hidden && Number(shown.reply) === reply && Number(shown.attempt) === attempt;
+    if (same && seq <= Number(shown.seq)) return;
+    if (!same || seq !== Number(shown.seq) + 1) {
       sync();
       return;
     }
-    here.seq = seq;
-    end.grow(() => stream.append(text));
+    shown.seq = seq;
+    scroller.update(() => stream.append(text));
   },
 
   status({ html, may, state, active_reply }) {
-    end.grow(() => {
+    scroller.update(() => {
       for (const part of fragment(html).children) replacePart(part);
       for (const control of page.querySelectorAll("[data-may]")) control.disabled = !may[control.dataset.may];
       for (const control of page.querySelectorAll("[data-shown]")) control.hidden = !may[control.dataset.shown];
@@ -91,11 +91,11 @@ const handlers = {
   },
 };
 
-/** The field is there while the session is open, in a debrief that was asked for, and in the tab that writes. */
+/** Show the message field in the tab that writes, while the session is open or in a debrief the tutor has started. */
 function showControls() {
   const { state } = page.dataset;
   const composing = state === "open" || (state === "closed" && "composing" in page.dataset);
-  byId("open-controls").hidden = !composing || !writing;
+  byId("open-controls").hidden = !composing || !isWriter;
   byId("closed-controls").hidden = state !== "closed";
   byId("debrief")?.toggleAttribute("hidden", composing || byId("send").disabled);
   for (const control of page.querySelectorAll("[data-open-only]")) control.hidden = state === "closed";
@@ -119,18 +119,18 @@ function clearActive() {
   Object.assign(active.dataset, { reply: "", attempt: 0, seq: 0 });
 }
 
-const shownParts = new Map();
+const renderedParts = new Map();
 
-/** Puts new contents into the element with the part's id, unless they are there already. */
+/** Replace the content of the element with the id of `part` if it has changed. */
 function replacePart(part) {
-  if (shownParts.get(part.id) === part.innerHTML) return;
-  shownParts.set(part.id, part.innerHTML);
-  const place = byId(part.id);
-  place.replaceChildren(...part.childNodes);
-  addCopyButtons(place);
+  if (renderedParts.get(part.id) === part.innerHTML) return;
+  renderedParts.set(part.id, part.innerHTML);
+  const element = byId(part.id);
+  element.replaceChildren(...part.childNodes);
+  addCopyButtons(element);
 }
 
-/* ---- What the tutor does ---- */
+/* ---- Commands of the tutor ---- */
 
 const token = stopForm.elements.csrfmiddlewaretoken.value;
 const revision = message.form.elements.draft;
@@ -142,76 +142,76 @@ const draft = keepDraft({
   async save(text, revision) {
     const answer = await send(message.dataset.draftUrl, { csrfmiddlewaretoken: token, text, revision });
     const known = answer.accepted || answer.draft;
-    say("unsaved", known ? "" : `What you type is kept in this browser only. ${answer.message}`);
+    showNotice("draft-notice", known ? "" : `Your text is kept in this browser only. ${answer.message}`);
     return answer;
   },
 });
 
-const waiting = new Set(); // forms whose answer is not here yet
-let uncertain = null; // a message without an answer: the same one again must keep its command id
+const pendingForms = new Set();
+let unconfirmed = null; // a message without an answer, which must be sent again with the same command id
 
 page.addEventListener("submit", async (event) => {
   event.preventDefault();
   const form = event.target;
-  if (waiting.has(form)) return;
-  waiting.add(form);
-  say("refusal", "");
+  if (pendingForms.has(form)) return;
+  pendingForms.add(form);
+  showNotice("refusal", "");
   try {
     const fields = new FormData(form, event.submitter);
     if (form === message.form) await sendMessage(form, fields);
-    else await carryOut(form, fields);
+    else await sendCommand(form, fields);
   } finally {
-    waiting.delete(form);
+    pendingForms.delete(form);
   }
 });
 
 async function sendMessage(form, fields) {
   const content = `${fields.get("mode")} ${fields.get("text")}`;
-  fields.set("command", uncertain?.content === content ? uncertain.command : crypto.randomUUID());
+  fields.set("command", unconfirmed?.content === content ? unconfirmed.command : crypto.randomUUID());
   const text = message.value;
-  end.toEnd(); // now, not with the answer: by then the reader may have gone up to read something
-  await draft.settle();
+  scroller.scrollToEnd(); // before the answer, because the reader may scroll up meanwhile
+  await draft.finishSaving();
   fields.set("draft", revision.value);
   const answer = await send(form.action, fields);
-  uncertain = answer.certain ? null : { content, command: fields.get("command") };
-  if (answer.accepted) draft.sent(text);
+  unconfirmed = answer.certain ? null : { content, command: fields.get("command") };
+  if (answer.accepted) draft.markSent(text);
   else {
-    say("refusal", answer.message);
-    draft.again();
+    showNotice("refusal", answer.message);
+    draft.retry();
   }
   message.focus();
 }
 
-async function carryOut(form, fields) {
+async function sendCommand(form, fields) {
   const answer = await send(form.action, fields);
   if (answer.certain) form.elements.command.value = crypto.randomUUID();
   form.closest("dialog")?.close();
-  if (!answer.accepted) say("refusal", answer.message);
+  if (!answer.accepted) showNotice("refusal", answer.message);
 }
 
-bindKeys(page, {
+bindShortcuts(page, {
   message,
-  toEnd: end.toEnd,
+  scrollToEnd: scroller.scrollToEnd,
   send(mode) {
     const button = byId(mode === "code" ? "ask-for-code" : "send");
     if (button.checkVisibility() && !button.disabled) message.form.requestSubmit(button);
   },
   stop() {
-    if (stopForm.hidden || !writing) return false;
+    if (stopForm.hidden || !isWriter) return false;
     stopForm.requestSubmit();
     return true;
   },
 });
 
-writeInOneTab(page.dataset.session, byId("take-over"), () => {
-  writing = false;
-  draft.leave();
-  byId("elsewhere").hidden = false;
+lockWriting(page.dataset.session, byId("take-over"), () => {
+  isWriter = false;
+  draft.stopSaving();
+  byId("read-only").hidden = false;
   showControls();
 });
 
-/** Shows a sentence in one of the lines above the composer, or hides the line. */
-function say(line, sentence) {
-  byId(line).textContent = sentence;
-  byId(line).hidden = !sentence;
+/** Show a sentence in the notice with this id, or hide the notice if the sentence is empty. */
+function showNotice(id, sentence) {
+  byId(id).textContent = sentence;
+  byId(id).hidden = !sentence;
 }

@@ -1,12 +1,12 @@
-/* Turns the sections of every [data-tabs] element into tabs. Without this file they are read one below the other.
+/* Turns the sections of every [data-tabs] element into tabs. Without this script, the sections are shown one below the other.
 
-   The open tab is remembered under the element's data-tabs name, so the next problem opens on the same one. */
+   The open tab is stored under the value of data-tabs, so the next problem opens with the same tab. */
 
-for (const tabs of document.querySelectorAll("[data-tabs]")) build(tabs);
+for (const tabs of document.querySelectorAll("[data-tabs]")) buildTabs(tabs);
 
-function build(tabs) {
+function buildTabs(tabs) {
   const panels = [...tabs.querySelectorAll(":scope > [data-tab]")];
-  const memory = `hintbench.tab.${tabs.dataset.tabs}`;
+  const storageKey = `hintbench.tab.${tabs.dataset.tabs}`;
   const list = document.createElement("div");
   list.className = "tab-list";
   list.setAttribute("role", "tablist");
@@ -22,7 +22,7 @@ function build(tabs) {
     panel.tabIndex = 0;
     button.addEventListener("click", () => {
       open(panel);
-      remember(memory, panel.id);
+      remember(storageKey, panel.id);
     });
     list.append(button);
     return button;
@@ -38,9 +38,9 @@ function build(tabs) {
   }
 
   list.addEventListener("keydown", (event) => {
-    const here = buttons.indexOf(document.activeElement);
-    const next = { ArrowRight: here + 1, ArrowLeft: here - 1, Home: 0, End: -1 }[event.key];
-    if (next === undefined || here < 0) return;
+    const current = buttons.indexOf(document.activeElement);
+    const next = { ArrowRight: current + 1, ArrowLeft: current - 1, Home: 0, End: -1 }[event.key];
+    if (next === undefined || current < 0) return;
     event.preventDefault();
     const button = buttons.at(next % buttons.length);
     button.focus();
@@ -49,7 +49,7 @@ function build(tabs) {
 
   tabs.prepend(list);
   tabs.classList.add("live");
-  const wanted = location.hash.slice(1) || recall(memory);
+  const wanted = location.hash.slice(1) || recall(storageKey);
   open(panels.find((panel) => panel.id === wanted) ?? panels[0]);
 }
 
@@ -57,7 +57,7 @@ function recall(name) {
   try {
     return localStorage.getItem(name);
   } catch {
-    return null; // storage may be forbidden; the first tab is good enough
+    return null; // the browser forbids storage
   }
 }
 
@@ -65,6 +65,6 @@ function remember(name, value) {
   try {
     localStorage.setItem(name, value);
   } catch {
-    // as above
+    // the browser forbids storage
   }
 }

@@ -1,4 +1,4 @@
-"""The pages of runs: who may see them, that each number leads to its rows, and what is never on them."""
+"""The pages of runs: permissions, links from numbers to their rows, and hidden data."""
 
 import json
 import re
@@ -123,7 +123,7 @@ def test_an_open_run_is_polled_until_it_ends(
     run = make_run([("bronze", ["AC"]), ("bronze", ["fault"]), ("bronze", [""]), ("bronze", [""])])
     page = visit(f"/runs/{run.pk}/")
     [polled] = re.findall(r'hx-get="([^"]*)"', page)
-    assert "not known yet" in page
+    assert "unknown so far" in page
     assert "1</a> of" in page
     waiting = WorkItem.objects.filter(run=run, state="pending").first()
     assert waiting
@@ -173,7 +173,7 @@ def test_a_chain_shows_how_the_program_changed(visit: Visit, run: Run) -> None:
     assert "<b>now" not in page
     assert "the question" in page
     assert "score 2.50" in page
-    assert page.index("the attempt") < page.index("Answer after reflection")
+    assert page.index("scored attempt") < page.index("Answer after reflection")
     assert first.pk == item.selected_id
     empty = run.items.filter(state="failed").first()
     assert empty
@@ -185,7 +185,7 @@ def test_the_matrix_shows_who_solved_what_and_where_runs_differ(
     researcher: Client,
     make_run: MakeRun,  # noqa: F811
 ) -> None:
-    assert "No run is chosen" in visit("/runs/matrix/")
+    assert "No run is selected" in visit("/runs/matrix/")
     first = make_run([("bronze", ["AC"]), ("bronze", ["WA"]), ("bronze", ["WA"])], **FINISHED)
     second = make_run([("bronze", ["AC"]), ("bronze", ["AC"])], on=first, **FINISHED)
     both = f"run={first.pk}&run={second.pk}"
@@ -203,7 +203,9 @@ def test_the_matrix_shows_who_solved_what_and_where_runs_differ(
     assert [number for address, number in found.items() if "only=" in address] == [0, 1]
     for address, number in found.items():
         assert f"{number} of 2 problems" in visit(address), address
-    assert researcher.get("/runs/matrix/?run=nonsense").status_code == 400
+    refused = researcher.get("/runs/matrix/?run=nonsense")
+    assert refused.status_code == 400
+    assert "The id of a run in the address is not a valid id." in refused.content.decode()
     assert researcher.get("/runs/matrix/?run=00000000-0000-0000-0000-000000000000").status_code == 404
 
 
@@ -211,16 +213,16 @@ def test_runs_are_compared_on_a_page_and_as_files(
     visit: Visit,
     make_run: MakeRun,  # noqa: F811
 ) -> None:
-    assert "There are not two runs" in visit("/runs/compare/")
+    assert "A comparison needs two runs" in visit("/runs/compare/")
     first = make_run([("bronze", ["AC"]), ("bronze", ["WA"])], **FINISHED)
     second = make_run([("bronze", ["AC"]), ("bronze", ["AC"])], on=first, method="episodic", **FINISHED)
-    assert "Choose the runs" in visit(f"/runs/compare/?run={first.pk}")
+    assert "Runs to compare" in visit(f"/runs/compare/?run={first.pk}")
     both = f"/runs/compare/?run={first.pk}&run={second.pk}"
     page = visit(both)
-    for said in ("+50.00", "inside the noise", "with a power of 80 %", "1 × reply at step 0"):
+    for said in ("+50.00", "not significant", "with a power of 80 %", "1 × reply at step 0"):
         assert said in page
     assert f'href="/runs/{second.pk}/items/?problem=1"' in page
-    assert "Parts of the best" not in page
+    assert "Share of best score" not in page
     settings = {"temperature": 0.7, "p": 4, "corpus_content": "statement", "i": 3, "policy": "compat"}
     third = make_run(
         [("bronze", ["WA"]), ("bronze", ["AC"])],
@@ -230,7 +232,7 @@ def test_runs_are_compared_on_a_page_and_as_files(
         **FINISHED | {"manifest": {"profile": {"name": "usaco-paper", "version": 2}}},
     )
     page = visit(f"{both}&run={third.pk}")
-    best = re.findall(r"narrow-label\">Of the (?:best score|largest gain): </span>(\S+) %", page)
+    best = re.findall(r"narrow-label\">Share of (?:best score|largest gain): </span>(\S+) %", page)
     assert best == ["100.00", "100.00", "50.00", "0.00"]
     own = "profile usaco-paper, p=4, corpus_content=statement"
     assert f"episodic, openai:m, {first.dataset.name}, {own}</a>" in page
@@ -244,7 +246,7 @@ def test_curves_join_runs_that_differ_in_one_setting(
     visit: Visit,
     make_run: MakeRun,  # noqa: F811
 ) -> None:
-    assert "No curve can be drawn" in visit("/runs/ablations/")
+    assert "There is no curve" in visit("/runs/ablations/")
     solved = [("bronze", ["AC"]), ("bronze", ["WA"])]
     runs = [make_run(solved, method="episodic", parameters={"p": 1, "k1": 1.5}, **FINISHED)]
     for p, k1 in ((2, 1.5), (3, 1.2)):
@@ -262,10 +264,10 @@ def test_curves_join_runs_that_differ_in_one_setting(
     page = visit(f"/runs/ablations/?dataset={runs[0].dataset.name}")
     assert "reflexion, openai:m, within one run" in page
     assert f'i = 2: <a href="/runs/{run.pk}/">50.00</a>' in page
-    assert "With fewer reflections" in visit(f"/runs/{run.pk}/")
+    assert "Results with fewer reflections" in visit(f"/runs/{run.pk}/")
     item = run.items.select_related("judgement").order_by("pk")[0]
     Generation.objects.filter(work_item=item).update(hidden_judgement=item.judgement)
-    assert "no attempt is told" in visit(f"/runs/chains/{item.pk}/")
+    assert "not shown to the model" in visit(f"/runs/chains/{item.pk}/")
     assert "style=" not in page.split("<main")[1]
 
 
@@ -334,7 +336,7 @@ def test_epochs_replays_and_possibly_billed_calls_are_on_the_page(make_run: Make
     assert "2 calls without a complete reply, possibly billed" in page
     assert "10 and 30 US dollars for a million tokens (given)" in page
     page = visit(f"/runs/{original.pk}/")
-    assert "Wait</dt>" not in page
+    assert "Retry</dt>" not in page
     waiting = "Waiting 60 seconds before calls are repeated: OpenAI: HTTP 429"
     Runner.objects.create(name="one", run=original, waiting=waiting, seen_at=datetime(2026, 1, 2, tzinfo=UTC))
     assert waiting in visit(f"/runs/{original.pk}/progress/?since=0&done=0")

@@ -1,4 +1,4 @@
-"""axe-core on a page: what it calls serious or critical is a defect."""
+"""Accessibility checks with axe-core; violations of impact serious or critical fail the test."""
 
 from __future__ import annotations
 
@@ -8,18 +8,20 @@ from playwright.sync_api import Page
 
 _AXE = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
 
-# `preload` would fetch all style sheets anew, for rules about them that are switched off.
+# `preload` fetches all style sheets again, but the rules that need them are disabled.
 _RUN = """() => axe.run({preload: false, resultTypes: ["violations"], rules: {"color-contrast": {enabled: false}}})
   .then((found) => found.violations)"""
 
 
 def assert_accessible(page: Page) -> None:
-    """axe finds nothing serious in the page as it stands, with whatever is open in it.
+    """Assert that axe finds no serious violation in the page in its current state.
 
-    Contrast is left to `assert_readable`, which measures it in both colour schemes and in a tenth of the time.
+    `assert_readable` checks the contrast, in both colour schemes and ten times as fast.
     """
     if page.evaluate("typeof axe") == "undefined":
-        page.evaluate(_AXE)  # by the debugger: the page's own policy lets no script of others in
+        page.evaluate(
+            _AXE
+        )  # through the debugger, because the content security policy blocks foreign scripts
     violations = page.evaluate(_RUN)
     serious = [
         f"{one['id']} ({one['impact']}): {one['help']}: {[node['html'][:200] for node in one['nodes'][:5]]}"

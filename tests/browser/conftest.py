@@ -1,4 +1,4 @@
-"""A real Chromium in front of a whole running Hintbench."""
+"""Fixtures for tests with Chromium against a running site."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ from tests.stack import HANG, Stack
 OpenPage = Callable[..., Page]
 
 FEATURES_OFF = (
-    # Each window would load two pages of the browser's own, for what is typed into its address: ten times the work
-    # of a small page.
+    # These load two internal pages for the address bar of each window: ten times the work of a small page.
     "WebUIOmniboxPopup",
     "WebUIOmniboxAimPopup",
-    # Chromium heeds its last list alone: what Playwright's own turns off of that which pages could notice.
+    # Chromium uses only the last list, so this repeats the features of Playwright's list that pages can notice.
     "AvoidUnnecessaryBeforeUnloadCheckSync",
     "HttpsUpgrades",
     "LensOverlay",
@@ -35,19 +34,19 @@ FEATURES_OFF = (
 
 @pytest.fixture(scope="module")
 def site(stack: Stack) -> Stack:
-    """The Hintbench in front of which the browser stands. A file may have another."""
+    """Return the site under test. A test module may override it."""
     return stack
 
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    """The browser. Ended with each module: while it runs, Django takes the thread for an asynchronous one."""
+    """Yield the browser. It ends with each module, because Django regards the thread as asynchronous while it runs."""
     path = shutil.which("chromium") or shutil.which("chromium-browser")
     if path is None:
         if os.environ.get("CI"):
             pytest.fail("chromium is not installed, and CI must run these tests: apt-get install chromium")
         pytest.skip("chromium is not installed (apt-get install chromium)")
-    # Chromium's own sandbox cannot be set up by root, and is not what is tested here.
+    # Chromium cannot set up its sandbox as root.
     arguments = [
         f"--disable-features={','.join(FEATURES_OFF)}",
         *(["--no-sandbox"] if os.geteuid() == 0 else []),
@@ -60,7 +59,7 @@ def chromium() -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def login_states() -> dict[tuple[str, str], StorageState]:
-    """The cookies of who has logged in, by address and user: hashing a password takes long."""
+    """Return the cookies of logged-in users by address and user name, because password hashing is slow."""
     return {}
 
 
@@ -68,7 +67,7 @@ def login_states() -> dict[tuple[str, str], StorageState]:
 def logins(
     chromium: Browser, site: Stack, login_states: dict[tuple[str, str], StorageState]
 ) -> Callable[[str], StorageState]:
-    """The cookies of a person who has logged in by the form."""
+    """Return a function that logs a user in with the form and returns the cookies."""
     expect.set_options(timeout=HANG * 1000)
 
     def log_in(user: str) -> StorageState:
@@ -89,22 +88,22 @@ def logins(
 
 @pytest.fixture
 def open_page(chromium: Browser, site: Stack, logins: Callable[[str], StorageState]) -> Iterator[OpenPage]:
-    """`open_page("demo-tutor", **options)`: an empty page of its own browser profile, logged in.
+    """Yield `open_page("demo-tutor", **options)`, which returns an empty page of a new browser profile with this login.
 
-    At the end no page may have reported a script error, anything that the content security policy forbade,
-    a missing file or a failure of the server.
+    The test fails if a page reports a script error, a violation of the content security policy, a missing file or a
+    server error.
     """
     contexts = []
-    complaints: list[str] = []
+    errors: list[str] = []
 
     def on_message(message: Any) -> None:
-        # Chromium also reports lost connections and refused commands so; tests that cause them know.
+        # Chromium also reports lost connections and refused commands as errors; some tests cause them.
         if message.type == "error" and not message.text.startswith(("WebSocket", "Failed to load resource")):
-            complaints.append(message.text)
+            errors.append(message.text)
 
     def on_response(response: Any) -> None:
         if response.status == 404 or response.status >= 500:
-            complaints.append(f"{response.status} {response.url}")
+            errors.append(f"{response.status} {response.url}")
 
     def open_(user: str, failures_expected: bool = False, **options: Any) -> Page:
         context = chromium.new_context(
@@ -118,7 +117,7 @@ def open_page(chromium: Browser, site: Stack, logins: Callable[[str], StorageSta
         context.set_default_timeout(HANG * 1000)
         contexts.append(context)
         page = context.new_page()
-        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("pageerror", lambda error: errors.append(str(error)))
         page.on("console", on_message)
         if not failures_expected:
             page.on("response", on_response)
@@ -127,4 +126,4 @@ def open_page(chromium: Browser, site: Stack, logins: Callable[[str], StorageSta
     yield open_
     for context in contexts:
         context.close()
-    assert not complaints
+    assert not errors

@@ -1,4 +1,4 @@
-"""The check of a draft: what may break the rules is underlined and explained, and nothing stands in the way."""
+"""The draft check: possible violations are underlined and explained, and sending is not blocked."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.browser
 
 
 def findings(page: Page) -> Locator:
-    return page.get_by_role("list", name="What may break the rules").get_by_role("listitem")
+    return page.get_by_role("list", name="Possible rule violations").get_by_role("listitem")
 
 
 def underlined(page: Page) -> list[str]:
@@ -40,7 +40,7 @@ def test_message_is_sent_at_once_whether_or_not_the_check_answers(open_page: Ope
     page = open_page("demo-tutor", failures_expected=True)
     start_session(page, "tram-depot")
     waiting: list[Route] = []
-    page.route(re.compile("/check/$"), lambda route: waiting.append(route))  # the check never answers
+    page.route(re.compile("/check/$"), lambda route: waiting.append(route))  # the check does not respond
     talk(page, "It times out on the third test.")
     expect(page.locator(".message-event")).to_contain_text("It times out")
     assert underlined(page) == []

@@ -1,4 +1,4 @@
-"""Every page on a telephone, in both colour schemes, for people who do not see it, and on paper."""
+"""Layout of all pages: on a phone, in both colour schemes, for screen readers, and printed."""
 
 from __future__ import annotations
 
@@ -26,8 +26,7 @@ READERS_PAGES = [
     "/problems/?text=nothing+such",
 ]
 
-# For each visible text: its colour, what lies behind it, whether it is large. Half-transparent layers are mixed.
-# A page has few colours: each is worked out once, and what lies behind an element once for all texts in it.
+# Return the visible texts with low contrast. Transparent layers are blended; colours and backgrounds are cached.
 CONTRASTS = """() => {
   const pixel = Object.assign(document.createElement("canvas"), {width: 1, height: 1})
     .getContext("2d", {willReadFrequently: true});
@@ -70,9 +69,9 @@ CONTRASTS = """() => {
   return low;
 }"""
 
-# What a reader would stumble over: how many pixels the page is too wide, texts of low contrast, controls without
-# a name, and whatever is not there exactly once.
-STUMBLING_BLOCKS = f"""() => {{
+# Return layout problems: horizontal overflow, texts of low contrast, controls without a name, and main parts and first
+# headings that do not occur exactly once.
+LAYOUT_PROBLEMS = f"""() => {{
   const lowContrast = ({CONTRASTS})();
   const controls = "a, button, input:not([type=hidden]), select, textarea, img, dialog";
   const unnamed = [...document.querySelectorAll(controls)]
@@ -93,8 +92,10 @@ STUMBLING_BLOCKS = f"""() => {{
 
 
 def assert_readable(page: Page) -> None:
-    """No sideways scrolling, enough contrast, a title, one main part, one first heading, a name for all controls."""
-    assert page.evaluate(STUMBLING_BLOCKS) == [], page.url
+    """Assert that the page has no overflow, sufficient contrast, a title, one main part and one first heading, and that
+    all controls have names.
+    """
+    assert page.evaluate(LAYOUT_PROBLEMS) == [], page.url
 
 
 def test_readers_pages_are_readable(open_page: OpenPage) -> None:
@@ -113,10 +114,10 @@ def test_readers_pages_are_readable(open_page: OpenPage) -> None:
 
 def test_session_is_readable_and_usable_on_a_telephone_and_at_night(open_page: OpenPage) -> None:
     page = open_page("demo-admin", color_scheme="dark", viewport={"width": 360, "height": 740})
-    start_session(page, "tram-depot")  # it has figures, and a first program that is judged soon
+    start_session(page, "tram-depot")  # it has images, and its first program is judged quickly
     assert_readable(page)
     ask_for_code(page)
-    page.locator("summary", has_text="What you may say").click()
+    page.locator("summary", has_text="Rules").click()
     for tab in page.get_by_role("tab").all():
         tab.click()
         assert_readable(page)
@@ -162,8 +163,8 @@ def test_printed_session_holds_the_whole_conversation(open_page: OpenPage, tmp_p
 @pytest.mark.parametrize(
     ("user", "address", "heading"),
     [
-        ("demo-reviewer", "/sessions/", "You may not see this page"),
-        ("demo-tutor", "/nothing/", "There is no such page"),
+        ("demo-reviewer", "/sessions/", "Access denied"),
+        ("demo-tutor", "/nothing/", "Page not found"),
     ],
 )
 def test_error_pages_look_like_the_others(open_page: OpenPage, user: str, address: str, heading: str) -> None:

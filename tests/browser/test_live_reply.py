@@ -1,4 +1,4 @@
-"""A reply while it is being written, in a real browser; its fake provider holds the reply in mid-stream."""
+"""A streamed reply in a browser. The model is a fake provider that pauses in the middle of a reply."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ pytestmark = pytest.mark.browser
 PROGRAM = "\n".join(f"print({number})" for number in range(40))
 REPLY = pieces_of(f"I would begin like this. Then I would print.\n\n```python\n{PROGRAM}\n```\n")
 
-# Sends the reader to the top at the worst moment: text has arrived, and the page is about to show it.
-# Only then may the command that asked for it be answered.
+# Scroll to the top after text has arrived and before the page renders it.
 KEEP_SOCKETS = """
 window.sockets = [];
 window.WebSocket = class extends WebSocket {
@@ -52,17 +51,17 @@ def site(fake_provider_stack: Stack) -> Stack:
 
 @pytest.fixture
 def hold(fake_providers: FakeProviders) -> Hold:
-    """The next reply stops after five words until `release()`."""
+    """Pause the next reply after five words until `release()`."""
     hold = Hold(after=5)
     fake_providers.script(Script(REPLY, delay=0.005, hold=hold))
     return hold
 
 
 def ask_and_meet(page: Page) -> None:
-    """Ask for code and wait until the reply is in its middle, and the page has shown all that came with it."""
+    """Ask for code and wait until the reply is paused and the page shows everything received."""
     page.get_by_role("button", name="Ask for code").click()
     expect(stream(page)).to_have_text("I would begin like this.")
-    expect(page.get_by_role("button", name="Stop the reply")).to_be_visible()  # what the socket says last
+    expect(page.get_by_role("button", name="Stop reply")).to_be_visible()  # the last message of the socket
 
 
 def test_reload_in_the_middle_of_a_reply_shows_all_of_it_once(open_page: OpenPage, hold: Hold) -> None:
@@ -83,7 +82,7 @@ def test_escape_stops_a_reply(open_page: OpenPage, hold: Hold) -> None:
     page = open_page("demo-tutor")
     start_session(page, "last-rolls")
     ask_and_meet(page)
-    expect(page.get_by_role("button", name="Stop the reply")).to_be_visible()
+    expect(page.get_by_role("button", name="Stop reply")).to_be_visible()
     page.keyboard.press("Escape")
     expect(replies(page)).to_contain_text("stopped by you")
     expect(replies(page)).to_contain_text("I would begin like this.")
@@ -119,7 +118,7 @@ def test_reader_who_went_up_is_left_in_peace_and_brought_to_the_end_by_sending(
     start_session(page, "returns-trolley")
     ask_for_code(page)
     box = page.locator("#conversation")
-    jump = page.get_by_role("button", name="Jump to the latest")
+    jump = page.get_by_role("button", name="Jump to latest")
     assert at_end(page)
     expect(jump).to_be_hidden()
     box.evaluate("box => box.scrollTop = 0")
@@ -154,6 +153,6 @@ def test_page_still_follows_after_a_notice_took_some_of_its_room(open_page: Open
     assert at_end(page)
     for width, height in ((1100, 470), (400, 800), (1280, 500)):
         page.set_viewport_size({"width": width, "height": height})
-        assert page.locator("#conversation").bounding_box(), "which lays the page out before anything is told"
+        assert page.locator("#conversation").bounding_box(), "forces a layout before any event"
         page.wait_for_function(SMALL_AND_AT_END)
-    expect(page.get_by_role("button", name="Jump to the latest")).to_be_hidden()
+    expect(page.get_by_role("button", name="Jump to latest")).to_be_hidden()

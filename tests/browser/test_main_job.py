@@ -1,4 +1,4 @@
-"""What Hintbench is for, in a real browser: a tutor guides a model to a verdict, a reviewer reads how."""
+"""The main workflow in a browser: a tutor guides a model to a verdict, a reviewer reads the trajectory."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ def test_tutor_guides_the_student_to_a_solution_and_a_reviewer_exports_how(open_
     tutor.get_by_role("searchbox").blur()
     tutor.get_by_role("link", name="The Choir Photograph").click()
     expect(tutor.get_by_role("heading", level=1)).to_have_text("The Choir Photograph")
-    assert searches == [], "leaving the field would put new links under the mouse that is just pressed"
+    assert searches == [], "leaving the field must not replace the links during a click"
     tutor.get_by_role("tab", name="Solutions").click()
     expect(tutor.get_by_role("tabpanel", name="Solutions").locator("pre").first).to_be_visible()
     tutor.get_by_role("button", name="Start a session").click()
     consent_if_asked(tutor)
 
     expect(tutor.locator("#budget")).to_contain_text("5 of 5 left")
-    expect(tutor.get_by_role("button", name="Execute…")).to_be_disabled()
+    expect(tutor.get_by_role("button", name="Submit for judging…")).to_be_disabled()
     expect(tutor.get_by_text("scripted practice student", exact=True)).to_be_visible()
 
     ask_for_code(tutor)
@@ -87,7 +87,7 @@ def test_tutor_guides_the_student_to_a_solution_and_a_reviewer_exports_how(open_
     events = reviewer.get_by_role("list", name="Events").locator("> li")
     expect(events.first).to_contain_text("Opened")
     expect(events.nth(1)).to_contain_text("asked for code")
-    expect(events.filter(has_text="Whole reply")).to_have_count(3)
+    expect(events.filter(has_text="Total time")).to_have_count(3)
     expect(reviewer.get_by_text(HINT).first).to_be_visible()
     tests = reviewer.get_by_role("group", name="Verdict by test").locator("tbody tr")
     assert tests.count() > 2
@@ -104,7 +104,7 @@ def test_whole_session_needs_no_mouse(open_page: OpenPage) -> None:
     page = open_page("demo-admin")
     page.goto("/problems/?text=rolls")
     page.keyboard.press("Tab")
-    expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
+    expect(page.get_by_role("link", name="Skip to content")).to_be_focused()
     page.keyboard.press("Enter")
     page.keyboard.press("Tab")
     expect(page.get_by_role("searchbox")).to_be_focused()
@@ -130,27 +130,27 @@ def test_whole_session_needs_no_mouse(open_page: OpenPage) -> None:
     expect(message(page)).to_have_value("")
     expect(message(page)).to_be_focused()
     expect(page.get_by_role("button", name="Ask for code")).to_be_enabled()
-    page.keyboard.press("Control+Shift+Enter")  # empty: refused, and nothing is spent
+    page.keyboard.press("Control+Shift+Enter")  # empty: refused, without cost
     expect(page.get_by_role("alert")).to_contain_text("The message is empty")
     page.keyboard.type("Now write it down.")
     page.keyboard.press("Control+Shift+Enter")
     expect(replies(page)).to_have_count(2)
 
-    expect(page.get_by_role("button", name="Execute…")).to_be_enabled()
-    press_until_focused(page, "Tab", "Execute…")
+    expect(page.get_by_role("button", name="Submit for judging…")).to_be_enabled()
+    press_until_focused(page, "Tab", "Submit for judging…")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("dialog")).to_contain_text("This is final")
+    expect(page.get_by_role("dialog")).to_contain_text("This cannot be undone")
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_be_hidden()
-    expect(page.get_by_role("button", name="Execute…")).to_be_focused()
+    expect(page.get_by_role("button", name="Submit for judging…")).to_be_focused()
     page.keyboard.press("Enter")
-    press_until_focused(page, "Tab", "Execute and end the session")
+    press_until_focused(page, "Tab", "Submit and end the session")
     page.keyboard.press("Enter")
     expect(page.locator(".verdict")).to_have_text("AC")
 
 
 def press_until_focused(page, key: str, text: str, at_most: int = 40) -> None:
-    """Press a key until the focused element's text is `text`."""
+    """Press a key until the text of the focused element is `text`."""
     for _ in range(at_most):
         page.keyboard.press(key)
         if page.evaluate("document.activeElement.textContent.trim()") == text:
@@ -177,7 +177,7 @@ def test_nothing_typed_is_lost_by_reload_or_on_another_machine(open_page: OpenPa
     page = open_page("demo-tutor")
     start_session(page, "hut-to-hut")
     message(page).press_sequentially("Half a tho")
-    page.reload()  # before the pause after which drafts go to the server
+    page.reload()  # before the draft is saved on the server
     expect(message(page)).to_have_value("Half a tho")
 
     def saves_the_whole(response: Response) -> bool:
@@ -208,7 +208,7 @@ def test_nothing_typed_is_lost_by_reload_or_on_another_machine(open_page: OpenPa
     with page.expect_response("**/draft/"):
         other.get_by_role("button", name="Swap").click()
     message(page).fill("Half a thought")
-    other.get_by_role("button", name="Keep only").click()
+    other.get_by_role("button", name="Discard this draft").click()
     expect(other).to_be_hidden()
 
     page.route("**/send/", lambda route: route.abort())

@@ -1,4 +1,4 @@
-"""Reviewing in a real browser: twenty messages without the mouse, and pages that everybody can read."""
+"""Reviewing in a browser: twenty messages by keyboard, and readable pages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from tests.stack import Stack
 pytestmark = pytest.mark.browser
 
 MESSAGES = 20
-FIGURES = (
+PAGES = (
+    "/trajectories/",
     "/review/",
     "/review/agreement/",
     "/review/solve-rates/",
@@ -26,12 +27,13 @@ FIGURES = (
     "/review/detectors/messages/?detector=all+detectors&clause=F2&outcome=missed",
     "/review/sessions/?settled=settled",
 )
+LONG_NAME = "_".join(["long"] * 16)
 HINT = "Look 🐄 at the sample. Does your loop end? Think of a heap."
 
 
 @pytest.fixture(scope="module")
 def recorded(site: Stack, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two sessions of twenty messages wait for a review, and no other: those of other tests count no more."""
+    """Import two sessions of twenty messages and invalidate all others, so that only these can be reviewed."""
     turns = []
     for number in range(MESSAGES):
         turns.append({"role": "user", "content": f"{HINT} ({number})"})
@@ -39,7 +41,9 @@ def recorded(site: Stack, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("recorded")
     for _ in range(2):
         turns[0]["content"] = f"{HINT} {uuid4()}"
-        (folder / f"silver_precutoff_made_{uuid4().hex[:6]}_correct1.json").write_text(json.dumps(turns))
+        (folder / f"silver_precutoff_{LONG_NAME}_{uuid4().hex[:6]}_correct1.json").write_text(
+            json.dumps(turns)
+        )
     site.manage(
         "shell",
         "-c",
@@ -56,7 +60,7 @@ def keys(page: Page, *pressed: str) -> None:
         page.keyboard.press(key)
 
 
-def next_session(page: Page, button: str = "Next session") -> None:
+def next_session(page: Page, button: str = "Review next session") -> None:
     page.goto("/review/")
     page.get_by_role("button", name=button).focus()
     page.keyboard.press("Enter")
@@ -65,7 +69,7 @@ def next_session(page: Page, button: str = "Next session") -> None:
 
 
 def label_all(page: Page, worst_clause: str) -> None:
-    """All messages by keyboard; the second one quotes its second sentence for a forbidden clause."""
+    """Label all messages by keyboard; quote the second sentence of the second message for a forbidden clause."""
     current = page.locator(".labelled.current")
     keys(page, "r", "x", "f")
     keys(page, "j", "l", "l", worst_clause, "c", "s", "W")
@@ -92,10 +96,10 @@ def test_twenty_messages_are_labelled_without_the_mouse(open_page: OpenPage, rec
 
     assert_accessible(page)
     keys(page, "?")
-    expect(page.get_by_role("dialog")).to_contain_text("next message that is not labelled")
+    expect(page.get_by_role("dialog")).to_contain_text("next unlabelled message")
     assert_accessible(page)
     keys(page, "Escape", "Control+Enter")
-    expect(page.get_by_role("dialog")).to_contain_text("This is final")
+    expect(page.get_by_role("dialog")).to_contain_text("You cannot change it afterwards")
     keys(page, "Escape")
     expect(page.get_by_role("dialog")).to_be_hidden()
     keys(page, "Control+Enter", "Enter")
@@ -118,10 +122,10 @@ def test_gaps_are_named_and_found(open_page: OpenPage, recorded: Path) -> None:
     keys(page, "Control+Enter", "Enter")
     expect(page.get_by_role("alert")).to_contain_text("Message 3 has no level yet.")
     expect(page.locator("#event-3")).to_be_focused()
-    keys(page, "y", "y")  # taken back and chosen again
+    keys(page, "y", "y")  # cleared and chosen again
     expect(page.locator("#event-3").get_by_label("A6 Neutral")).to_be_checked()
     page.get_by_role("button", name="Skip…").click()
-    page.get_by_label("Why").fill("Only a try.")
+    page.get_by_label("Reason", exact=True).fill("Only a try.")
     page.get_by_role("button", name="Skip", exact=True).click()
     page.wait_for_url("**/review/")
 
@@ -136,7 +140,7 @@ def test_dispute_is_settled_side_by_side_and_its_pages_are_readable(
     expect(second.get_by_role("heading", name="Your review")).to_be_visible()
 
     page = open_page("demo-adjudicator", viewport={"width": 360, "height": 800})
-    next_session(page, "Next dispute")
+    next_session(page, "Adjudicate next session")
     expect(page.locator("#event-3 .opinions.differing")).to_contain_text("F2")
     expect(page.locator("#event-3 .opinions.differing")).to_contain_text("F3")
     expect(page.locator("#labelled-count")).to_have_text(f"{MESSAGES - 1} of {MESSAGES} messages labelled")
@@ -144,11 +148,11 @@ def test_dispute_is_settled_side_by_side_and_its_pages_are_readable(
     assert_accessible(page)
     keys(page, "2")
     page.get_by_label("Minor breach").check()
-    page.locator("#event-3").get_by_label("The verdict rests").check()
-    page.get_by_label("Reason of your decision").fill("A loop is code.")
+    page.locator("#event-3").get_by_label("The verdict is based").check()
+    page.get_by_label("Reason for your decision").fill("A loop is code.")
     keys(page, "Control+Enter", "Enter")
     expect(page.get_by_role("heading", name="Your adjudication")).to_be_visible()
-    for address in FIGURES:
+    for address in PAGES:
         page.emulate_media(color_scheme="dark")
         page.set_viewport_size({"width": 360, "height": 800})
         page.goto(address)
@@ -164,7 +168,10 @@ def test_dispute_is_settled_side_by_side_and_its_pages_are_readable(
     second.set_viewport_size({"width": 360, "height": 800})
     second.goto(page.url.replace("/review/sessions/", "/trajectories/").split("?")[0])
     second.get_by_role("button", name="Invalidate…").click()
-    expect(second.get_by_role("dialog")).to_contain_text("This is final")
+    expect(second.get_by_role("dialog")).to_contain_text("This cannot be undone")
+    box = second.get_by_role("dialog").bounding_box()
+    assert box
+    assert abs(box["y"] + box["height"] / 2 - 400) < 2, "the dialog is in the middle of the window"
     assert_readable(second)
     assert_accessible(second)
     for address in ("/review/", "/review/audit/"):
@@ -187,14 +194,16 @@ def test_draft_outlives_a_lost_connection(open_page: OpenPage, recorded: Path) -
 def test_two_tabs_with_one_review_stay_in_step(open_page: OpenPage, recorded: Path) -> None:
     page = open_page("demo-admin")
     page.goto("/review/")
-    page.get_by_role("region", name="Begun").get_by_role("link").click()  # the review of the test before
+    page.get_by_role("region", name="In progress").get_by_role(
+        "link"
+    ).click()  # the review of the previous test
     expect(page.locator("form.live .labelled.current")).to_have_count(1)
     other = page.context.new_page()
     other.goto(page.url)
     expect(other.locator("form.live .labelled.current")).to_have_count(1)
     first = page.locator(".labelled").first
     first.focus()
-    keys(page, "l", "3", "N", "Control+A")  # the note of the test before may stand there
+    keys(page, "l", "3", "N", "Control+A")  # the note of the previous test may be there
     page.keyboard.type("Explains it.")
     expect(other.locator(".labelled").first.get_by_label("Note")).to_have_value("Explains it.")
     expect(other.locator(".labelled").first.get_by_label("F3 Explains")).to_be_checked()

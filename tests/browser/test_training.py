@@ -1,4 +1,4 @@
-"""The training in a real browser: labelled by keyboard, compared, and its score in the admins' list."""
+"""The training in a browser: labels by keyboard, the comparison, and the result in the list of admins."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def test_training_shows_where_labels_differ_from_the_codebook(open_page: OpenPag
     for number in range(1, 11):
         page.get_by_role("group", name=f"Clauses of message {number}", exact=True).get_by_label("A2").focus()
         page.keyboard.press("Space")
-    page.get_by_role("button", name="Compare with the codebook").press("Enter")
-    expect(page.get_by_role("heading", level=1)).to_have_text("1 of 10 as in the codebook")
-    expect(page.get_by_role("listitem", name="Message 2").first).to_contain_text("codebook: F3")
+    page.get_by_role("button", name="Submit labels").press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Training result: 1 of 10 correct")
+    expect(page.get_by_role("listitem", name="Message 2").first).to_contain_text("Codebook labels: F3")
     for address in (page.url, "/training/results/"):
         page.goto(address)
         for scheme, width in (("dark", 360), ("light", 1400)):

@@ -1,4 +1,4 @@
-"""The workspace of a session: comparing programs, keys, two tabs, a lost connection or login, the debrief."""
+"""The session page: program changes, keyboard shortcuts, two tabs, a lost connection or login, the debrief."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_programs_are_compared_and_everything_has_a_key(open_page: OpenPage) -> 
     ask_for_code(page, "Again.")
     expect(message(page)).to_be_focused()
     page.keyboard.type("? j 1")
-    expect(message(page)).to_have_value("? j 1")  # keys are for who is not writing
+    expect(message(page)).to_have_value("? j 1")  # shortcuts are off while typing
     message(page).fill("")
     page.keyboard.press("Escape")
     expect(message(page)).not_to_be_focused()
@@ -51,15 +51,15 @@ def test_programs_are_compared_and_everything_has_a_key(open_page: OpenPage) -> 
     page.keyboard.press("r")
     expect(page.get_by_text("You may tell the model whether a program is right")).to_be_visible()
     for key, title in (
-        ("?", "Keys"),
-        ("e", "Execute the latest program?"),
-        ("x", "Close without an execution?"),
+        ("?", "Keyboard shortcuts"),
+        ("e", "Submit the latest program for judging?"),
+        ("x", "Close the session without judging?"),
     ):
         page.keyboard.press(key)
         expect(page.get_by_role("heading", name=title)).to_be_visible()
         page.keyboard.press("Escape")
         expect(page.get_by_role("dialog")).to_be_hidden()
-    page.get_by_role("button", name="All keys").click()
+    page.get_by_role("button", name="All shortcuts").click()
     assert_readable(page)
     page.get_by_role("button", name="Close", exact=True).click()
     page.keyboard.press("m")
@@ -76,8 +76,8 @@ def test_after_the_end_the_model_is_asked_what_it_learned(open_page: OpenPage) -
     page.get_by_role("link", name="Debrief").click()
     talk(page, "What did you learn?")
     expect(replies(page).last).to_contain_text("debrief")
-    expect(page.locator("#composer-state")).to_contain_text("nothing said now counts")
-    for control in ("Ask for code", "Execute…", "Close…"):
+    expect(page.locator("#composer-state")).to_contain_text("They do not count")
+    for control in ("Ask for code", "Submit for judging…", "Close session…"):
         expect(page.get_by_role("button", name=control)).to_be_hidden()
     assert_readable(page)
     page.reload()
@@ -92,10 +92,10 @@ def test_second_tab_follows_and_takes_over_with_every_word(open_page: OpenPage) 
     saved_by_second: list[Request] = []
     second.on("request", lambda one: saved_by_second.append(one) if one.url.endswith("/draft/") else None)
     second.goto(first.url)
-    expect(second.get_by_text("open in another tab")).to_be_visible()
+    expect(second.get_by_text("Another tab has this session open")).to_be_visible()
     expect(message(second)).to_be_hidden()
     talk(first, "Half a thought")
-    expect(replies(second)).to_have_count(1)  # it follows
+    expect(replies(second)).to_have_count(1)  # the second tab updates
 
     saving: list[Route] = []
     revision = first.locator("#send-form [name=draft]")
@@ -109,16 +109,16 @@ def test_second_tab_follows_and_takes_over_with_every_word(open_page: OpenPage) 
         expect(revision).not_to_have_value(before)
         script.continue_()
 
-    assert saved_by_second == [], "who follows has nothing to save"
+    assert saved_by_second == [], "a read-only tab saves no draft"
     second.route("**/js/session.js", save_after_the_page_was_made, times=1)
     second.get_by_role("button", name="Write here instead").click()
     expect(message(second)).to_have_value("And one mo")
-    expect(first.get_by_text("open in another tab")).to_be_visible()
+    expect(first.get_by_text("Another tab has this session open")).to_be_visible()
     expect(message(first)).to_be_hidden()
     talk(second, "And one more")
     expect(replies(first)).to_have_count(2)
     second.reload()
-    expect(message(second)).to_be_visible()  # who writes goes on writing
+    expect(message(second)).to_be_visible()  # the writing tab stays the writer
 
 
 def log_in(context: BrowserContext, address: str) -> Page:
@@ -136,25 +136,25 @@ def test_words_outlive_a_lost_connection_and_an_expired_login(open_page: OpenPag
     context = page.context
     talk(page, "Hello")
     expect(replies(page)).to_have_count(1)  # the page is connected
-    expect(page.get_by_role("button", name="Send")).to_be_enabled()  # and knows that the reply has ended
+    expect(page.get_by_role("button", name="Send")).to_be_enabled()  # and has received the end of the reply
     context.set_offline(True)
     expect(page.locator("#connection")).to_contain_text("reconnecting")
     message(page).press_sequentially("Typed without a net")
     page.keyboard.press("Control+Enter")
     expect(page.get_by_role("alert")).to_contain_text("Nothing is lost")
-    expect(page.locator("#unsaved")).to_contain_text("kept in this browser only")
+    expect(page.locator("#draft-notice")).to_contain_text("kept in this browser only")
     context.set_offline(False)
     expect(page.locator("#connection")).to_be_hidden()
-    expect(page.locator("#unsaved")).to_be_hidden()  # saved by itself
+    expect(page.locator("#draft-notice")).to_be_hidden()  # saved automatically
     page.keyboard.press("Control+Enter")
     expect(replies(page)).to_have_count(2)
     expect(page.locator(".message-event")).to_have_count(2)
 
     context.clear_cookies(name="sessionid")
     message(page).press_sequentially("In mid-sente")
-    expect(page.locator("#unsaved")).to_contain_text("You are logged out")
+    expect(page.locator("#draft-notice")).to_contain_text("You are logged out")
     page.keyboard.press("Control+Enter")
-    expect(page.get_by_role("alert")).to_contain_text("What you typed is kept")
+    expect(page.get_by_role("alert")).to_contain_text("Your text is kept")
     expect(message(page)).to_have_value("In mid-sente")
     log_in(context, "/sessions/").close()
     page.reload()

@@ -1,4 +1,4 @@
-"""What the tests do on the session page, in a tutor's words."""
+"""Steps on the session page that the browser tests share."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from playwright.sync_api import Locator, Page, expect
 
 
 def start_session(page: Page, problem: str) -> None:
-    """Start a session on a practice problem and wait until its page follows the conversation.
+    """Start a session on a practice problem and wait for its page.
 
-    One that another test has left open on this problem is closed.
+    Closes a session on this problem that another test has left open.
     """
     page.goto(f"/problems/practice/{problem}/")
     if page.get_by_role("link", name="Continue the session").count():
@@ -24,7 +24,7 @@ def start_session(page: Page, problem: str) -> None:
 
 
 def consent_if_asked(page: Page) -> None:
-    """Agree to what a tutor is asked before the first session, which may have been in another test."""
+    """Give consent if the consent page appears, which happens before the first session only."""
     agree = page.get_by_role("button", name="I agree: start the session")
     expect(agree.or_(page.locator("main.workspace"))).to_be_visible()
     if agree.count():
@@ -33,11 +33,11 @@ def consent_if_asked(page: Page) -> None:
 
 
 def close_session(page: Page, reason: str) -> None:
-    """Give the session up, for a reason in words."""
-    page.get_by_role("button", name="Close…").click()
-    page.get_by_label("Why", exact=True).select_option("other")
-    page.get_by_label("Your reason").fill(reason)
-    page.get_by_role("button", name="Close the session").click()
+    """Close the session with an explanation."""
+    page.get_by_role("button", name="Close session…").click()
+    page.get_by_label("Reason", exact=True).select_option("other")
+    page.get_by_label("Explanation").fill(reason)
+    page.get_by_role("button", name="Close session", exact=True).click()
 
 
 def message(page: Page) -> Locator:
@@ -45,17 +45,17 @@ def message(page: Page) -> Locator:
 
 
 def replies(page: Page) -> Locator:
-    """The replies that are complete."""
+    """Return the complete replies."""
     return page.locator("#events .reply-event")
 
 
 def stream(page: Page) -> Locator:
-    """The reply that is being written."""
+    """Return the text of the active reply."""
     return page.locator("#active-reply:not([hidden]) .stream")
 
 
 def at_end(page: Page) -> bool:
-    """Whether the end of the conversation is in view."""
+    """Return whether the end of the conversation is in view."""
     box = page.locator("#conversation")
     return bool(box.evaluate("box => box.scrollHeight - box.scrollTop - box.clientHeight < 8"))
 
@@ -69,7 +69,7 @@ def ask_for_code(page: Page, hint: str = "") -> None:
 
 
 def talk(page: Page, text: str) -> None:
-    """Say something and wait for the reply."""
+    """Send a message without asking for code, and wait for the reply."""
     before = replies(page).count()
     message(page).fill(text)
     page.get_by_role("button", name="Send", exact=True).click()
@@ -77,6 +77,6 @@ def talk(page: Page, text: str) -> None:
 
 
 def execute(page: Page) -> None:
-    """Execute the latest program, with the confirmation."""
-    page.get_by_role("button", name="Execute…").click()
-    page.get_by_role("button", name="Execute and end the session").click()
+    """Submit the latest program for judging, and confirm."""
+    page.get_by_role("button", name="Submit for judging…").click()
+    page.get_by_role("button", name="Submit and end the session").click()

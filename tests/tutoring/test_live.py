@@ -180,7 +180,7 @@ def test_blind_tutors_socket_is_the_same_with_a_fast_and_a_slow_model(
     assert shape_of(sockets["late"]) == shape_of(sockets["fast"])
     researcher = Visitor(fake_provider_stack, "demo-researcher", PASSWORD)
     _, record = researcher.get(paths["late"].replace("/sessions/", "/trajectories/"))
-    assert "Late replies</dt><dd>1 of 1" in record
+    assert "Delayed replies</dt><dd>1 of 1" in record
 
 
 def shape_of(socket: Socket) -> list[tuple[object, ...]]:

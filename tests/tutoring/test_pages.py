@@ -1,4 +1,4 @@
-"""Who gets which page, and what the pages of a blind tutor hold."""
+"""Permissions of the pages of tutors, and the data that they may contain."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def test_draft_is_kept_until_it_is_sent(alice: User, session: SessionUnderTest):
 
 
 def test_draft_is_not_written_over_another_that_the_page_has_not_read(alice: User, session: SessionUnderTest):
-    """Two machines of one tutor, both with the page as it was at first."""
+    """Drafts of one tutor on two devices that opened the same page."""
     client = client_of(alice)
 
     def save(text: str, revision: int) -> dict[str, Any]:

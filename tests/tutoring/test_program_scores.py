@@ -139,6 +139,7 @@ def test_researchers_see_near_misses_and_tutors_and_reviewers_do_not(
             assert "near" not in content.lower().replace("nearest", "").replace('"near_misses": []', ""), (
                 address
             )
+            assert "program score" not in content.lower(), address
     pushed = json.dumps([event.html for event in tutor_view(closed.refresh()).events])
     assert "CANARY" not in pushed
 
@@ -146,7 +147,7 @@ def test_researchers_see_near_misses_and_tutors_and_reviewers_do_not(
     page = client.get("/near-misses/?q=doubl").content.decode()
     assert "CANARY-TEST" in page
     assert "2 of 3" in page
-    assert page.count("not measured yet") == 2
+    assert page.count("not judged yet") == 2
     assert "CANARY-TEST" in client.get(f"/trajectories/{closed.pk}/").content.decode()
 
 

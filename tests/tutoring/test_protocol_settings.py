@@ -75,7 +75,7 @@ def test_tutor_sees_of_the_verdict_what_the_protocol_says(under: Under, sees: st
     assert set(verdict) == VERDICT_KEYS[sees]
     shown = pages_of(session)
     assert (">WA<" in shown) == (sees in ("full", "verdict"))
-    assert ("the first that failed is test 1" in shown) == (sees == "full")
+    assert ("first failed test: 1" in shown) == (sees == "full")
     assert ("not solved" in shown.lower()) == (sees != "nothing")
     assert closed["outcome"] == ("" if sees == "nothing" else "not_solved")
     assert view.rules.verdict_policy.split(".")[0] in shown.replace("&#x27;", "'")

@@ -106,7 +106,7 @@ def test_what_is_let_out_and_when_is_the_same_for_every_model(
 def test_call_that_is_repeated_leaves_no_trace_on_the_page(blind: SessionUnderTest):
     blind.say("Try it.", mode="code")
     waiting = page_of(blind)
-    assert "The model is replying. Its reply appears 20 seconds after your message" in waiting
+    assert "The model is replying. The reply appears 20 seconds after your message" in waiting
     claimed = blind.claim()
     again = restart_reply(claimed, "the stream broke", "It had said this.")
     assert again is not None
@@ -194,8 +194,8 @@ def test_late_replies_are_counted_for_researchers_alone(
     client = Client()
     client.force_login(person("rosa", Role.RESEARCHER))
     record = client.get(f"/trajectories/{blind.pk}/").content.decode()
-    assert "3.25&nbsp;s late" in record
-    assert "<dt>Late replies</dt><dd>2 of 3" in record
+    assert "Display delay</dt><dd>3.25&nbsp;s" in record
+    assert "<dt>Delayed replies</dt><dd>2 of 3" in record
     blind.execute()
     blind.judge()
     rates = client.get("/review/solve-rates/").content.decode()
@@ -203,6 +203,7 @@ def test_late_replies_are_counted_for_researchers_alone(
     assert str(blind.pk) in client.get(unescape(behind)).content.decode()
     tutors = page_of(blind)
     assert "late" not in tutors.replace("latest", "").replace("template", "").replace("related", "").lower()
+    assert "delay" not in tutors.lower()
 
 
 def test_protocols_without_a_schedule_and_scripted_students_are_not_held(

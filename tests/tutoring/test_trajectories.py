@@ -225,7 +225,7 @@ def test_a_dialogue_that_an_older_version_read_otherwise_is_read_again(dialogue:
     assert kept == before
     assert (added["kind"], added["data"]["number"], added["data"]["before"]["number"]) == ("reread", 2, None)
     page = client_of(rita).get(f"/trajectories/{session.pk}/").content.decode()
-    assert "attempt 2, 1 generation of code. Before: attempt unknown, 0 generations." in page
+    assert "session 2, 1 generation of code. Before: session unknown, 0 generations." in page
     [record] = map(json.loads, run("export_trajectories").splitlines())
     assert (record["number"], record["code_generations"]) == (2, 1)
     assert imported(dialogue)[0]["state"] == "unchanged"

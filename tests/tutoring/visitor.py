@@ -1,4 +1,4 @@
-"""A visitor without a browser: logs in, posts commands as the page script does, and listens on the socket."""
+"""A client for running stacks that logs in, posts commands like the page script, and listens on the socket."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.stack import HANG, Stack
 
 
 class Visitor:
-    """One person at a running stack."""
+    """A logged-in user of a running stack."""
 
     def __init__(self, stack: Stack, name: str, password: str) -> None:
         self.stack = stack
@@ -35,11 +35,11 @@ class Visitor:
         return self._open(urllib.request.Request(self.stack.url + path))
 
     def post(self, path: str, **fields: str) -> tuple[int, str]:
-        """A form as a browser sends it; redirects are followed."""
+        """Post a form and follow redirects."""
         return self._open(self._request(path, fields))
 
     def command(self, path: str, **fields: str) -> tuple[int, dict[str, Any]]:
-        """A command as the page script sends it; the answer is JSON."""
+        """Post a command like the page script and return the JSON answer."""
         request = self._request(path, {"command": str(uuid4()), **fields})
         request.add_header("Accept", "application/json")
         status, body = self._open(request)
@@ -64,7 +64,7 @@ class Visitor:
         return f"/sessions/{session[1]}/"
 
     def socket(self, path: str) -> Socket:
-        """The socket of a session page."""
+        """Open the socket of a session page."""
         cookies = "; ".join(f"{cookie.name}={cookie.value}" for cookie in self.jar)
         address = self.stack.url.replace("http://", "ws://") + "/ws" + path
         headers = {"Cookie": cookies, "Origin": self.stack.url}
@@ -84,7 +84,7 @@ class Visitor:
 
 
 class Socket:
-    """What the page script does with its socket: keep a cursor, reconnect, fold messages into a text."""
+    """The page script's part of the socket: tracks the position, reconnects, and assembles the text."""
 
     def __init__(self, open_connection: Callable[[], AbstractContextManager[ClientConnection]]) -> None:
         self._open_connection = open_connection
@@ -94,16 +94,16 @@ class Socket:
         self.reply: dict[str, int] | None = None
         self.text = ""
         self.texts: list[tuple[int, str]] = []
-        """Every state of the growing text with its attempt, oldest first."""
+        """Return every state of the growing text with its attempt, oldest first."""
         self.events: list[dict[str, Any]] = []
         self.status: dict[str, Any] = {}
         self.messages: list[tuple[float, dict[str, Any]]] = []
-        """All that came, with the time of `time.monotonic`."""
+        """Return all messages with their times of `time.monotonic`."""
         self.close_code: int | None = None
         self.reconnections = -1
 
     def listen_until(self, condition: Callable[[Socket], bool]) -> None:
-        """Receive and fold messages, reconnecting as often as needed, until the condition holds."""
+        """Receive messages, reconnecting if needed, until the condition holds."""
         end = time.monotonic() + HANG
         while not condition(self):
             assert time.monotonic() < end, (
@@ -122,7 +122,7 @@ class Socket:
                 time.sleep(0.1)
 
     def drop(self) -> None:
-        """Lose the connection, as a browser that reloads or goes offline does."""
+        """Close the connection, like a browser that reloads or goes offline."""
         self._connections.close()
         self._connection = None
 

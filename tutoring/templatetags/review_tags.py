@@ -50,7 +50,7 @@ def solve_rate(rate: Rate, address: str, query: str, found: str) -> SafeString |
     )
     share = f"{rate.share * 100:.0f} %"
     if rate.interval is None:
-        note = "problems unknown: no interval"
+        note = "unknown problems, no interval"
         return format_html('{} {} <span class="soft small">{}</span>', share, counted, note)
     problems = len(rate.by_problem)
     return format_html(
@@ -61,7 +61,7 @@ def solve_rate(rate: Rate, address: str, query: str, found: str) -> SafeString |
         INTERVAL_NAMES[rate.interval.method],
         problems,
         "" if problems == 1 else "s",
-        f"; {rate.left_out} of unknown problems left out" if rate.left_out else "",
+        f"; {rate.left_out} with an unknown problem excluded" if rate.left_out else "",
     )
 
 

@@ -1,9 +1,9 @@
-/* Choosing a passage of a message: with the mouse, or sentence by sentence with keys. The browser's own selection shows it. */
+/* Selection of a passage of a message: with the mouse, or sentence by sentence with the keyboard. */
 
 const text = (item) => item.querySelector("[data-text]");
 
-/** Start and end of every sentence, in UTF-16 units. */
-function sentences(content) {
+/** Return start and end of every sentence, in UTF-16 units. */
+function findSentences(content) {
   const found = [];
   for (const match of content.matchAll(/[^.!?\n]+(?:[.!?]+(?=\s|$)|[.!?]|\n|$)+/g)) {
     const start = match.index + match[0].length - match[0].trimStart().length;
@@ -13,8 +13,8 @@ function sentences(content) {
   return found;
 }
 
-/** What is selected in the text of this message, in UTF-16 units; null when nothing is. */
-function selected(item) {
+/** Return start and end of the selection in the text of this message, in UTF-16 units; null without one. */
+function selectedRange(item) {
   const selection = getSelection();
   if (!selection.rangeCount || selection.isCollapsed) return null;
   const range = selection.getRangeAt(0);
@@ -29,15 +29,15 @@ function selected(item) {
 
 function select(item, start, end) {
   const range = document.createRange();
-  range.setStart(...place(text(item), start));
-  range.setEnd(...place(text(item), end));
+  range.setStart(...textPosition(text(item), start));
+  range.setEnd(...textPosition(text(item), end));
   const selection = getSelection();
   selection.removeAllRanges();
   selection.addRange(range);
 }
 
-/** The text node and the offset in it that belong to an offset in the whole text. */
-function place(box, offset) {
+/** Return the text node and the offset in it for an offset in the whole text. */
+function textPosition(box, offset) {
   const nodes = document.createTreeWalker(box, NodeFilter.SHOW_TEXT);
   let left = offset;
   let node = nodes.nextNode();
@@ -48,30 +48,30 @@ function place(box, offset) {
   return [node, left];
 }
 
-/** Selects the next (1) or previous (-1) sentence of the message; `extend` adds it to what is selected. */
-export function chooseSentence(item, step, extend = false) {
-  const all = sentences(text(item).textContent);
+/** Select the next (1) or previous (-1) sentence of the message; `extend` adds it to the selection. */
+export function selectSentence(item, step, extend = false) {
+  const all = findSentences(text(item).textContent);
   if (!all.length) return;
-  const now = selected(item);
+  const range = selectedRange(item);
   let index = step > 0 ? 0 : all.length - 1;
-  if (now) {
-    const here = all.findIndex(({ end }) => end >= now.end);
-    index = Math.min(all.length - 1, Math.max(0, here + step));
+  if (range) {
+    const current = all.findIndex(({ end }) => end >= range.end);
+    index = Math.min(all.length - 1, Math.max(0, current + step));
   }
-  select(item, extend && now ? now.start : all[index].start, all[index].end);
+  select(item, extend && range ? range.start : all[index].start, all[index].end);
 }
 
-/** Forgets the chosen passage. */
-export function dropChoice() {
+/** Clear the selection. */
+export function clearSelection() {
   getSelection().removeAllRanges();
 }
 
-/** The chosen passage of this message in code points, and forgets it; null when there is none. */
-export function takeChoice(item) {
-  const now = selected(item);
-  if (!now) return null;
+/** Clear the selection in this message and return it in code points; null without one. */
+export function takeSelection(item) {
+  const range = selectedRange(item);
+  if (!range) return null;
   const content = text(item).textContent;
   const points = (end) => [...content.slice(0, end)].length;
-  dropChoice();
-  return { start: points(now.start), end: points(now.end) };
+  clearSelection();
+  return { start: points(range.start), end: points(range.end) };
 }

@@ -1,9 +1,9 @@
-/* Compares the draft with the rules while the tutor pauses, underlines what may break them and says why.
+/* Checks the draft against the rules when the tutor pauses, underlines possible violations and lists the reasons.
 
-   It never stands in the way: without an answer nothing is marked, and sending does not wait for it. */
+   Without an answer of the server nothing is underlined. Sending does not wait for the check. */
 
-const PAUSE = 400; // milliseconds without a key before the draft is checked
-const PATIENCE = 5000; // milliseconds until an answer counts as missing
+const CHECK_DELAY = 400; // milliseconds without typing before the draft is checked
+const TIMEOUT = 5000; // milliseconds
 
 const box = document.getElementById("draft-check");
 const summary = document.getElementById("draft-check-summary");
@@ -20,30 +20,30 @@ field.before(frame);
 frame.append(underlines, field);
 
 let timer;
-let asking = null; // the AbortController of the request under way
+let pending = null; // the AbortController of the running request
 
 field.addEventListener("input", () => {
-  underline([]); // the places have moved
-  later();
+  underline([]); // the offsets are outdated
+  scheduleCheck();
 });
 field.addEventListener("scroll", () => {
   underlines.scrollTop = field.scrollTop;
 });
 document.addEventListener("submit", (event) => {
-  if (event.target === form) forget();
+  if (event.target === form) cancelCheck();
 });
-if (field.value.trim()) later();
+if (field.value.trim()) scheduleCheck();
 
-function later() {
+function scheduleCheck() {
   clearTimeout(timer);
-  asking?.abort();
-  timer = setTimeout(check, PAUSE);
+  pending?.abort();
+  timer = setTimeout(check, CHECK_DELAY);
 }
 
-/** A sent message needs no check: an answer that comes now would speak of a text that is gone. */
-function forget() {
+/** Cancel the check after sending, because its answer would refer to the sent text. */
+function cancelCheck() {
   clearTimeout(timer);
-  asking?.abort();
+  pending?.abort();
   show("", []);
 }
 
@@ -53,32 +53,32 @@ async function check() {
     show(text, []);
     return;
   }
-  const mine = new AbortController();
-  asking = mine;
-  const patience = setTimeout(() => mine.abort(), PATIENCE);
+  const controller = new AbortController();
+  pending = controller;
+  const timeout = setTimeout(() => controller.abort(), TIMEOUT);
   try {
     const response = await fetch(box.dataset.checkUrl, {
       method: "POST",
       body: new URLSearchParams({ csrfmiddlewaretoken: form.elements.csrfmiddlewaretoken.value, text }),
       headers: { Accept: "application/json" },
       redirect: "error",
-      signal: mine.signal,
+      signal: controller.signal,
     });
     const answer = response.ok ? await response.json() : { findings: [] };
-    if (asking === mine && field.value === text) show(text, answer.findings);
+    if (pending === controller && field.value === text) show(text, answer.findings);
   } catch {
-    if (asking === mine) show(text, []); // no answer: the message can be sent unchecked
+    if (pending === controller) show(text, []); // without an answer the message can be sent unchecked
   } finally {
-    clearTimeout(patience);
+    clearTimeout(timeout);
   }
 }
 
 function show(text, findings) {
   underline(findings);
   const warnings = findings.filter(({ severity }) => severity === "warning").length;
-  const said = [count(warnings, "warning"), count(findings.length - warnings, "notice")].filter(Boolean).join(", ");
-  const sentence = said && `The rules may not allow this: ${said}.`;
-  // The same sentence again would be read out again.
+  const counts = [count(warnings, "warning"), count(findings.length - warnings, "notice")].filter(Boolean).join(", ");
+  const sentence = counts && `Possible rule violations: ${counts}.`;
+  // Setting the same sentence makes screen readers read it again.
   if (summary.textContent !== sentence) summary.textContent = sentence;
   list.replaceChildren(...findings.map((finding) => item(text, finding)));
   box.hidden = findings.length === 0;
@@ -90,25 +90,25 @@ function count(number, word) {
 
 function item(text, { clause, title, start, end, explanation, severity }) {
   const entry = document.createElement("li");
-  const place = document.createElement("button");
+  const button = document.createElement("button");
   const badge = document.createElement("span");
   const quote = text.slice(start, end);
   badge.className = severity === "warning" ? "badge warn" : "badge";
   badge.textContent = `${severity} ${clause}`;
   badge.title = title;
-  place.type = "button";
-  place.className = "quiet";
-  place.textContent = `“${quote.length > 60 ? `${quote.slice(0, 60)}…` : quote}”`;
-  place.ariaLabel = `Select ${place.textContent} in the text`;
-  place.addEventListener("click", () => {
+  button.type = "button";
+  button.className = "quiet";
+  button.textContent = `“${quote.length > 60 ? `${quote.slice(0, 60)}…` : quote}”`;
+  button.ariaLabel = `Select ${button.textContent} in the text`;
+  button.addEventListener("click", () => {
     field.focus();
     field.setSelectionRange(start, end);
   });
-  entry.append(badge, " ", place, ` ${explanation}`);
+  entry.append(badge, " ", button, ` ${explanation}`);
   return entry;
 }
 
-/** Writes the draft behind the field with its places marked; where two overlap, the first is marked. */
+/** Render the draft behind the field with underlined findings. Of overlapping findings the first is underlined. */
 function underline(findings) {
   if (findings.length === 0) {
     underlines.replaceChildren();

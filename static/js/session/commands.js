@@ -1,24 +1,24 @@
-/* Commands by HTTP. Each carries an id of its own, so one that is sent twice is carried out once. */
+/* Commands over HTTP. Each has an id, so the server executes a repeated command once. */
 
-const RETRY_AFTER = [500, 2000]; // milliseconds before the second and the third attempt
-const LOGGED_OUT = "You are logged out. Log in again in another tab, then reload this page. What you typed is kept.";
-const NOT_REACHED = "The server does not answer. Nothing is lost: try again in a moment.";
+const RETRY_DELAYS = [500, 2000]; // milliseconds before the second and the third attempt
+const LOGGED_OUT = "You are logged out. Log in again in another tab, then reload this page. Your text is kept.";
+const UNREACHABLE = "The server does not respond. Nothing is lost. Try again in a moment.";
 
 /**
- * Sends `fields` (a FormData) to `address`; resolves to {accepted, message, certain}.
+ * Send `fields` (a FormData or an object) to `address`; resolves to {accepted, message, certain}.
  *
- * Without an answer it tries again by itself, with the same command id. `certain` is false when there was
- * none in the end: then the command may or may not have been carried out, and its id must be kept.
+ * Without a response, the command is retried with the same id. `certain` is false if every attempt failed: the
+ * server may or may not have executed the command, so a later attempt must use the same id.
  */
 export async function send(address, fields) {
-  for (const wait of [...RETRY_AFTER, null]) {
+  for (const delay of [...RETRY_DELAYS, null]) {
     try {
       return await attempt(address, fields);
     } catch {
-      if (wait !== null) await new Promise((resolve) => setTimeout(resolve, wait));
+      if (delay !== null) await new Promise((resolve) => setTimeout(resolve, delay));
     }
   }
-  return { accepted: false, certain: false, message: NOT_REACHED };
+  return { accepted: false, certain: false, message: UNREACHABLE };
 }
 
 async function attempt(address, fields) {
@@ -33,6 +33,6 @@ async function attempt(address, fields) {
   const answer = await response.json().catch(() => null);
   if (answer) return { ...answer, certain: true };
   if (response.status >= 500) throw new Error(`status ${response.status}`);
-  const message = `The server refused this (status ${response.status}). Reload the page; what you typed is kept.`;
+  const message = `The server rejected the request (status ${response.status}). Reload the page. Your text is kept.`;
   return { accepted: false, certain: true, message };
 }

@@ -1,32 +1,32 @@
-/* One WebSocket that comes back by itself after it is lost. */
+/* A WebSocket that reconnects after it is lost. */
 
-const FIRST_WAIT = 500; // milliseconds before the first new attempt
-const LONGEST_WAIT = 15_000;
+const FIRST_DELAY = 500; // milliseconds before the first reconnection
+const MAX_DELAY = 15_000;
 
-/* The server's own close codes: trying again would not help. */
+/* Close codes of the server after which reconnecting would fail again. */
 const REFUSALS = {
-  4401: "You are logged out. Log in again in another tab, then reload this page. What you typed is kept.",
-  4403: "You are not a tutor any more, so this page does not follow the session.",
-  4404: "This session is not yours, so this page does not follow it.",
+  4401: "You are logged out. Log in again in another tab, then reload this page. Your text is kept.",
+  4403: "Your account no longer has the role tutor, so this page does not update.",
+  4404: "This session belongs to another tutor, so this page does not update.",
 };
 
 /**
- * Opens a socket to `path` on this host.
+ * Open a socket to `path` on this host.
  *
  * `on.open()` is called after each (re)connection, `on.message(object)` for each message, `on.lost()` when the
- * connection is gone and another attempt will follow, `on.refused(sentence)` when none will.
- * Returns a function that sends an object, or nothing while there is no connection.
+ * connection is lost and will be retried, `on.refused(message)` when it will not be retried.
+ * Returns a function that sends an object if the socket is open.
  */
 export function connect(path, on) {
   let socket;
-  let wait = FIRST_WAIT;
+  let delay = FIRST_DELAY;
   let timer;
 
   function open() {
     clearTimeout(timer);
     socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}${path}`);
     socket.onopen = () => {
-      wait = FIRST_WAIT;
+      delay = FIRST_DELAY;
       on.open();
     };
     socket.onmessage = (event) => on.message(JSON.parse(event.data));
@@ -36,9 +36,9 @@ export function connect(path, on) {
         return;
       }
       on.lost();
-      // A part of the wait is random, so that a restarted server is not met by everybody at once.
-      timer = setTimeout(open, wait * (0.5 + Math.random() / 2));
-      wait = Math.min(wait * 2, LONGEST_WAIT);
+      // Half of the delay is random, which spreads the reconnections to a restarted server.
+      timer = setTimeout(open, delay * (0.5 + Math.random() / 2));
+      delay = Math.min(delay * 2, MAX_DELAY);
     };
   }
 

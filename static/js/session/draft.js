@@ -1,141 +1,141 @@
-/* What is typed and not sent: kept in this browser at once, on the server a second later. */
+/* The draft: stored in this browser at once, and saved on the server after a pause. */
 
-const PAUSE = 1000; // milliseconds without a key before the draft goes to the server
-const AGAIN = 5000; // milliseconds until a server that could not take it is asked again
+const SAVE_DELAY = 1000; // milliseconds without typing before the draft is saved on the server
+const RETRY_DELAY = 5000; // milliseconds before a failed save is retried
 
 /**
- * Keeps the text of `field`. `revision` is the input that says which of the server's texts this page has read.
+ * Keep the text of `field` as a draft. `revision` is an input with the revision of the server's text that this page has.
  *
- * `save(text, revision)` sends the text and promises the answer: `accepted` with the new `revision`, or with the
- * `draft` that was written elsewhere meanwhile. That one is shown in `other`, beside the field, and nothing is saved
- * over it until the tutor has decided.
+ * `save(text, revision)` saves the text and resolves to the server's answer: `accepted` with the new `revision`, or the
+ * `draft` that another page has saved since then. `other` shows that draft beside the field, and saving pauses until
+ * the tutor has resolved the conflict.
  *
- * Without `revision` and `other` the text that is saved last stays.
+ * Without `revision` and `other`, the last save wins.
  *
- * A copy in this browser wins when the page opens, while the server does not have its text. Where revisions are
- * counted it also wins over a page that is older than it: made before another tab had its last words saved, or sent.
+ * When the page opens, a copy stored in this browser replaces the server's text if the server does not have it, or if
+ * the page is older than the copy: rendered before another tab saved its last text or sent it.
  */
 export function keepDraft({ field, revision = { value: "" }, other, session, save }) {
   const key = `hintbench.draft.${session}`;
   const otherText = other?.querySelector("pre");
   let timer;
   let saving = Promise.resolve();
-  let undecided = null; // the revision of the other text, until the tutor has chosen
-  let left = false; // another tab writes: what is kept in this browser is its own
+  let conflictRevision = null; // revision of the other draft until the conflict is resolved
+  let readOnly = false; // another tab writes and owns the copy in this browser
 
-  const copy = read();
-  const unanswered = copy?.unanswered ?? []; // what may have arrived although no answer came: it is no other's text
-  if (copy !== null) open(field.value, copy.revision - revision.value);
+  const copy = readCopy();
+  const unanswered = copy?.unanswered ?? []; // texts without an answer, which the server may have saved
+  if (copy !== null) restore(field.value, copy.revision - revision.value);
 
-  /* `here` is the page's text, and the copy is so many revisions ahead of it. A message that is sent leaves its revision
-     empty: of two texts with the same number the empty one is the newer. */
-  function open(here, ahead) {
+  /* `pageText` is the server's text on the page; the copy is `ahead` revisions newer. Sending a message leaves its
+     revision empty, so of two texts with the same revision the empty one is newer. */
+  function restore(pageText, ahead) {
     if (copy.saved && (ahead < 0 || (ahead === 0 && copy.text !== ""))) return;
     if (ahead > 0) revision.value = copy.revision;
     field.value = copy.text;
     if (copy.saved) return;
-    if (copy.text === here) forget();
-    else if (ahead >= 0 || here === "" || unanswered.includes(here)) later();
-    else differ(here, revision.value);
+    if (copy.text === pageText) markSaved();
+    else if (ahead >= 0 || pageText === "" || unanswered.includes(pageText)) scheduleSave();
+    else showConflict(pageText, revision.value);
   }
 
   field.addEventListener("input", () => {
-    keep();
-    later();
+    storeCopy();
+    scheduleSave();
   });
   addEventListener("pagehide", () => {
-    if (timer) now();
+    if (timer) saveNow();
   });
   other?.querySelector("[data-swap]").addEventListener("click", () => {
     [field.value, otherText.textContent] = [otherText.textContent, field.value];
     other.hidden = otherText.textContent === "";
-    decide();
+    resolveConflict();
   });
   other?.querySelector("[data-drop]").addEventListener("click", () => {
     other.hidden = true;
-    decide();
+    resolveConflict();
   });
 
-  function read() {
-    return JSON.parse(stored(() => localStorage.getItem(key)) ?? "null");
+  function readCopy() {
+    return JSON.parse(tryStorage(() => localStorage.getItem(key)) ?? "null");
   }
 
-  function keep(saved = false) {
-    const kept = { text: field.value, revision: revision.value, unanswered, saved };
-    stored(() => localStorage.setItem(key, JSON.stringify(kept)));
+  function storeCopy(saved = false) {
+    const stored = { text: field.value, revision: revision.value, unanswered, saved };
+    tryStorage(() => localStorage.setItem(key, JSON.stringify(stored)));
   }
 
   /* The server has the text. */
-  function forget() {
-    if (revision.value !== "") keep(true);
-    else stored(() => localStorage.removeItem(key));
+  function markSaved() {
+    if (revision.value !== "") storeCopy(true);
+    else tryStorage(() => localStorage.removeItem(key));
   }
 
-  function later() {
+  function scheduleSave() {
     clearTimeout(timer);
-    timer = undecided === null && !left ? setTimeout(now, PAUSE) : undefined;
+    timer = conflictRevision === null && !readOnly ? setTimeout(saveNow, SAVE_DELAY) : undefined;
   }
 
-  /* One after the other: a text is saved over the one that was saved before it. */
-  function now() {
+  /* Saves run one after the other, because each replaces the revision of the previous one. */
+  function saveNow() {
     clearTimeout(timer);
     timer = undefined;
     saving = saving.then(async () => {
       const text = field.value;
       unanswered.push(text);
-      keep();
+      storeCopy();
       const answer = await save(text, revision.value);
-      if (left) return;
-      if (!answer.accepted && !answer.draft) timer ??= setTimeout(now, AGAIN);
+      if (readOnly) return;
+      if (!answer.accepted && !answer.draft) timer ??= setTimeout(saveNow, RETRY_DELAY);
       if (!answer.certain) return;
       const own = unanswered.includes(answer.draft?.text);
       unanswered.length = 0;
       if (answer.accepted || own) revision.value = answer.revision ?? answer.draft?.revision ?? "";
-      else if (answer.draft) differ(answer.draft.text, answer.draft.revision);
-      if (answer.accepted && field.value === text) forget();
-      else keep();
-      if (own) later();
+      else if (answer.draft) showConflict(answer.draft.text, answer.draft.revision);
+      if (answer.accepted && field.value === text) markSaved();
+      else storeCopy();
+      if (own) scheduleSave();
     });
   }
 
-  function differ(text, itsRevision) {
+  function showConflict(text, itsRevision) {
     otherText.textContent = text;
     other.hidden = false;
-    undecided = itsRevision;
+    conflictRevision = itsRevision;
   }
 
-  function decide() {
-    if (undecided !== null) revision.value = undecided;
-    undecided = null;
+  function resolveConflict() {
+    if (conflictRevision !== null) revision.value = conflictRevision;
+    conflictRevision = null;
     field.dispatchEvent(new Event("input"));
     field.focus();
   }
 
   return {
-    /** Waits until no draft is on its way, so that none can arrive after the message it became. */
-    async settle() {
+    /** Cancel the scheduled save and wait for the running one, so that none arrives after the message is sent. */
+    async finishSaving() {
       clearTimeout(timer);
       timer = undefined;
       await saving;
     },
 
-    /** Another tab writes now: it has found what is kept in this browser. This one saves nothing any more. */
-    leave() {
+    /** Stop saving, because another tab writes now and has read the copy. */
+    stopSaving() {
       clearTimeout(timer);
       timer = undefined;
-      left = true;
+      readOnly = true;
     },
 
-    /** The server can be reached again: it gets what it does not have. */
-    again() {
-      if (read()?.saved === false) later();
+    /** Save the text again if the server does not have it. */
+    retry() {
+      if (readCopy()?.saved === false) scheduleSave();
     },
 
-    /** The text `sent` is a message now: only what was typed after it meanwhile stays. */
-    sent(sent) {
+    /** Remove `sent`, which is a message now, from the field. Text typed after it stays. */
+    markSent(sent) {
       if (field.value === sent) {
         field.value = "";
-        forget();
+        markSaved();
         return;
       }
       if (field.value.startsWith(sent)) field.value = field.value.slice(sent.length).trimStart();
@@ -144,13 +144,13 @@ export function keepDraft({ field, revision = { value: "" }, other, session, sav
   };
 }
 
-/** The text of a copy that another tab has put into this browser, from the event that tells of it. */
-export function textOf({ newValue }) {
+/** Return the text of the copy that another tab has stored, from a storage event; null if it was removed. */
+export function storedText({ newValue }) {
   return JSON.parse(newValue)?.text ?? null;
 }
 
-/* Storage may be forbidden; then the server alone keeps the draft. */
-function stored(action) {
+/* The browser may forbid storage; then only the server has the draft. */
+function tryStorage(action) {
   try {
     return action() ?? null;
   } catch {

@@ -129,7 +129,7 @@ def test_imported_programs_become_a_verifier_that_finds_the_smallest_failing_inp
     [withdrawn] = manage("suite_quality", "algo/2609")["suites"]
     assert not withdrawn["released"]
     assert "right programs fail: code_baseline (WA)" in withdrawn["complaints"]
-    assert "withdrawn: " in client.get(f"/runs/verifiers/{verifier.pk}/").content.decode()
+    assert "not released: " in client.get(f"/runs/verifiers/{verifier.pk}/").content.decode()
     suite = client.get(verifier.suite.get_absolute_url()).content.decode()
     assert "answered by an oracle" in suite
 

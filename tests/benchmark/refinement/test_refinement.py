@@ -116,9 +116,11 @@ def test_a_run_beside_resampling_at_the_same_k_and_the_same_tokens(
     person.groups.add(Group.objects.get_or_create(name="researcher")[0])
     page = client.get(address, {"against": str(resampled.pk)}).content.decode()
     assert "2 of 3 chains over 3 problems" in strip_tags(page)
-    assert "unknown: tokens were not reported" in page
+    assert "unknown: the provider reported no tokens" in page
     assert client.get(f"/runs/{resampled.pk}/refinement/").status_code == 404
     chain = client.get(f"/runs/chains/{refined.items.get(problem__external_id='p0').pk}/").content.decode()
-    assert "Attempt after the verdict before" in chain
-    assert chain.count("told this name and nothing more") == 1, "nobody asks after the accepted attempt"
-    assert chain.count("no attempt is told") == 1
+    assert "Repair attempt" in chain
+    assert chain.count("prompt of the next attempt contains this verdict only") == 1, (
+        "nobody asks after the accepted attempt"
+    )
+    assert chain.count("not shown to the model") == 1

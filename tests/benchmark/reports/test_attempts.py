@@ -163,7 +163,7 @@ def test_restarts_are_no_further_attempts_of_refine_at_k(
     [curve] = json.loads(printed(capsys, "refinement", str(run.pk), "--json"))["refinements"]
     assert [point["value"] for point in curve["refine"]] == [0.5, 0.5]
     assert (curve["with_restarts"]["value"], curve["restarted"]) == (1.0, 1)
-    assert "1 chain started again; with all starts 100.00 % are solved" in visit(
+    assert "1 chain restarted; with all starts, the share solved is 100.00 %" in visit(
         f"/runs/{run.pk}/refinement/"
     )
 
@@ -214,7 +214,7 @@ def test_a_run_that_builds_verifiers_has_no_score(
     item = building.items.first()
     assert item
     chain = visit(f"/runs/chains/{item.pk}/")
-    assert "Program for a verifier, no attempt" in chain
+    assert "Verifier program (not an attempt)" in chain
     assert ">NO_CODE<" not in chain
     for address in ("compare", "matrix"):
         answer = client.get(f"/runs/{address}/?run={other.pk}&run={building.pk}")
@@ -452,10 +452,10 @@ def test_the_base_of_a_comparison_is_the_one_that_was_chosen(
         assert f'type="radio" name="base" value="{run.pk}"' in board
     selected = f"run={best.pk}&run={worst.pk}"  # a browser sends boxes in the order of the page
     page = visit(f"/runs/compare/?base={worst.pk}&{selected}")
-    assert f'Base: <a href="/runs/{worst.pk}/">episodic' in page
+    assert f'Base run: <a href="/runs/{worst.pk}/">episodic' in page
     assert "+100.00" in page
     assert page.index(f'option value="{worst.pk}"') < page.index(f'option value="{best.pk}"')
-    assert f'Base: <a href="/runs/{best.pk}/">zero-shot' in visit(f"/runs/compare/?{selected}")
+    assert f'Base run: <a href="/runs/{best.pk}/">zero-shot' in visit(f"/runs/compare/?{selected}")
     exported = json.loads(visit(f"/runs/compare/?base={worst.pk}&{selected}&form=json"))
     assert exported["first"] == str(worst.pk)
-    assert f'Base: <a href="/runs/{worst.pk}/">' in visit(f"/runs/compare/?base={worst.pk}&run={best.pk}")
+    assert f'Base run: <a href="/runs/{worst.pk}/">' in visit(f"/runs/compare/?base={worst.pk}&run={best.pk}")

@@ -1,4 +1,4 @@
-"""The pages of questions, for researchers."""
+"""The pages of question sets."""
 
 import re
 from io import StringIO
@@ -43,12 +43,12 @@ def add_run(questions: QuestionSet, task: str, **columns: object) -> SimilarityR
 def test_sets_their_runs_and_one_question_with_its_answers(
     visitor: Client, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
-    assert "There are no questions yet" in visitor.get("/runs/mcqs/").content.decode()
+    assert "There is no question set yet" in visitor.get("/runs/mcqs/").content.decode()
     call_command("import_problems", "algosimbench", str(TAGGED), dataset="tagged", stdout=StringIO())
     questions = Builder().build(Dataset.objects.get(name="tagged"), "alike")
     page = visitor.get("/runs/mcqs/").content.decode()
     assert 'href="/runs/mcqs/alike/"' in page
-    assert "Nobody has answered them yet" in visitor.get("/runs/mcqs/alike/").content.decode()
+    assert "No run has answered these questions yet" in visitor.get("/runs/mcqs/alike/").content.decode()
     first = questions.questions.get(number=1)
     options = list(first.options.all())
     right = next(option for option in options if option.similar)

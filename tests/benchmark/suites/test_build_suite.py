@@ -249,8 +249,8 @@ def test_a_looping_program_is_given_up_in_time_and_marked_as_not_tried(
     assert "sample/1" in built["minimal_suite"]
     suite = Suite.objects.get().get_absolute_url()
     page = admin_client.get(suite).content.decode()
-    assert page.count(': not tried">–') == 8
-    assert "– not tried:" in page
+    assert page.count(': not run">–') == 8
+    assert "“–”: not run" in page
 
     judged = Judgement.objects.count()
     [same, more, after] = [
@@ -261,4 +261,4 @@ def test_a_looping_program_is_given_up_in_time_and_marked_as_not_tried(
     assert Judgement.objects.count() == judged + 1, "only what had been given up is tried again"
     assert (more["notes"], more["kill_curve"]) == (built["notes"][1:], built["kill_curve"])
     assert after["programs"] == more["programs"]
-    assert "not tried" not in admin_client.get(suite).content.decode()
+    assert "not run" not in admin_client.get(suite).content.decode()

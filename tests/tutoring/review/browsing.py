@@ -1,4 +1,4 @@
-"""A reader's or a reviewer's browser, without the browser."""
+"""Helpers for the page tests of readers and reviewers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def post(client: Client, path: str, **form: object) -> tuple[int, dict]:
 
 
 def whole(answer: Any) -> str:
-    """The body of a page, or of a download that comes in pieces."""
+    """Return the body of a page or of a streamed download."""
 
     async def pieces() -> bytes:
         return b"".join([piece async for piece in answer])

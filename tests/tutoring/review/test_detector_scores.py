@@ -47,7 +47,7 @@ def test_scores_count_what_both_found_and_lead_to_the_messages(
     recorded: SessionFactory, rita: User, rolf: User, judy: User, rosa: User
 ):
     client = client_of(rosa)
-    assert "No session is settled" in client.get("/review/detectors/").content.decode()
+    assert "No session is decided" in client.get("/review/detectors/").content.decode()
     checked(recorded, EXPLAINS, HARMLESS)  # both say F3, and F1 of a message that no detector minds
     for person in (rita, rolf):
         review(person, "A5", "F3", "F1")
@@ -58,16 +58,16 @@ def test_scores_count_what_both_found_and_lead_to_the_messages(
     review(rita, "A5", "F3")
     review(rolf, "A5", "A4")
     open_dispute = client.get("/review/detectors/").content.decode()
-    assert "2 settled sessions" in open_dispute
+    assert "2 decided sessions" in open_dispute
     submit(claim(judy, adjudicates=True), reading(Session.objects.first(), "A5", "F3", comment="It does."))  # type: ignore[arg-type]
 
     page = client.get("/review/detectors/").content.decode()
     found = rows(page)
-    expected = "Precision: 67 21 to 94 Recall: 100 34 to 100 Both: 2 Detector alone: 1 Reviewers alone: 0"
+    expected = "Precision: 67 21 to 94 Recall: 100 34 to 100 Both: 2 Detector only: 1 Reviewers only: 0"
     assert expected in found["explanation", "F3"]
     assert expected in found["all detectors", "F3"]
     assert (
-        "Precision: – Recall: 0 0 to 79 Both: 0 Detector alone: 0 Reviewers alone: 1"
+        "Precision: – Recall: 0 0 to 79 Both: 0 Detector only: 0 Reviewers only: 1"
         in (found["algorithm-naming", "F1"])
     )
     assert ("explanation", "F1") not in found, "a detector is not asked for what it cannot name"
@@ -94,7 +94,7 @@ def test_sessions_that_do_not_count_and_unchecked_ones_are_left_out(
     bad.refresh_from_db()
     Session.objects.filter(pk=bad.pk).update(invalidated=True)
     after = rows(client.get("/review/detectors/").content.decode())["explanation", "F3"]
-    assert "Both: 0 Detector alone: 0 Reviewers alone: 0" in after
+    assert "Both: 0 Detector only: 0 Reviewers only: 0" in after
 
 
 @pytest.mark.parametrize(

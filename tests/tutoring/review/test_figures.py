@@ -104,7 +104,7 @@ def test_solve_rates_tell_all_from_compliant_and_first_from_later(
         r"<tr>\s*<th scope=.row.*?</tr>", page, re.DOTALL
     )
     text = [re.sub(r"\s+", " ", re.sub("<[^>]+>", " ", row)) for row in rows]
-    assert "67 % 2 of 3 problems unknown: no interval" in text[0], text
+    assert "67 % 2 of 3 unknown problems, no interval" in text[0], text
     assert "50 % 1 of 2" in text[0]
     assert "100 % 1 of 1" in text[0]
     assert "2 of 2" in text[1]
@@ -153,7 +153,7 @@ def test_sessions_of_one_problem_are_no_independent_draws(doubling: Problem, ros
     page = readable(client_of(rosa).get("/review/solve-rates/").content.decode())
     low, high = problem_t([1.0, 1.0, 0.0, 0.0]).interval
     assert (low, high) == (0, 1)
-    assert "50 % 0 to 100 13 of 25 t, 4 problems; 1 of unknown problems left out" in page
+    assert "50 % 0 to 100 13 of 25 t, 4 problems; 1 with an unknown problem excluded" in page
     assert "Differences on the same problems" not in page
 
 
@@ -180,8 +180,8 @@ def test_models_are_compared_on_the_problems_that_both_have(doubling: Problem, r
     interval = paired_difference([1] * 6 + [0] * 4, [1] * 3 + [0] * 7, binary=True).interval
     expected = f"+30 {interval.low * 100:+.0f} to {interval.high * 100:+.0f} Newcombe"
     assert expected in readable(source)
-    assert "p: 0.250 Holm p: 0.250 Sessions left out: 4" in readable(source)
-    assert "inside the noise visible from" in readable(source)
+    assert "p: 0.250 Holm p: 0.250 Sessions excluded: 4" in readable(source)
+    assert "not significant detectable from" in readable(source)
     links = re.findall(r'href="([^"]*beside_model[^"]*)"', source)
     assert [counted(client, link.replace("&amp;", "&")) for link in links] == [10, 10]
     closed_sessions(problems[2:3], "n")

@@ -1,4 +1,4 @@
-"""The pages of reviews: from the queue to a submission, and who reads it when."""
+"""The pages of reviews: from the queue to the submission, and their visibility."""
 
 from __future__ import annotations
 

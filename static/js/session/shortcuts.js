@@ -1,18 +1,18 @@
-/* The keys of the session page; the dialog #keys-dialog lists them. */
+/* Keyboard shortcuts of the session page, which the dialog #keys-dialog lists. */
 
 const byId = (id) => document.getElementById(id);
 
 /**
- * Binds the keys. `message` is the field, `send(mode)` sends it, `stop()` stops a reply and says whether there was
- * one, `toEnd()` jumps to the latest.
+ * Bind the shortcuts. `message` is the message field; `send(mode)` sends it; `stop()` stops the reply and returns false
+ * if there is none; `scrollToEnd()` scrolls to the latest message.
  */
-export function bindKeys(page, { message, send, stop, toEnd }) {
+export function bindShortcuts(page, { message, send, stop, scrollToEnd }) {
   const conversation = byId("conversation");
 
-  function step(forward) {
+  function focusEvent(step) {
     const items = [...byId("events").children];
-    const here = items.indexOf(document.activeElement.closest?.("#events > li"));
-    const next = here < 0 ? items.length - 1 : Math.min(Math.max(here + forward, 0), items.length - 1);
+    const current = items.indexOf(document.activeElement.closest?.("#events > li"));
+    const next = current < 0 ? items.length - 1 : Math.min(Math.max(current + step, 0), items.length - 1);
     items[next].tabIndex = -1;
     items[next].focus();
   }
@@ -22,12 +22,12 @@ export function bindKeys(page, { message, send, stop, toEnd }) {
     tab?.focus();
   }
 
-  const moves = {
+  const shortcuts = {
     m: () => (message.checkVisibility() ? message : conversation).focus(),
-    j: () => step(1),
-    k: () => step(-1),
+    j: () => focusEvent(1),
+    k: () => focusEvent(-1),
     l: () => {
-      toEnd();
+      scrollToEnd();
       conversation.focus();
     },
     p: () => openTab(byId("program-tab")),
@@ -41,14 +41,14 @@ export function bindKeys(page, { message, send, stop, toEnd }) {
   document.addEventListener("keydown", (event) => {
     const { key, target } = event;
     if (document.querySelector("dialog[open]")) return;
-    const writing = target.matches("textarea, input, select");
+    const typing = target.matches("textarea, input, select");
     if (key === "Enter" && (event.ctrlKey || event.metaKey)) send(event.shiftKey ? "code" : "talk");
     else if (key === "Escape") {
-      if (!stop() && writing) conversation.focus();
+      if (!stop() && typing) conversation.focus();
       return;
-    } else if (writing || event.ctrlKey || event.metaKey || event.altKey) return;
+    } else if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
     else if (/^[1-9]$/.test(key)) openTab(page.querySelectorAll("[role=tab]")[key - 1]);
-    else if (Object.hasOwn(moves, key)) moves[key]();
+    else if (Object.hasOwn(shortcuts, key)) shortcuts[key]();
     else return;
     event.preventDefault();
   });
