@@ -532,7 +532,7 @@ def test_submissions_yaml_says_what_submissions_must_do(
     ("yaml", "language", "skipped", "sets_time_limit"),
     [
         ("accepted: {language: cpp}", "cpp", "", True),
-        ("accepted: {language: rust}", None, "rust", False),
+        ("accepted: {language: haskell}", None, "haskell", False),
         ("accepted: {permitted: [WA]}", "python", "", False),
         ("accepted/a.py: {permitted: [WA], required: [WA]}", "python", "no verdict satisfies", False),
         ("accepted/a.py: {use_for_time_limit: false}", "python", "", False),

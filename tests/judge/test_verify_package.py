@@ -27,7 +27,7 @@ LABELLED = {
     ".timelimit": "1",
     "submissions/accepted/right.py": ADD,
     "submissions/accepted/right.cpp": ADD_CPP,
-    "submissions/accepted/right.rs": "fn main() {}",
+    "submissions/accepted/right.hs": "main = return ()",
     "submissions/wrong_answer/three.py": "print(3)",
     "submissions/run_time_error/crash.py": "raise ValueError",
     "submissions/mixed/either.py": f"# @EXPECTED_RESULTS@: CORRECT, TIMELIMIT\n{ADD}",
@@ -64,7 +64,7 @@ def test_every_label_is_compared_with_its_verdict(make_package: MakePackage) -> 
         "WA": {"WA": 1},
     }
     (left_out,) = document["left_out"]
-    assert left_out["file"] == "accepted/right.rs"
+    assert left_out["file"] == "accepted/right.hs"
     assert "no language" in left_out["reason"]
 
 
