@@ -319,7 +319,7 @@ _RUST = Family(
         definition=re.compile(r"\bfn\s+\w+\s*[<(]|\b(?:impl|trait|mod)\b"),
         # Lifetimes such as 'a begin like characters.
         literals=re.compile(
-            r"/\*[^*]*+(?:\*(?!/)[^*]*+)*+(?:\*/|$)|//[^\n]*|\br(#+)\".*?\"\1|\"(?:\\.|[^\"\\])*+\"?"
+            r"/\*[^*]*+(?:\*(?!/)[^*]*+)*+(?:\*/|$)|//[^\n]*|\br(#+)\".*?(?:\"\1|\Z)|\"(?:\\.|[^\"\\])*+\"?"
             r"|'(?:\\[^\n']{1,8}|[^'\\\n])'",
             re.DOTALL,
         ),

@@ -369,7 +369,7 @@ def test_the_table_names_disagreements_the_confusion_and_what_was_left_out(
     assert any("accepted/wrong.py" in line and "DISAGREES" in line for line in lines)
     assert [line.split() for line in lines if line.startswith("AC ")] == [["AC", "1", "0", "1"]]
     assert "4 of 5 agree with their label." in lines
-    assert any("right.rs" in line and "no language" in line for line in lines)
+    assert any("right.hs" in line and "no language" in line for line in lines)
     assert "5/5" in printed.err
 
 
