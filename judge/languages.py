@@ -337,7 +337,7 @@ RUST = register(
         start_names=("main.rs",),
         package_code="rust",
         find_tool=rust_compiler,
-        install="Install rustc 1.63 or newer, on Debian and Ubuntu: sudo apt install rustc",
+        install="Install rustc 1.63 or newer and gcc, its linker, on Debian and Ubuntu: sudo apt install rustc gcc",
         compile=(
             "{tool}",
             "--edition=2021",
