@@ -336,7 +336,7 @@ BOMB = "a: &a [1, 2]\n" + "".join(
             {"submissions/submissions.yaml": "accepted: {secret: AC}", **ONE},
             "tests of that name need a mapping",
         ),
-        ({"submissions/submissions.yaml": f"'{'{a,b}' * 30}': {{}}", **ONE}, "more than 1000 names"),
+        ({"submissions/submissions.yaml": f"'{'{a,b}' * 30}': {{}}", **ONE}, "more than 1000 alternatives"),
     ],
 )
 def test_broken_packages_are_refused_with_the_place(
