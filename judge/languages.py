@@ -319,7 +319,7 @@ _RUST = Family(
         definition=re.compile(r"\bfn\s+\w+\s*[<(]|\b(?:impl|trait|mod)\b"),
         # Lifetimes such as 'a begin like characters.
         literals=re.compile(
-            r"/\*[^*]*+(?:\*(?!/)[^*]*+)*+(?:\*/|$)|//[^\n]*|\br(#+)\".*?\"\1|\"(?:\\.|[^\"\\])*+\"?"
+            r"/\*[^*]*+(?:\*(?!/)[^*]*+)*+(?:\*/|$)|//[^\n]*|\br(#+)\".*?(?:\"\1|\Z)|\"(?:\\.|[^\"\\])*+\"?"
             r"|'(?:\\[^\n']{1,8}|[^'\\\n])'",
             re.DOTALL,
         ),
@@ -337,7 +337,7 @@ RUST = register(
         start_names=("main.rs",),
         package_code="rust",
         find_tool=rust_compiler,
-        install="Install rustc 1.63 or newer, on Debian and Ubuntu: sudo apt install rustc",
+        install="Install rustc 1.63 or newer and gcc, its linker, on Debian and Ubuntu: sudo apt install rustc gcc",
         compile=(
             "{tool}",
             "--edition=2021",

@@ -4,6 +4,7 @@ import hashlib
 import platform
 from collections.abc import Iterable
 from pathlib import Path
+from typing import NamedTuple
 
 from judge.records import MEBIBYTE, Limits
 from judge.sandbox import (
@@ -43,28 +44,34 @@ _RESULT = f"{SCRATCH_FOLDER}/program"
 _COMPILE_AND_PRINT = '"$@" >&2 && cat "$0"'
 
 
+class StoredSources(NamedTuple):
+    """Source files in a folder; `names` are those to pass to the compiler."""
+
+    folder: Path
+    names: tuple[str, ...]
+
+
 def run_compiler(
     sandbox: Sandbox,
     language: Language,
-    folder: Path,
-    sources: tuple[str, ...],
+    sources: StoredSources,
     *,
     options: tuple[str, ...] = (),
     headers: Path | None = None,
 ) -> Outcome:
-    """Run the language's compile command on the named sources of the folder, with `options` before all others.
+    """Run the language's compile command on the sources, with `options` before all others.
 
     Standard output of the outcome is the compiler's result, standard error its messages. `headers` is a folder that
     precedes the system's include folders. Raises SandboxFault, and ToolMissing where there is no compiler.
     """
     if headers:
         options = (*options, "-I", _HEADERS)
-    first, *others = filled(language, language.compile, sources, _RESULT)
+    first, *others = filled(language, language.compile, sources.names, _RESULT)
     command = (first, *options, *others)
     if language.makes_program:
         command = ("/bin/sh", "-c", _COMPILE_AND_PRINT, _RESULT, *command)
     mounts = Mounts(
-        folder=folder,
+        folder=sources.folder,
         readable=_files_to_compile(language),
         file_size=COMPILE_LIMITS.output,
         scratch=2 * COMPILE_LIMITS.output,

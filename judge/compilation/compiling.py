@@ -9,6 +9,7 @@ from judge.compilation import compiler
 from judge.compilation.compiler import (
     DRIVERS,
     Files,
+    StoredSources,
     compile_key,
     environment,
     files_to_run,
@@ -85,7 +86,7 @@ def compile_program(
     if found is None or not language.makes_program:
         store_files(stored, files)
     if found is None:
-        outcome = _compiled(sandbox, language, files, sources.programs, stored)
+        outcome = _compiled(sandbox, language, files, StoredSources(stored, sources.programs))
         if failed := _failure(outcome):
             return failed
         found = outcome.stdout, outcome.stderr
@@ -119,12 +120,10 @@ def _driver(language: Language) -> Files:
         yield f"{DRIVERS}/{language.driver.name}", language.driver.read_bytes()
 
 
-def _compiled(
-    sandbox: Sandbox, language: Language, files: Files, names: tuple[str, ...], folder: Path
-) -> Outcome:
+def _compiled(sandbox: Sandbox, language: Language, files: Files, sources: StoredSources) -> Outcome:
     if headers := precompiled_headers(sandbox, language, files):
         try:
-            outcome = run_compiler(sandbox, language, folder, names, headers=headers)
+            outcome = run_compiler(sandbox, language, sources, headers=headers)
         except SandboxFault:
             pass  # another judge may have removed the headers from the cache
         else:
@@ -132,7 +131,7 @@ def _compiled(
             if outcome.exit_status == 0 or stopped:
                 return outcome
     # After a failure too: neither the messages nor the result may depend on the precompiled header.
-    return run_compiler(sandbox, language, folder, names)
+    return run_compiler(sandbox, language, sources)
 
 
 def _failure(outcome: Outcome) -> Compilation | None:

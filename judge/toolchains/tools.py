@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 OLDEST_PYTHON = (3, 8)
+OLDEST_NODE = 18
 
 _EXECUTABLE = b"\x7fELF"
 _SYSTEM = Path("/usr/bin")
@@ -50,8 +51,13 @@ def gnu_compiler(program: str, standard: str) -> Path | None:
 
 @functools.cache
 def rust_compiler() -> Path | None:
-    """Return the first `rustc` on PATH, else the system's; of rustup's shim, the compiler that it starts."""
-    return _installed("rustc", ("--print", "sysroot"), "bin/rustc")
+    """Return the first `rustc` on PATH, else the system's, that supports edition 2021; None without a linker.
+
+    Of rustup's shim, return the compiler that it starts.
+    """
+    if not (_SYSTEM / "cc").exists():
+        return None
+    return _installed("rustc", ("--edition=2021", "--print=sysroot"), "bin/rustc")
 
 
 @functools.cache
@@ -62,8 +68,9 @@ def go_compiler() -> Path | None:
 
 @functools.cache
 def node_interpreter() -> Path | None:
-    """Return the first `node` on PATH, else the system's; of a version manager's shim, the one that it starts."""
-    return _installed("node", ("-p", "process.execPath"), "")
+    """Return the first recent `node` on PATH, else the system's; of a shim, the program that it starts."""
+    recent = f"parseInt(process.versions.node) >= {OLDEST_NODE} ? process.execPath : ''"
+    return _installed("node", ("-p", recent), "")
 
 
 def _installed(program: str, query: tuple[str, ...], inside: str) -> Path | None:

@@ -49,7 +49,8 @@ def test_a_sleeping_program_exceeds_the_time_limit_and_the_message_says_that_it_
 def test_waiting_within_the_wall_guard_is_not_counted_as_time(grade: Grade) -> None:
     judgement = grade("import time\ntime.sleep(0.3)\nprint(14)", limits=Limits(time=0.1, memory=SMALL.memory))
     assert judgement.verdict is Verdict.AC
-    assert judgement.tests[0].time < 0.1 < 0.3 <= judgement.tests[0].wall
+    assert judgement.tests[0].time < 0.1
+    assert judgement.tests[0].wall >= 0.3
 
 
 def test_time_of_child_processes_is_counted(grade: Grade) -> None:

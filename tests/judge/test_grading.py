@@ -323,7 +323,7 @@ def test_languages_are_known_by_the_ending_of_a_file(file: Path | str, language:
     assert judge.language_of(file) == language
 
 
-@pytest.mark.parametrize("file", ["a.hs", "a", "", ".rs", "py", "a.pyc"])
+@pytest.mark.parametrize("file", ["a.hs", "a", "", ".swift", "py", "a.pyc"])
 def test_files_of_other_languages_are_refused_with_the_endings_there_are(file: str) -> None:
     with pytest.raises(judge.UnknownLanguage, match=r"\.py.*\.cpp"):
         judge.language_of(file)

@@ -2,13 +2,14 @@
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 import judge
 from judge import LANGUAGES, Limits, Verdict
 from judge.compilation import MAXIMUM_BYTES, MAXIMUM_FILES
-from judge.toolchains.tools import gnu_compiler
+from judge.toolchains.tools import gnu_compiler, go_compiler, node_interpreter, rust_compiler
 from tests.judge.conftest import MEBIBYTE, SMALL, Grade, Need
 
 PYTHON = """
@@ -496,3 +497,27 @@ def test_garbage_does_not_count_as_memory(grade: Grade, need: Need, language: st
     need(language)
     judgement = grade(source, language, answer="", limits=replace(SMALL, time=5, memory=64 * MEBIBYTE))
     assert judgement.verdict is Verdict.AC, judgement
+
+
+@pytest.mark.parametrize("program", ["rustc", "go", "node"])
+def test_a_tool_on_path_precedes_the_systems_and_a_shim_is_never_used(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, program: str
+) -> None:
+    finders = {"rustc": rust_compiler, "go": go_compiler, "node": node_interpreter}
+    find = finders[program].__wrapped__
+    real = find()
+    if real is None:
+        pytest.skip(f"{program} is not installed")
+    newer = tmp_path / "newer" / "bin" / program
+    newer.parent.mkdir(parents=True)
+    newer.write_bytes(real.read_bytes()[:64])
+    answer = newer if program == "node" else newer.parent.parent
+    shim = tmp_path / "shims" / program
+    shim.parent.mkdir()
+    shim.write_text(f"#!/bin/sh\necho {answer}\n")
+    shim.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{shim.parent}:/usr/bin:/bin")
+    assert find() == newer
+    shim.write_text("#!/bin/sh\nexit 1\n")
+    found = find()
+    assert found is None or found.is_relative_to("/usr")

@@ -336,7 +336,7 @@ BOMB = "a: &a [1, 2]\n" + "".join(
             {"submissions/submissions.yaml": "accepted: {secret: AC}", **ONE},
             "tests of that name need a mapping",
         ),
-        ({"submissions/submissions.yaml": f"'{'{a,b}' * 30}': {{}}", **ONE}, "more than 1000 names"),
+        ({"submissions/submissions.yaml": f"'{'{a,b}' * 30}': {{}}", **ONE}, "more than 1000 alternatives"),
     ],
 )
 def test_broken_packages_are_refused_with_the_place(
@@ -532,7 +532,7 @@ def test_submissions_yaml_says_what_submissions_must_do(
     ("yaml", "language", "skipped", "sets_time_limit"),
     [
         ("accepted: {language: cpp}", "cpp", "", True),
-        ("accepted: {language: rust}", None, "rust", False),
+        ("accepted: {language: haskell}", None, "haskell", False),
         ("accepted: {permitted: [WA]}", "python", "", False),
         ("accepted/a.py: {permitted: [WA], required: [WA]}", "python", "no verdict satisfies", False),
         ("accepted/a.py: {use_for_time_limit: false}", "python", "", False),

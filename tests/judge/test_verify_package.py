@@ -27,7 +27,7 @@ LABELLED = {
     ".timelimit": "1",
     "submissions/accepted/right.py": ADD,
     "submissions/accepted/right.cpp": ADD_CPP,
-    "submissions/accepted/right.rs": "fn main() {}",
+    "submissions/accepted/right.hs": "main = return ()",
     "submissions/wrong_answer/three.py": "print(3)",
     "submissions/run_time_error/crash.py": "raise ValueError",
     "submissions/mixed/either.py": f"# @EXPECTED_RESULTS@: CORRECT, TIMELIMIT\n{ADD}",
@@ -64,7 +64,7 @@ def test_every_label_is_compared_with_its_verdict(make_package: MakePackage) -> 
         "WA": {"WA": 1},
     }
     (left_out,) = document["left_out"]
-    assert left_out["file"] == "accepted/right.rs"
+    assert left_out["file"] == "accepted/right.hs"
     assert "no language" in left_out["reason"]
 
 
@@ -369,7 +369,7 @@ def test_the_table_names_disagreements_the_confusion_and_what_was_left_out(
     assert any("accepted/wrong.py" in line and "DISAGREES" in line for line in lines)
     assert [line.split() for line in lines if line.startswith("AC ")] == [["AC", "1", "0", "1"]]
     assert "4 of 5 agree with their label." in lines
-    assert any("right.rs" in line and "no language" in line for line in lines)
+    assert any("right.hs" in line and "no language" in line for line in lines)
     assert "5/5" in printed.err
 
 
