@@ -112,7 +112,7 @@ export function keepDraft({ field, revision = { value: "" }, other, session, sav
   }
 
   return {
-    /** Cancel the scheduled save and wait for the running one, so that none arrives after the message is sent. */
+    /** Cancel the scheduled save and wait for the running one, because a save after the message would restore the draft. */
     async finishSaving() {
       clearTimeout(timer);
       timer = undefined;
