@@ -117,9 +117,14 @@ RQ = {"JOB_CLASS": "benchmark.worker.jobs.ListedJob"}
 WORKER_JOBS: dict[str, tuple[type, ...]] = {
     # Every function that a job may name, with the types of its arguments. Workers refuse all other jobs.
     "benchmark.judging.perform": (int,),
-    "benchmark.runner.distribution.take_part": (str,),
-    "tutoring.scores.near_misses.measure": (int,),
+    "benchmark.runner.distribution.work_on_run": (str,),
 }
+WORKER_SWEEPS = [
+    # Functions that find work whose job, worker or notification was lost. Every worker calls them every few seconds.
+    "benchmark.judging.requeue_lost",
+    "benchmark.runner.distribution.requeue_stalled",
+    "tutoring.sweeps.record_missed_verdicts",
+]
 
 # Model providers. Keys are read by the streamer and the workers, and shown nowhere.
 

@@ -14,7 +14,7 @@ from django.conf import settings
 
 import judge
 from benchmark.functional import NotFunctional, Signature, driven
-from benchmark.judging import checker_for, judge_tests
+from benchmark.judging.problem_tests import checker_for, judge_tests
 from benchmark.judging.threads import in_threads
 from benchmark.models import Judgement, Problem
 from benchmark.text.program_lines import find_programs, guess_language

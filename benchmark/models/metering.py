@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db import models
 
 
-class PaidRun(models.Model):
+class MeteredRun(models.Model):
     """A run that asks a model. What it paid is counted in the transaction that stores the replies."""
 
     price = models.JSONField(

@@ -7,11 +7,13 @@ import uuid
 from django.db import models
 
 from benchmark.models.judging import Judgement
-from benchmark.models.metering import PaidRun
+from benchmark.models.leases import RUNNER_LEASE, WORK_ITEM_LEASE, Claimable, Leased
+from benchmark.models.metering import MeteredRun
+from benchmark.models.owners import OWNER_LENGTH
 from benchmark.models.problems import Dataset, Problem
 
 
-class Run(PaidRun):
+class Run(MeteredRun):
     """One method with one model over problems of one dataset; figures of a report belong to a run."""
 
     class State(models.TextChoices):
@@ -101,7 +103,7 @@ class KeptFigures(models.Model):
         return f"figures of {self.run_id}"
 
 
-class WorkItem(models.Model):
+class WorkItem(Claimable):
     """One chain of one problem: the unit that is leased, judged and counted as one attempt."""
 
     class State(models.TextChoices):
@@ -110,16 +112,15 @@ class WorkItem(models.Model):
         DONE = "done"
         FAILED = "failed", "failed (provider or judge fault)"
 
+    LEASE = WORK_ITEM_LEASE
+    WAITING = State.PENDING
+    HELD = State.LEASED
+
     # Its index is the constraint's.
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="items", db_index=False)
     problem = models.ForeignKey(Problem, on_delete=models.PROTECT, related_name="work_items")
     chain = models.PositiveIntegerField(help_text="0 for the first attempt at the problem, 1 …")
     state = models.CharField(max_length=10, choices=State.choices, default=State.PENDING)
-    attempt = models.PositiveIntegerField(
-        default=0, help_text="Fencing number: only the latest claim may write."
-    )
-    runner = models.CharField(max_length=36, blank=True, help_text="The process that holds the lease.")
-    lease_until = models.DateTimeField(null=True, blank=True)
     fault = models.TextField(
         blank=True, help_text="Why the provider or the judge failed; never the model's mistake."
     )
@@ -256,31 +257,32 @@ class Generation(models.Model):
         return f"{self.work_item} step {self.step} ({self.purpose})"
 
 
-class Runner(models.Model):
+class Runner(Leased):
     """A process that calls a model, for a run or to write and answer questions. Those of one model share its limits."""
 
-    name = models.CharField(max_length=36, primary_key=True)
+    LEASE = RUNNER_LEASE
+
+    owner = models.CharField(max_length=OWNER_LENGTH, primary_key=True)
     run = models.ForeignKey(Run, null=True, blank=True, on_delete=models.CASCADE, related_name="runners")
-    alone_with = models.CharField(
+    exclusive_key = models.CharField(
         max_length=500,
         unique=True,
         null=True,
         blank=True,
-        help_text="What no other process may do meanwhile, in words.",
+        help_text="The work, in words, that no other process may do at the same time.",
     )
     model_spec = models.CharField(
         max_length=200,
         db_index=True,
         blank=True,
-        help_text="Blank: no limits are shared. It asks in batches, or only keeps others from its work.",
+        help_text="Blank: shares no limits, because it calls in batches or only holds an exclusive lock.",
     )
     waiting = models.TextField(
-        blank=True, default="", help_text="What its calls wait for before they are repeated, in words."
+        blank=True, default="", help_text="Why its calls are delayed before they are repeated, in words."
     )
-    seen_at = models.DateTimeField(help_text="Renewed every few seconds.")
 
     class Meta:
-        ordering = ["name"]
+        ordering = ["owner"]
 
     def __str__(self) -> str:
-        return f"{self.name} for {self.model_spec}"
+        return f"{self.owner} for {self.model_spec}"

@@ -7,7 +7,7 @@ import uuid
 from django.db import models
 from django.urls import reverse
 
-from benchmark.models.metering import PaidRun
+from benchmark.models.metering import MeteredRun
 from benchmark.models.problems import Dataset, Problem
 
 
@@ -115,7 +115,7 @@ class Representation(StoredReply):
         return f"{self.kind} of {self.problem} by {self.model_spec}"
 
 
-class SimilarityRun(PaidRun):
+class SimilarityRun(MeteredRun):
     """One way to answer every question of a set."""
 
     class Task(models.TextChoices):
