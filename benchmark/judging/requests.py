@@ -7,6 +7,7 @@ Queues deliver at least once and may lose a job, so the worker may perform a row
 import hashlib
 import logging
 from datetime import timedelta
+from typing import TypedDict, Unpack
 
 import django_rq
 import redis
@@ -41,35 +42,32 @@ def store_submission(problem: Problem, source: str, language: str) -> Submission
     return submission
 
 
-def request_judgement(
-    submission: Submission,
-    *,
-    purpose: Judgement.Purpose = Judgement.Purpose.VERDICT,
-    suite: Judgement.Suite = Judgement.Suite.ALL,
-    test_suite: Suite | None = None,
-    policy: judge.Policy = judge.Policy.FAIR,
-    stop_at_first_failure: bool = True,
-    memory_limit: int | None = None,
-    whole_output: bool = False,
-) -> Judgement:
+class JudgementOptions(TypedDict, total=False):
+    """How a program is judged. The defaults are all tests, fair limits, and a stop at the first failed test."""
+
+    purpose: Judgement.Purpose
+    suite: Judgement.Suite
+    test_suite: Suite | None
+    """The suite whose tests replace the imported hidden tests."""
+    policy: judge.Policy
+    stop_at_first_failure: bool
+    memory_limit: int | None
+    """Bytes, instead of the problem's limit."""
+    whole_output: bool
+    """Whether the results of samples keep the whole output."""
+
+
+def request_judgement(submission: Submission, **options: Unpack[JudgementOptions]) -> Judgement:
     """Return a new row in the state QUEUED. The caller enqueues it, or performs it in its own process.
 
-    `memory_limit` (bytes) overrides the problem's limit. With `whole_output` the results of samples keep the whole
-    output. The tests of `test_suite` replace the imported hidden tests. Raises ValueError for the suite of another
-    problem.
+    Raises ValueError for the suite of another problem.
     """
-    if test_suite is not None and test_suite.problem_id != submission.problem_id:
-        raise ValueError(f"{test_suite} cannot judge a program for {submission.problem}")
+    suite = options.get("test_suite")
+    if suite is not None and suite.problem_id != submission.problem_id:
+        raise ValueError(f"{suite} cannot judge a program for {submission.problem}")
+    defaults: JudgementOptions = {"suite": Judgement.Suite.ALL, "policy": judge.Policy.FAIR}
     return Judgement.objects.create(
-        submission=submission,
-        purpose=purpose,
-        suite=suite,
-        test_suite=test_suite,
-        policy=policy,
-        stop_at_first_failure=stop_at_first_failure,
-        memory_limit=memory_limit,
-        whole_output=whole_output,
-        problem_hash=submission.problem.content_hash,
+        submission=submission, problem_hash=submission.problem.content_hash, **{**defaults, **options}
     )
 
 

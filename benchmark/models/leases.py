@@ -96,8 +96,6 @@ class Leased(models.Model):
         null=True, blank=True, help_text="When the lease ends unless its owner renews it."
     )
 
-    objects = LeasedQuerySet.as_manager()
-
     class Meta:
         abstract = True
 
@@ -109,7 +107,7 @@ class Claimable(Leased):
     HELD: ClassVar[str]
     """The values of `state` of a row that waits, and of one that an owner holds."""
 
-    state: models.CharField[str, str]
+    state = models.CharField(max_length=10)
     attempt = models.PositiveIntegerField(
         default=0, help_text="Number of claims. Only the latest claim may write."
     )
@@ -153,7 +151,9 @@ class Claimable(Leased):
     @classmethod
     def _prepared(cls, column: str, value: Any) -> Any:
         """Return the value as the database driver takes it for this column."""
-        return cls._meta.get_field(column).get_db_prep_save(value, connection)
+        field = cls._meta.get_field(column)
+        assert isinstance(field, models.Field)
+        return field.get_db_prep_save(value, connection)
 
     def claimed(self) -> ClaimableQuerySet[Self]:
         """Return the row of this claim: empty after another process has claimed or released it."""

@@ -7,7 +7,7 @@ import uuid
 from django.db import models
 
 from benchmark.models.judging import Judgement
-from benchmark.models.leases import RUNNER_LEASE, WORK_ITEM_LEASE, Claimable, Leased
+from benchmark.models.leases import RUNNER_LEASE, WORK_ITEM_LEASE, Claimable, Leased, LeasedQuerySet
 from benchmark.models.metering import MeteredRun
 from benchmark.models.owners import OWNER_LENGTH
 from benchmark.models.problems import Dataset, Problem
@@ -280,6 +280,8 @@ class Runner(Leased):
     waiting = models.TextField(
         blank=True, default="", help_text="Why its calls are delayed before they are repeated, in words."
     )
+
+    objects = LeasedQuerySet.as_manager()
 
     class Meta:
         ordering = ["owner"]

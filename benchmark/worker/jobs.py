@@ -19,7 +19,7 @@ class ListedJob(Job):
     which this project does not use.
     """
 
-    success_callback = failure_callback = stopped_callback = property(lambda self: None)
+    success_callback = failure_callback = stopped_callback = property(lambda _: None)
 
     def send_webhooks(self, *arguments: Any, **options: Any) -> None:
         """Send nothing: the addresses would come from the queue."""

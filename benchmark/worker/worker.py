@@ -40,7 +40,7 @@ class Worker(SimpleWorker):
 
     stopping = False
 
-    def request_stop(self, signum: int, frame: FrameType | None) -> None:
+    def request_stop(self, _signum: int, _frame: FrameType | None) -> None:
         """End now. Another worker takes over the row of an interrupted job."""
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, signal.SIG_IGN)

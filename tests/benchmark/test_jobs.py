@@ -84,6 +84,8 @@ def job_with(function: str, *arguments: Any, instance: Any = None, **named: Any)
         job_with("benchmark.judging.perform", 1, timeout=5),
         job_with("benchmark.judging.perform", 1, instance="text"),
         job_with("benchmark.runner.distribution.work_on_run", ["run"]),
+        job_with("benchmark.runner.distribution.take_part", "run"),  # a name of an older version
+        job_with("tutoring.scores.near_misses.measure", 1),  # a name of an older version
         job_with("", 1),
         job_with("benchmark.judging.perform.__class__", 1),
     ],

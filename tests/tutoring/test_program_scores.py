@@ -149,14 +149,15 @@ def test_worker_performs_a_waiting_execution_before_it_goes_on_with_a_score(
         return first_test(*arguments, on_test=wait_then_pause, **options)
 
     states: list[str] = []
-    monkeypatch.setattr(django_rq, "get_queue", lambda name: Queue())
+    monkeypatch.setattr(django_rq, "get_queue", lambda _: Queue())
     monkeypatch.setattr(judge, "grade", grade)
     measure(2)
     assert states == ["done"] * 3, "the score pauses until the execution has its verdict"
     assert figures(2)[0] == "WA"
 
 
-def test_score_that_loses_every_worker_ends_with_a_fault(closed: SessionUnderTest):
+@pytest.mark.usefixtures("closed")
+def test_score_that_loses_every_worker_ends_with_a_fault():
     Judgement.objects.update(attempt=judging.MAXIMUM_ATTEMPTS)
     measure()
     found = score().figures
@@ -164,7 +165,8 @@ def test_score_that_loses_every_worker_ends_with_a_fault(closed: SessionUnderTes
     assert "workers were lost" in found.fault
 
 
-def test_fault_of_the_judge_is_final_after_three_attempts(closed: SessionUnderTest):
+@pytest.mark.usefixtures("closed")
+def test_fault_of_the_judge_is_final_after_three_attempts():
     TestCase.objects.filter(name="hidden-1").update(input_hash="f" * 64)
     for attempt in (1, 2, 3):
         assert score(3).figures is None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import takewhile
-from typing import Any, Self
+from typing import Self
 
 from django.db import models
 from django.utils import timezone
@@ -123,5 +123,6 @@ class ProgramScore(models.Model):
         """The figures of the program; None before it is measured."""
         if self.judgement is not None:
             return ScoreFigures.of_judgement(self.judgement)
-        record: dict[str, Any] = self.figures_record
+        record = self.figures_record
+        assert record is not None  # as the constraint promises
         return ScoreFigures(**{**record, "measured_at": datetime.fromisoformat(record["measured_at"])})

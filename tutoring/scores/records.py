@@ -45,8 +45,20 @@ def to_records(session: Session) -> list[dict[str, Any]]:
 
 def check_record(record: dict[str, Any], events: list[dict[str, Any]]) -> None:
     """Raise KeyError, TypeError or ValueError for a record that cannot be stored."""
+    _check_types(record)
     seq = record["event"]
-    if type(seq) is not int or not 1 <= seq <= len(events) or events[seq - 1]["kind"] != Event.Kind.REPLY:
+    if not 1 <= seq <= len(events) or events[seq - 1]["kind"] != Event.Kind.REPLY:
+        raise ValueError("a near miss must name the reply that it measures")
+    if record["generation"] is None or record["distance_to_final"] is None:
+        raise ValueError("a near miss must have a generation and its distance to the final program")
+    if record["correct_but_slow"] not in (True, False, None):
+        raise ValueError("correct_but_slow of a near miss must be true, false or null")
+    if datetime.fromisoformat(record["measured_at"]).tzinfo is None:
+        raise ValueError("the time of a near miss needs its time zone")
+
+
+def _check_types(record: dict[str, Any]) -> None:
+    if type(record["event"]) is not int:
         raise ValueError("a near miss must name the reply that it measures")
     for column in _NUMBERS:
         if record[column] is not None and not (type(record[column]) is int and 0 <= record[column] < 2**31):
@@ -57,12 +69,6 @@ def check_record(record: dict[str, Any], events: list[dict[str, Any]]) -> None:
     for column, longest in _TEXTS.items():
         if not isinstance(record[column], str) or len(record[column]) > longest:
             raise ValueError(f"{column} of a near miss must be a text of at most {longest} characters")
-    if record["generation"] is None or record["distance_to_final"] is None:
-        raise ValueError("a near miss must have a generation and its distance to the final program")
-    if record["correct_but_slow"] not in (True, False, None):
-        raise ValueError("correct_but_slow of a near miss must be true, false or null")
-    if datetime.fromisoformat(record["measured_at"]).tzinfo is None:
-        raise ValueError("the time of a near miss needs its time zone")
 
 
 def store_records(session: Session, records: list[dict[str, Any]]) -> int:
