@@ -113,7 +113,7 @@ class Verification(models.Model):
     outcomes = models.JSONField(
         null=True,
         blank=True,
-        help_text='Texts of "1" (passed) and "0" by kind of test: samples, tests, written. Null: from an older version.',
+        help_text='Texts of "1" (passed) and "0" by kind of test: samples, tests, written. Null: older version.',
     )
     failures = models.JSONField(
         help_text="The failed tests with the shortest inputs: name, input, expected, output, fault."

@@ -122,7 +122,7 @@ def _perform_executions() -> None:
 
 
 async def monitor(run: Run, progress: Progress, stop: Stop) -> None:
-    """Report the progress of the workers until nothing is left. A stop is stored for them, and they end first."""
+    """Report the progress of the workers until no item is left. After a stop, wait until they have ended too."""
     reported: set[str] = set()
     while True:
         waits = await asyncio.to_thread(waits_of, run)

@@ -13,14 +13,14 @@ from tests.stack import REPOSITORY, Stack
 
 
 def queue_of(stack: Stack) -> Queue:
-    """A queue as somebody would write to it who knows nothing but the server: plain RQ, JSON."""
+    """Return a queue as an attacker with access to the server would open it: plain RQ, JSON."""
     return Queue(
         "default", connection=Redis(unix_socket_path=str(stack.var / "valkey.sock")), serializer="json"
     )
 
 
 def intruder() -> None:
-    """Stand in for any function of this project that is not listed."""
+    """Represent any function of this project that is not listed."""
 
 
 def test_a_worker_refuses_a_function_of_the_system_and_performs_a_judgement(stack: Stack, tmp_path: Path):
@@ -93,7 +93,7 @@ def job_with(function: str, *arguments: Any, instance: Any = None, **named: Any)
 )
 def test_other_names_and_other_shapes_are_refused(job: Job):
     with pytest.raises(JobRefused):
-        job.func  # noqa: B018  (looking it up is what refuses)
+        job.func  # noqa: B018  (the property raises)
 
 
 def test_nothing_that_a_job_names_is_imported_before_it_is_refused(

@@ -51,7 +51,7 @@ def score(generation: int = 1) -> ProgramScore:
 
 
 def measure(generation: int = 1) -> None:
-    """What a worker does with the job of the score."""
+    """Perform the judgement of the score, as a worker does."""
     judgement = score(generation).judgement
     assert judgement is not None
     judging.perform(judgement.pk)
@@ -179,7 +179,7 @@ def test_fault_of_the_judge_is_final_after_three_attempts():
     assert found.fault
 
 
-def test_researchers_see_near_misses_and_tutors_and_reviewers_do_not(
+def test_researchers_see_scores_and_tutors_and_reviewers_do_not(
     closed: SessionUnderTest, alice: User, rita: User, person: PersonFactory
 ):
     TestCase.objects.filter(name="hidden-1").update(name="CANARY-TEST")
@@ -211,7 +211,7 @@ def test_researchers_see_near_misses_and_tutors_and_reviewers_do_not(
     assert "CANARY-TEST" in client.get(f"/trajectories/{closed.pk}/").content.decode()
 
 
-def test_near_misses_travel_with_the_trajectory(closed: SessionUnderTest, tmp_path):
+def test_scores_are_exported_and_imported_with_the_trajectory(closed: SessionUnderTest, tmp_path):
     measure(2)
 
     def exported() -> str:

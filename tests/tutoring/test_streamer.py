@@ -1,4 +1,4 @@
-"""What the streamer's log says."""
+"""The log of the streamer."""
 
 from types import SimpleNamespace
 from typing import Any, cast
@@ -10,7 +10,7 @@ from tests.imitation import Imitation, Script, failure
 from tutoring.replies.streamer import ActiveReply, Streamer
 
 
-async def test_a_wait_that_the_provider_asks_for_is_in_the_log(
+async def test_a_wait_that_the_provider_requests_is_in_the_log(
     imitation: Imitation, caplog: pytest.LogCaptureFixture
 ) -> None:
     imitation.script(failure(429, retry_after="0"), Script())
