@@ -113,7 +113,8 @@ RQ_QUEUES = {
     "background": {"URL": REDIS_URL, "DEFAULT_TIMEOUT": 3600, "SERIALIZER": "json"},
 }
 RQ_SHOW_ADMIN_LINK = False
-RQ = {"JOB_CLASS": "benchmark.worker.jobs.ListedJob"}
+# "auto": code that enqueues within a transaction waits for its commit itself, and handles a queue server that is down.
+RQ = {"JOB_CLASS": "benchmark.worker.jobs.ListedJob", "COMMIT_MODE": "auto"}
 WORKER_JOBS: dict[str, tuple[type, ...]] = {
     # Every function that a job may name, with the types of its arguments. Workers refuse all other jobs.
     "benchmark.judging.perform": (int,),
