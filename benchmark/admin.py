@@ -155,8 +155,8 @@ class SubmissionAdmin(RecordedAdmin):
 
 @admin.register(Judgement)
 class JudgementAdmin(RecordedAdmin):
-    list_display = ["id", "submission", "suite", "policy", "state", "verdict", "attempt", "created_at"]
-    list_filter = ["state", "verdict", "suite", "policy"]
+    list_display = ["id", "submission", "purpose", "suite", "policy", "state", "verdict", "created_at"]
+    list_filter = ["purpose", "state", "verdict", "suite", "policy"]
     list_select_related = ["submission__problem__dataset"]
     search_fields = ["submission__source_hash", "submission__problem__external_id", "fault"]
 
@@ -199,9 +199,9 @@ class GenerationAdmin(RecordedAdmin):
 
 @admin.register(Runner)
 class RunnerAdmin(RecordedAdmin):
-    list_display = ["name", "run", "alone_with", "model_spec", "seen_at"]
+    list_display = ["owner", "run", "exclusive_key", "model_spec", "lease_until"]
     list_select_related = ["run__dataset"]
-    search_fields = ["name", "model_spec"]
+    search_fields = ["owner", "model_spec"]
 
 
 @admin.register(Batch)

@@ -113,13 +113,19 @@ RQ_QUEUES = {
     "background": {"URL": REDIS_URL, "DEFAULT_TIMEOUT": 3600, "SERIALIZER": "json"},
 }
 RQ_SHOW_ADMIN_LINK = False
-RQ = {"JOB_CLASS": "benchmark.worker.jobs.ListedJob"}
+# "auto": code that enqueues within a transaction waits for its commit itself, and handles a queue server that is down.
+RQ = {"JOB_CLASS": "benchmark.worker.jobs.ListedJob", "COMMIT_MODE": "auto"}
 WORKER_JOBS: dict[str, tuple[type, ...]] = {
     # Allowed job functions with the types of their arguments. Workers reject all other jobs.
     "benchmark.judging.perform": (int,),
-    "benchmark.runner.distribution.take_part": (str,),
-    "tutoring.scores.near_misses.measure": (int,),
+    "benchmark.runner.distribution.work_on_run": (str,),
 }
+WORKER_SWEEPS = [
+    # Functions that find work whose job, worker or notification was lost. Every worker calls them every few seconds.
+    "benchmark.judging.requeue_lost",
+    "benchmark.runner.distribution.requeue_stalled",
+    "tutoring.sweeps.record_missed_verdicts",
+]
 
 # Model providers. Only the streamer and the workers use the keys; nothing displays them.
 

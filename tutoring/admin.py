@@ -10,7 +10,7 @@ from tutoring.models import (
     Event,
     Finding,
     Flag,
-    NearMiss,
+    ProgramScore,
     Protocol,
     Reply,
     ReplyDelta,
@@ -35,10 +35,10 @@ class ConsentAdmin(RecordedAdmin):
     search_fields = ["person__username", "protocol__name"]
 
 
-@admin.register(NearMiss)
-class NearMissAdmin(RecordedAdmin):
-    list_display = ["session", "generation", "verdict", "passed", "total", "correct_but_slow", "measured_at"]
-    list_filter = ["verdict"]
+@admin.register(ProgramScore)
+class ProgramScoreAdmin(RecordedAdmin):
+    list_display = ["session", "generation", "judgement", "recorded_at"]
+    list_select_related = ["judgement__submission__problem__dataset"]
     search_fields = ["session__id"]
 
 

@@ -1,9 +1,9 @@
-"""The reference programs of a problem, and whether the judge accepts them.
+"""The reference programs of a problem, and the judge's verdicts on them.
 
-They are the stored reference solutions or, where there are none, the programs that stand unmarked in the
-running text of the official analysis. Those of older USACO contests read `name.in` and write `name.out`: the
-names stand in the program (`file_names`). Those of a functional problem are run by its driver. A C++ or Java
-program that does not compile is tried once more with the usual first lines (`with_usual_preamble`).
+The reference programs are the stored reference solutions. If there are none, they are the programs in the text of the
+official analysis. Programs of older USACO contests read `name.in` and write `name.out`; `file_names` finds these names
+in the program. The driver of a functional problem runs its programs. A C++ or Java program that does not compile is
+compiled once more with the usual first lines (`with_usual_preamble`).
 """
 
 import re
@@ -14,24 +14,24 @@ from django.conf import settings
 
 import judge
 from benchmark.functional import NotFunctional, Signature, driven
-from benchmark.judging import checker_for, judge_tests
+from benchmark.judging.problem_tests import checker_for, judge_tests
 from benchmark.judging.threads import in_threads
 from benchmark.models import Judgement, Problem
 from benchmark.text.program_lines import find_programs, guess_language
 
 _LONGEST_LINE = 500
-"""Characters; a longer line belongs to no program and is not looked at, which keeps the time linear."""
+"""Characters. Longer lines are no part of a program and are skipped, which keeps the time linear."""
 
 _COMPLETE = {
     "cpp": re.compile(r"\bmain\s*\("),
     "java": re.compile(r"\bstatic\s+(?:public\s+)?void\s+main\s*\("),
     "python": re.compile(r"\binput\s*\(|\bstdin\b|\bopen\s*\("),
 }
-"""What a program must hold to be one of its own: an entry, in Python something that reads its input."""
+"""What a complete program contains: an entry point, or in Python a statement that reads the input."""
 
 _FILE_NAME = re.compile(r'(["\'])(\w[\w-]{0,80})\.(in|out)\1')
 _JOINED_NAME = re.compile(r'\+\s{0,9}"\.(?:in|out)"')
-_PLAIN_NAME = re.compile(r'"(?![rw]t?")(\w[\w-]{0,80})"')  # not how freopen opens a file
+_PLAIN_NAME = re.compile(r'"(?![rw]t?")(\w[\w-]{0,80})"')  # not a mode of freopen
 _PREAMBLES = {
     "cpp": "#include <bits/stdc++.h>\n",
     "java": "import java.io.*;\nimport java.math.*;\nimport java.util.*;\n",
@@ -41,7 +41,7 @@ _ODD_SPACES = str.maketrans({"\u00a0": " ", "\u2003": " ", "\u200b": None, "\ufe
 
 @dataclass(frozen=True)
 class Program:
-    """A whole program; `language` is "cpp", "java" or "python", or another that a stored solution names."""
+    """A complete program. `language` is "cpp", "java", "python", or the language of a stored solution."""
 
     language: str
     source: str
@@ -49,7 +49,7 @@ class Program:
 
 @dataclass(frozen=True)
 class ReferenceWork:
-    """A problem as far as judging its programs needs it, so that threads need no database."""
+    """The data for judging the reference programs of a problem, so that threads need no database."""
 
     problem: str
     programs: tuple[Program, ...]
@@ -57,14 +57,14 @@ class ReferenceWork:
     limits: judge.Limits
     checker: judge.Checker
     signature: Signature | None
-    """Of a functional problem."""
+    """The signature of a functional problem."""
 
 
 @dataclass(frozen=True)
 class ReferenceResult:
-    """The best verdict on a problem's programs. `language` is None when there is no program.
+    """The best verdict on a problem's programs. `language` is None if there is no program.
 
-    `reason` says why it is not AC and quotes no hidden test.
+    `reason` explains a verdict other than AC and quotes no hidden test.
     """
 
     problem: str
@@ -74,9 +74,9 @@ class ReferenceResult:
 
 
 def extract_programs(analysis: str) -> list[Program]:
-    """The complete programs in the text of an analysis, in its order. Linear in its length; never raises.
+    """Return the complete programs in the text of an analysis, in their order. The time is linear in its length.
 
-    Pseudo-code, parts of programs, and programs in other languages are left out.
+    Pseudo-code, parts of programs, and programs in other languages are skipped.
     """
     lines = analysis.translate(_ODD_SPACES).split("\n")
     taken = [len(line) > _LONGEST_LINE for line in lines]
@@ -84,19 +84,18 @@ def extract_programs(analysis: str) -> list[Program]:
     for found in find_programs(lines, taken):
         inside = lines[found.start : found.stop]
         source = "\n".join(inside) + "\n"
-        language = guess_language(
-            "\n".join(line for line in inside if line.strip())
-        )  # long gaps are slow to match
+        # Long gaps are slow to match.
+        language = guess_language("\n".join(line for line in inside if line.strip()))
         if language and _COMPLETE[language].search(source):
             programs.append(Program(language, source))
     return programs
 
 
 def file_names(source: str) -> judge.FileNames | None:
-    """The files a program reads and writes, by the first strings in it that name a file "….in" or "….out".
+    """Return the files that a program reads and writes: the first strings in it that end in ".in" and ".out".
 
-    Where names are put together as `name + ".in"`, the name is taken to be the first quoted word. None for a program
-    that names no file: it uses the standard streams.
+    If the program joins names as in `name + ".in"`, the name is the first quoted word. None for a program that names
+    no file: it uses the standard streams.
     """
     names: dict[str, str] = {}
     for found in _FILE_NAME.finditer(source):
@@ -110,10 +109,10 @@ def file_names(source: str) -> judge.FileNames | None:
 
 
 def with_usual_preamble(program: Program) -> Program | None:
-    """The program with the usual libraries included before it; None for a language that has no such lines.
+    """Return the program with the usual includes or imports before it; None for a language without such lines.
 
-    Many C++ programs lack a header that the compilers of their day included by way of another. Some programs were
-    published without their first lines; a C++ program that includes nothing gets `using namespace std` as well.
+    Many C++ programs lack a header that older compilers included with another one. Some programs were published
+    without their first lines; a C++ program that includes nothing also gets `using namespace std`.
     """
     preamble = _PREAMBLES.get(program.language)
     if preamble is None:
@@ -124,7 +123,7 @@ def with_usual_preamble(program: Program) -> Program | None:
 
 
 def missing_compiler(language: str) -> str:
-    """Why programs in this language cannot be judged here; empty where they can."""
+    """Return why programs in this language cannot be judged on this machine; "" if they can."""
     try:
         judge.compiler_version(language)
     except (judge.UnknownLanguage, judge.ToolMissing) as error:
@@ -133,7 +132,7 @@ def missing_compiler(language: str) -> str:
 
 
 def reference_work(problem: Problem, suite: Judgement.Suite) -> ReferenceWork:
-    """The problem's programs, ready for the judge, with the tests of the suite."""
+    """Return the problem's programs and the tests of the suite, ready for the judge."""
     stored = [Program(row.language, row.source) for row in problem.references.all()]
     programs = stored or extract_programs(problem.analysis)
     return ReferenceWork(
@@ -149,15 +148,15 @@ def reference_work(problem: Problem, suite: Judgement.Suite) -> ReferenceWork:
 def verify_references(
     works: Iterable[ReferenceWork], jobs: int, on_done: Callable[[], object]
 ) -> list[ReferenceResult]:
-    """The result of each work, in their order, with so many judged at once. Raises SandboxUnavailable.
+    """Return the result of each work, in their order; `jobs` of them are judged at once. Raises SandboxUnavailable.
 
-    `on_done` is called in this thread after each.
+    `on_done` is called in this thread after each of them.
     """
     return in_threads(_best, works, jobs, lambda _: on_done())
 
 
 def _best(work: ReferenceWork) -> ReferenceResult:
-    """Judge the programs until one is accepted; else the result of the one that came furthest, the first of equals."""
+    """Judge the programs until one is accepted. Otherwise return the first result with the most tests passed."""
     if not work.programs:
         reason = "there is no reference solution and no complete program in the analysis"
         return ReferenceResult(work.problem, None, judge.Verdict.NO_CODE, reason)
@@ -173,7 +172,7 @@ def _best(work: ReferenceWork) -> ReferenceResult:
 
 
 def _results(work: ReferenceWork) -> Iterator[tuple[int, ReferenceResult]]:
-    """Each program's result with the number of tests it passed."""
+    """Yield for each program the number of tests passed and its result."""
     for program in work.programs:
         if reason := missing_compiler(program.language):
             yield 0, ReferenceResult(work.problem, program.language, judge.Verdict.JE, reason)
@@ -194,7 +193,7 @@ def _results(work: ReferenceWork) -> Iterator[tuple[int, ReferenceResult]]:
 
 
 def _judge(work: ReferenceWork, program: Program) -> judge.Judgement:
-    """Raises NotFunctional for a language that has no driver."""
+    """Judge the program on the tests. Raises NotFunctional for a language that has no driver."""
     source = driven(program.source, work.signature, program.language) if work.signature else program.source
     return judge.grade(
         judge.Submission(source, program.language),
@@ -204,10 +203,10 @@ def _judge(work: ReferenceWork, program: Program) -> judge.Judgement:
 
 
 def _reason(judgement: judge.Judgement) -> str:
-    """The first complaint: of the compiler, or the name of the failed test with, for samples, what went wrong."""
+    """Return the first error of the compiler, or the name of the failed test and, for a sample, the judge's message."""
     if judgement.verdict is judge.Verdict.CE:
-        said = judgement.compiler_output.splitlines()
-        return next((line for line in said if "rror" in line), said[0] if said else "it does not compile")
+        lines = judgement.compiler_output.splitlines()
+        return next((line for line in lines if "rror" in line), lines[0] if lines else "it does not compile")
     for test in judgement.tests:
         if test.verdict is not judge.Verdict.AC:
             shown = test.sample or test.verdict is judge.Verdict.JE  # the judge's faults quote no test

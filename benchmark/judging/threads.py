@@ -1,4 +1,4 @@
-"""Work on many things at once, in threads that end with it."""
+"""Work on many items at once, in threads."""
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -11,10 +11,10 @@ R = TypeVar("R")
 def in_threads(
     work: Callable[[T], R], items: Iterable[T], jobs: int, on_done: Callable[[R], object]
 ) -> list[R]:
-    """The result for each item, in their order, with `jobs` at work at once.
+    """Return the result of `work` for each item, in their order; `jobs` threads work at once.
 
-    `on_done` is called in this thread with each result as it comes. What `work` or `on_done` raises is raised here;
-    after that, or an interruption, nothing new is begun, and what is under way is waited for.
+    `on_done` is called in this thread with each result as it comes. Exceptions of `work` and `on_done` are raised here.
+    After one, or an interruption, no further item is begun, and the function returns when those begun have ended.
     """
     with ThreadPoolExecutor(jobs) as pool:
         futures = [pool.submit(work, item) for item in items]

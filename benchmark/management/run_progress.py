@@ -11,7 +11,7 @@ from benchmark.management.progress import bar_of, write_line
 from benchmark.methods import scoring_of
 from benchmark.model_calls import Price, Spent, Stop
 from benchmark.models import Run, WorkItem
-from benchmark.runner import Progress, cores, execute, follow
+from benchmark.runner import Progress, cores, execute, monitor
 from judge import Verdict
 
 _WAITING = "Waiting for the calls in flight, which are paid for. Once more drops them."
@@ -48,7 +48,7 @@ def progress_of(run: Run, bar: "tqdm[Any]") -> Progress:
 
 
 async def carry_out(run: Run, progress: Progress, stop: Stop, *, cancel_batches: bool = False) -> None:
-    """Execute or follow the run; the first Ctrl-C or SIGTERM asks it to stop, the second cancels it."""
+    """Execute or monitor the run; the first Ctrl-C or SIGTERM asks it to stop, the second cancels it."""
     working = asyncio.current_task()
     assert working is not None
 
@@ -62,6 +62,6 @@ async def carry_out(run: Run, progress: Progress, stop: Stop, *, cancel_batches:
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, interrupt)
     if run.distributed:
-        await follow(run, progress, stop)
+        await monitor(run, progress, stop)
     else:
         await execute(run, judges=cores(), progress=progress, stop=stop, cancel_batches=cancel_batches)

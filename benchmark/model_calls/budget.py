@@ -5,7 +5,7 @@ from typing import Any
 
 from django.db import connection
 
-from benchmark.models.metering import PaidRun
+from benchmark.models.metering import MeteredRun
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Price:
         return f"{self.input:g}{cached} and {self.output:g} US dollars for a million tokens ({self.source}{dated})"
 
     @classmethod
-    def of_run(cls, run: PaidRun) -> "Price | None":
+    def of_run(cls, run: MeteredRun) -> "Price | None":
         """The price the run was given; None: unknown."""
         return cls(**run.price) if run.price else None
 
@@ -55,7 +55,7 @@ SPENT_COLUMNS = (
     "calls_without_tokens",
     "calls_broken_off",
 )
-"""The columns of a `PaidRun` for the fields of `Spent`, in their order."""
+"""The columns of a `MeteredRun` for the fields of `Spent`, in their order."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Spent:
     def __add__(self, other: "Spent") -> "Spent":
         return Spent(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
 
-    def add_to(self, run: PaidRun) -> "Spent":
+    def add_to(self, run: MeteredRun) -> "Spent":
         """Count it in the run's row, in the transaction that stores what was paid for; returns all it has spent."""
         added = ", ".join(f"{column} = {column} + %s" for column in SPENT_COLUMNS)
         pk = run._meta.pk
@@ -97,7 +97,7 @@ class Spent:
         return cls(1, input_tokens or 0, output_tokens or 0, cached_input_tokens or 0, int(unknown))
 
     @classmethod
-    def of_run(cls, run: PaidRun) -> "Spent":
+    def of_run(cls, run: MeteredRun) -> "Spent":
         """Return what all processes of the run have spent, as of the row that was read."""
         return cls(*(getattr(run, column) for column in SPENT_COLUMNS))
 

@@ -11,11 +11,13 @@ from typing import Any
 
 from benchmark.model_calls.budget import Budget, Price, Spent
 from benchmark.model_calls.commits import Commits
-from benchmark.model_calls.heartbeat import HEARTBEAT, beat, leave, present
+from benchmark.model_calls.heartbeat import send_heartbeat, unregister
 from benchmark.model_calls.rate_limit import Limits, Pace, PacedProvider
 from benchmark.model_calls.stopping import HOPELESS, UNCOUNTED, Stop, Stopped
 from benchmark.model_calls.waits import Waits
-from benchmark.models.metering import PaidRun
+from benchmark.models.leases import HEARTBEAT
+from benchmark.models.metering import MeteredRun
+from benchmark.models.owners import new_owner
 from benchmark.prompts import Prompt
 from benchmark.providers import ModelSpec, Parameters, ProviderError, Reply, complete, open_provider
 
@@ -38,11 +40,11 @@ class Ledger:
     price: Price | None = None
     budget: Budget = NO_BOUND
     limits: Limits = USUAL
-    run: PaidRun | None = None
+    run: MeteredRun | None = None
     spent: Spent = NOTHING
 
     @classmethod
-    def of_run(cls, run: PaidRun) -> "Ledger":
+    def of_run(cls, run: MeteredRun) -> "Ledger":
         """The means a run was given, and what it has paid so far."""
         return cls(Price.of_run(run), Budget(**run.budget), Limits(**run.limits), run, Spent.of_run(run))
 
@@ -126,12 +128,13 @@ async def ask_all(
 
     async def keep_alive(commits: Commits, name: str) -> None:
         while True:
-            await pace.share_with(await commits.run(lambda: beat(name, str(spec))))
+            await pace.share_with(await commits.run(lambda: send_heartbeat(name, str(spec))))
             await count_broken_off(commits)
             await asyncio.sleep(HEARTBEAT)
 
     try:
-        with Commits() as commits, present() as name:
+        name = new_owner()
+        with Commits() as commits:
             heart = asyncio.create_task(keep_alive(commits, name))
             try:
                 async with asyncio.TaskGroup() as tasks:
@@ -140,7 +143,7 @@ async def ask_all(
             finally:
                 heart.cancel()
                 await count_broken_off(commits)
-                await commits.run(lambda: leave(None, name))
+                await commits.run(lambda: unregister(None, name))
     finally:
         await provider.aclose()
     return outcome

@@ -15,7 +15,7 @@ def insert_items(run: Run, problems: Sequence[Problem]) -> None:
     key = Run._meta.pk.get_db_prep_value(run.pk, connection)
     with connection.cursor() as cursor:
         cursor.executemany(
-            "INSERT INTO benchmark_workitem (run_id, problem_id, chain, state, attempt, runner, fault, permanent) "
+            "INSERT INTO benchmark_workitem (run_id, problem_id, chain, state, attempt, owner, fault, permanent) "
             "VALUES (%s, %s, %s, 'pending', 0, '', '', false)",
             [(key, problem.pk, chain) for chain in range(run.attempts) for problem in problems],
         )

@@ -1,6 +1,6 @@
-"""Test data and figures on disk, by content: the file's name is the sha256 of its bytes.
+"""Test data and figures on disk. The name of a file is the sha256 of its bytes.
 
-Equal content is stored once, a stored file is never changed, and a row that names a hash can be checked.
+Equal content is stored once, and a stored file never changes.
 """
 
 import hashlib
@@ -12,7 +12,7 @@ from django.conf import settings
 
 
 def put(content: bytes) -> str:
-    """Store `content` (once) and return its sha256 in hexadecimal. A crash leaves no half-written blob."""
+    """Store the content and return its sha256 in hexadecimal. A crash leaves no incomplete file."""
     digest = hashlib.sha256(content).hexdigest()
     target = path(digest)
     if target.exists():
@@ -30,10 +30,10 @@ def put(content: bytes) -> str:
 
 
 def path(digest: str) -> Path:
-    """Where the blob with this hash lies, whether or not it exists."""
+    """Return the path of the blob with this hash, whether or not it exists."""
     return Path(settings.BLOBS) / digest[:2] / digest
 
 
 def read(digest: str) -> bytes:
-    """The blob's bytes; raises FileNotFoundError when it was never stored here."""
+    """Return the bytes of the blob. Raises FileNotFoundError if it is not stored here."""
     return path(digest).read_bytes()

@@ -1,9 +1,9 @@
-"""Textbooks that semantic retrieval searches."""
+"""Corpora of articles that semantic retrieval searches."""
 
 from django.db import models
 
 SHIPPED = "hintbench"
-"""The name of the textbook that comes with the program; `./run` loads it, and `import_corpus` without a path."""
+"""The name of the corpus that comes with Hintbench. `./run` loads it, and so does `import_corpus` without a path."""
 
 
 class Corpus(models.Model):
@@ -25,11 +25,11 @@ class Corpus(models.Model):
 
 
 class Article(models.Model):
-    """One text of a corpus, found and shown as a whole."""
+    """One text of a corpus, which retrieval returns as a whole."""
 
     corpus = models.ForeignKey(Corpus, on_delete=models.CASCADE, related_name="articles")
     external_id = models.CharField(max_length=300, help_text="Its path or heading, unique in the corpus.")
-    order = models.PositiveIntegerField(help_text="The source's own order; it breaks ties of a search.")
+    order = models.PositiveIntegerField(help_text="Position in the source; it breaks ties of a search.")
     title = models.CharField(max_length=300)
     text = models.TextField()
 

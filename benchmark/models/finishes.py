@@ -1,7 +1,7 @@
-"""How replies ended: by themselves, at the token limit, by a refusal or a filter, or without any text.
+"""Finish reasons of replies: complete, cut off at the token limit, refused or filtered, or empty.
 
-A reply that was cut off, refused or empty is judged like any other, as WA or NO_CODE; these counts say how many
-verdicts that concerns.
+A reply that was cut off, refused or empty is judged like any other, as WA or NO_CODE; these counts show how many
+verdicts are affected.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,7 +17,7 @@ FINISHES = {
     "other": "ended for another reason",
     "unknown": "ended for a reason the provider did not give",
 }
-"""The kinds of ends, with their words in tables."""
+"""The kinds of finish reasons, with their labels in tables."""
 
 WARNED = ("length", "refusal", "empty")
 WARNING_SHARE = 0.01

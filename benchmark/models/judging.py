@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from django.db import models
 
+from benchmark.models.leases import JUDGEMENT_LEASE, Claimable
 from benchmark.models.problems import Problem
 
 
 class Submission(models.Model):
-    """A program for a problem, stored once however often it is judged."""
+    """A program for a problem. It is stored once, however often it is judged."""
 
     problem = models.ForeignKey(Problem, on_delete=models.PROTECT, related_name="submissions")
     language = models.CharField(max_length=20)
@@ -27,8 +28,8 @@ class Submission(models.Model):
         return f"{self.problem} {self.language} {self.source_hash[:8]}"
 
 
-class Judgement(models.Model):
-    """One judging of a submission on a set of tests; the row is the truth, a queue entry only a reminder."""
+class Judgement(Claimable):
+    """One judging of a submission on a set of tests. A job in the queue only points to the row."""
 
     class Suite(models.TextChoices):
         SAMPLES = "samples"
@@ -40,7 +41,16 @@ class Judgement(models.Model):
         DONE = "done"
         FAILED = "failed", "failed (judge fault)"
 
+    class Purpose(models.TextChoices):
+        VERDICT = "verdict"
+        SCORE = "score", "score (of a program of a closed session; gives way to executions)"
+
+    LEASE = JUDGEMENT_LEASE
+    WAITING = State.QUEUED
+    HELD = State.RUNNING
+
     submission = models.ForeignKey(Submission, on_delete=models.PROTECT, related_name="judgements")
+    purpose = models.CharField(max_length=10, choices=Purpose.choices, default=Purpose.VERDICT)
     suite = models.CharField(max_length=10, choices=Suite.choices)
     test_suite = models.ForeignKey(
         "Suite",
@@ -48,27 +58,28 @@ class Judgement(models.Model):
         blank=True,
         on_delete=models.PROTECT,
         related_name="judgements",
-        help_text="Its tests took the place of the imported hidden ones. Null: the imported tests.",
+        help_text="The suite whose tests replace the imported hidden tests. Null: the imported tests.",
     )
     policy = models.CharField(max_length=10)
     stop_at_first_failure = models.BooleanField(default=True)
     memory_limit = models.BigIntegerField(
-        null=True, blank=True, help_text="Bytes, in the place of the problem's limit. Null: the problem's."
+        null=True, blank=True, help_text="Bytes, instead of the problem's limit. Null: the problem's limit."
     )
     whole_output = models.BooleanField(
         default=False, help_text="The results of samples keep all of the program's output."
     )
     state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED, db_index=True)
-    attempt = models.PositiveIntegerField(
-        default=0, help_text="Fencing number: only the latest claim may write."
-    )
-    lease_until = models.DateTimeField(null=True, blank=True)
     verdict = models.CharField(max_length=10, blank=True)
     passed = models.PositiveIntegerField(null=True, blank=True)
     total = models.PositiveIntegerField(null=True, blank=True)
     result = models.JSONField(null=True, blank=True, help_text="judge.Judgement as JSON.")
     fault = models.TextField(blank=True, help_text="Why the judge itself failed.")
-    problem_hash = models.CharField(max_length=64, help_text="content_hash of the problem that was judged.")
+    relaxed_verdict = models.CharField(
+        max_length=10,
+        blank=True,
+        help_text="Verdict with several times the time limit, for a score that the time limit alone prevents from AC.",
+    )
+    problem_hash = models.CharField(max_length=64, help_text="content_hash of the problem at the request.")
     created_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True, blank=True)
 

@@ -1,12 +1,12 @@
-"""What every run that asks a model records of its means: what it may spend, how fast, and what it has paid."""
+"""Budget, limits and usage of runs that call a model."""
 
 from __future__ import annotations
 
 from django.db import models
 
 
-class PaidRun(models.Model):
-    """A run that asks a model. What it paid is counted in the transaction that stores the replies."""
+class MeteredRun(models.Model):
+    """A run that calls a model. Its usage is counted in the transaction that stores the replies."""
 
     price = models.JSONField(
         null=True,
@@ -14,28 +14,30 @@ class PaidRun(models.Model):
         help_text="US dollars for a million input, output and cached input tokens, and their source; null: unknown.",
     )
     budget = models.JSONField(
-        default=dict, blank=True, help_text="What may be spent: cost (US dollars), tokens, calls."
+        default=dict,
+        blank=True,
+        help_text="The most that the run may spend: cost (US dollars), tokens, calls.",
     )
     limits = models.JSONField(
         default=dict,
         blank=True,
         help_text="Concurrency, requests and tokens a minute, and the model's context in tokens.",
     )
-    stop_reason = models.TextField(blank=True, help_text="Why it stopped before its end.")
+    stop_reason = models.TextField(blank=True, help_text="Why the run stopped before its end.")
     paid_calls = models.PositiveBigIntegerField(
-        default=0, help_text="Replies of this run that were paid for, as their rows say; cache hits are not."
+        default=0, help_text="Replies that this run paid for; cache hits do not count."
     )
     paid_input_tokens = models.PositiveBigIntegerField(default=0)
     paid_output_tokens = models.PositiveBigIntegerField(default=0)
     paid_cached_input_tokens = models.PositiveBigIntegerField(
         default=0,
-        help_text="Of the input tokens, those from the provider's cache; as the provider reports them.",
+        help_text="Input tokens from the provider's cache, as the provider reports them.",
     )
     calls_without_tokens = models.PositiveBigIntegerField(
         default=0, help_text="Paid calls whose tokens the provider did not report."
     )
     calls_broken_off = models.PositiveBigIntegerField(
-        default=0, help_text="Calls that began and gave no complete reply. They are possibly billed."
+        default=0, help_text="Calls that began and gave no complete reply. The provider may bill them."
     )
 
     class Meta:

@@ -1,4 +1,4 @@
-"""Verifiers of problems, candidates with official verdicts, and what a verifier says of a program (docs/spec.md 15)."""
+"""Verifiers of problems, candidates with official verdicts, and verifications of programs (docs/spec.md 15)."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from benchmark.models.suites import Suite
 
 
 class Verifier(models.Model):
-    """An oracle, the functions that make inputs for it, and the suite of tests that came of them.
+    """An oracle, the functions that generate its inputs, and the resulting test suite.
 
-    All programs are Python and a model's. A verifier is never changed once it was built; a better one is another row.
+    All programs are written in Python by a model. A built verifier never changes; a better one is another row.
     """
 
     class State(models.TextChoices):
         PROGRAMS = "programs", "programs only (imported, not built)"
         READY = "ready"
         NO_ORACLE = "no-oracle", "no oracle passed the samples"
-        NO_INPUTS = "no-inputs", "no input was left"
+        NO_INPUTS = "no-inputs", "no valid input"
         NON_DETERMINISTIC = "non-deterministic", "the oracle is not deterministic"
 
     problem = models.ForeignKey(Problem, on_delete=models.CASCADE, related_name="verifiers")
@@ -49,19 +49,21 @@ class Verifier(models.Model):
     tricky = models.TextField(blank=True)
     written_tests = models.TextField(
         blank=True,
-        help_text="Returns tests with answers that the model wrote itself, to rank by for comparison.",
+        help_text="A function that returns tests with answers by the model, for a ranking to compare with.",
     )
     official_verdict = models.CharField(
-        max_length=10, blank=True, help_text="Of the oracle, by the judge of its source; blank: unknown."
+        max_length=10,
+        blank=True,
+        help_text="The verdict of the source's judge on the oracle. Blank: unknown.",
     )
     suite = models.OneToOneField(
         Suite, null=True, blank=True, on_delete=models.PROTECT, related_name="verifier"
     )
     record = models.JSONField(
         default=dict,
-        help_text="What was counted, dropped, disputed and rejected; the hashes of stress inputs and written tests.",
+        help_text="Counts, dropped, conflicting and rejected inputs; hashes of stress inputs and written tests.",
     )
-    problem_hash = models.CharField(max_length=64, help_text="content_hash of the problem it belongs to.")
+    problem_hash = models.CharField(max_length=64, help_text="content_hash of its problem.")
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -76,7 +78,7 @@ class Verifier(models.Model):
 
 
 class Candidate(models.Model):
-    """A program that came with the problem to be verified, and the official verdict on it."""
+    """A program of the problem's source, and the official verdict on it."""
 
     problem = models.ForeignKey(Problem, on_delete=models.CASCADE, related_name="candidates")
     submission = models.ForeignKey(Submission, on_delete=models.PROTECT, related_name="candidates")
@@ -94,7 +96,7 @@ class Candidate(models.Model):
 
 
 class Verification(models.Model):
-    """What a verifier says of a program: found once, then remembered."""
+    """The result of a verifier on a program, stored once."""
 
     verifier = models.ForeignKey(Verifier, on_delete=models.CASCADE, related_name="verifications")
     submission = models.ForeignKey(Submission, on_delete=models.PROTECT, related_name="verifications")
@@ -102,17 +104,19 @@ class Verification(models.Model):
     accepted = models.BooleanField(help_text="Samples and oracle tests passed.")
     passed = models.PositiveIntegerField()
     total = models.PositiveIntegerField()
-    slow = models.PositiveIntegerField(help_text="Stress inputs on which it passed the problem's time limit.")
+    slow = models.PositiveIntegerField(
+        help_text="Stress inputs on which the program exceeds the problem's time limit."
+    )
     output_hash = models.CharField(
-        max_length=64, help_text="Equal for programs that answer alike on all tests."
+        max_length=64, help_text="Equal for programs with equal outputs on all tests."
     )
     outcomes = models.JSONField(
         null=True,
         blank=True,
-        help_text='Texts of "1" (passed) and "0" by kind of test: samples, tests, written. Null: of an older version.',
+        help_text='Texts of "1" (passed) and "0" by kind of test: samples, tests, written. Null: older version.',
     )
     failures = models.JSONField(
-        help_text="Failed tests, those with the shortest inputs: name, input, expected, output, fault."
+        help_text="The failed tests with the shortest inputs: name, input, expected, output, fault."
     )
     minimal = models.JSONField(
         null=True, blank=True, help_text="The smallest failing input found: input, expected, output, fault."

@@ -7,7 +7,7 @@ from django.urls import reverse
 
 
 class Tier(models.TextChoices):
-    """The four divisions of the USA Computing Olympiad, easiest first; other sources may leave it blank."""
+    """The divisions of the USA Computing Olympiad, easiest first. Other sources may have no tiers."""
 
     BRONZE = "bronze"
     SILVER = "silver"
@@ -30,7 +30,7 @@ class Dataset(models.Model):
 
 
 class TextFormat(models.TextChoices):
-    """How a statement or an analysis is written; benchmark.rendering turns each into safe HTML."""
+    """The markup of a statement or an analysis; `benchmark.rendering` converts each to safe HTML."""
 
     USACO = "usaco"
     MARKDOWN = "markdown"
@@ -38,7 +38,7 @@ class TextFormat(models.TextChoices):
 
 
 class Problem(models.Model):
-    """One task: what the tutor and the model read, its limits, and how output is compared."""
+    """One programming task: its statement, limits, checker and origin."""
 
     dataset = models.ForeignKey(Dataset, on_delete=models.CASCADE, related_name="problems")
     external_id = models.CharField(
@@ -47,10 +47,10 @@ class Problem(models.Model):
     title = models.CharField(max_length=300)
     tier = models.CharField(max_length=20, blank=True, choices=Tier.choices, db_index=True)
     tags = models.JSONField(default=list, blank=True)
-    statement = models.TextField(help_text="As the source wrote it; this is what a model is given.")
+    statement = models.TextField(help_text="The source's text, which models receive.")
     statement_format = models.CharField(max_length=20, choices=TextFormat.choices)
     samples_text = models.TextField(
-        blank=True, help_text="The samples as a model is given them, where the statement does not hold them."
+        blank=True, help_text="The samples as models receive them, if the statement does not contain them."
     )
     statement_html = models.TextField(help_text="Rendered and sanitised at import.")
     analysis = models.TextField(
@@ -60,7 +60,7 @@ class Problem(models.Model):
     analysis_html = models.TextField(blank=True)
     analysis_english = models.TextField(
         blank=True,
-        help_text="The explanation without programs, where the source splits it off (solution_english).",
+        help_text="The explanation without programs, if the source has one (solution_english).",
     )
     time_limit = models.FloatField(help_text="Seconds of CPU time.")
     memory_limit = models.BigIntegerField(help_text="Bytes.")
@@ -71,19 +71,19 @@ class Problem(models.Model):
         help_text="benchmark.functional.Signature as JSON: programs are classes. Null: they read standard input.",
     )
     samples_only = models.BooleanField(
-        default=False, help_text="No hidden tests are known: verdicts are on samples."
+        default=False, help_text="No hidden tests are known, so verdicts are on samples."
     )
     contest = models.CharField(max_length=200, blank=True)
     contest_date = models.DateField(null=True, blank=True, db_index=True)
     rating = models.PositiveIntegerField(
-        null=True, blank=True, help_text="Difficulty as its source rates it; null: unknown."
+        null=True, blank=True, help_text="Difficulty rating of the source. Null: unknown."
     )
     source_url = models.URLField(max_length=500, blank=True)
     test_data_link = models.URLField(
-        max_length=500, blank=True, help_text="Where the source says the official tests are."
+        max_length=500, blank=True, help_text="Address of the official tests, according to the source."
     )
     tests_announced = models.PositiveIntegerField(
-        null=True, blank=True, help_text="How many official tests the source says there are; null: unknown."
+        null=True, blank=True, help_text="Number of official tests, according to the source. Null: unknown."
     )
     credits = models.CharField(max_length=500, blank=True)
     license = models.CharField(max_length=100, blank=True)
@@ -91,7 +91,7 @@ class Problem(models.Model):
         max_length=64, help_text="sha256 over everything imported, tests included."
     )
     rendered_by = models.CharField(
-        max_length=20, default="1", help_text="The version of the renderer that made the HTML."
+        max_length=20, default="1", help_text="Version of the renderer that produced the HTML."
     )
     imported_at = models.DateTimeField(auto_now=True)
 
@@ -109,9 +109,9 @@ class Problem(models.Model):
 
 
 class TestCase(models.Model):
-    """One input with its answer. The bytes lie in the blob store; the row holds their hashes."""
+    """One input with its answer. The blob store holds the bytes, the row their hashes."""
 
-    __test__ = False  # not a test class, whatever pytest thinks of the name
+    __test__ = False  # pytest must not collect it
 
     class Origin(models.TextChoices):
         SAMPLE = "sample"
@@ -136,10 +136,10 @@ class TestCase(models.Model):
 
 
 class ReferenceSolution(models.Model):
-    """A program that comes with the problem. Tutors may see it; a model under test never does."""
+    """A correct program from the source of the problem. Tutors may see it; models under test never do."""
 
     PUBLISHED = "solution_python3"
-    """The name of the Python program of the published USACO collection, which is the key it has there."""
+    """The name of the Python program of the published USACO collection: its key there."""
 
     problem = models.ForeignKey(Problem, on_delete=models.CASCADE, related_name="references")
     language = models.CharField(max_length=20)
@@ -155,7 +155,7 @@ class ReferenceSolution(models.Model):
 
 
 class Figure(models.Model):
-    """A picture of a statement or an analysis, as bytes a browser shows (PNG, JPEG, GIF, WebP)."""
+    """An image of a statement or an analysis, in a format that browsers show (PNG, JPEG, GIF, WebP)."""
 
     problem = models.ForeignKey(Problem, on_delete=models.CASCADE, related_name="figures")
     name = models.CharField(max_length=200)

@@ -1,4 +1,4 @@
-"""Runs of a method over a dataset: their work items and every reply of a model that was paid for."""
+"""Runs of a method over a dataset: their work items, and every reply of a model with its cost."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ import uuid
 from django.db import models
 
 from benchmark.models.judging import Judgement
-from benchmark.models.metering import PaidRun
+from benchmark.models.leases import RUNNER_LEASE, WORK_ITEM_LEASE, Claimable, Leased, LeasedQuerySet
+from benchmark.models.metering import MeteredRun
+from benchmark.models.owners import OWNER_LENGTH
 from benchmark.models.problems import Dataset, Problem
 
 
-class Run(PaidRun):
-    """One method with one model over problems of one dataset; figures of a report belong to a run."""
+class Run(MeteredRun):
+    """One method with one model on problems of one dataset. A report has the figures of a run."""
 
     class State(models.TextChoices):
         OPEN = "open"
@@ -26,17 +28,19 @@ class Run(PaidRun):
     parameters = models.JSONField(
         help_text="Every parameter of the method, sampling included, defaults filled in."
     )
-    attempts = models.PositiveIntegerField(default=1, help_text="Chains a problem, of all epochs together.")
+    attempts = models.PositiveIntegerField(
+        default=1, help_text="Number of chains of each problem, over all epochs."
+    )
     epochs = models.PositiveIntegerField(
-        default=1, help_text="Whole passes over all problems; the chains are divided equally among them."
+        default=1, help_text="Number of passes over all problems; each has an equal part of the chains."
     )
     first_draw = models.PositiveIntegerField(
         default=0,
-        help_text="The draw number of the first epoch; each further epoch has the next one. 0: the stored replies.",
+        help_text="Draw number of the first epoch; it grows by 1 with each epoch. 0: stored replies are reused.",
     )
     state = models.CharField(max_length=10, choices=State.choices, default=State.OPEN, db_index=True)
-    manifest = models.JSONField(help_text="What the result depends on, as it was when the run started.")
-    distributed = models.BooleanField(default=False, help_text="Whether workers carry it out.")
+    manifest = models.JSONField(help_text="Everything that the result depends on, at the start of the run.")
+    distributed = models.BooleanField(default=False, help_text="Whether workers execute the run.")
     started_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True, blank=True)
 
@@ -58,17 +62,17 @@ class Run(PaidRun):
 
     @property
     def in_batches(self) -> bool:
-        """Whether its questions are handed to the provider in batches."""
+        """Whether the run sends its requests in batches."""
         return bool(self.manifest.get("batch"))
 
     @property
     def failures(self) -> str:
-        """How permanent failures count in its headline, "wrong" or "excluded"; "wrong" where no choice is stored."""
+        """How permanent failures count in the headline figure: "wrong" (also if nothing is stored) or "excluded"."""
         return str(self.manifest.get("failures", "wrong"))
 
 
 class DrawCounter(models.Model):
-    """The highest draw number that a run with this model has."""
+    """The highest draw number of the runs with one model."""
 
     model_spec = models.CharField(max_length=200, primary_key=True, help_text="provider:model")
     last = models.PositiveIntegerField(default=0)
@@ -101,7 +105,7 @@ class KeptFigures(models.Model):
         return f"figures of {self.run_id}"
 
 
-class WorkItem(models.Model):
+class WorkItem(Claimable):
     """One chain of one problem: the unit that is leased, judged and counted as one attempt."""
 
     class State(models.TextChoices):
@@ -110,22 +114,21 @@ class WorkItem(models.Model):
         DONE = "done"
         FAILED = "failed", "failed (provider or judge fault)"
 
+    LEASE = WORK_ITEM_LEASE
+    WAITING = State.PENDING
+    HELD = State.LEASED
+
     # Its index is the constraint's.
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="items", db_index=False)
     problem = models.ForeignKey(Problem, on_delete=models.PROTECT, related_name="work_items")
     chain = models.PositiveIntegerField(help_text="0 for the first attempt at the problem, 1 …")
     state = models.CharField(max_length=10, choices=State.choices, default=State.PENDING)
-    attempt = models.PositiveIntegerField(
-        default=0, help_text="Fencing number: only the latest claim may write."
-    )
-    runner = models.CharField(max_length=36, blank=True, help_text="The process that holds the lease.")
-    lease_until = models.DateTimeField(null=True, blank=True)
     fault = models.TextField(
         blank=True, help_text="Why the provider or the judge failed; never the model's mistake."
     )
     permanent = models.BooleanField(
         default=False,
-        help_text="Failed, and every retry would: the provider rejects the request (context overflow, refused prompt).",
+        help_text="Every retry fails too: the provider rejects the request (context overflow, refused prompt).",
     )
     selected = models.ForeignKey(
         "Generation",
@@ -133,7 +136,7 @@ class WorkItem(models.Model):
         blank=True,
         on_delete=models.SET_NULL,
         related_name="+",
-        help_text="The attempt.",
+        help_text="The generation that counts as the attempt.",
     )
     judgement = models.ForeignKey(
         Judgement, null=True, blank=True, on_delete=models.PROTECT, related_name="work_items"
@@ -149,28 +152,28 @@ class WorkItem(models.Model):
 
 
 class Generation(models.Model):
-    """One reply of a model with the question it answers and where everything in that question came from."""
+    """One reply of a model, with its prompt and the sources of the prompt."""
 
     class Purpose(models.TextChoices):
-        VERIFIER = "verifier", "verifier (a program that makes or checks tests)"
+        VERIFIER = "verifier", "verifier (a program that generates or checks tests)"
         DRAFT = "draft", "draft (a query, never an attempt)"
         SOLVE = "solve"
-        REFLECT = "reflect", "reflect (an answer after the results of those before)"
-        CRITIQUE = "critique", "critique (what went wrong, in words; never an attempt)"
-        REPAIR = "repair", "repair (an attempt after the verdict on the one before)"
+        REFLECT = "reflect", "reflect (an answer after the results of previous answers)"
+        CRITIQUE = "critique", "critique (an analysis of a failure in words, never an attempt)"
+        REPAIR = "repair", "repair (an attempt after the verdict on the previous one)"
 
     # Its index is the constraint's.
     work_item = models.ForeignKey(
         WorkItem, on_delete=models.CASCADE, related_name="generations", db_index=False
     )
-    step = models.PositiveIntegerField(help_text="The place of this question in its chain, from 0.")
+    step = models.PositiveIntegerField(help_text="Position of the request in its chain, from 0.")
     purpose = models.CharField(max_length=10, choices=Purpose.choices)
-    messages = models.JSONField(help_text="Exactly what was sent.")
+    messages = models.JSONField(help_text="The messages as sent.")
     prompt_hash = models.CharField(max_length=64, help_text="sha256 of the messages as canonical JSON.")
     template_hash = models.CharField(max_length=64)
     parameters = models.JSONField(help_text="Sampling parameters as sent.")
     model_returned = models.CharField(
-        max_length=200, blank=True, help_text="The model's name as the provider gave it."
+        max_length=200, blank=True, help_text="The model's name in the provider's response."
     )
     text = models.TextField()
     reasoning = models.TextField(blank=True)
@@ -179,7 +182,7 @@ class Generation(models.Model):
         default=dict, blank=True, help_text="Rule, span and number of candidate blocks."
     )
     input_tokens = models.PositiveIntegerField(
-        null=True, blank=True, help_text="Null: the provider did not say."
+        null=True, blank=True, help_text="Null: the provider did not report it."
     )
     output_tokens = models.PositiveIntegerField(null=True, blank=True)
     cached_input_tokens = models.PositiveIntegerField(null=True, blank=True)
@@ -193,7 +196,7 @@ class Generation(models.Model):
     retrieval = models.JSONField(
         null=True,
         blank=True,
-        help_text="Ids, scores, lengths and truncation of retrieved texts, and the index.",
+        help_text="Ids, scores, lengths and truncation of the retrieved texts, and the index.",
     )
     sample_judgement = models.ForeignKey(
         Judgement,
@@ -201,7 +204,7 @@ class Generation(models.Model):
         blank=True,
         on_delete=models.PROTECT,
         related_name="+",
-        help_text="The program on the samples, where the method goes by that.",
+        help_text="The judgement on the samples, if the method uses it.",
     )
     hidden_judgement = models.ForeignKey(
         Judgement,
@@ -209,7 +212,7 @@ class Generation(models.Model):
         blank=True,
         on_delete=models.PROTECT,
         related_name="+",
-        help_text="The program on all tests, where the method goes by that verdict.",
+        help_text="The judgement on all tests, if the method uses its verdict.",
     )
     cache_key = models.CharField(
         max_length=64,
@@ -223,7 +226,7 @@ class Generation(models.Model):
         on_delete=models.PROTECT,
         related_name="reuses",
         db_index=False,
-        help_text="The reply that was paid for, where this one repeats it at no cost. Null: paid for here.",
+        help_text="The paid reply that this one repeats at no cost. Null: this reply was paid for.",
     )
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -234,11 +237,11 @@ class Generation(models.Model):
             models.Index(
                 fields=["cache_key"], condition=models.Q(reused=None), name="paid_generation_by_cache_key"
             ),
-            # Without the rows that were paid for, or SQLite takes it for a quicker way to those of a cache key.
+            # Without paid rows: otherwise SQLite prefers this index for searches by cache key.
             models.Index(
                 fields=["reused"], condition=models.Q(reused__isnull=False), name="generation_by_reused"
             ),
-            # Sums over a run are read from this alone: the rows hold whole prompts.
+            # Sums over a run are read from this index alone, because the rows hold whole prompts.
             models.Index(
                 fields=[
                     "work_item",
@@ -256,31 +259,34 @@ class Generation(models.Model):
         return f"{self.work_item} step {self.step} ({self.purpose})"
 
 
-class Runner(models.Model):
-    """A process that calls a model, for a run or to write and answer questions. Those of one model share its limits."""
+class Runner(Leased):
+    """A process that calls a model, or that holds an exclusive lock. Processes of one model share its rate limits."""
 
-    name = models.CharField(max_length=36, primary_key=True)
+    LEASE = RUNNER_LEASE
+
+    owner = models.CharField(max_length=OWNER_LENGTH, primary_key=True)
     run = models.ForeignKey(Run, null=True, blank=True, on_delete=models.CASCADE, related_name="runners")
-    alone_with = models.CharField(
+    exclusive_key = models.CharField(
         max_length=500,
         unique=True,
         null=True,
         blank=True,
-        help_text="What no other process may do meanwhile, in words.",
+        help_text="The work, in words, that no other process may do at the same time.",
     )
     model_spec = models.CharField(
         max_length=200,
         db_index=True,
         blank=True,
-        help_text="Blank: no limits are shared. It asks in batches, or only keeps others from its work.",
+        help_text="Blank: shares no limits, because it calls in batches or only holds an exclusive lock.",
     )
     waiting = models.TextField(
-        blank=True, default="", help_text="What its calls wait for before they are repeated, in words."
+        blank=True, default="", help_text="Why its calls are delayed before they are repeated, in words."
     )
-    seen_at = models.DateTimeField(help_text="Renewed every few seconds.")
+
+    objects = LeasedQuerySet.as_manager()
 
     class Meta:
-        ordering = ["name"]
+        ordering = ["owner"]
 
     def __str__(self) -> str:
-        return f"{self.name} for {self.model_spec}"
+        return f"{self.owner} for {self.model_spec}"

@@ -1,4 +1,4 @@
-"""Questions about similar problems, what models wrote about a problem for them, and how they were answered."""
+"""Multiple-choice questions about similar problems, representations of problems, and answers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import uuid
 from django.db import models
 from django.urls import reverse
 
-from benchmark.models.metering import PaidRun
+from benchmark.models.metering import MeteredRun
 from benchmark.models.problems import Dataset, Problem
 
 
@@ -16,9 +16,13 @@ class QuestionSet(models.Model):
 
     name = models.SlugField(max_length=80, unique=True)
     dataset = models.ForeignKey(Dataset, on_delete=models.CASCADE, related_name="question_sets")
-    built = models.BooleanField(help_text="By our own builder; else the questions came with the dataset.")
-    parameters = models.JSONField(help_text="Of the builder, or the seed that shuffled imported options.")
-    left_out = models.JSONField(default=list, help_text="Problems or entries without a question, and why.")
+    built = models.BooleanField(help_text="Built by Hintbench. Otherwise the questions were imported.")
+    parameters = models.JSONField(
+        help_text="Parameters of the builder, or the seed that shuffled imported options."
+    )
+    left_out = models.JSONField(
+        default=list, help_text="Problems or entries without a question, with the reasons."
+    )
     content_hash = models.CharField(max_length=64, help_text="sha256 over the questions and their options.")
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -33,7 +37,7 @@ class QuestionSet(models.Model):
 
 
 class Question(models.Model):
-    """Which of four problems is solved like the reference?"""
+    """A choice among four problems: which one is solved like the reference?"""
 
     question_set = models.ForeignKey(QuestionSet, on_delete=models.CASCADE, related_name="questions")
     number = models.PositiveIntegerField(help_text="From 1.")
@@ -56,9 +60,11 @@ class Option(models.Model):
     """One of the four problems of a question."""
 
     question = models.ForeignKey(Question, on_delete=models.CASCADE, related_name="options")
-    place = models.PositiveIntegerField(help_text="0 for A; shuffled when the question was made.")
+    place = models.PositiveIntegerField(
+        help_text="0 for A. The options were shuffled when the question was created."
+    )
     problem = models.ForeignKey(Problem, on_delete=models.CASCADE, related_name="+")
-    similar = models.BooleanField(help_text="Whether this is the right answer; true of one option.")
+    similar = models.BooleanField(help_text="Whether this option is the right answer; one is.")
 
     class Meta:
         ordering = ["question", "place"]
@@ -71,9 +77,9 @@ class Option(models.Model):
 
 
 class StoredReply(models.Model):
-    """A reply of a model that was paid for, with the question it answers."""
+    """A paid reply of a model, with its prompt."""
 
-    messages = models.JSONField(help_text="Exactly what was sent; empty where no model was asked.")
+    messages = models.JSONField(help_text="The messages as sent. Empty: no model was called.")
     prompt_hash = models.CharField(max_length=64, blank=True)
     template_hash = models.CharField(max_length=64, blank=True)
     model_returned = models.CharField(max_length=200, blank=True)
@@ -93,7 +99,7 @@ class StoredReply(models.Model):
 
 
 class Representation(StoredReply):
-    """What a model wrote in the place of a problem's statement: made once, used by every run."""
+    """A text that a model generated to replace a problem's statement, stored once for all runs."""
 
     problem = models.ForeignKey(Problem, on_delete=models.CASCADE, related_name="representations")
     kind = models.CharField(max_length=20, help_text="summary, asm_nl or asm_pl.")
@@ -102,9 +108,9 @@ class Representation(StoredReply):
     key = models.CharField(
         max_length=64, unique=True, help_text="sha256 over problem, model, parameters and prompt."
     )
-    text = models.TextField(help_text="The section asked for, or the whole reply.")
+    text = models.TextField(help_text="The requested section, or the whole reply.")
     section_found = models.BooleanField(
-        help_text="False: there was no such section; the reply stands for it."
+        help_text="False: the reply has no such section, so the whole reply is used."
     )
 
     class Meta:
@@ -115,8 +121,8 @@ class Representation(StoredReply):
         return f"{self.kind} of {self.problem} by {self.model_spec}"
 
 
-class SimilarityRun(PaidRun):
-    """One way to answer every question of a set."""
+class SimilarityRun(MeteredRun):
+    """One run over all questions of a set."""
 
     class Task(models.TextChoices):
         CHOOSE = "choose", "choose (the model sees the question)"
@@ -131,17 +137,19 @@ class SimilarityRun(PaidRun):
     question_set = models.ForeignKey(QuestionSet, on_delete=models.PROTECT, related_name="runs")
     task = models.CharField(max_length=10, choices=Task.choices)
     representation = models.CharField(max_length=20)
-    model_spec = models.CharField(max_length=200, blank=True, help_text="provider:model; blank: none asked.")
-    parameters = models.JSONField(help_text="Everything asked for, defaults filled in.")
+    model_spec = models.CharField(
+        max_length=200, blank=True, help_text="provider:model. Blank: no model was called."
+    )
+    parameters = models.JSONField(help_text="All parameters, defaults filled in.")
     state = models.CharField(max_length=10, choices=State.choices, default=State.OPEN)
-    manifest = models.JSONField(help_text="What the result depends on, as it was when the run started.")
+    manifest = models.JSONField(help_text="Everything that the result depends on, at the start of the run.")
     faults = models.JSONField(
         default=list,
         blank=True,
-        help_text="What the provider failed at when the run was last carried out; never the model's mistake.",
+        help_text="Failures of the provider in the last execution of the run; never the model's mistakes.",
     )
     figures = models.JSONField(
-        null=True, blank=True, help_text="As they were when the run last ended; null: to be measured."
+        null=True, blank=True, help_text="Figures at the last end of the run. Null: not computed yet."
     )
     started_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True, blank=True)
@@ -154,27 +162,29 @@ class SimilarityRun(PaidRun):
 
 
 class QuestionAnswer(StoredReply):
-    """How a run answered a question."""
+    """The answer of a run to a question."""
 
     run = models.ForeignKey(SimilarityRun, on_delete=models.CASCADE, related_name="answers")
     question = models.ForeignKey(Question, on_delete=models.CASCADE, related_name="answers")
-    order = models.JSONField(help_text="The options' places in the question, as they were shown as A to D.")
+    order = models.JSONField(help_text="The places of the options in the question, in the order A to D.")
     representations = models.JSONField(
-        default=list, help_text="Ids of the representations of the reference and the options, by place."
+        default=list, help_text="Ids of the representations of the reference and of the options by place."
     )
     chosen = models.PositiveIntegerField(
         null=True,
         blank=True,
-        help_text="Place in the question of the option chosen; null: unreadable, or several are tied.",
+        help_text="Place of the chosen option in the question. Null: unreadable, or several options are tied.",
     )
     correct = models.BooleanField(
-        help_text="Of a ranking: whether the right option stands first by itself. The scores tell what ties are worth."
+        help_text="For a ranking: whether the right option alone is first. The scores give the value of ties."
     )
-    scores = models.JSONField(null=True, blank=True, help_text="Of each option, by place in the question.")
+    scores = models.JSONField(
+        null=True, blank=True, help_text="Score of each option, by place in the question."
+    )
     rank = models.PositiveIntegerField(
         null=True,
         blank=True,
-        help_text="Of the right option, from 1; the first of the ranks that tied options share.",
+        help_text="Rank of the right option, from 1. Tied options share the first of their ranks.",
     )
     cache_key = models.CharField(
         max_length=64,
@@ -188,7 +198,7 @@ class QuestionAnswer(StoredReply):
         blank=True,
         on_delete=models.SET_NULL,
         related_name="reuses",
-        help_text="The answer of another run that was paid for, where this one repeats its reply at no cost.",
+        help_text="The paid answer of another run whose reply this one repeats at no cost.",
     )
 
     class Meta:

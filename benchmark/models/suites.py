@@ -1,4 +1,4 @@
-"""Test suites made for a problem, and the programs that make and measure them (docs/spec.md 5.1, 15)."""
+"""Test suites of a problem, and the programs that generate and measure them (docs/spec.md 5.1, 15)."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Rate:
 
     @property
     def value(self) -> float:
-        """The share itself."""
+        """The share, 0 to 1."""
         return self.count / self.total
 
     def to_json(self) -> dict[str, float]:
-        """All of it by name."""
+        """Return count, total, value and the bounds of the interval by name."""
         return {
             "count": self.count,
             "total": self.total,
@@ -39,29 +39,32 @@ class Rate:
 
 
 class Suite(models.Model):
-    """Tests made for a problem. Once released it never changes; a better one is another version.
+    """Generated tests of a problem. A released suite never changes; a better one is another version.
 
-    The counts are those of its validation: how many of the known right programs passed every test, and how
-    many of the known wrong ones failed some test. They are null until it was validated.
+    The counts are those of its validation: how many of the known right programs passed every test, and how many of the
+    known wrong programs failed some test. They are null before the validation.
     """
 
     problem = models.ForeignKey(Problem, on_delete=models.CASCADE, related_name="suites")
     version = models.PositiveIntegerField(help_text="1 for the problem's first suite, 2 …")
     recipe_hash = models.CharField(
-        max_length=64, help_text="sha256 of everything the tests are made from; a build goes on by it."
+        max_length=64,
+        help_text="sha256 of everything that the tests depend on; it identifies the suite of an interrupted build.",
     )
     provenance = models.JSONField(
-        default=dict, help_text="Generators, validators, reference, seeds, what was dropped, and the judge."
+        default=dict, help_text="Generators, validators, reference, seeds, dropped inputs, and the judge."
     )
     content_hash = models.CharField(
-        max_length=64, blank=True, help_text="sha256 of the tests' hashes in order; blank while it is built."
+        max_length=64,
+        blank=True,
+        help_text="sha256 of the hashes of its tests in order. Blank: not built completely.",
     )
     right_accepted = models.PositiveIntegerField(null=True, blank=True)
     right_total = models.PositiveIntegerField(null=True, blank=True)
     wrong_rejected = models.PositiveIntegerField(null=True, blank=True)
     wrong_total = models.PositiveIntegerField(null=True, blank=True)
-    released_at = models.DateTimeField(null=True, blank=True, help_text="Null: not to be relied on.")
-    note = models.TextField(blank=True, help_text="Why it was not released, or what a user must know.")
+    released_at = models.DateTimeField(null=True, blank=True, help_text="Null: not released.")
+    note = models.TextField(blank=True, help_text="Why the suite was not released, or a warning for users.")
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -75,7 +78,7 @@ class Suite(models.Model):
         return f"{self.problem} suite {self.version}"
 
     def save(self, *arguments: Any, **options: Any) -> None:
-        """Store it. Raises TypeError for one that was released and measured."""
+        """Store the suite. Raises TypeError if it is released and measured."""
         if Suite.objects.filter(pk=self.pk, released_at__isnull=False, right_total__isnull=False).exists():
             raise TypeError("A released suite is never changed; build another version.")
         super().save(*arguments, **options)
@@ -84,38 +87,38 @@ class Suite(models.Model):
         return reverse("suite", args=[self.problem.dataset.name, self.version, self.problem.external_id])
 
     def delete(self, *arguments: Any, **options: Any) -> tuple[int, dict[str, int]]:
-        """Raises TypeError for one that was released."""
+        """Delete the suite. Raises TypeError if it is released."""
         if self.released_at is not None:
             raise TypeError("A released suite is never deleted; judgements name it.")
         return super().delete(*arguments, **options)
 
     @property
     def measured(self) -> bool:
-        """Whether known programs were judged on it; an oracle's suite is released before."""
+        """Whether known programs were judged on the suite. An oracle's suite may be released before."""
         return self.right_total is not None
 
     @property
     def true_positive_rate(self) -> Rate | None:
-        """The share of known right programs that it accepts; None before validation and without any."""
+        """The share of known right programs that the suite accepts; None before the validation and without any."""
         return rate(self.right_accepted, self.right_total)
 
     @property
     def true_negative_rate(self) -> Rate | None:
-        """The share of known wrong programs that it rejects; None before validation and without any."""
+        """The share of known wrong programs that the suite rejects; None before the validation and without any."""
         return rate(self.wrong_rejected, self.wrong_total)
 
 
 def rate(count: int | None, total: int | None) -> Rate | None:
-    """So many of the total, with the interval; None where a number is unknown or there is nothing to count."""
+    """Return the share with its interval; None if a number is unknown or the total is 0."""
     if count is None or not total:
         return None
-    from benchmark.metrics import wilson  # with numpy and scipy, which most processes do without
+    from benchmark.metrics import wilson  # loads numpy and scipy, which most processes do not need
 
     return Rate(count, total, wilson(count, total))
 
 
 class SuiteTest(models.Model):
-    """One input with its answer. The bytes lie in the blob store; no input occurs twice in a suite."""
+    """One input with its answer. The blob store holds the bytes. No input occurs twice in a suite."""
 
     class Origin(models.TextChoices):
         RANDOM = "generated-random", "generated, random"
@@ -130,7 +133,7 @@ class SuiteTest(models.Model):
     name = models.CharField(max_length=200)
     origin = models.CharField(max_length=20, choices=Origin.choices)
     group = models.CharField(
-        max_length=200, blank=True, help_text="The generator, or what else it belongs to."
+        max_length=200, blank=True, help_text="The generator of the test, or another name of its group."
     )
     input_hash = models.CharField(max_length=64)
     answer_hash = models.CharField(max_length=64)
@@ -146,14 +149,14 @@ class SuiteTest(models.Model):
         return f"{self.suite} test {self.name}"
 
     def save(self, *arguments: Any, **options: Any) -> None:
-        """Store it. Raises TypeError when its suite was released."""
+        """Store the test. Raises TypeError if its suite is released."""
         if self.suite.released_at is not None:
             raise TypeError("A released suite is never changed; build another version.")
         super().save(*arguments, **options)
 
 
 class PackageProgram(models.Model):
-    """A program that makes, checks or tries tests: it came with its problem, or a model wrote it."""
+    """A program that generates or checks tests, or is tried on them. A package or a model is its source."""
 
     class Role(models.TextChoices):
         GENERATOR = "generator"
@@ -165,23 +168,27 @@ class PackageProgram(models.Model):
     role = models.CharField(max_length=20, choices=Role.choices)
     name = models.CharField(max_length=200)
     language = models.CharField(max_length=20)
-    files = models.JSONField(help_text="The texts of its files by name; more than one only with headers.")
+    files = models.JSONField(
+        help_text="The texts of its files by name. More than one file only if some are headers."
+    )
     expected = models.JSONField(
         default=list,
         blank=True,
-        help_text="Verdicts that a wrong program is known to get; empty: any but AC.",
+        help_text="Possible verdicts of a wrong program. Empty: every verdict except AC.",
     )
     commands = models.JSONField(
         default=list,
         blank=True,
-        help_text="How a generator is called: kind of test, and arguments with {seed} where a seed belongs.",
+        help_text="Calls of a generator: kind of test, and arguments with the placeholder {seed}.",
     )
 
     author = models.CharField(
-        max_length=200, blank=True, help_text="The model that wrote it; blank: it came with the problem."
+        max_length=200,
+        blank=True,
+        help_text="The model that wrote the program. Blank: it is part of the problem package.",
     )
     writing = models.JSONField(
-        default=dict, blank=True, help_text="How the model was asked, what it replied, and its tokens."
+        default=dict, blank=True, help_text="The prompt, the reply and the tokens of the model."
     )
 
     class Meta:
@@ -195,21 +202,29 @@ class PackageProgram(models.Model):
 
 
 class ListedTest(models.Model):
-    """A test that a package's generators.yaml lists: written by hand, made by a command, or at fault."""
+    """A test that generators.yaml of a package lists: handwritten, generated by a command, or invalid."""
 
     problem = models.ForeignKey(Problem, on_delete=models.CASCADE, related_name="listed_tests")
     order = models.PositiveIntegerField()
     name = models.CharField(max_length=200, help_text="Path below data/, without ending.")
-    kind = models.CharField(max_length=20, blank=True, help_text="Of a generated test; blank: handwritten.")
-    generator = models.CharField(max_length=200, blank=True)
-    arguments = models.TextField(blank=True, help_text="Of the generator, with {seed} where a seed belongs.")
-    salt = models.CharField(max_length=200, blank=True, help_text="Hashed before the command for its seed.")
-    solution = models.CharField(
-        max_length=200, blank=True, help_text="The submission that answers it; blank: the fastest reference."
+    kind = models.CharField(
+        max_length=20, blank=True, help_text="Kind of a generated test. Blank: handwritten."
     )
-    input_hash = models.CharField(max_length=64, blank=True, help_text="Of a handwritten test.")
+    generator = models.CharField(max_length=200, blank=True)
+    arguments = models.TextField(
+        blank=True, help_text="Arguments of the generator, with the placeholder {seed}."
+    )
+    salt = models.CharField(
+        max_length=200, blank=True, help_text="Text that is hashed before the command to get its seed."
+    )
+    solution = models.CharField(
+        max_length=200,
+        blank=True,
+        help_text="The submission that answers the test. Blank: the fastest reference.",
+    )
+    input_hash = models.CharField(max_length=64, blank=True, help_text="Input of a handwritten test.")
     answer_hash = models.CharField(max_length=64, blank=True, help_text="Blank: a solution answers it.")
-    fault = models.TextField(blank=True, help_text="Why the test cannot be made; blank: it can.")
+    fault = models.TextField(blank=True, help_text="Why the test cannot be generated. Blank: no fault.")
 
     class Meta:
         ordering = ["problem", "order"]

@@ -1,7 +1,7 @@
 """Runs: planning one, estimating its cost, carrying it out, and carrying on with one that was cut off."""
 
 from benchmark.runner.answers import judge_answers, unjudged_answers
-from benchmark.runner.distribution import QueueAway, carry_on, follow, hand_out
+from benchmark.runner.distribution import QueueUnavailable, dispatch, monitor
 from benchmark.runner.estimate import ASSUMED, Estimate, estimate, rescaled
 from benchmark.runner.execution import Progress, execute
 from benchmark.runner.judges import cores
@@ -24,16 +24,15 @@ __all__ = [
     "Estimate",
     "Plan",
     "Progress",
-    "QueueAway",
+    "QueueUnavailable",
     "Terms",
-    "carry_on",
     "check_judge",
     "cores",
+    "dispatch",
     "estimate",
     "execute",
-    "follow",
-    "hand_out",
     "judge_answers",
+    "monitor",
     "plan_like",
     "plan_run",
     "prepare_resume",

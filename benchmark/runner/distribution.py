@@ -1,7 +1,7 @@
-"""Runs that workers carry out: on one machine or on many, each for a while at a time, by the same rows.
+"""Distributed runs: workers on one or several machines work on the same rows, each for a time slice at a time.
 
-A job in the queue only reminds a worker of a run. The rows say what is left, so a lost or doubled reminder costs
-nothing, and whoever follows the run reminds again.
+A job in the queue only points a worker to a run. The rows hold what is left to do, so a lost or repeated job costs
+nothing; the command that monitors the run and the sweep of the workers enqueue jobs again.
 """
 
 import asyncio
@@ -28,68 +28,71 @@ from judge import Verdict
 
 logger = logging.getLogger(__name__)
 
-TURN = 30.0
-"""Seconds after which a worker looks for other work before it goes on with a run."""
+TIME_SLICE = 30.0
+"""Seconds for which a worker works on a run before it looks for other work."""
 
-_LOOK = 1.0
-"""Seconds between two looks at the queue of the tutors, and at a run that is followed."""
-
-
-class QueueAway(Exception):
-    """The queue server cannot be reached, or no worker listens; the message says what to do."""
+_LOOK_INTERVAL = 1.0
+"""Seconds between two looks at the queue of executions, and at a run that is monitored."""
 
 
-def hand_out(run: Run) -> int:
-    """Remind the workers of the run; returns how many there are. Raises QueueAway."""
+class QueueUnavailable(Exception):
+    """The queue server cannot be reached, or no worker is connected; the message says what to do."""
+
+
+def dispatch(run: Run) -> int:
+    """Enqueue a job of the run for each worker; return the number of workers. Raises QueueUnavailable."""
     try:
         workers = Worker.count(queue=django_rq.get_queue(QUEUE))
-        _remind(run.pk, workers)
+        _enqueue(run.pk, workers)
     except redis.RedisError as error:
-        raise QueueAway(
+        raise QueueUnavailable(
             f"The queue server cannot be reached ({error}). Start it with ./run, or leave out --distribute."
         ) from None
     if not workers:
-        raise QueueAway("No worker listens. Start some (manage.py worker), or leave out --distribute.")
+        raise QueueUnavailable(
+            "No worker is connected to the queue server. Start one (manage.py worker), or leave out --distribute."
+        )
     return workers
 
 
-def carry_on() -> int:
-    """Remind a worker of every distributed run that nobody may be at; returns how many there are."""
-    runs = [run for run in Run.objects.filter(distributed=True, state=Run.State.OPEN) if _waits(run)]
-    for run in runs:
-        _remind(run.pk, 1)
-    return len(runs)
+def requeue_stalled() -> None:
+    """Enqueue a job for every distributed run with pending items that has none. Raises redis.RedisError."""
+    for run in Run.objects.filter(distributed=True, state=Run.State.OPEN):
+        if _has_pending(run):
+            _enqueue(run.pk, 1)
 
 
-def _remind(run_id: UUID, count: int) -> None:
-    """See to it that so many reminders of the run wait in the queue."""
+def _enqueue(run_id: UUID, count: int) -> None:
+    """Enqueue jobs of the run until `count` of them wait in the queue."""
     queue = django_rq.get_queue(QUEUE)
     prefix = f"run-{run_id}-"
     waiting = sum(name.startswith(prefix) for name in queue.get_job_ids())
     for _ in range(count - waiting):
-        queue.enqueue(take_part, str(run_id), job_id=f"{prefix}{uuid4().hex}")
+        queue.enqueue(work_on_run, str(run_id), job_id=f"{prefix}{uuid4().hex}")
 
 
-def take_part(run_id: str) -> None:
-    """Carry out some of the run in this worker, then let other work have its turn."""
+def work_on_run(run_id: str) -> None:
+    """Work on the run for one time slice, then enqueue a job for the rest."""
     run = Run.objects.select_related("dataset").filter(pk=run_id, state=Run.State.OPEN).first()
-    if run is None or not _waits(run):
+    if run is None or not _has_pending(run):
         return
     try:
-        asyncio.run(_for_a_turn(run))
+        asyncio.run(_time_slice(run))
     except ProviderError as error:
         Run.objects.filter(pk=run_id).update(state=Run.State.STOPPED, stop_reason=error.message)
         return
-    if _waits(run):
+    if _has_pending(run):
         try:
-            _remind(run.pk, 1)
-        except redis.RedisError as error:  # whoever sweeps or follows the run reminds us
-            logger.warning("run %s waits for the queue to come back: %s", run_id, error)
+            _enqueue(run.pk, 1)
+        except redis.RedisError as error:  # the next sweep enqueues it
+            logger.warning(
+                "run %s is not enqueued, because the queue server is unavailable: %s", run_id, error
+            )
 
 
-async def _for_a_turn(run: Run) -> None:
+async def _time_slice(run: Run) -> None:
     stop = Stop()
-    with ThreadPoolExecutor(1, "tutoring") as pool:
+    with ThreadPoolExecutor(1, "executions") as pool:
         watch = asyncio.create_task(_watch(stop, pool))
         try:
             await execute(run, judges=1, progress=Progress(spent=Spent.of_run(run)), stop=stop)
@@ -98,54 +101,50 @@ async def _for_a_turn(run: Run) -> None:
 
 
 async def _watch(stop: Stop, pool: ThreadPoolExecutor) -> None:
-    """Judge what tutors wait for meanwhile, and end the turn in time."""
+    """Perform the executions that wait meanwhile, and end the time slice."""
     loop = asyncio.get_running_loop()
-    end = loop.time() + TURN
+    end = loop.time() + TIME_SLICE
     while True:
-        await asyncio.sleep(_LOOK)
-        await loop.run_in_executor(pool, _serve_tutors)
+        await asyncio.sleep(_LOOK_INTERVAL)
+        await loop.run_in_executor(pool, _perform_executions)
         if loop.time() > end:
-            # A wait that the provider asked for goes on: the next turn would call too early.
-            stop.ask("the turn is over", final=False, ends_waits=False)
+            # A wait that the provider asked for continues: the next time slice would call too early.
+            stop.ask("the time slice has ended", final=False, ends_waits=False)
 
 
-def _serve_tutors() -> None:
-    """Whoever takes the job from the queue later finds its row done."""
+def _perform_executions() -> None:
     try:
-        for name in django_rq.get_queue("tutoring").get_job_ids():
-            _, _, number = name.rpartition("-")
-            if number.isdigit():
-                judging.perform(int(number))
+        judging.perform_waiting()
     except redis.RedisError as error:
-        logger.warning("no look for waiting tutors: %s", error)
+        logger.warning("executions are not looked for, because the queue server is unavailable: %s", error)
     finally:
         connection.close()
 
 
-async def follow(run: Run, progress: Progress, stop: Stop) -> None:
-    """Show how far the workers are until nothing is left; a stop is passed on to them and waited for."""
-    told: set[str] = set()
+async def monitor(run: Run, progress: Progress, stop: Stop) -> None:
+    """Report the progress of the workers until no item is left. After a stop, wait until they have ended too."""
+    reported: set[str] = set()
     while True:
         waits = await asyncio.to_thread(waits_of, run)
-        for line in sorted(waits - told):
+        for line in sorted(waits - reported):
             progress.tell(line)
-        told = waits
-        at_work = await asyncio.to_thread(_look, run, progress, stop.reason)
+        reported = waits
+        unfinished = await asyncio.to_thread(_update, run, progress, stop.reason)
         progress.changed(progress)
-        if not at_work:
+        if not unfinished:
             return
-        await asyncio.sleep(_LOOK)
+        await asyncio.sleep(_LOOK_INTERVAL)
 
 
 def waits_of(run: Run) -> set[str]:
-    """Return what calls of the run wait for now, in words."""
+    """Return why calls of the run are delayed now, in words."""
     return set(run.runners.exclude(waiting="").values_list("waiting", flat=True))
 
 
-def _look(run: Run, progress: Progress, stop_reason: str) -> bool:
-    """Read how far the run is, and see to it that someone is at it. False when there is nothing to wait for."""
+def _update(run: Run, progress: Progress, stop_reason: str) -> bool:
+    """Read the progress of the run and dispatch what is pending. Return whether the run is unfinished."""
     try:
-        waits = _waits(run)
+        pending = _has_pending(run)
         states = dict(run.items.order_by().values_list("state").annotate(Count("pk")))
         progress.done = states.get(WorkItem.State.DONE, 0)
         progress.failed = states.get(WorkItem.State.FAILED, 0)
@@ -159,20 +158,20 @@ def _look(run: Run, progress: Progress, stop_reason: str) -> bool:
             return True
         if run.state != Run.State.OPEN or stop_reason:
             return False
-        if not waits:  # the last worker was lost before it could say so
+        if not pending:  # the last worker ended before it stored the state of the run
             settled = leases.is_settled(run)
             ended = Run.State.FINISHED if settled else Run.State.STOPPED
             open_run.update(state=ended, finished_at=timezone.now() if settled else None)
             return False
-        hand_out(run)
-    except QueueAway as error:
+        dispatch(run)
+    except QueueUnavailable as error:
         logger.warning("%s", error)
     finally:
         connection.close()
     return True
 
 
-def _waits(run: Run) -> bool:
-    """Whether something of the run is in nobody's hands."""
-    leases.free_lost(run.pk)
+def _has_pending(run: Run) -> bool:
+    """Return whether the run has items that no living process holds."""
+    leases.release_lost(run.pk)
     return run.items.filter(state=WorkItem.State.PENDING).exists()

@@ -18,11 +18,13 @@ from benchmark.methods import METHODS, Sampling
 from benchmark.model_calls.batches import Batches
 from benchmark.model_calls.budget import Budget, Price, Spent
 from benchmark.model_calls.commits import Commits
-from benchmark.model_calls.heartbeat import HEARTBEAT, beat, leave, present
+from benchmark.model_calls.heartbeat import send_heartbeat, unregister
 from benchmark.model_calls.rate_limit import Limits, Pace, PacedProvider
 from benchmark.model_calls.stopping import HOPELESS, PERMANENT, UNCOUNTED, Stop, Stopped
 from benchmark.model_calls.waits import Waits
 from benchmark.models import Generation, Judgement, Problem, Run, WorkItem
+from benchmark.models.leases import HEARTBEAT
+from benchmark.models.owners import new_owner
 from benchmark.prompts import Prompt
 from benchmark.providers import (
     BatchingProvider,
@@ -90,7 +92,8 @@ async def execute(
     batching = open_batching_provider(spec) if run.in_batches else None
     provider = batching or open_provider(spec)
     try:
-        with Commits() as commits, present() as name, judge_threads(judges) as pool:
+        name = new_owner()
+        with Commits() as commits, judge_threads(judges) as pool:
             execution = _Execution(run, provider, name, commits, pool, progress, stop)
             if batching:
                 execution.ask_in_batches(batching, cancel=cancel_batches)
@@ -113,7 +116,7 @@ def _conclude(run: Run, runner: str, stop: Stop, broken_off: int) -> None:
     """Give back what is unfinished and set the run's state: finished only when every item is settled."""
     _count_broken_off(run, broken_off)
     leases.release_all(run.pk, runner)
-    attended = leave(run, runner)
+    attended = unregister(run, runner)
     left = run.items.exclude(state=WorkItem.State.DONE)
     if leases.is_settled(run):
         run.state, run.finished_at, run.stop_reason = Run.State.FINISHED, timezone.now(), ""
@@ -218,7 +221,7 @@ class _Execution:
                 self._stop.ask("the run was stopped", final=False)
 
     def _beat(self) -> int:
-        return beat(self._name, self._run.model_spec, self._run, self._waits.line)
+        return send_heartbeat(self._name, self._run.model_spec, self._run, self._waits.line)
 
     def _heartbeat(self, broken_off: int) -> tuple[int, str]:
         leases.renew(self._run.pk, self._name)

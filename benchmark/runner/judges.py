@@ -66,7 +66,7 @@ class Judges:
         def request() -> Judgement:
             # The item's lease is ours, so whoever was judging for it is gone.
             if before := judgement_of(answer, suite):
-                judging.release(before)
+                before.claimed().release()
             judgement, made = ensure_judgement(
                 answer, problem, suite, self._settings, self._suites, every_test=every_test
             )

@@ -12,7 +12,7 @@ from benchmark.model_calls.budget import Budget, Price
 from benchmark.model_calls.inserts import insert_items
 from benchmark.model_calls.rate_limit import Limits
 from benchmark.models import Corpus, Dataset, Problem, Run, TestCase, Verifier
-from benchmark.models.metering import PaidRun
+from benchmark.models.metering import MeteredRun
 from benchmark.oracles.store import without_outputs
 from benchmark.prompts import TemplateError
 from benchmark.providers import ModelSpec, parse_model_spec
@@ -80,12 +80,12 @@ class Terms:
     """Questions are handed to the provider in batches; a run does so from its start or never, as its manifest says."""
 
     @classmethod
-    def of_run(cls, run: PaidRun) -> "Terms":
+    def of_run(cls, run: MeteredRun) -> "Terms":
         """As the run was carried out last."""
         means = Price.of_run(run), Budget(**run.budget), Limits(**run.limits)
         return cls(*means, run.distributed, run.in_batches) if isinstance(run, Run) else cls(*means)
 
-    def apply_to(self, run: PaidRun) -> None:
+    def apply_to(self, run: MeteredRun) -> None:
         """Write them into the row, which is not saved. Raises CannotRun for terms that do not go together."""
         if self.batch and self.distributed:
             raise CannotRun(
@@ -345,7 +345,7 @@ def prepare_resume(run: Run, terms: Terms) -> None:
     check_judge(run.parameters["language"])
     now = environment(run.parameters["language"])
     with transaction.atomic():
-        leases.free_lost(run.pk)
+        leases.release_lost(run.pk)
         leases.retry_failed(run)
         if now != began.get("continued_in", [began["environment"]])[-1]:
             began["continued_in"] = [*began.get("continued_in", []), now]

@@ -1,1 +1,1 @@
-"""The worker process: takes jobs from the queues and runs only those that the settings list."""
+"""The worker process: runs the jobs and sweeps that the settings list, and nothing else."""

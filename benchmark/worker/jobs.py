@@ -1,4 +1,4 @@
-"""Queue jobs as untrusted data: a worker runs the few functions that the settings list, and nothing else."""
+"""Jobs of the queue as untrusted data: a worker runs only the functions that the settings list."""
 
 from typing import Any, Never
 
@@ -8,18 +8,18 @@ from rq.job import Job
 
 
 class JobRefused(Exception):
-    """A job names a function that no worker runs, or has arguments of another shape."""
+    """An error for a job whose function is not listed, or whose arguments have other types."""
 
 
 class ListedJob(Job):
     """A job that calls a function of `settings.WORKER_JOBS` with arguments of its listed types.
 
-    RQ imports whatever function and callbacks a job names, so whoever can write to the queue server could run
-    code in the worker. Here the name is compared as text before anything is imported, and callbacks and webhooks,
-    which this project does not use, are ignored.
+    RQ imports every function and callback that a job names, so anyone who can write to the queue server could run code
+    in the worker. This class compares the name as text before it imports anything. It ignores callbacks and webhooks,
+    which this project does not use.
     """
 
-    success_callback = failure_callback = stopped_callback = property(lambda self: None)
+    success_callback = failure_callback = stopped_callback = property(lambda _: None)
 
     def send_webhooks(self, *arguments: Any, **options: Any) -> None:
         """Send nothing: the addresses would come from the queue."""
@@ -30,7 +30,7 @@ class ListedJob(Job):
         name = self.func_name or ""
         types = settings.WORKER_JOBS.get(name)
         if types is None:
-            self._refuse(f"{name!r} is none of the functions that a worker runs")
+            self._refuse(f"{name!r} is not a function that workers run")
         if self.instance is not None or self.kwargs or tuple(map(type, self.args)) != types:
             expected = ", ".join(kind.__name__ for kind in types)
             self._refuse(f"{name} takes ({expected}), not {self.args!r} and {self.kwargs!r}")

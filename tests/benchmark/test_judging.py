@@ -1,4 +1,4 @@
-"""Judgements as rows: performed once, taken over when their worker is lost, never the program's fault."""
+"""Judgements: performed once, and again if the worker is lost; a fault is never counted against the program."""
 
 from datetime import timedelta
 
@@ -51,7 +51,7 @@ def test_same_program_is_stored_once():
 
 
 @pytest.mark.parametrize("column", ["sample_judgement", "hidden_judgement"])
-def test_workers_are_not_reminded_of_what_a_run_judges_itself(column: str):
+def test_judgements_that_a_run_performs_itself_are_not_enqueued_again(column: str):
     judgement = request()
     Judgement.objects.update(created_at=timezone.now() - timedelta(minutes=1))
     assert judging.lost_judgements().get() == judgement
@@ -72,7 +72,7 @@ def test_workers_are_not_reminded_of_what_a_run_judges_itself(column: str):
     assert not judging.lost_judgements().exists()
 
 
-def test_judgement_of_a_lost_worker_is_taken_over_and_one_in_other_hands_left_alone():
+def test_judgement_of_a_lost_worker_is_performed_again_and_that_of_a_living_worker_is_not():
     judgement = request()
     Judgement.objects.update(
         state=Judgement.State.RUNNING, attempt=1, lease_until=timezone.now() + timedelta(seconds=20)
@@ -83,7 +83,7 @@ def test_judgement_of_a_lost_worker_is_taken_over_and_one_in_other_hands_left_al
     assert (judgement.state, judgement.attempt) == (Judgement.State.DONE, 2)
 
 
-def test_interrupted_worker_gives_its_judgement_back_at_once(monkeypatch: pytest.MonkeyPatch):
+def test_interrupted_worker_releases_its_judgement(monkeypatch: pytest.MonkeyPatch):
     def interrupted(*_: object, **__: object) -> None:
         raise SystemExit(0)
 

@@ -338,7 +338,9 @@ def test_epochs_replays_and_possibly_billed_calls_are_on_the_page(make_run: Make
     page = visit(f"/runs/{original.pk}/")
     assert "Retry</dt>" not in page
     waiting = "Waiting 60 seconds before calls are repeated: OpenAI: HTTP 429"
-    Runner.objects.create(name="one", run=original, waiting=waiting, seen_at=datetime(2026, 1, 2, tzinfo=UTC))
+    Runner.objects.create(
+        owner="one", run=original, waiting=waiting, lease_until=datetime(2026, 1, 2, tzinfo=UTC)
+    )
     assert waiting in visit(f"/runs/{original.pk}/progress/?since=0&done=0")
     assert "Replay" not in page
     assert "between epochs" not in page

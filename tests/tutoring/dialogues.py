@@ -14,8 +14,8 @@ from tutoring.actions import AcceptConsent, Execute, SendMessage, StartSession
 from tutoring.actions.messages import Mode
 from tutoring.models import Event, Protocol, Session
 from tutoring.protocols import consent_hash, rules_of
-from tutoring.replies.answers import Answer
-from tutoring.replies.streaming import ClaimedReply, Delta, append_deltas, claim_replies, finish_reply
+from tutoring.replies.model_answer import ModelAnswer
+from tutoring.replies.storage import ClaimedReply, Delta, append_deltas, claim_replies, finish_reply
 
 RIGHT = "Here it is.\n\n```python\nprint(2 * int(input()))\n```\n"
 WRONG = "Here it is.\n\n```python\nprint(3 * int(input()))\n```\n"
@@ -61,13 +61,13 @@ class SessionUnderTest:
             finish_reason=finish_reason,
             request_id="request-1",
         )
-        finish_reply(claimed, Answer(completed=completed))
+        finish_reply(claimed, ModelAnswer(completed=completed))
 
     def stopped_reply(self, text: str) -> None:
         """A reply that the tutor stops after this text."""
         claimed = self.claim()
         append_deltas([Delta(claimed.pk, claimed.attempt, 1, text)], [(claimed.pk, claimed.attempt)])
-        finish_reply(claimed, Answer(text=f"{text} and more"), stopped=True)
+        finish_reply(claimed, ModelAnswer(text=f"{text} and more"), stopped=True)
 
     def ask_and_get(self, text: str) -> None:
         """One round: ask for code, get this reply."""

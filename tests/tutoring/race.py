@@ -23,7 +23,7 @@ from tests.tutoring.dialogues import WRONG, SessionUnderTest, start  # noqa: E40
 from tests.tutoring.review.readings import recorded_session  # noqa: E402
 from tutoring.actions import Execute, SendMessage  # noqa: E402
 from tutoring.models import Event, Protocol, Reply, Review, Session  # noqa: E402
-from tutoring.replies.streaming import claim_replies  # noqa: E402
+from tutoring.replies.storage import claim_replies  # noqa: E402
 from tutoring.review.actions import ClaimNext  # noqa: E402
 
 RUNNERS = 6

@@ -13,8 +13,8 @@ from benchmark.models import Judgement, Problem
 from tests.tutoring.dialogues import RIGHT, TALK, WRONG, SessionUnderTest, start
 from tutoring.actions import AskAgain, CloseSession, Invalidate, StopReply, record_verdict
 from tutoring.models import Event, Protocol, Reply, Session
-from tutoring.replies.answers import Answer
-from tutoring.replies.streaming import Delta, append_deltas, claim_replies, fail_reply, finish_reply
+from tutoring.replies.model_answer import ModelAnswer
+from tutoring.replies.storage import Delta, append_deltas, claim_replies, fail_reply, finish_reply
 from tutoring.sessions.conversation import tutor_view
 from tutoring.sessions.session_action import Refused
 
@@ -198,7 +198,7 @@ def test_stopped_reply_counts_only_with_a_complete_program(session: SessionUnder
             [Delta(claimed.pk, claimed.attempt, 1, text)], [(claimed.pk, claimed.attempt)]
         )
         assert (stopped, lost) == ({claimed.pk}, set())
-        finish_reply(claimed, Answer(), stopped=True)
+        finish_reply(claimed, ModelAnswer(), stopped=True)
         assert session.refresh().code_generations == counts
 
 
@@ -207,7 +207,7 @@ def test_replies_can_be_stopped_three_times(session: SessionUnderTest):
         session.say()
         claimed = session.claim()
         StopReply(session_id=session.pk, person=session.tutor, command=uuid4(), reply_id=claimed.pk).execute()
-        finish_reply(claimed, Answer(), stopped=True)
+        finish_reply(claimed, ModelAnswer(), stopped=True)
     session.say()
     claimed = session.claim()
     with pytest.raises(Refused, match="3 replies were stopped"):
@@ -216,13 +216,13 @@ def test_replies_can_be_stopped_three_times(session: SessionUnderTest):
 
 def test_failed_reply_costs_nothing_and_is_asked_for_again(session: SessionUnderTest):
     session.say("Try.", mode="code")
-    fail_reply(session.claim(), kind="overloaded", message="the provider is overloaded", answer=Answer())
+    fail_reply(session.claim(), kind="overloaded", message="the provider is overloaded", answer=ModelAnswer())
     with pytest.raises(Refused, match="failed"):
         session.say("Hello?")
     AskAgain(session_id=session.pk, person=session.tutor, command=uuid4()).execute()
     claimed = session.claim()
     assert len(claimed.messages) == 1
-    finish_reply(claimed, Answer(), stopped=True)
+    finish_reply(claimed, ModelAnswer(), stopped=True)
     assert session.refresh().code_generations == 0
 
 
@@ -238,10 +238,10 @@ def test_lost_streamers_text_is_kept_and_the_reply_begun_anew(session: SessionUn
     assert session.events(Event.Kind.REPLY_RESTARTED)[0].data["partial_text"] == "Half a th"
     _, gone = append_deltas([Delta(lost.pk, lost.attempt, 2, "ought")], [(lost.pk, lost.attempt)])
     assert gone == {lost.pk}
-    finish_reply(lost, Answer(), stopped=True)
+    finish_reply(lost, ModelAnswer(), stopped=True)
     assert session.events(Event.Kind.REPLY) == []
     append_deltas([Delta(lost.pk, 2, 1, RIGHT)], [(lost.pk, 2)])
-    finish_reply(taken_over, Answer(), stopped=True)
+    finish_reply(taken_over, ModelAnswer(), stopped=True)
     assert session.events(Event.Kind.REPLY)[0].data["text"] == RIGHT
 
 

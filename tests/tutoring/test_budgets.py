@@ -14,8 +14,8 @@ from benchmark.models import Judgement, Problem
 from tests.tutoring.dialogues import RIGHT, TALK, WRONG, SessionUnderTest, start
 from tutoring.actions import AskAgain, record_verdict
 from tutoring.models import Event, Protocol, Session
-from tutoring.replies.answers import Answer
-from tutoring.replies.streaming import fail_reply, finish_reply
+from tutoring.replies.model_answer import ModelAnswer
+from tutoring.replies.storage import fail_reply, finish_reply
 from tutoring.sessions.session_action import Refused, Situation
 
 MOVES = st.lists(
@@ -40,10 +40,10 @@ def move(session: SessionUnderTest, name: str) -> None:
             session.reply("I cannot.")
         case "stop":
             session.say()
-            finish_reply(session.claim(), Answer(), stopped=True)
+            finish_reply(session.claim(), ModelAnswer(), stopped=True)
         case "fail":
             session.say()
-            fail_reply(session.claim(), kind="server", message="broken", answer=Answer())
+            fail_reply(session.claim(), kind="server", message="broken", answer=ModelAnswer())
             AskAgain(session_id=session.pk, person=session.tutor, command=uuid4()).execute()
             session.reply(TALK)
         case "execute" | "fault":

@@ -1,9 +1,12 @@
-"""How near each program was to being right: measured after the end, for researchers, and never for a tutor."""
+"""Program scores: measured after the end of a session, for researchers, and never for a tutor."""
 
 from __future__ import annotations
 
 import json
+import time
+from collections.abc import Callable
 from io import StringIO
+from typing import Any, ClassVar
 from uuid import uuid4
 
 import django_rq
@@ -12,16 +15,21 @@ from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.test import Client
 
+import judge
 from accounts.roles import Role
+from benchmark import judging
 from benchmark.functional import Signature
+from benchmark.models import Judgement, TestCase
 from tests.tutoring.conftest import PersonFactory
 from tests.tutoring.dialogues import RIGHT, WRONG, SessionUnderTest
 from tests.tutoring.review.browsing import whole
 from tutoring.actions import AbandonReason, CloseSession
-from tutoring.models import Event, NearMiss, Reply, Session
-from tutoring.scores import near_misses
+from tutoring.models import Event, ProgramScore, Reply, Session
+from tutoring.scores.program_scores import request_scores
 from tutoring.sessions.conversation import tutor_view
 from tutoring.sessions.programs import distance, program_tokens, unchanged
+
+PLAIN = "print(2 * int(input()))"
 
 ONLY_SMALL = "```python\nnumber = int(input())\nprint(2 * number if number < 100 else 1)\n```"
 """Right on the sample, wrong on the first hidden test, right on the second."""
@@ -35,11 +43,23 @@ while time.process_time() < end:
 print(2 * number)
 ```"""
 
-COLUMNS = ("verdict", "passed", "total", "passed_prefix", "first_failing", "correct_but_slow")
+NAMES = ("verdict", "passed", "total", "passed_prefix", "first_failing", "correct_but_slow")
 
 
-def columns(near_miss: NearMiss) -> tuple[object, ...]:
-    return tuple(getattr(near_miss, column) for column in COLUMNS)
+def score(generation: int = 1) -> ProgramScore:
+    return ProgramScore.objects.select_related("judgement").get(generation=generation)
+
+
+def measure(generation: int = 1) -> None:
+    """Perform the judgement of the score, as a worker does."""
+    judgement = score(generation).judgement
+    assert judgement is not None
+    judging.perform(judgement.pk)
+
+
+def figures(generation: int = 1) -> tuple[object, ...]:
+    found = score(generation).figures
+    return tuple(getattr(found, name) for name in NAMES)
 
 
 @pytest.fixture
@@ -47,7 +67,7 @@ def closed(session: SessionUnderTest) -> SessionUnderTest:
     """A session with two wrong programs and a right one, given up."""
     for text in (WRONG, ONLY_SMALL, RIGHT):
         session.ask_and_get(text)
-    assert not NearMiss.objects.exists(), "nothing is measured while the session is open"
+    assert not ProgramScore.objects.exists(), "nothing is measured while the session is open"
     CloseSession(
         session_id=session.pk, person=session.tutor, command=uuid4(), why=AbandonReason.NO_TIME, reason=""
     ).execute()
@@ -55,18 +75,17 @@ def closed(session: SessionUnderTest) -> SessionUnderTest:
 
 
 def test_programs_are_measured_once_the_session_is_closed(closed: SessionUnderTest):
-    rows = list(NearMiss.objects.order_by("generation"))
-    assert [row.generation for row in rows] == [1, 2, 3]
-    for row in rows:
-        near_misses.measure(row.pk)
-        near_misses.measure(row.pk)
-    rows = list(NearMiss.objects.order_by("generation"))
-    assert [columns(row) for row in rows] == [
+    assert ProgramScore.objects.count() == 3
+    for generation in (1, 2, 3):
+        measure(generation)
+        measure(generation)
+    assert [figures(generation) for generation in (1, 2, 3)] == [
         ("WA", 1, 3, 0, "sample-0", False),
         ("WA", 2, 3, 1, "hidden-1", False),
         ("AC", 3, 3, 3, "", False),
     ]
-    assert [row.attempts for row in rows] == [1, 1, 1], "a second job finds nothing to do"
+    rows = list(ProgramScore.objects.select_related("judgement").order_by("generation"))
+    assert [row.judgement and row.judgement.attempt for row in rows] == [1, 1, 1], "a second job does nothing"
     assert rows[0].distance_to_previous is None
     assert 0 < rows[0].distance_to_final < rows[1].distance_to_final < 1
     assert rows[2].distance_to_final == 0
@@ -79,9 +98,9 @@ def test_right_program_that_needs_more_time_is_correct_but_slow(session: Session
     assert session.row.problem is not None
     type(session.row.problem).objects.update(time_limit=0.1)
     session.row.problem.tests.filter(order__gt=0).delete()  # one test is enough, and slow enough
-    near_misses.record_near_misses(session.row)
-    near_misses.measure(NearMiss.objects.get().pk)
-    assert columns(NearMiss.objects.get()) == ("TLE", 0, 1, 0, "sample-0", True)
+    request_scores(session.row)
+    measure()
+    assert figures() == ("TLE", 0, 1, 0, "sample-0", True)
 
 
 def test_method_of_a_functional_problem_is_measured(session: SessionUnderTest):
@@ -91,38 +110,80 @@ def test_method_of_a_functional_problem_is_measured(session: SessionUnderTest):
     assert session.row.problem is not None
     signature = Signature("double", ("int",), "int").to_json()
     type(session.row.problem).objects.update(signature=signature)
-    near_misses.record_near_misses(session.row)
-    near_misses.measure(NearMiss.objects.get().pk)
-    assert columns(NearMiss.objects.get()) == ("AC", 3, 3, 3, "", False)
+    request_scores(session.row)
+    measure()
+    assert figures() == ("AC", 3, 3, 3, "", False)
 
 
-def test_measurement_gives_way_to_an_execution(closed: SessionUnderTest, monkeypatch: pytest.MonkeyPatch):
-    class Busy:
-        count = 1
+@pytest.mark.django_db(transaction=True)
+def test_worker_performs_a_waiting_execution_before_it_goes_on_with_a_score(
+    closed: SessionUnderTest, monkeypatch: pytest.MonkeyPatch
+):
+    assert closed.row.problem is not None
+    execution = judging.request_judgement(judging.store_submission(closed.row.problem, PLAIN, "python"))
+    first_test = judge.grade
 
-    monkeypatch.setattr(django_rq, "get_queue", lambda name: Busy())
-    monkeypatch.setattr(near_misses, "_LOOK", 0.01)
-    row = NearMiss.objects.filter(generation=2)
-    near_misses.measure(row.get().pk)
-    assert (row.get().measured_at, row.get().attempts) == (None, 0)
-    Busy.count = 0
-    near_misses.measure(row.get().pk)
-    assert row.get().verdict == "WA"
+    class Queue:
+        """The queue of executions: one waits as soon as the score is being measured."""
+
+        waiting: ClassVar[list[str]] = []
+
+        def get_job_ids(self) -> list[str]:
+            return self.waiting
+
+    def grade(
+        *arguments: Any, on_test: Callable[[judge.TestResult], None] | None = None, **options: Any
+    ) -> Any:
+        if on_test is None:
+            return first_test(*arguments, **options)
+        Queue.waiting = [f"judgement-{execution.pk}"]
+
+        def wait_then_pause(result: judge.TestResult) -> None:
+            while (
+                not Judgement.objects.filter(pk=execution.pk).exclude(state=Judgement.State.QUEUED).exists()
+            ):
+                time.sleep(0.01)
+            on_test(result)
+            states.append(Judgement.objects.get(pk=execution.pk).state)
+
+        return first_test(*arguments, on_test=wait_then_pause, **options)
+
+    states: list[str] = []
+    monkeypatch.setattr(django_rq, "get_queue", lambda _: Queue())
+    monkeypatch.setattr(judge, "grade", grade)
+    measure(2)
+    assert states == ["done"] * 3, "the score pauses until the execution has its verdict"
+    assert figures(2)[0] == "WA"
 
 
-def test_what_keeps_losing_its_worker_is_given_up(closed: SessionUnderTest):
-    row = NearMiss.objects.filter(generation=1)
-    row.update(attempts=near_misses.MAXIMUM_ATTEMPTS)
-    near_misses.measure(row.get().pk)
-    assert "workers were lost" in row.get().fault
-    assert row.get().measured_at is not None
+@pytest.mark.usefixtures("closed")
+def test_score_that_loses_every_worker_ends_with_a_fault():
+    Judgement.objects.update(attempt=judging.MAXIMUM_ATTEMPTS)
+    measure()
+    found = score().figures
+    assert found is not None
+    assert "workers were lost" in found.fault
 
 
-def test_researchers_see_near_misses_and_tutors_and_reviewers_do_not(
+@pytest.mark.usefixtures("closed")
+def test_fault_of_the_judge_is_final_after_three_attempts():
+    TestCase.objects.filter(name="hidden-1").update(input_hash="f" * 64)
+    for attempt in (1, 2, 3):
+        assert score(3).figures is None
+        measure(3)
+        judgement = score(3).judgement
+        assert judgement is not None
+        assert judgement.attempt == attempt
+    found = score(3).figures
+    assert found is not None
+    assert found.fault
+
+
+def test_researchers_see_scores_and_tutors_and_reviewers_do_not(
     closed: SessionUnderTest, alice: User, rita: User, person: PersonFactory
 ):
-    near_misses.measure(NearMiss.objects.get(generation=2).pk)
-    NearMiss.objects.update(first_failing="CANARY-TEST", judge_version="CANARY-VERSION")
+    TestCase.objects.filter(name="hidden-1").update(name="CANARY-TEST")
+    measure(2)
     client = Client()
     for user in (alice, rita):
         client.force_login(user)
@@ -151,8 +212,8 @@ def test_researchers_see_near_misses_and_tutors_and_reviewers_do_not(
     assert "CANARY-TEST" in client.get(f"/trajectories/{closed.pk}/").content.decode()
 
 
-def test_near_misses_travel_with_the_trajectory(closed: SessionUnderTest, tmp_path):
-    near_misses.measure(NearMiss.objects.get(generation=2).pk)
+def test_scores_are_exported_and_imported_with_the_trajectory(closed: SessionUnderTest, tmp_path):
+    measure(2)
 
     def exported() -> str:
         out = StringIO()
@@ -165,7 +226,7 @@ def test_near_misses_travel_with_the_trajectory(closed: SessionUnderTest, tmp_pa
     file = tmp_path / "one.jsonl"
     file.write_text(line)
     closed.row.rule_checks.all()._raw_delete("default")
-    NearMiss.objects.all().delete()
+    ProgramScore.objects.all().delete()
     Reply.objects.all().delete()
     Event.objects.filter(session=closed.pk)._raw_delete("default")
     Session.objects.filter(pk=closed.pk).delete()

@@ -23,8 +23,8 @@ from tutoring.actions import ConsentMissing, StartSession, StopReply
 from tutoring.checks.checking import check_session
 from tutoring.models import Consent, Event, Protocol, Reply
 from tutoring.protocols import freeze, rules_of
-from tutoring.replies.streamer import FLUSH, Chat
-from tutoring.replies.streaming import Delta
+from tutoring.replies.storage import Delta
+from tutoring.replies.streamer import FLUSH_INTERVAL, ActiveReply
 from tutoring.review.content import labelled_messages
 from tutoring.sessions.conversation import tutor_view
 from tutoring.sessions.session_action import Refused
@@ -211,15 +211,17 @@ def test_blind_reply_is_handed_out_at_an_even_pace(under: Under):
     session.say()
     claimed = session.claim()
     assert claimed.characters_per_second == 240
-    chat = Chat(claimed)
+    chat = ActiveReply(claimed)
     chat.pending = "x" * 100  # however fast or slow it came
     now = timezone.now()
-    sizes = [len(delta.text) for delta in iter(lambda: chat.take(FLUSH, now), None)]
+    sizes = [len(delta.text) for delta in iter(lambda: chat.next_delta(FLUSH_INTERVAL, now), None)]
     assert sizes == [12] * 8 + [4]
     chat.pending = "y" * 100
-    assert len((chat.take(60.0, now) or Delta(0, 0, 0, "")).text) == 24, "a silence is no licence to hurry"
+    assert len((chat.next_delta(60.0, now) or Delta(0, 0, 0, "")).text) == 24, (
+        "a silence is no licence to hurry"
+    )
     chat.ending = True
-    assert chat.take(0.0, now) == Delta(claimed.pk, 1, 11, "y" * 76)
+    assert chat.next_delta(0.0, now) == Delta(claimed.pk, 1, 11, "y" * 76)
 
 
 def test_scripted_student_is_no_secret_and_is_not_slowed_down(

@@ -23,17 +23,17 @@ from tests.tutoring.dialogues import RIGHT, SessionUnderTest, start
 from tutoring.actions import AskAgain
 from tutoring.models import Event, Protocol, Reply
 from tutoring.protocols import PRESETS, freeze, rules_of
-from tutoring.replies.answers import Answer
-from tutoring.replies.streamer import FLUSH, Chat
-from tutoring.replies.streaming import (
+from tutoring.replies.model_answer import ModelAnswer
+from tutoring.replies.storage import (
     ClaimedReply,
     Delta,
     append_deltas,
     fail_reply,
     finish_reply,
-    keep_answer,
+    persist_answer,
     restart_reply,
 )
+from tutoring.replies.streamer import FLUSH_INTERVAL, ActiveReply
 from tutoring.sessions.conversation import tutor_view
 
 COMPLETED = Completed(
@@ -51,11 +51,11 @@ def blind(alice: User, doubling: Problem, protocol: Protocol) -> SessionUnderTes
     return SessionUnderTest(start(alice, doubling, protocol, "openai:hidden-model-name"), alice)
 
 
-def answer_after(claimed: ClaimedReply, text: str, seconds: float) -> Answer:
+def answer_after(claimed: ClaimedReply, text: str, seconds: float) -> ModelAnswer:
     """The whole answer, ended so many seconds before (or, negative, after) the reply is due."""
     assert claimed.shown_from is not None
     ended = claimed.shown_from - timedelta(seconds=seconds)
-    return Answer(text=text, ended_at=ended.isoformat(), completed=COMPLETED)
+    return ModelAnswer(text=text, ended_at=ended.isoformat(), completed=COMPLETED)
 
 
 def let_out(claimed: ClaimedReply, *pieces: str) -> None:
@@ -86,15 +86,15 @@ def test_what_is_let_out_and_when_is_the_same_for_every_model(
         pk=1, attempt=1, session_id=uuid4(), model_spec="m", messages=(), live=True,
         characters_per_second=240, shown_from=DUE, answer=None,
     )  # fmt: skip
-    chat = Chat(claimed)
+    chat = ActiveReply(claimed)
     arriving, released = dict(arrivals), []
     for tick in range(500):
         arrived = len(chat.answer.text)
         size = len(TEXT) if tick == whole_at else arriving.get(tick, 0) if tick < whole_at else 0
         chat.answer.text += TEXT[arrived : arrived + size]
         chat.pending += TEXT[arrived : arrived + size]
-        chat.kept = tick >= whole_at
-        delta = chat.take(FLUSH, DUE + timedelta(seconds=FLUSH * (tick - 400)))
+        chat.persisted = tick >= whole_at
+        delta = chat.next_delta(FLUSH_INTERVAL, DUE + timedelta(seconds=FLUSH_INTERVAL * (tick - 400)))
         if delta is not None:
             released.append((tick, delta.text))
     first = max(400, whole_at)
@@ -111,7 +111,7 @@ def test_call_that_is_repeated_leaves_no_trace_on_the_page(blind: SessionUnderTe
     again = restart_reply(claimed, "the stream broke", "It had said this.")
     assert again is not None
     assert page_of(blind) == waiting
-    keep_answer(again, answer_after(again, RIGHT, 5))
+    persist_answer(again, answer_after(again, RIGHT, 5))
     assert page_of(blind) == waiting
     let_out(again, RIGHT)
     finish_reply(again, answer_after(again, RIGHT, 5))
@@ -126,13 +126,13 @@ def test_call_that_is_repeated_leaves_no_trace_on_the_page(blind: SessionUnderTe
 def test_answer_that_is_whole_is_asked_for_once_whatever_dies(blind: SessionUnderTest):
     blind.say("Try it.", mode="code")
     claimed = blind.claim()
-    keep_answer(claimed, replace(answer_after(claimed, RIGHT, 5), reasoning="Hm."))
+    persist_answer(claimed, replace(answer_after(claimed, RIGHT, 5), reasoning="Hm."))
     let_out(claimed, RIGHT[:5], RIGHT[5:9])
     before = page_of(blind)
     Reply.objects.filter(pk=claimed.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
     heir = blind.claim()
-    chat = Chat.of(heir)
-    assert (chat.kept, chat.pending, chat.seq) == (True, RIGHT[9:], 2)
+    chat = ActiveReply.of(heir)
+    assert (chat.persisted, chat.pending, chat.seq) == (True, RIGHT[9:], 2)
     assert page_of(blind) == before, "what the tutor has seen stays"
     _, lost = append_deltas([Delta(claimed.pk, claimed.attempt, 3, "late")], [(claimed.pk, claimed.attempt)])
     assert lost == {claimed.pk}
@@ -157,7 +157,7 @@ def test_stop_counts_what_was_seen_and_shows_no_more(
     blind.say("Try it.", mode="code")
     claimed = blind.claim()
     answer = answer_after(claimed, RIGHT, 5)
-    keep_answer(claimed, answer)
+    persist_answer(claimed, answer)
     if seen:
         let_out(claimed, RIGHT[:seen])
     finish_reply(claimed, answer, stopped=True)
@@ -178,7 +178,7 @@ def test_late_replies_are_counted_for_researchers_alone(
 ):
     blind.say("Try it.", mode="code")
     claimed = blind.claim()
-    keep_answer(claimed, answer_after(claimed, RIGHT, 5))
+    persist_answer(claimed, answer_after(claimed, RIGHT, 5))
     let_out(claimed, RIGHT)
     finish_reply(claimed, answer_after(claimed, RIGHT, 5))
     blind.say("And now?")
@@ -216,6 +216,6 @@ def test_protocols_without_a_schedule_and_scripted_students_are_not_held(
         claimed = session.claim()
         assert (claimed.shown_from, claimed.shown_attempt) == (None, 1)
         assert "seconds after your message" not in page_of(session)
-        finish_reply(claimed, Answer(completed=COMPLETED))
+        finish_reply(claimed, ModelAnswer(completed=COMPLETED))
         [reply] = session.events(Event.Kind.REPLY)
         assert (reply.data["late_by"], session.refresh().late_replies) == (None, 0)

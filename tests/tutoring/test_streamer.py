@@ -1,4 +1,4 @@
-"""What the streamer's log says."""
+"""The log of the streamer."""
 
 from types import SimpleNamespace
 from typing import Any, cast
@@ -7,17 +7,17 @@ import pytest
 
 from benchmark.providers import Message
 from tests.fake_providers import FakeProviders, Script, failure
-from tutoring.replies.streamer import Chat, Streamer
+from tutoring.replies.streamer import ActiveReply, Streamer
 
 
-async def test_a_wait_that_the_provider_asks_for_is_in_the_log(
+async def test_a_wait_that_the_provider_requests_is_in_the_log(
     fake_providers: FakeProviders, caplog: pytest.LogCaptureFixture
 ) -> None:
     fake_providers.script(failure(429, retry_after="0"), Script())
     claimed = SimpleNamespace(
         pk=7, model_spec="openai:m", messages=[Message("user", "Hello")], shown_from=None, answer=None
     )
-    streamer, chat = Streamer(1), Chat(cast("Any", claimed))
+    streamer, chat = Streamer(1), ActiveReply(cast("Any", claimed))
     await streamer._stream(chat)
     assert chat.answer.text == "Hello, world."
     [record] = [one for one in caplog.records if one.name == "tutoring.replies.streamer"]

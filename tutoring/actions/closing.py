@@ -11,7 +11,7 @@ from django.utils import timezone
 from accounts.roles import Role, has_role
 from tutoring.checks.checking import check_once_closed
 from tutoring.models import AuditEntry, Event, Session
-from tutoring.scores.near_misses import record_near_misses
+from tutoring.scores.program_scores import request_scores
 from tutoring.sessions.session_action import Refused, SessionAction, Situation, append_event
 
 
@@ -54,7 +54,7 @@ class CloseSession(SessionAction):
         data = {"why": self.why, "reason": reason, "outcome": session.outcome}
         append_event(session, Event.Kind.CLOSED, data, actor=self.person, command=self.command)
         check_once_closed(session)
-        record_near_misses(session)
+        request_scores(session)
 
 
 @dataclass(frozen=True, kw_only=True)

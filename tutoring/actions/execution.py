@@ -13,7 +13,7 @@ from benchmark.judging import enqueue, request_judgement, store_submission
 from benchmark.models import Judgement
 from tutoring.checks.checking import check_once_closed
 from tutoring.models import Event, Session
-from tutoring.scores.near_misses import record_near_misses
+from tutoring.scores.program_scores import request_scores
 from tutoring.sessions.session_action import Refused, SessionAction, Situation, append_event, lock_session
 
 
@@ -95,7 +95,7 @@ def _close_with_verdict(session: Session, judgement: Judgement) -> None:
     session.save(update_fields=["state", "outcome", "closed_at"])
     append_event(session, Event.Kind.CLOSED, {"reason": "executed", "outcome": session.outcome}, at=now)
     check_once_closed(session)
-    record_near_misses(session)
+    request_scores(session)
 
 
 def _decisive_test(judgement: Judgement) -> dict[str, Any]:

@@ -1,7 +1,6 @@
-"""The tables of tutoring: protocols, sessions and events, replies in the making, drafts, reviews, checks,
-near misses."""
+"""The tables of tutoring: protocols, sessions, events, drafts, replies, rule checks, reviews and program scores."""
 
-from tutoring.models.near_misses import NearMiss
+from tutoring.models.program_scores import ProgramScore
 from tutoring.models.protocols import Consent, Protocol
 from tutoring.models.replies import Reply, ReplyDelta
 from tutoring.models.review import AuditEntry, Flag, Review, Settlement, TrainingResult
@@ -16,7 +15,7 @@ __all__ = [
     "Event",
     "Finding",
     "Flag",
-    "NearMiss",
+    "ProgramScore",
     "Protocol",
     "Reply",
     "ReplyDelta",

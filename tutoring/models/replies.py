@@ -1,15 +1,16 @@
-"""Replies in the making: claimed by a streamer, growing by deltas, ended by one event."""
+"""Unfinished replies: a streamer claims one, appends text pieces, and ends it with one event."""
 
 from __future__ import annotations
 
 from django.db import models
 from django.db.models import Q
 
+from benchmark.models.leases import REPLY_LEASE, Claimable
 from tutoring.models.sessions import Event, Session
 
 
-class Reply(models.Model):
-    """One reply the model owes. At most one a session is unfinished; the row is the streamer's queue."""
+class Reply(Claimable):
+    """One reply that a tutor's message requests from the model. A session has at most one unfinished reply."""
 
     class State(models.TextChoices):
         QUEUED = "queued"
@@ -20,26 +21,27 @@ class Reply(models.Model):
 
     UNFINISHED = (State.QUEUED, State.STREAMING)
 
+    LEASE = REPLY_LEASE
+    WAITING = State.QUEUED
+    HELD = State.STREAMING
+
     session = models.ForeignKey(Session, on_delete=models.PROTECT, related_name="replies")
     message = models.ForeignKey(Event, on_delete=models.PROTECT, related_name="replies")
     state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED, db_index=True)
-    attempt = models.PositiveIntegerField(
-        default=0, help_text="Fencing number: only the latest claim may write."
-    )
-    lease_until = models.DateTimeField(null=True, blank=True)
     stop_requested = models.BooleanField(default=False)
     live = models.BooleanField(
-        default=True, help_text="Whether the tutor may read along. Not where a program may have to be hidden."
+        default=True,
+        help_text="Whether the tutor sees the text while it arrives. False if a program may have to be hidden.",
     )
     started_at = models.DateTimeField(null=True, blank=True)
     first_text_at = models.DateTimeField(null=True, blank=True)
     shown_from = models.DateTimeField(
-        null=True, blank=True, help_text="When its first word may appear; empty: as soon as there is one."
+        null=True, blank=True, help_text="When its first word may appear. Null: as soon as it arrives."
     )
     answer = models.JSONField(
         null=True,
         blank=True,
-        help_text="The model's whole answer while it is handed out, so that it is not asked for again.",
+        help_text="The model's whole answer until the tutor has seen it, so that it is not requested again.",
     )
 
     class Meta:
@@ -56,12 +58,12 @@ class Reply(models.Model):
 
     @property
     def shown_attempt(self) -> int:
-        """The attempt as the tutor's page knows it. Of a held reply nothing is seen that could be taken back."""
+        """The attempt number on the tutor's page: 1 for a delayed reply, whose failed attempts are never shown."""
         return self.attempt if self.shown_from is None else 1
 
 
 class ReplyDelta(models.Model):
-    """A piece of a reply's text as it arrived. Deleted with the others when the reply's event holds the whole."""
+    """A piece of a reply's text. The pieces are deleted when the reply's event holds the whole text."""
 
     reply = models.ForeignKey(Reply, on_delete=models.CASCADE, related_name="deltas")
     attempt = models.PositiveIntegerField()

@@ -1,7 +1,7 @@
-"""The streamer: claims waiting replies, asks the models, and writes their text into the database as it comes.
+"""The streamer: claims waiting replies, calls the models, and stores their text as it arrives.
 
-One process serves many chats: all text that arrived in the last 50 ms is stored in one transaction, then
-passed on by doorbell. What a killed streamer had claimed is taken over when its lease ends.
+One process writes many replies: it stores the text of the last 50 ms in one transaction, then sends it to the tutors'
+pages. Another streamer takes over the replies of one that died.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from django.db import DatabaseError
 from django.utils import timezone
 from redis import RedisError
 
-from benchmark.models import Judgement
+from benchmark.models.leases import HEARTBEAT
 from benchmark.providers import (
     Completed,
     Parameters,
@@ -36,60 +36,51 @@ from benchmark.providers import (
     parse_model_spec,
     stream_with_retries,
 )
-from tutoring.actions import record_verdict
-from tutoring.models import Session
 from tutoring.notifications import STREAMERS, Piece, pass_text_on, say_text_waits
-from tutoring.replies.answers import Answer
-from tutoring.replies.streaming import (
+from tutoring.replies.model_answer import ModelAnswer
+from tutoring.replies.storage import (
     ClaimedReply,
     Delta,
     append_deltas,
     claim_replies,
     fail_reply,
     finish_reply,
-    keep_answer,
+    persist_answer,
     restart_reply,
 )
-from tutoring.scores.near_misses import remind_of_near_misses
 
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-FLUSH = 0.05
+FLUSH_INTERVAL = 0.05
 """Seconds between two transactions that store streamed text."""
 
-LOOK_FOR_STOPS = 0.1
-"""Seconds between looks whether a reply that says nothing is to be stopped."""
+_STOP_CHECK_INTERVAL = 0.1
+"""Seconds between two checks whether the tutor has stopped a reply without new text."""
 
-AFTER_A_FAULT = 1.0
-"""Seconds until a database that refused is asked again."""
+_RETRY_INTERVAL = 1.0
+"""Seconds until a statement is repeated that the database has refused."""
 
-COMPLAINT = 60.0
-"""Seconds between two lines of the log that say so."""
+_LOG_INTERVAL = 60.0
+"""Seconds between two lines of the log about a database that refuses statements."""
 
-RENEWAL = 2.0
-"""Seconds after which a silent reply's lease is renewed; well below tutoring.replies.streaming.LEASE."""
-
-LOOK = 0.5
-"""Seconds between looks for waiting replies without a doorbell."""
-
-SWEEP = 5.0
-"""Seconds between looks for verdicts that nobody recorded."""
+_CLAIM_INTERVAL = 0.5
+"""Seconds between two searches for waiting replies if no notification arrives."""
 
 
 @dataclass
-class Chat:
-    """One reply this process is writing."""
+class ActiveReply:
+    """One reply that this process writes."""
 
     claimed: ClaimedReply
-    answer: Answer = field(default_factory=Answer)
+    answer: ModelAnswer = field(default_factory=ModelAnswer)
     pending: str = ""
-    """Text that has arrived and is not handed out."""
-    kept: bool = False
-    """The answer is whole, and stored."""
-    allowance: float = 0.0
-    """Characters that an even pace lets through now."""
+    """Text that has arrived and has not been stored as a piece."""
+    persisted: bool = False
+    """Whether the answer is whole, and stored."""
+    credit: float = 0.0
+    """Characters that the even pace allows now."""
     seq: int = 0
     task: asyncio.Task[None] | None = None
     stopping: bool = False
@@ -97,49 +88,49 @@ class Chat:
     lost: bool = False
 
     @classmethod
-    def of(cls, claimed: ClaimedReply) -> Chat:
-        """A reply to be written, or to be handed out further where its answer is whole already."""
+    def of(cls, claimed: ClaimedReply) -> ActiveReply:
+        """Return a reply to be written; if its answer is stored already, only the text not shown is left."""
         if claimed.answer is None:
             return cls(claimed)
         pending = claimed.answer.text[claimed.shown :]
-        return cls(claimed, claimed.answer, pending, kept=True, seq=claimed.seq)
+        return cls(claimed, claimed.answer, pending, persisted=True, seq=claimed.seq)
 
-    def held(self, now: datetime) -> bool:
-        """Whether the protocol lets no word be seen yet: its time has not come, or the answer is not whole."""
-        return self.claimed.shown_from is not None and (not self.kept or now < self.claimed.shown_from)
+    def is_delayed(self, now: datetime) -> bool:
+        """Return whether the protocol hides the text: it is not due yet, or the answer is not whole."""
+        return self.claimed.shown_from is not None and (not self.persisted or now < self.claimed.shown_from)
 
-    def take(self, seconds: float, now: datetime) -> Delta | None:
-        """The next piece of text to store, `seconds` after the last look; None when there is none."""
+    def next_delta(self, seconds: float, now: datetime) -> Delta | None:
+        """Return the next piece of text to store, `seconds` after the previous call; None if there is none."""
         pace = self.claimed.characters_per_second
         if self.ending:
             size = len(self.pending)
-        elif self.held(now):
+        elif self.is_delayed(now):
             size = 0
         elif pace is None or not self.claimed.live:
             size = len(self.pending)
         else:
-            self.allowance = min(self.allowance + pace * seconds, 2 * pace * FLUSH)
-            size = min(len(self.pending), int(self.allowance))
-            self.allowance -= size
+            self.credit = min(self.credit + pace * seconds, 2 * pace * FLUSH_INTERVAL)
+            size = min(len(self.pending), int(self.credit))
+            self.credit -= size
         if not size:
             return None
         text, self.pending = self.pending[:size], self.pending[size:]
         self.seq += 1
         return Delta(self.claimed.pk, self.claimed.attempt, self.seq, text)
 
-    def take_back(self, delta: Delta) -> None:
-        """What could not be stored waits again, before what came later."""
+    def restore(self, delta: Delta) -> None:
+        """Put a piece that could not be stored back before the text that arrived later."""
         self.pending = delta.text + self.pending
         self.seq -= 1
 
 
 class Streamer:
-    """The loop and its chats. `limit` is the number of replies written at once."""
+    """The loop that writes replies. `limit` is the number of replies written at once."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
-        self.complained_at = -COMPLAINT
-        self.chats: dict[int, Chat] = {}
+        self.logged_at = -_LOG_INTERVAL
+        self.active: dict[int, ActiveReply] = {}
         self.providers: dict[str, Provider] = {}
         self.text_waiting = asyncio.Event()
         self.replies_waiting = asyncio.Event()
@@ -148,22 +139,21 @@ class Streamer:
         self.renewed_at = 0.0
 
     async def run(self) -> None:
-        """Serve until cancelled. What is unfinished then is taken over by the next streamer."""
+        """Write replies until cancelled. Another streamer takes over those that are unfinished then."""
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._listen())
                 group.create_task(self._claim())
                 group.create_task(self._flush_regularly())
-                group.create_task(self._sweep())
         finally:
-            for chat in self.chats.values():
-                if chat.task is not None:
-                    chat.task.cancel()
+            for reply in self.active.values():
+                if reply.task is not None:
+                    reply.task.cancel()
             for provider in self.providers.values():
                 await provider.aclose()
 
     async def _listen(self) -> None:
-        """Hear the doorbell of new replies; without the message server, looking regularly is enough."""
+        """Receive notifications of new replies. Without the message server, the regular searches find them."""
         while True:
             try:
                 layer = get_channel_layer()
@@ -174,148 +164,148 @@ class Streamer:
                     self.replies_waiting.set()
                     self.text_waiting.set()
             except (RedisError, OSError) as error:
-                logger.warning("the doorbell is out of order: %s", error)
+                logger.warning("notifications are unavailable: %s", error)
                 await asyncio.sleep(1)
 
     async def _claim(self) -> None:
         while True:
-            free = self.limit - len(self.chats)
+            free = self.limit - len(self.active)
             if free:
-                for claimed in await self._stored(partial(claim_replies, free, tuple(self.chats))):
-                    chat = Chat.of(claimed)
-                    self.chats[claimed.pk] = chat
-                    chat.task = asyncio.create_task(self._write(chat))
+                for claimed in await self._stored(partial(claim_replies, free, tuple(self.active))):
+                    reply = ActiveReply.of(claimed)
+                    self.active[claimed.pk] = reply
+                    reply.task = asyncio.create_task(self._write(reply))
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self.replies_waiting.wait(), LOOK)
+                await asyncio.wait_for(self.replies_waiting.wait(), _CLAIM_INTERVAL)
             self.replies_waiting.clear()
 
     async def _stored(self, write: Callable[[], T]) -> T:
-        """What `write` returns, tried until the database takes it: a full disk has room again one day."""
+        """Return what `write` returns; repeat it until the database accepts it, for example after the disk was full."""
         while True:
             try:
                 return await sync_to_async(write)()
             except DatabaseError as error:
-                await self._wait_for_the_database(error)
+                await self._wait_for_database(error)
 
-    async def _wait_for_the_database(self, error: DatabaseError) -> None:
-        """Say it now and then in the log, which may be on the same full disk, and always to who waits for a reply."""
-        if time.monotonic() - self.complained_at >= COMPLAINT:
-            self.complained_at = time.monotonic()
-            logger.error("the database refuses what is to be stored; it is tried again: %s", error)
-        waiting = [str(chat.claimed.session_id) for chat in self.chats.values()]
+    async def _wait_for_database(self, error: DatabaseError) -> None:
+        """Report the error in the log now and then, and on the pages of waiting tutors always; then wait."""
+        if time.monotonic() - self.logged_at >= _LOG_INTERVAL:
+            self.logged_at = time.monotonic()
+            logger.error("the database refuses statements, which are repeated: %s", error)
+        waiting = [str(reply.claimed.session_id) for reply in self.active.values()]
         if waiting:
             await say_text_waits(waiting)
-        await asyncio.sleep(AFTER_A_FAULT)
+        await asyncio.sleep(_RETRY_INTERVAL)
 
-    async def _write(self, chat: Chat) -> None:
-        """Write one reply and end it with an event, whatever happens."""
+    async def _write(self, reply: ActiveReply) -> None:
+        """Write one reply and end it with an event, also after an error."""
         try:
             try:
-                end = await self._reply(chat)
+                end = await self._reply(reply)
             except asyncio.CancelledError:
-                if not chat.stopping:
+                if not reply.stopping:
                     raise
-                if chat.claimed.waits:
-                    chat.pending = ""  # what the tutor has not seen was not said
-                end = partial(finish_reply, answer=chat.answer, stopped=True)
-            await self._end(chat, end)
+                if reply.claimed.is_paced:
+                    reply.pending = ""  # text that the tutor has not seen is no part of a stopped reply
+                end = partial(finish_reply, answer=reply.answer, stopped=True)
+            await self._end(reply, end)
         finally:
-            self.chats.pop(chat.claimed.pk, None)
+            self.active.pop(reply.claimed.pk, None)
 
-    async def _reply(self, chat: Chat) -> Callable[[ClaimedReply], None]:
-        """Ask the model, let the tutor have the answer when it is due, and return what ends the reply."""
+    async def _reply(self, reply: ActiveReply) -> Callable[[ClaimedReply], None]:
+        """Call the model, show the answer when it is due, and return the function that ends the reply."""
         end: Callable[..., None] = finish_reply
         try:
-            if not chat.kept:
-                await self._stream(chat)
-                if chat.claimed.waits:
-                    await self._stored(partial(keep_answer, chat.claimed, chat.answer))
-                    chat.kept = True
+            if not reply.persisted:
+                await self._stream(reply)
+                if reply.claimed.is_paced:
+                    await self._stored(partial(persist_answer, reply.claimed, reply.answer))
+                    reply.persisted = True
         except ProviderError as error:
             end = partial(fail_reply, kind=error.kind, message=error.message)
         except Exception as error:
-            logger.exception("reply %s failed", chat.claimed.pk)
+            logger.exception("reply %s failed", reply.claimed.pk)
             end = partial(fail_reply, kind="unknown", message=f"{type(error).__name__} in the streamer")
-        chat.answer.ended_at = chat.answer.ended_at or timezone.now().isoformat()
-        await self._hand_out(chat)
-        return partial(end, answer=chat.answer)
+        reply.answer.ended_at = reply.answer.ended_at or timezone.now().isoformat()
+        await self._show(reply)
+        return partial(end, answer=reply.answer)
 
-    async def _hand_out(self, chat: Chat) -> None:
-        """Returns when the tutor has all that is to be seen, of a held reply not before its time."""
-        claimed = chat.claimed
+    async def _show(self, reply: ActiveReply) -> None:
+        """Return when the tutor has the whole text; for a delayed reply not before it is due."""
+        claimed = reply.claimed
         if claimed.shown_from is not None:
-            if not chat.kept:
-                chat.pending = ""  # of a failed answer nothing was seen, and nothing will be
+            if not reply.persisted:
+                reply.pending = ""  # the text of a failed delayed answer is never shown
             await asyncio.sleep((claimed.shown_from - timezone.now()).total_seconds())
-        while chat.pending and claimed.waits:
+        while reply.pending and claimed.is_paced:
             self.text_waiting.set()
-            await asyncio.sleep(FLUSH)
+            await asyncio.sleep(FLUSH_INTERVAL)
 
-    async def _stream(self, chat: Chat) -> None:
+    async def _stream(self, reply: ActiveReply) -> None:
         """Collect the model's answer. Raises ProviderError."""
-        spec = parse_model_spec(chat.claimed.model_spec)
+        spec = parse_model_spec(reply.claimed.model_spec)
         provider = self.providers.get(spec.provider)
         if provider is None:
             provider = self.providers[spec.provider] = await asyncio.to_thread(open_provider, spec)
         parameters = Parameters()
-        retry = Retry(announce=partial(_log_wait, chat.claimed.pk))
-        events = stream_with_retries(provider, spec.model, chat.claimed.messages, parameters, retry=retry)
+        retry = Retry(announce=partial(_log_wait, reply.claimed.pk))
+        events = stream_with_retries(provider, spec.model, reply.claimed.messages, parameters, retry=retry)
         async for event in events:
             match event:
                 case TextDelta(text):
-                    chat.answer.first_text_at = chat.answer.first_text_at or timezone.now().isoformat()
-                    chat.answer.text += text
-                    chat.pending += text
-                    if chat.claimed.shown_from is None:
+                    reply.answer.first_text_at = reply.answer.first_text_at or timezone.now().isoformat()
+                    reply.answer.text += text
+                    reply.pending += text
+                    if reply.claimed.shown_from is None:
                         self.text_waiting.set()
                 case ReasoningDelta(text):
-                    chat.answer.reasoning += text
+                    reply.answer.reasoning += text
                 case Restarted(error):
-                    await self._restart(chat, error)
+                    await self._restart(reply, error)
                 case Completed():
-                    chat.answer.completed = event
-                    chat.answer.ended_at = timezone.now().isoformat()
+                    reply.answer.completed = event
+                    reply.answer.ended_at = timezone.now().isoformat()
                     return
         raise ProviderError("connection", "the stream ended without a finish marker", retryable=False)
 
-    async def _restart(self, chat: Chat, error: ProviderError) -> None:
-        async with (
-            self.flushing
-        ):  # a flush between the row's new attempt and ours would take the reply for lost
-            restart = partial(restart_reply, chat.claimed, error.message, chat.answer.text)
+    async def _restart(self, reply: ActiveReply, error: ProviderError) -> None:
+        # A flush between the new attempt in the row and in `reply.claimed` would find the reply lost.
+        async with self.flushing:
+            restart = partial(restart_reply, reply.claimed, error.message, reply.answer.text)
             claimed = await self._stored(restart)
             if claimed is None:
-                chat.lost = True
+                reply.lost = True
                 raise asyncio.CancelledError
-            chat.claimed = claimed
-            chat.answer = Answer()
-            chat.pending = ""
-            chat.seq = 0
+            reply.claimed = claimed
+            reply.answer = ModelAnswer()
+            reply.pending = ""
+            reply.seq = 0
 
-    async def _end(self, chat: Chat, write: Callable[[ClaimedReply], None]) -> None:
-        if chat.lost:
+    async def _end(self, reply: ActiveReply, write: Callable[[ClaimedReply], None]) -> None:
+        if reply.lost:
             return
-        chat.ending = True
+        reply.ending = True
         await self._flush()
-        while chat.pending:
+        while reply.pending:
             await self._flush()
-        await self._stored(partial(write, chat.claimed))
+        await self._stored(partial(write, reply.claimed))
 
     async def _flush_regularly(self) -> None:
-        """Store text at most every FLUSH seconds, at once after a silence, and renew leases meanwhile."""
+        """Store text at most every FLUSH_INTERVAL seconds, without delay after a pause, and renew leases."""
         while True:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self.text_waiting.wait(), LOOK_FOR_STOPS if self.chats else RENEWAL)
-            silent = time.monotonic() - self.flushed_at
-            if silent < FLUSH:
-                await asyncio.sleep(FLUSH - silent)
-            if self.chats:
+                timeout = _STOP_CHECK_INTERVAL if self.active else HEARTBEAT
+                await asyncio.wait_for(self.text_waiting.wait(), timeout)
+            since_flush = time.monotonic() - self.flushed_at
+            if since_flush < FLUSH_INTERVAL:
+                await asyncio.sleep(FLUSH_INTERVAL - since_flush)
+            if self.active:
                 await self._flush()
 
     async def _flush(self) -> None:
-        """Store what has arrived, pass it on, and act on what the rows say about our replies.
+        """Store the text that has arrived, send it to the pages, and end replies that were stopped or lost.
 
-        What a full disk or a lost database refuses is kept here and tried again.
+        Text that the database refuses stays in memory and is stored later.
         """
         async with self.flushing:
             now = time.monotonic()
@@ -323,59 +313,44 @@ class Streamer:
             self.text_waiting.clear()
             clock = timezone.now()
             taken = [
-                (chat, delta)
-                for chat in self.chats.values()
-                if (delta := chat.take(passed, clock)) is not None
+                (reply, delta)
+                for reply in self.active.values()
+                if (delta := reply.next_delta(passed, clock)) is not None
             ]
             deltas = [delta for _, delta in taken]
-            streaming = [(chat.claimed.pk, chat.claimed.attempt) for chat in self.chats.values()]
-            renew = now - self.renewed_at > RENEWAL
+            streaming = [(reply.claimed.pk, reply.claimed.attempt) for reply in self.active.values()]
+            renew = now - self.renewed_at > HEARTBEAT
             try:
                 stopped, lost = await sync_to_async(append_deltas)(deltas, streaming, renew)
             except DatabaseError as error:
-                for chat, delta in taken:
-                    chat.take_back(delta)
-                await self._wait_for_the_database(error)
+                for reply, delta in taken:
+                    reply.restore(delta)
+                await self._wait_for_database(error)
                 return
             if renew:
                 self.renewed_at = now
-            if any(chat.pending and not chat.held(clock) for chat in self.chats.values()):
+            if any(reply.pending and not reply.is_delayed(clock) for reply in self.active.values()):
                 self.text_waiting.set()
         pieces = [
             Piece(
-                str(chat.claimed.session_id),
+                str(reply.claimed.session_id),
                 delta.reply_id,
-                chat.claimed.shown_attempt,
+                reply.claimed.shown_attempt,
                 delta.seq,
                 delta.text,
             )
-            for chat, delta in taken
-            if chat.claimed.live and delta.reply_id not in lost
+            for reply, delta in taken
+            if reply.claimed.live and delta.reply_id not in lost
         ]
         if pieces:
             await pass_text_on(pieces)
-        for chat in list(self.chats.values()):
-            pk = chat.claimed.pk
-            ended = chat.stopping or chat.ending or chat.lost
-            if pk in stopped | lost and chat.task is not None and not ended:
-                chat.lost = pk in lost
-                chat.stopping = pk in stopped
-                chat.task.cancel()
-
-    async def _sweep(self) -> None:
-        """Record verdicts whose worker died between judging and telling."""
-        while True:
-            await asyncio.sleep(SWEEP)
-            await self._stored(_record_forgotten_verdicts)
-            await self._stored(remind_of_near_misses)
-
-
-def _record_forgotten_verdicts() -> None:
-    done = (Judgement.State.DONE, Judgement.State.FAILED)
-    waiting = Session.objects.filter(state=Session.State.JUDGING, judgement__state__in=done)
-    for session in waiting.select_related("judgement"):
-        if session.judgement is not None:
-            record_verdict(session.judgement)
+        for reply in list(self.active.values()):
+            pk = reply.claimed.pk
+            ended = reply.stopping or reply.ending or reply.lost
+            if pk in stopped | lost and reply.task is not None and not ended:
+                reply.lost = pk in lost
+                reply.stopping = pk in stopped
+                reply.task.cancel()
 
 
 def _log_wait(reply_id: int, seconds: float, error: ProviderError) -> None:

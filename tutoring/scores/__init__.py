@@ -1,1 +1,1 @@
-"""Scores of a session's programs on the hidden tests, for researchers only."""
+"""Scores of a session's programs on all tests, for researchers only."""

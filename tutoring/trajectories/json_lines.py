@@ -34,7 +34,7 @@ READ = (SCHEMA, "hintbench-trajectory/2", "hintbench-trajectory/1")
 ADDITIONS = ("reviews", "rule_checks", "near_misses")
 """What comes to a session after its end, and may be here already in part."""
 
-RECORDED = ("events", "reviews", "rule_checks__findings", "near_misses")
+RECORDED = ("events", "reviews", "rule_checks__findings", "program_scores__judgement")
 """What to prefetch where many sessions are written."""
 
 

@@ -10,7 +10,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from accounts.roles import Role, requires_role
-from tutoring.models import NearMiss
+from tutoring.models import ProgramScore
 from tutoring.views.sessions import PAGE
 
 _TEXTS = ("statement", "statement_html", "analysis", "analysis_html")
@@ -21,7 +21,8 @@ _TEXTS = ("statement", "statement_html", "analysis", "analysis_html")
 def near_miss_list(request: HttpRequest) -> HttpResponse:
     """The programs of closed sessions, those of the latest first; `q` is a part of the problem's title."""
     texts = (f"session__problem__{text}" for text in _TEXTS)
-    rows = NearMiss.objects.select_related("event", "session__problem__dataset").defer("event__data", *texts)
+    rows = ProgramScore.objects.select_related("event", "judgement", "session__problem__dataset")
+    rows = rows.defer("event__data", *texts)
     rows = rows.order_by("-session__closed_at", "session", "generation")
     if text := request.GET.get("q", "").strip():
         rows = rows.filter(session__problem__title__icontains=text)

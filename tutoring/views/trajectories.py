@@ -96,7 +96,7 @@ def trajectory(request: HttpRequest, session_id: UUID) -> HttpResponse:
             "findings_shown": shown,
             "rule_check": latest_check(session) if shown else None,
             "findings": findings,
-            "near_misses": session.near_misses.select_related("event").order_by("generation")
+            "near_misses": session.program_scores.select_related("event", "judgement").order_by("generation")
             if has_role(person_of(request), Role.RESEARCHER)
             else [],
             "settlements": session.settlements.order_by("-rule_set"),

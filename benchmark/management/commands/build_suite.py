@@ -20,7 +20,7 @@ from benchmark.management.model_options import (
 )
 from benchmark.management.progress import bar_of
 from benchmark.management.suite_output import add_judging, each_problem, stage_bars, suites_text
-from benchmark.model_calls.heartbeat import CarriedOut, alone_with
+from benchmark.model_calls.heartbeat import AlreadyRunning, exclusive_lock
 from benchmark.models import PackageProgram, Problem
 from benchmark.providers import ModelSpecError, ProviderError, parse_model_spec
 from benchmark.reports.formatting import paid_told
@@ -75,9 +75,9 @@ class Command(BaseCommand):
         try:
             with ExitStack() as alone:
                 for dataset in sorted({problem.dataset.name for problem in problems}):
-                    alone.enter_context(alone_with(f"Building suites for {dataset}"))
+                    alone.enter_context(exclusive_lock(f"Building suites for {dataset}"))
                 self._build(problems, counts, author, options)
-        except (CarriedOut, ProviderError) as error:
+        except (AlreadyRunning, ProviderError) as error:
             raise CommandError(str(error)) from None
 
     def _build(

@@ -18,7 +18,7 @@ from benchmark.management.model_options import (
 )
 from benchmark.management.progress import bar_of
 from benchmark.model_calls.calls import Ledger
-from benchmark.model_calls.heartbeat import CarriedOut, alone_with
+from benchmark.model_calls.heartbeat import AlreadyRunning, exclusive_lock
 from benchmark.models import Problem, Representation
 from benchmark.providers import ModelSpecError, ProviderError, parse_model_spec
 from benchmark.reports.formatting import paid_told
@@ -63,9 +63,9 @@ class Command(BaseCommand):
         if options["dry_run"]:
             return self._tell_estimate(kind, author, problems, options)
         try:
-            with alone_with(writing_of(kind, dataset, author)):
+            with exclusive_lock(writing_of(kind, dataset, author)):
                 self._write(kind, author, problems, options)
-        except (CarriedOut, ProviderError) as error:
+        except (AlreadyRunning, ProviderError) as error:
             raise CommandError(str(error)) from None
 
     def _tell_estimate(

@@ -32,10 +32,10 @@ from benchmark.runner import (
     Draws,
     Estimate,
     Plan,
-    QueueAway,
+    QueueUnavailable,
     Terms,
+    dispatch,
     estimate,
-    hand_out,
     plan_like,
     plan_run,
     prepare_resume,
@@ -176,8 +176,8 @@ class Command(BaseCommand):
             if options["cutoff"] or options["failures"]:
                 run.save(update_fields=["manifest"])
             if run.distributed:
-                hand_out(run)
-        except (CannotRun, ModelSpecError, ProviderError, QueueAway, SettingsError) as error:
+                dispatch(run)
+        except (CannotRun, ModelSpecError, ProviderError, QueueUnavailable, SettingsError) as error:
             raise CommandError(str(error)) from None
         self.stderr.write(f"Run {run.pk}")
         stop = Stop()

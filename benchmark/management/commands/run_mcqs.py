@@ -23,7 +23,7 @@ from benchmark.management.model_options import (
 from benchmark.management.progress import bar_of, write_line
 from benchmark.model_calls import Stop
 from benchmark.model_calls.calls import Ledger
-from benchmark.model_calls.heartbeat import CarriedOut, alone_with
+from benchmark.model_calls.heartbeat import AlreadyRunning, exclusive_lock
 from benchmark.models import SimilarityRun
 from benchmark.providers import ModelSpecError, ProviderError, parse_model_spec
 from benchmark.reports.formatting import faults_told
@@ -123,9 +123,9 @@ class Command(BaseCommand):
             encoder = Encoder(name, encoding(options)) if name else None  # both before a run is stored
             with ExitStack() as alone, bar_of(unit="step", desc=plan.task) as bar:
                 if writing := unwritten(plan, stored):
-                    alone.enter_context(alone_with(writing))
+                    alone.enter_context(exclusive_lock(writing))
                 run = stored or start_run(plan, asked)
-                alone.enter_context(alone_with(f"Run {run.pk}"))
+                alone.enter_context(exclusive_lock(f"Run {run.pk}"))
                 if stored:
                     stored.refresh_from_db()  # another process may have paid since it was read
                     resume_run(stored, asked)
@@ -149,7 +149,7 @@ class Command(BaseCommand):
                     ),
                     stop,
                 )
-        except (CannotRun, CarriedOut, ModelSpecError, NoEncoder, ProviderError, ValueError) as error:
+        except (CannotRun, AlreadyRunning, ModelSpecError, NoEncoder, ProviderError, ValueError) as error:
             raise CommandError(str(error)) from None
         run.refresh_from_db()
         figures = measure(run)

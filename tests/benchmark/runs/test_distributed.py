@@ -1,4 +1,4 @@
-"""Runs that workers carry out, with the real queue, worker and supervisor: any of them may be killed."""
+"""Distributed runs with the real queue, worker and supervisor, any of which may be killed."""
 
 import signal
 import sqlite3
@@ -20,7 +20,7 @@ def rows(stack: Stack, query: str) -> list[tuple[Any, ...]]:
         return connection.execute(query).fetchall()
 
 
-def test_a_run_goes_on_after_kill_9_of_its_worker_and_then_of_its_client(
+def test_a_run_continues_after_kill_9_of_its_worker_and_then_of_its_client(
     fake_provider_stack: Stack, fake_providers: FakeProviders
 ) -> None:
     stored = "select count(*) from benchmark_generation"
@@ -50,7 +50,7 @@ def test_a_run_goes_on_after_kill_9_of_its_worker_and_then_of_its_client(
     assert rows(fake_provider_stack, stored) == [(ITEMS,)]
     judged = "select state, count(judgement_id), count(distinct judgement_id) from benchmark_workitem group by state"
     assert rows(fake_provider_stack, judged) == [("done", ITEMS, ITEMS)]
-    assert len(fake_providers.requests) == ITEMS + CONCURRENCY, "only what was in flight is asked for again"
+    assert len(fake_providers.requests) == ITEMS + CONCURRENCY, "only calls that were in flight are repeated"
 
 
 def test_a_client_shows_its_workers_wait_and_stops_it_and_fresh_draws_are_those_of_the_run(
@@ -79,7 +79,7 @@ def test_a_client_shows_its_workers_wait_and_stops_it_and_fresh_draws_are_those_
     assert (state, draw) == ("stopped", 1)
     fake_providers.script(*[ANSWER] * 2)
     assert start("--resume", run).wait(HANG) == 0
-    assert len(fake_providers.requests) == 4, "the reply of the first epoch is not asked for again"
+    assert len(fake_providers.requests) == 4, "the reply of the first epoch is reused"
     keys = (
         "select count(distinct cache_key) from benchmark_generation g join benchmark_workitem i "
         f"on i.id = g.work_item_id where i.run_id = '{run}'"

@@ -64,7 +64,7 @@ def test_whoever_lost_an_item_does_not_finish_it(run: Run):
     items = claim(run.pk, "a runner", 5)
     assert [item.chain for item in items] == [0, 1, 2]
     rows = [row for row, _ in store([(run, reply(item, str(item.chain))) for item in items])]
-    WorkItem.objects.filter(pk=items[1].pk).update(attempt=2, runner="another")
+    WorkItem.objects.filter(pk=items[1].pk).update(attempt=2, owner="another")
     finish(list(zip(reversed(items), reversed(rows), strict=True)))
-    states = run.items.order_by("chain").values_list("state", "selected__text", "runner")
+    states = run.items.order_by("chain").values_list("state", "selected__text", "owner")
     assert list(states) == [("done", "0", ""), ("leased", None, "another"), ("done", "2", "")]

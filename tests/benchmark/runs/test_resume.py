@@ -1,19 +1,18 @@
 """Runs that are cut off in every way, and go on: nothing paid for is lost, and nothing is counted twice."""
 
 import json
-import os
 import signal
 import time
 from collections.abc import Callable
-from pathlib import Path
 from uuid import UUID
 
 import pytest
-from django.conf import settings
 
-from benchmark.model_calls import heartbeat as presence
+from benchmark.model_calls.heartbeat import send_heartbeat
 from benchmark.models import Dataset, Run, WorkItem
+from benchmark.models.owners import new_owner
 from benchmark.runner import leases
+from tests.benchmark.processes import killed_process
 from tests.benchmark.runs.bank import REPLY, fill
 from tests.benchmark.runs.conftest import CommandSandbox
 from tests.fake_providers import Hold, Script, pieces_of
@@ -210,26 +209,20 @@ def test_a_run_does_not_go_on_with_other_prompts_problems_or_methods(commands: C
     assert len(commands.fake_providers.requests) == 1
 
 
-def test_whoever_asks_first_all_learn_that_a_runner_on_this_machine_is_gone(db: None) -> None:
+def test_items_and_the_row_of_a_runner_that_died_on_this_machine_are_free_at_once(db: None) -> None:
     fill()
     orchard = Dataset.objects.get(name="orchard")
     run = Run.objects.create(
         dataset=orchard, method="zero-shot", model_spec="openai:m", parameters={}, manifest={}
     )
     item = WorkItem.objects.create(run=run, problem=run.dataset.problems.all()[0], chain=0)
-    with presence.present() as dead:
-        file = Path(settings.VAR) / "runners" / dead
-        presence.beat(dead, run.model_spec, run)
+    with killed_process() as dead:
+        send_heartbeat(dead, run.model_spec, run)
         leases.claim(run.pk, dead, 1)
-    file.touch()  # as a kill -9 leaves it: without its lock
-    try:
-        with presence.present() as living:
-            assert presence.beat(living, run.model_spec, run) == 1
-            assert leases.free_lost(run.pk) == 1
-        item.refresh_from_db()
-        assert item.state == "pending"
-        os.utime(file, (0, 0))
-        with presence.present():
-            assert not file.exists()
-    finally:
-        file.unlink(missing_ok=True)
+        living = new_owner()
+        assert send_heartbeat(living, run.model_spec, run) == 2, "the other process lives"
+        assert leases.release_lost(run.pk) == 0
+    assert send_heartbeat(living, run.model_spec, run) == 1
+    assert leases.release_lost(run.pk) == 1
+    item.refresh_from_db()
+    assert item.state == "pending"

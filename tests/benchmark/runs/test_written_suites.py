@@ -35,7 +35,7 @@ def test_a_model_writes_what_makes_and_checks_the_tests(commands: CommandSandbox
     killed = commands.start(*BUILD)
     until(lambda: len(commands.fake_providers.requests) == 2)
     _, errors = commands.manage(*BUILD, status=1)
-    assert "Building suites for orchard is being carried out by another process" in errors
+    assert "Building suites for orchard is already running in another process" in errors
     killed.signal(signal.SIGKILL)
     killed.wait()
     _, errors = commands.manage(*BUILD, "--max-calls", "1", status=1)

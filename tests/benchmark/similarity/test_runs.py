@@ -173,7 +173,7 @@ def test_a_representation_is_paid_for_once_and_its_budget_kept_whoever_wants_it(
     until(lambda: len(commands.fake_providers.requests) == 2)
     for second in (writing, ("run_mcqs", *RANK, *wanted)):
         _, errors = commands.manage(*second, status=1)
-        assert "Writing summary for tagged by openai:gpt-4o is being carried out by another process" in errors
+        assert "Writing summary for tagged by openai:gpt-4o is already running in another process" in errors
     assert len(commands.fake_providers.requests) == 2
     assert commands.rows("select count(*) from benchmark_similarityrun") == [(0,)]
     killed.signal(signal.SIGKILL)
@@ -198,7 +198,7 @@ def test_a_run_keeps_its_budget_through_kills_and_faults_and_goes_on_with_what_i
     until(lambda: len(commands.fake_providers.requests) == 2)
     [(run_id,)] = commands.rows("select id from benchmark_similarityrun")
     _, errors = commands.manage("run_mcqs", "--resume", run_id, status=1)
-    assert "is being carried out by another process" in errors
+    assert "is already running in another process" in errors
     assert len(commands.fake_providers.requests) == 2, "the second process pays for nothing"
     killed.signal(signal.SIGKILL)
     killed.wait()

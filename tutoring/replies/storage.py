@@ -1,39 +1,37 @@
-"""The streamer's writes: claim a reply, append its text, end it with one event.
+"""What the streamer stores: the claim of a reply, pieces of its text, and the event that ends it.
 
-Every write names the attempt that makes it and is dropped when a later attempt has claimed the reply, so a
-streamer that was thought dead cannot spoil what its successor writes.
+Every write names its attempt and is dropped if a later attempt has claimed the reply. So a streamer that was wrongly
+taken for dead changes nothing that its successor writes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db import connection, transaction
-from django.db.models import Manager, Q, QuerySet
+from django.db import transaction
+from django.db.models import Manager, QuerySet
 from django.utils import timezone
 
 from benchmark.extraction import Ended, counts_as_generation, extract_program
+from benchmark.models.owners import new_owner
 from benchmark.providers import Message
 from tutoring.models import Event, Reply, ReplyDelta, Session
 from tutoring.protocols import Rules, rules_of
-from tutoring.replies.answers import Answer
+from tutoring.replies.model_answer import ModelAnswer
 from tutoring.sessions.dialogue import model_messages, without_program_text
 from tutoring.sessions.session_action import append_event, lock_session, phase_of, queue_reply
 
-LEASE = timedelta(seconds=6)
-"""How long a streamer may be silent before another takes its replies over."""
-
 MAXIMUM_ATTEMPTS = 5
-"""Claims and restarts of one reply before it is given up as failed."""
+"""Claims and restarts of one reply before it fails."""
 
 
 @dataclass(frozen=True)
 class ClaimedReply:
-    """A reply this process now writes, with all the provider needs."""
+    """A reply that this process has claimed, with everything that the provider needs."""
 
     pk: int
     attempt: int
@@ -41,13 +39,13 @@ class ClaimedReply:
     model_spec: str
     messages: tuple[Message, ...]
     live: bool
-    """Whether the tutor reads along; else the reply is shown when it is whole."""
+    """Whether the tutor sees the text while it arrives. If not, the reply appears when it is whole."""
     characters_per_second: int | None
-    """The even pace at which it is handed out; None: as it arrives."""
+    """The even pace at which the text appears. None: as it arrives."""
     shown_from: datetime | None
-    """When its first word may appear, if the protocol holds it until it is whole."""
-    answer: Answer | None
-    """The whole answer, where an earlier attempt had it and handed it out up to piece `seq`, character `shown`."""
+    """When the first word may appear, if the protocol delays the reply until it is whole."""
+    answer: ModelAnswer | None
+    """The whole answer, if an earlier attempt stored it; its text was shown up to piece `seq`, character `shown`."""
     seq: int = 0
     shown: int = 0
 
@@ -57,8 +55,8 @@ class ClaimedReply:
         return self.attempt if self.shown_from is None else 1
 
     @property
-    def waits(self) -> bool:
-        """Whether the tutor may get the answer later than it comes."""
+    def is_paced(self) -> bool:
+        """Whether the tutor may see the answer later than it arrives."""
         return self.shown_from is not None or (self.live and self.characters_per_second is not None)
 
 
@@ -73,39 +71,42 @@ class Delta:
 
 
 def claim_replies(limit: int, written: Collection[int] = ()) -> list[ClaimedReply]:
-    """Take up to `limit` waiting replies, and those whose streamer has gone silent.
+    """Claim up to `limit` replies that wait, or whose streamer is dead or silent.
 
-    `written` are those that this streamer writes: a lease that a full disk did not let it renew is still its own.
+    `written` are the replies that this streamer writes. It keeps them even if a full disk prevented the renewal of
+    their leases.
     """
-    waiting = Q(state=Reply.State.QUEUED) | Q(state=Reply.State.STREAMING, lease_until__lt=timezone.now())
     claimed = []
-    candidates = Reply.objects.filter(waiting).exclude(pk__in=written).order_by("pk")
+    candidates = Reply.objects.exclude(pk__in=written).claimable(timezone.now()).order_by("pk")
     for pk, session_id in candidates.values_list("pk", "session_id")[:limit]:
         with transaction.atomic():
-            # The session's lock comes first, as in every action, so that no two writers wait for each other.
+            # The session is locked first, as in every action, so that no two writers block each other.
             session = lock_session(session_id)
-            rows = Reply.objects.select_related("message").filter(waiting, pk=pk)
-            if connection.features.has_select_for_update_skip_locked:
-                rows = rows.select_for_update(skip_locked=True, of=("self",))
-            reply = rows.first()
-            if reply is None:
-                continue
-            if reply.answer is not None:
-                reply.deltas.update(attempt=reply.attempt + 1)  # what the tutor has of it stays
-            elif reply.attempt:
-                _record_restart(session, reply, "the streamer was lost", _text(reply))
-            reply.attempt += 1
-            if reply.attempt > MAXIMUM_ATTEMPTS and reply.answer is None:
-                _fail(session, reply, "unknown", "given up after several lost attempts", Answer())
-                continue
-            reply.state = Reply.State.STREAMING
-            if reply.answer is None:
-                reply.started_at = timezone.now()
-                reply.first_text_at = None
-            reply.lease_until = timezone.now() + LEASE
-            reply.save()
-            claimed.append(_claimed(session, reply))
+            if (reply := _claim(session, pk)) is not None:
+                claimed.append(_claimed(session, reply))
     return claimed
+
+
+def _claim(session: Session, reply_id: int) -> Reply | None:
+    """Claim the reply of the locked session; None if another streamer has it, or if its attempts are used up."""
+    now = timezone.now()
+    Reply.objects.filter(pk=reply_id).release_lost(now)
+    if not Reply.claim(new_owner(), 1, now, id=reply_id):
+        return None
+    reply = Reply.objects.select_related("message").get(pk=reply_id)
+    before = reply.attempt - 1
+    if reply.answer is not None:
+        reply.deltas.update(attempt=reply.attempt)  # the tutor keeps the text that was shown
+        return reply
+    if before:
+        _record_restart(session, reply, before, "the streamer was lost", _text(reply, before))
+    if reply.attempt > MAXIMUM_ATTEMPTS:
+        _fail(session, reply, "unknown", "given up after several lost attempts", ModelAnswer())
+        return None
+    reply.started_at = now
+    reply.first_text_at = None
+    reply.save(update_fields=["started_at", "first_text_at"])
+    return reply
 
 
 def _claimed(session: Session, reply: Reply) -> ClaimedReply:
@@ -119,7 +120,7 @@ def _claimed(session: Session, reply: Reply) -> ClaimedReply:
         live=reply.live,
         characters_per_second=_pace(session),
         shown_from=reply.shown_from,
-        answer=None if reply.answer is None else Answer.from_json(reply.answer),
+        answer=None if reply.answer is None else ModelAnswer.from_json(reply.answer),
         seq=len(shown),
         shown=sum(len(delta.text) for delta in shown),
     )
@@ -128,10 +129,10 @@ def _claimed(session: Session, reply: Reply) -> ClaimedReply:
 def append_deltas(
     deltas: Sequence[Delta], streaming: Iterable[tuple[int, int]], renew: bool = True
 ) -> tuple[set[int], set[int]]:
-    """Store pieces of text of many chats in one transaction and, if asked, renew the leases of `streaming` replies.
+    """Store pieces of text of many replies in one transaction; with `renew`, prolong the leases of `streaming`.
 
-    `streaming` holds (reply, attempt) pairs. Returns the replies that were asked to stop, and those that
-    another streamer has taken over meanwhile (their pieces are dropped).
+    `streaming` holds pairs of reply and attempt. Return the replies that the tutor stopped, and those that another
+    streamer has claimed meanwhile; their pieces are dropped.
     """
     pairs = dict(streaming)
     if not deltas and not renew:
@@ -151,12 +152,12 @@ def append_deltas(
         if begun:
             Reply.objects.filter(pk__in=begun).update(first_text_at=now)
         if renew:
-            Reply.objects.filter(pk__in=mine).update(lease_until=now + LEASE)
+            Reply.objects.filter(pk__in=mine).renew(now)
     return stopped, lost
 
 
 def _ours(replies: QuerySet[Reply] | Manager[Reply], pairs: dict[int, int]) -> tuple[set[int], set[int]]:
-    """Which of the (reply, attempt) pairs are to be stopped, and which are not ours any more."""
+    """Return which of the pairs of reply and attempt the tutor stopped, and which this streamer no longer holds."""
     rows = replies.filter(pk__in=pairs, state=Reply.State.STREAMING)
     mine = {
         pk: stop
@@ -167,22 +168,22 @@ def _ours(replies: QuerySet[Reply] | Manager[Reply], pairs: dict[int, int]) -> t
 
 
 def restart_reply(claimed: ClaimedReply, reason: str, partial_text: str) -> ClaimedReply | None:
-    """Begin the reply anew in the same process after its stream broke; None when it is no longer ours."""
+    """Begin the reply again in this process after its stream broke; None if another streamer has claimed it."""
     with transaction.atomic():
         session = lock_session(claimed.session_id)
         reply = _owned(claimed)
         if reply is None:
             return None
-        _record_restart(session, reply, reason, partial_text)
+        _record_restart(session, reply, reply.attempt, reason, partial_text)
         reply.attempt += 1
         reply.first_text_at = None
-        reply.lease_until = timezone.now() + LEASE
+        reply.lease_until = timezone.now() + Reply.LEASE
         reply.save()
     return replace(claimed, attempt=reply.attempt)
 
 
-def keep_answer(claimed: ClaimedReply, answer: Answer) -> None:
-    """Store the whole answer before the tutor gets it, so that it is paid for once whatever happens meanwhile."""
+def persist_answer(claimed: ClaimedReply, answer: ModelAnswer) -> None:
+    """Store the whole answer before the tutor sees it, so that no later attempt pays for it again."""
     with transaction.atomic():
         lock_session(claimed.session_id)
         reply = _owned(claimed)
@@ -191,18 +192,18 @@ def keep_answer(claimed: ClaimedReply, answer: Answer) -> None:
             reply.save(update_fields=["answer"])
 
 
-def finish_reply(claimed: ClaimedReply, answer: Answer, *, stopped: bool = False) -> None:
-    """End the reply with its event. Its text is what the tutor was given: all of it, unless it was stopped.
+def finish_reply(claimed: ClaimedReply, answer: ModelAnswer, *, stopped: bool = False) -> None:
+    """End the reply with its event. Its text is what the tutor saw: the whole answer, unless the tutor stopped it.
 
-    `counts_as_generation` says whether the reply is a generation, asked for or not (docs/spec.md 8.1). Where the
-    protocol hides programs that were not asked for, those do not count.
+    `counts_as_generation` decides whether the reply is a generation, requested or not (docs/spec.md 8.1). Unsolicited
+    programs do not count if the protocol hides them.
     """
     with transaction.atomic():
         session = lock_session(claimed.session_id)
         reply = _owned(claimed)
         if reply is None:
             return
-        text = _text(reply)
+        text = _text(reply, reply.attempt)
         extraction = extract_program(text, session.language)
         message = reply.message
         invited = message.data["mode"] == "code"
@@ -243,10 +244,10 @@ def finish_reply(claimed: ClaimedReply, answer: Answer, *, stopped: bool = False
         session.save(update_fields=["code_generations", "late_replies"])
         _end(reply, Reply.State.STOPPED if stopped else Reply.State.DONE)
         if withheld and not stopped:
-            _ask_for_words(session, message)
+            _request_text(session, message)
 
 
-def _ended(answer: Answer, stopped: bool) -> Ended:
+def _ended(answer: ModelAnswer, stopped: bool) -> Ended:
     if stopped:
         return Ended.STOPPED
     cut = answer.completed is not None and answer.completed.finish_reason == "length"
@@ -261,20 +262,20 @@ def _iso(moment: datetime | None) -> str | None:
     return moment.isoformat() if moment else None
 
 
-def _lateness(reply: Reply, answer: Answer) -> dict[str, Any]:
-    """When the protocol wanted the reply to appear, and the seconds by which the model missed that; None: no matter.
+def _lateness(reply: Reply, answer: ModelAnswer) -> dict[str, Any]:
+    """Return when the reply was due, and by how many seconds the model was late; None if the reply is not delayed.
 
-    Only where it is late could the tutor learn anything of the model's pace.
+    Only from a late reply could the tutor learn anything about the model's pace.
     """
     if reply.shown_from is None:
         return {"shown_from": None, "late_by": None}
     ended = datetime.fromisoformat(answer.ended_at) if answer.ended_at else timezone.now()
-    late_by = max(0.0, (ended - reply.shown_from).total_seconds())
-    return {"shown_from": reply.shown_from.isoformat(), "late_by": late_by}
+    delay_seconds = max(0.0, (ended - reply.shown_from).total_seconds())
+    return {"shown_from": reply.shown_from.isoformat(), "late_by": delay_seconds}
 
 
-def _ask_for_words(session: Session, message: Event) -> None:
-    """Let the model answer once more without a program, where the protocol says so; once a message."""
+def _request_text(session: Session, message: Event) -> None:
+    """Request an answer without a program, at most once for a message, if the protocol says so."""
     again = session.events.filter(kind=Event.Kind.ASKED_AGAIN, data__message=message.seq)
     if _rules(session).uninvited_code != "ask_again" or any("sent" in event.data for event in again):
         return
@@ -283,8 +284,8 @@ def _ask_for_words(session: Session, message: Event) -> None:
     queue_reply(session, message)
 
 
-def fail_reply(claimed: ClaimedReply, kind: str, message: str, answer: Answer) -> None:
-    """End the reply as failed: the provider's fault, which costs the tutor nothing. `answer` is what had come."""
+def fail_reply(claimed: ClaimedReply, kind: str, message: str, answer: ModelAnswer) -> None:
+    """End the reply as failed by the provider, which costs the tutor nothing. `answer` is what had arrived."""
     with transaction.atomic():
         session = lock_session(claimed.session_id)
         reply = _owned(claimed)
@@ -292,12 +293,12 @@ def fail_reply(claimed: ClaimedReply, kind: str, message: str, answer: Answer) -
             _fail(session, reply, kind, message, answer)
 
 
-def _fail(session: Session, reply: Reply, kind: str, message: str, answer: Answer) -> None:
+def _fail(session: Session, reply: Reply, kind: str, message: str, answer: ModelAnswer) -> None:
     data = {
         "reply": reply.pk,
         "kind": kind,
         "message": message,
-        "partial_text": answer.text or _text(reply),
+        "partial_text": answer.text or _text(reply, reply.attempt),
         **_lateness(reply, answer),
         **phase_of(reply.message),
     }
@@ -309,22 +310,19 @@ def _fail(session: Session, reply: Reply, kind: str, message: str, answer: Answe
 
 
 def _owned(claimed: ClaimedReply) -> Reply | None:
-    return (
-        Reply.objects.select_related("message")
-        .filter(pk=claimed.pk, attempt=claimed.attempt, state=Reply.State.STREAMING)
-        .first()
-    )
+    """Return the reply, or None after another streamer has claimed it."""
+    return Reply(pk=claimed.pk, attempt=claimed.attempt).claimed().select_related("message").first()
 
 
-def _text(reply: Reply) -> str:
-    return "".join(reply.deltas.filter(attempt=reply.attempt).order_by("seq").values_list("text", flat=True))
+def _text(reply: Reply, attempt: int) -> str:
+    return "".join(reply.deltas.filter(attempt=attempt).order_by("seq").values_list("text", flat=True))
 
 
-def _record_restart(session: Session, reply: Reply, reason: str, partial_text: str) -> None:
-    """Keep what a broken attempt had written (it was paid for) before the next one replaces it."""
+def _record_restart(session: Session, reply: Reply, attempt: int, reason: str, partial_text: str) -> None:
+    """Record the text of a broken attempt, which was paid for, before the next attempt replaces it."""
     data = {
         "reply": reply.pk,
-        "attempt": reply.attempt,
+        "attempt": attempt,
         "reason": reason,
         "partial_text": partial_text,
         **phase_of(reply.message),
@@ -339,13 +337,13 @@ def _rules(session: Session) -> Rules:
 
 
 def _pace(session: Session) -> int | None:
-    """A scripted student is no secret, so its text is not held back."""
+    """Return the protocol's pace in characters per second. The text of a scripted student is not delayed."""
     return None if session.scripted else _rules(session).characters_per_second
 
 
 def _end(reply: Reply, state: Reply.State) -> None:
     reply.state = state
-    reply.lease_until = None
-    reply.answer = None  # the event holds it
+    reply.owner, reply.lease_until = "", None
+    reply.answer = None  # the event holds the answer
     reply.save()
     reply.deltas.all().delete()

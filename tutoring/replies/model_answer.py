@@ -1,4 +1,4 @@
-"""What a model has said in one reply: collected by the streamer, kept with the reply while it is handed out."""
+"""The answer of a model to one request, which the streamer collects and stores until the tutor has seen it."""
 
 from __future__ import annotations
 
@@ -9,21 +9,23 @@ from benchmark.providers import Completed, Usage
 
 
 @dataclass
-class Answer:
-    """What has arrived, whole when `completed` says how it ended. Times are ISO 8601."""
+class ModelAnswer:
+    """The text that has arrived. It is whole if `completed` says how the answer ended. Times are ISO 8601."""
 
     text: str = ""
     reasoning: str = ""
     first_text_at: str | None = None
     ended_at: str | None = None
-    """When the last word came, or the failure."""
+    """When the last text arrived, or when the request failed."""
     completed: Completed | None = None
 
     def to_json(self) -> dict[str, Any]:
+        """Return the answer as plain JSON values."""
         return asdict(self)
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Answer:
+    def from_json(cls, data: dict[str, Any]) -> ModelAnswer:
+        """Return the answer that `to_json` gave."""
         completed = data["completed"]
         if completed is not None:
             completed = Completed(**{**completed, "usage": Usage(**completed["usage"])})

@@ -1,0 +1,175 @@
+"""The worker's side of judgements: claim a row, grade its program, store the result."""
+
+import logging
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from typing import Any
+
+import django_rq
+import redis
+from django.conf import settings
+from django.db import connection, transaction
+from django.dispatch import Signal
+from django.utils import timezone
+
+import judge
+from benchmark.judging.problem_tests import WHOLE_OUTPUT, checker_for, judge_tests, program_files
+from benchmark.judging.requests import EXECUTIONS
+from benchmark.models import Judgement
+from benchmark.models.leases import renewing
+from benchmark.models.owners import new_owner
+
+logger = logging.getLogger(__name__)
+
+MAXIMUM_ATTEMPTS = 3
+"""Claims of one judgement before its fault is final. A fault is never counted against the program."""
+
+RELAXED_TIME = 4
+"""Factor of the time limit under which a program with a score is correct but slow."""
+
+_LOOK_INTERVAL = 0.2
+"""Seconds between two looks for waiting executions while a score is measured."""
+
+judgement_finished = Signal()
+"""Sent with `judgement` after a judgement reached DONE or FAILED, in the process that performed it."""
+
+OnTest = Callable[[judge.TestResult], None]
+
+
+def perform(judgement_id: int) -> None:
+    """Claim the judgement, grade its program, and store the result.
+
+    Does nothing if the judgement is finished or another process holds it.
+    """
+    judgement = _claim(judgement_id)
+    if judgement is None:
+        return
+    try:
+        with renewing(judgement.claimed()):
+            result, columns = _measure(judgement)
+    except Exception as error:
+        logger.exception("judgement %s failed", judgement_id)
+        _fail(judgement, f"{type(error).__name__}: {error}")
+        return
+    except BaseException:  # this process must end: another one may begin at once
+        judgement.claimed().release()
+        raise
+    columns |= {"passed": result.passed, "total": result.total, "result": result.to_json()}
+    if result.verdict == judge.Verdict.JE:
+        messages = (test.message for test in result.tests if test.verdict == judge.Verdict.JE)
+        _fail(judgement, next(messages, "judge error"), **columns)
+    else:
+        _finish(judgement, Judgement.State.DONE, verdict=result.verdict, **columns)
+
+
+def perform_waiting() -> None:
+    """Perform the executions that wait in the queue; their jobs then do nothing. Raises redis.RedisError."""
+    for job_id in django_rq.get_queue(EXECUTIONS).get_job_ids():
+        _, _, number = job_id.rpartition("-")
+        if number.isdigit():
+            perform(int(number))
+
+
+def _claim(judgement_id: int) -> Judgement | None:
+    owner, now = new_owner(), timezone.now()
+    with transaction.atomic():
+        claimed = Judgement.claim(owner, 1, now, id=judgement_id)
+        if not claimed and Judgement.objects.filter(pk=judgement_id).release_lost(now):
+            claimed = Judgement.claim(owner, 1, now, id=judgement_id)
+        if not claimed:
+            return None
+        judgement = Judgement.objects.select_related("submission__problem__dataset", "test_suite").get(
+            pk=judgement_id
+        )
+    if judgement.attempt > MAXIMUM_ATTEMPTS:
+        _fail(judgement, f"given up after {MAXIMUM_ATTEMPTS} workers were lost while judging it")
+        return None
+    return judgement
+
+
+def _measure(judgement: Judgement) -> tuple[judge.Judgement, dict[str, Any]]:
+    """Return the judge's result, and for a score the columns that it has beside it."""
+    if judgement.purpose != Judgement.Purpose.SCORE:
+        return _grade(judgement), {}
+    with _executions_first() as pause:
+        result = _grade(judgement, on_test=pause)
+        only_slow = {test.verdict for test in result.tests} <= {judge.Verdict.AC, judge.Verdict.TLE}
+        if result.verdict != judge.Verdict.TLE or not only_slow:
+            return result, {}
+        relaxed = _grade(judgement, time_factor=RELAXED_TIME, stop_at_first_failure=True, on_test=pause)
+        return result, {"relaxed_verdict": relaxed.verdict}
+
+
+def _grade(
+    judgement: Judgement,
+    *,
+    time_factor: float = 1.0,
+    stop_at_first_failure: bool | None = None,
+    on_test: OnTest | None = None,
+) -> judge.Judgement:
+    problem, language = judgement.submission.problem, judgement.submission.language
+    policy, multipliers = judge.Policy(judgement.policy), settings.JUDGE_TIME_MULTIPLIERS
+    limits = judge.Limits(
+        time=problem.time_limit * time_factor, memory=judgement.memory_limit or problem.memory_limit
+    )
+    tests = judge_tests(problem, judgement.suite, judgement.test_suite)
+    if judgement.whole_output:
+        tests = [replace(test, shown=WHOLE_OUTPUT) if test.sample else test for test in tests]
+    if not tests and judgement.suite == Judgement.Suite.SAMPLES:
+        # Every program passes an empty set of samples (docs/spec.md 7.2). Interactive problems have no samples.
+        applied = judge.limits_for(limits, language, policy, multipliers)
+        return judge.Judgement(judge.Verdict.AC, (), 0, "", policy, applied, judge.JUDGE_VERSION, "", "")
+    if stop_at_first_failure is None:
+        stop_at_first_failure = judgement.stop_at_first_failure
+    return judge.grade(
+        judge.Submission(program_files(problem, judgement.submission.source, language), language),
+        judge.Problem(tests, limits, checker_for(problem, policy)),
+        judge.GradingOptions(
+            policy=policy, time_multipliers=multipliers, stop_at_first_failure=stop_at_first_failure
+        ),
+        on_test=on_test,
+    )
+
+
+@contextmanager
+def _executions_first() -> Iterator[OnTest]:
+    """Perform waiting executions in a thread during the block; yield a function that blocks while one is performed.
+
+    The judge calls the function after each test, so that a score and an execution share the processor during one test
+    at most.
+    """
+    ended, busy = threading.Event(), threading.Lock()
+
+    def serve() -> None:
+        while not ended.wait(_LOOK_INTERVAL):
+            with suppress(redis.RedisError), busy:
+                perform_waiting()
+        connection.close()
+
+    def pause(_: judge.TestResult) -> None:
+        with busy:
+            pass
+
+    server = threading.Thread(target=serve, name="waiting executions", daemon=True)
+    server.start()
+    try:
+        yield pause
+    finally:
+        ended.set()
+    server.join()  # an interrupted process ends at once, with an execution that another worker takes over
+
+
+def _fail(judgement: Judgement, fault: str, **columns: Any) -> None:
+    """Store a fault of the judge. A score, for which nobody waits, is tried again first."""
+    if judgement.purpose == Judgement.Purpose.SCORE and judgement.attempt < MAXIMUM_ATTEMPTS:
+        judgement.claimed().release()
+        return
+    _finish(judgement, Judgement.State.FAILED, verdict=judge.Verdict.JE, fault=fault, **columns)
+
+
+def _finish(judgement: Judgement, state: Judgement.State, **columns: Any) -> None:
+    """Store the outcome and send the signal, unless another process has claimed the judgement."""
+    if judgement.end(state, finished_at=timezone.now(), **columns):
+        judgement_finished.send(Judgement, judgement=Judgement.objects.get(pk=judgement.pk))

@@ -1,0 +1,50 @@
+"""Stored problems as the judge takes them: program files, tests and checker."""
+
+from collections.abc import Iterable
+
+import judge
+from benchmark.functional import Signature, driven
+from benchmark.models import Judgement, Problem, Suite, SuiteTest, TestCase, blobs
+
+WHOLE_OUTPUT = 1_000_000
+"""Characters of output that count as the whole output: no prompt holds more."""
+
+
+def program_files(problem: Problem, source: str, language: str) -> str | dict[str, str]:
+    """Return what is judged: the program itself or, for a functional problem, the program and its driver by file name.
+
+    Raises NotFunctional for a language that has no driver.
+    """
+    if problem.signature is None:
+        return source
+    return driven(source, Signature.from_json(problem.signature), language)
+
+
+def checker_for(problem: Problem, policy: judge.Policy) -> judge.Checker:
+    """Return how output is compared: with the problem's checker, or exactly for USACO problems under `compat`.
+
+    The published benchmark compared whole texts (docs/spec.md 14).
+    """
+    if policy == judge.Policy.COMPAT and problem.dataset.format == "usaco":
+        return judge.Checker(kind="exact")
+    return judge.Checker.from_json(problem.checker)
+
+
+def judge_tests(problem: Problem, suite: str, test_suite: Suite | None = None) -> list[judge.Test]:
+    """Return the problem's tests: the samples, then (suite "all") the hidden tests.
+
+    The hidden tests are those of `test_suite` if it is given, else the imported ones.
+    """
+    cases: Iterable[TestCase] = problem.tests.all()
+    if suite == Judgement.Suite.SAMPLES or test_suite is not None:
+        cases = problem.tests.filter(origin=TestCase.Origin.SAMPLE)
+    tests = [_judge_test(case, sample=case.origin == TestCase.Origin.SAMPLE) for case in cases]
+    if test_suite is not None:
+        tests += [_judge_test(case, sample=False) for case in test_suite.tests.all()]
+    return tests
+
+
+def _judge_test(case: TestCase | SuiteTest, *, sample: bool) -> judge.Test:
+    return judge.Test(
+        case.name, input=blobs.path(case.input_hash), answer=blobs.path(case.answer_hash), sample=sample
+    )

@@ -1,0 +1,112 @@
+"""Requests for judgements: rows in the state QUEUED, and jobs that point workers to them.
+
+Queues deliver at least once and may lose a job, so the worker may perform a row any number of times, and
+`requeue_lost` finds the rows whose job or worker was lost.
+"""
+
+import hashlib
+import logging
+from datetime import timedelta
+from typing import TypedDict, Unpack
+
+import django_rq
+import redis
+from django.db import transaction
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.utils import timezone
+
+import judge
+from benchmark.models import Generation, Judgement, Problem, Submission, Suite
+
+logger = logging.getLogger(__name__)
+
+EXECUTIONS = "tutoring"
+"""The queue of executions, which workers serve first."""
+
+SCORES = "background"
+"""The queue of program scores, which workers serve last."""
+
+_PERFORM = "benchmark.judging.perform"
+"""The function of the jobs, as `settings.WORKER_JOBS` lists it."""
+
+_LATE = timedelta(seconds=10)
+"""Age after which a request that waits without a job counts as lost."""
+
+
+def store_submission(problem: Problem, source: str, language: str) -> Submission:
+    """Return the row of this program; create it if the program is new."""
+    source_hash = hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest()
+    submission, _ = Submission.objects.get_or_create(
+        problem=problem, language=language, source_hash=source_hash, defaults={"source": source}
+    )
+    return submission
+
+
+class JudgementOptions(TypedDict, total=False):
+    """How a program is judged. The defaults are all tests, fair limits, and a stop at the first failed test."""
+
+    purpose: Judgement.Purpose
+    suite: Judgement.Suite
+    test_suite: Suite | None
+    """The suite whose tests replace the imported hidden tests."""
+    policy: judge.Policy
+    stop_at_first_failure: bool
+    memory_limit: int | None
+    """Bytes, instead of the problem's limit."""
+    whole_output: bool
+    """Whether the results of samples keep the whole output."""
+
+
+def request_judgement(submission: Submission, **options: Unpack[JudgementOptions]) -> Judgement:
+    """Return a new row in the state QUEUED. The caller enqueues it, or performs it in its own process.
+
+    Raises ValueError for the suite of another problem.
+    """
+    suite = options.get("test_suite")
+    if suite is not None and suite.problem_id != submission.problem_id:
+        raise ValueError(f"{suite} cannot judge a program for {submission.problem}")
+    defaults: JudgementOptions = {"suite": Judgement.Suite.ALL, "policy": judge.Policy.FAIR}
+    return Judgement.objects.create(
+        submission=submission, problem_hash=submission.problem.content_hash, **{**defaults, **options}
+    )
+
+
+def enqueue(judgement: Judgement, queue: str) -> None:
+    """Put a job for the judgement into the queue once the surrounding transaction is committed."""
+    transaction.on_commit(lambda: _enqueue_now(judgement.pk, queue))
+
+
+def _enqueue_now(judgement_id: int, queue: str) -> None:
+    try:
+        django_rq.get_queue(queue).enqueue(_PERFORM, judgement_id, job_id=_job_id(judgement_id))
+    except redis.RedisError as error:  # the sweep of the workers finds the row
+        logger.warning(
+            "judgement %s is not enqueued, because the queue server is unavailable: %s", judgement_id, error
+        )
+
+
+def _job_id(judgement_id: int) -> str:
+    return f"judgement-{judgement_id}"
+
+
+def lost_judgements() -> QuerySet[Judgement]:
+    """Return the unfinished judgements without a living worker, except those of runs, which judge theirs themselves."""
+    now = timezone.now()
+    of_run = Q(sample_judgement=OuterRef("pk")) | Q(hidden_judgement=OuterRef("pk"))
+    late = Judgement.objects.filter(state=Judgement.State.QUEUED, created_at__lt=now - _LATE)
+    lost = late | Judgement.objects.lost(now)
+    return lost.filter(~Exists(Generation.objects.filter(of_run)), work_items=None)
+
+
+def requeue_lost() -> None:
+    """Put a job into the queue for each lost judgement that has none. Raises redis.RedisError."""
+    lost = list(lost_judgements().values_list("pk", "purpose"))
+    for name, purpose in ((EXECUTIONS, Judgement.Purpose.VERDICT), (SCORES, Judgement.Purpose.SCORE)):
+        rows = [pk for pk, purpose_of_row in lost if purpose_of_row == purpose]
+        queue = django_rq.get_queue(name)
+        waiting = set(queue.get_job_ids()) if rows else set()
+        missing = [pk for pk in rows if _job_id(pk) not in waiting]
+        for pk in missing:
+            queue.enqueue(_PERFORM, pk, job_id=_job_id(pk))
+        if missing:
+            logger.info("%s lost judgements are enqueued again in %s", len(missing), name)
