@@ -10,6 +10,7 @@ from benchmark.models import (
     Article,
     Batch,
     BatchedQuestion,
+    CachedRunReport,
     Candidate,
     Corpus,
     Dataset,
@@ -17,7 +18,6 @@ from benchmark.models import (
     Figure,
     Generation,
     Judgement,
-    KeptFigures,
     ListedTest,
     Option,
     PackageProgram,
@@ -175,9 +175,9 @@ class DrawCounterAdmin(RecordedAdmin):
     search_fields = ["model_spec"]
 
 
-@admin.register(KeptFigures)
-class KeptFiguresAdmin(RecordedAdmin):
-    list_display = ["run", "stamp", "score"]
+@admin.register(CachedRunReport)
+class CachedRunReportAdmin(RecordedAdmin):
+    list_display = ["run", "fingerprint", "score"]
     search_fields = ["run__method", "run__model_spec"]
 
 

@@ -5,7 +5,7 @@ from django.urls import path
 from benchmark.views import problems as views
 from benchmark.views.ablations import ablations
 from benchmark.views.chain import chain
-from benchmark.views.comparison import compared
+from benchmark.views.comparison import comparison
 from benchmark.views.items import items
 from benchmark.views.leaderboard import leaderboard
 from benchmark.views.matrix import matrix
@@ -23,7 +23,7 @@ urlpatterns = [
     path("problems/<slug:dataset>/<path:external_id>/", views.problem, name="problem"),
     path("runs/", leaderboard, name="runs"),
     path("runs/matrix/", matrix, name="run_matrix"),
-    path("runs/compare/", compared, name="compare_runs"),
+    path("runs/compare/", comparison, name="compare_runs"),
     path("runs/ablations/", ablations, name="ablations"),
     path("runs/published/", published, name="published_tables"),
     path("runs/mcqs/", question_sets, name="question_sets"),

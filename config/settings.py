@@ -118,6 +118,8 @@ WORKER_JOBS: dict[str, tuple[type, ...]] = {
     # Every function that a job may name, with the types of its arguments. Workers refuse all other jobs.
     "benchmark.judging.perform": (int,),
     "benchmark.runner.distribution.take_part": (str,),
+    "benchmark.worker.reports.store_run_report": (str,),
+    "benchmark.worker.reports.store_similarity_figures": (str,),
     "tutoring.scores.near_misses.measure": (int,),
 }
 

@@ -5,14 +5,14 @@ from collections.abc import Iterable, Sequence
 from math import comb
 
 
-class TooFewAttempts(ValueError):
+class TooFewAttemptsError(ValueError):
     """pass@k was asked for a problem with fewer than k attempts: it is not defined there."""
 
 
 def pass_at_k(attempts: int, solved: int, k: int) -> float:
     """The chance that k attempts, drawn from these without replacement, hold one that solved the problem.
 
-    1 - C(n-c, k) / C(n, k), computed in integers and rounded once. Raises `TooFewAttempts` for k > n.
+    1 - C(n-c, k) / C(n, k), computed in integers and rounded once. Raises `TooFewAttemptsError` for k > n.
     """
     if not 0 <= solved <= attempts:
         raise ValueError(f"{solved} solved of {attempts} attempts cannot be")
@@ -32,7 +32,7 @@ def mean_pass_at_k(problems: Iterable[tuple[int, int]], k: int) -> float:
 def share_at_k(shares: Sequence[float], k: int) -> float:
     """The expected largest share of tests passed among k attempts drawn from these without replacement.
 
-    With shares of 0 and 1 only it is pass@k; with k = n the largest share. Raises `TooFewAttempts` for k > n.
+    With shares of 0 and 1 only it is pass@k; with k = n the largest share. Raises `TooFewAttemptsError` for k > n.
     """
     n = len(shares)
     _check(n, k, "tests")
@@ -44,4 +44,4 @@ def _check(attempts: int, k: int, name: str) -> None:
     if k < 1:
         raise ValueError(f"{name}@{k} means nothing: k starts at 1")
     if k > attempts:
-        raise TooFewAttempts(f"{name}@{k} needs at least {k} attempts a problem; there are {attempts}")
+        raise TooFewAttemptsError(f"{name}@{k} needs at least {k} attempts a problem; there are {attempts}")

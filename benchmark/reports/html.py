@@ -1,4 +1,4 @@
-"""A report as one HTML file that needs nothing else: no scripts, no links, its style inside."""
+"""A report as one self-contained HTML file without scripts and links."""
 
 import json
 from collections.abc import Sequence
@@ -10,28 +10,28 @@ from django.template import Context, Engine
 from benchmark.models.finishes import FINISHES
 from benchmark.reports.figures import RunFigures
 from benchmark.reports.formatting import (
-    HEADINGS,
+    GROUP_HEADINGS,
     contest_interval,
     count_columns,
     duration,
-    epochs_told,
+    format_epochs,
+    format_price,
     group_name,
     headline,
-    headline_place,
+    headline_index,
     interval,
     intervals_used,
     money,
     percent,
-    price_words,
     score_columns,
     tests_share,
     token_count,
 )
-from benchmark.reports.groups import Group
+from benchmark.reports.groups import GroupFigures
 
 
 def as_html(runs: Sequence[RunFigures]) -> str:
-    """The page, everything escaped by the template engine."""
+    """Return the page. The template engine escapes all texts."""
     source = Path(__file__).with_name("report.html").read_text(encoding="utf-8")
     return Engine(autoescape=True).from_string(source).render(Context({"runs": [_run(r) for r in runs]}))
 
@@ -47,9 +47,9 @@ def _run(figures: RunFigures) -> dict[str, object]:
         "headline": headline(figures) if figures.headline else "",
         "name": figures.figure_name(figures.headline.k) if figures.headline else "",
         "interval": intervals_used(figures),
-        "epochs": epochs_told(figures),
-        "parts": [
-            (HEADINGS[by], [_group(group, figures) for group in groups])
+        "epochs": format_epochs(figures),
+        "groups": [
+            (GROUP_HEADINGS[by], [_group(group, figures) for group in groups])
             for by, groups in groupby(figures.groups, key=lambda group: group.by)
         ],
         "verdicts": [
@@ -66,17 +66,17 @@ def _run(figures: RunFigures) -> dict[str, object]:
                 for t in figures.tokens
             ),
             ("cost", money(figures)),
-            ("price", price_words(figures)),
-            ("calls that broke off, possibly billed", figures.calls_broken_off),
-            ("time of the calls", duration(figures.seconds)),
-            ("from start to end", duration(figures.wall_seconds)),
+            ("price", format_price(figures)),
+            ("interrupted calls, possibly billed", figures.calls_broken_off),
+            ("total time of calls", duration(figures.seconds)),
+            ("wall time", duration(figures.wall_seconds)),
         ],
         "after": [(one.i, percent(one.value), interval(one), one.unjudged) for one in figures.after],
         "manifest": json.dumps(figures.depends_on, indent=2, ensure_ascii=False),
     }
 
 
-def _group(group: Group, figures: RunFigures) -> dict[str, object]:
+def _group(group: GroupFigures, figures: RunFigures) -> dict[str, object]:
     return {
         "name": group_name(group, figures),
         "counts": [count(group) for _, count in count_columns(figures)],
@@ -89,7 +89,7 @@ def _group(group: Group, figures: RunFigures) -> dict[str, object]:
             for point, tests, detailed in score_columns(group)
         ],
         "both": [
-            percent(points[headline_place(group)].value) for points in (group.answered_at, group.planned_at)
+            percent(points[headline_index(group)].value) for points in (group.answered_at, group.planned_at)
         ]
         if figures.rejected and figures.headline
         else [],

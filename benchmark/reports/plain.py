@@ -1,4 +1,4 @@
-"""A report for terminals: aligned columns, nothing but text."""
+"""A report as text for terminals, in aligned columns."""
 
 import json
 from collections.abc import Sequence
@@ -6,28 +6,28 @@ from collections.abc import Sequence
 from benchmark.models.finishes import FINISHES
 from benchmark.reports.figures import RunFigures
 from benchmark.reports.formatting import (
-    HEADINGS,
+    GROUP_HEADINGS,
     contest_interval,
     count_columns,
     duration,
-    epochs_told,
+    format_epochs,
+    format_price,
     group_name,
     headline,
-    headline_place,
+    headline_index,
     interval,
     intervals_used,
     money,
     percent,
-    price_words,
     score_columns,
     tests_share,
     token_count,
-    verdicts_of,
+    verdict_heading,
 )
 
 
 def as_text(runs: Sequence[RunFigures]) -> str:
-    """One block a run."""
+    """Return the report with a block for each run."""
     return "\n\n".join(_run(figures) for figures in runs)
 
 
@@ -37,11 +37,11 @@ def _run(figures: RunFigures) -> str:
         f"  {figures.method} with {figures.model} on {figures.dataset}: "
         f"{figures.state}, {figures.done} of {figures.total} items done",
         *([f"  {headline(figures)}"] if figures.headline else []),
-        *(f"  ! {caveat}" for caveat in figures.caveats),
+        *(f"  ! {warning}" for warning in figures.warnings),
         "",
         *_groups(figures),
         *([f"  {intervals_used(figures)}"] if figures.headline else []),
-        *(f"  {line}" for line in epochs_told(figures)),
+        *(f"  {line}" for line in format_epochs(figures)),
         "",
         *_verdicts(figures),
         *_table(
@@ -61,10 +61,10 @@ def _run(figures: RunFigures) -> str:
             ["cost and time", ""],
             [
                 ["cost", money(figures)],
-                ["price", price_words(figures)],
-                ["calls that broke off, possibly billed", str(figures.calls_broken_off)],
-                ["calls together", duration(figures.seconds)],
-                ["from start to end", duration(figures.wall_seconds)],
+                ["price", format_price(figures)],
+                ["interrupted calls, possibly billed", str(figures.calls_broken_off)],
+                ["total time of calls", duration(figures.seconds)],
+                ["wall time", duration(figures.wall_seconds)],
             ],
         ),
     ]
@@ -79,13 +79,13 @@ def _run(figures: RunFigures) -> str:
     if figures.faults:
         lines += [
             "",
-            f"  {figures.failed} items failed by faults of the provider or the judge; --resume tries them again:",
+            f"  {figures.failed} items failed because of the provider or the judge; --resume retries them:",
         ]
         lines += [f"    {count} x {fault}" for fault, count in figures.faults.items()]
     if figures.published:
         lines += [
             "",
-            "  published for this method (other models, other problems: no target)",
+            "  published for this method (other models, other problems)",
             *_published(figures),
         ]
     lines += ["", "  parameters and manifest"]
@@ -95,7 +95,7 @@ def _run(figures: RunFigures) -> str:
 
 
 def _groups(figures: RunFigures) -> list[str]:
-    """Return one table, its parts under headings of their own."""
+    """Return one table of all groups, with a heading for each kind of group."""
     header = ["", *(name for name, _ in count_columns(figures))]
     for point, tests_at, detailed in score_columns(figures.groups[0]):
         name = figures.figure_name(point.k)
@@ -108,7 +108,7 @@ def _groups(figures: RunFigures) -> list[str]:
     by = "all"
     for group in figures.groups:
         if group.by not in (by, "tier"):
-            rows.append([f"({HEADINGS[group.by]})", *[""] * (len(header) - 1)])
+            rows.append([f"({GROUP_HEADINGS[group.by]})", *[""] * (len(header) - 1)])
         by = group.by
         row = [group_name(group, figures), *(str(count(group)) for _, count in count_columns(figures))]
         for point, tests_at, detailed in score_columns(group):
@@ -116,7 +116,7 @@ def _groups(figures: RunFigures) -> list[str]:
             row += [tests_share(tests_at)] if tests_at else []
         if figures.rejected and figures.headline:
             row += [
-                percent(points[headline_place(group)].value)
+                percent(points[headline_index(group)].value)
                 for points in (group.answered_at, group.planned_at)
             ]
         rows.append(row)
@@ -124,13 +124,13 @@ def _groups(figures: RunFigures) -> list[str]:
 
 
 def _verdicts(figures: RunFigures) -> list[str]:
-    """Return what the chains came to: their verdicts, or the states of the verifiers that a run built."""
+    """Return the table of verdicts, or of the states of the verifiers that a run built."""
     if figures.scoring == "none":
         counts, words = figures.verifiers, ["verifiers", "problems", "share"]
     else:
         counts, words = (
             figures.verdicts,
-            [verdicts_of(figures), "chains" if figures.scoring == "refine" else "attempts", "share"],
+            [verdict_heading(figures), "chains" if figures.scoring == "refine" else "attempts", "share"],
         )
     return [*_table(words, [[name, str(n), percent(n / figures.done)] for name, n in counts.items()]), ""]
 
@@ -154,7 +154,7 @@ def _published(figures: RunFigures) -> list[str]:
 
 
 def _table(header: list[str], rows: list[list[str]]) -> list[str]:
-    """The first column to the left, the others to the right; a heading said twice covers both columns."""
+    """Align the first column to the left and the others to the right. A repeated heading is printed once."""
     shown = [name if name not in header[:place] or not name else "" for place, name in enumerate(header)]
     widths = [max(len(row[column]) for row in [shown, *rows]) for column in range(len(header))]
     return [

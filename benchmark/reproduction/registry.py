@@ -31,7 +31,7 @@ class Check:
         return cls(figure, str(expected), str(obtained), expected == obtained, chosen_after)
 
 
-class DataMissing(Exception):
+class DataMissingError(Exception):
     """A file is not there; the message says which and where to get it."""
 
 
@@ -53,19 +53,19 @@ class Files:
     folder: Path | None
 
     def path(self, name: str) -> Path:
-        """The file of that name. Raises DataMissing."""
+        """The file of that name. Raises DataMissingError."""
         path = self.folder / name if self.folder else None
         if path is None or not path.exists():
-            raise DataMissing(f"needs {name} in the folder given as --data: {SOURCES[name]}.")
+            raise DataMissingError(f"needs {name} in the folder given as --data: {SOURCES[name]}.")
         return path
 
     def json(self, name: str) -> Any:
-        """The file's content. Raises DataMissing, also for a file that is no JSON."""
+        """The file's content. Raises DataMissingError, also for a file that is no JSON."""
         path = self.path(name)
         try:
             return json.loads(path.read_text(encoding="utf-8"))
         except ValueError as error:
-            raise DataMissing(
+            raise DataMissingError(
                 f"{path} is not valid JSON ({error}). It may be cut off: fetch it again."
             ) from None
 

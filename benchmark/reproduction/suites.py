@@ -13,7 +13,7 @@ from benchmark.datasets.records import ImportedProblem, ProgramRecord, TestKind
 from benchmark.providers.practice import PRACTICE_PROBLEMS
 from benchmark.reports.refinement import curve_of
 from benchmark.reports.refinement.eval_results import read_eval_results
-from benchmark.reproduction.registry import RECOMPUTED, Check, DataMissing, Files, reproduces
+from benchmark.reproduction.registry import RECOMPUTED, Check, DataMissingError, Files, reproduces
 from benchmark.suites.generating import MadeTest, make_tests
 from benchmark.suites.kill_matrix import KillMatrix, TriedProgram, mean_curve
 from benchmark.suites.recipes import Generator, Recipe, SuiteProgram
@@ -31,7 +31,7 @@ _ORACLE_SECONDS = 10.0
 def refinement_curves(files: Files) -> Iterator[Check]:
     found = sorted(files.path(RESULTS).glob("eval_results_*.json"))
     if not found:
-        raise DataMissing(f"{files.path(RESULTS)} holds no eval_results_*.json.")
+        raise DataMissingError(f"{files.path(RESULTS)} holds no eval_results_*.json.")
     for path in found:
         results = read_eval_results(path)
         values = [point.value for point in curve_of(results.refinements, results.k).points]

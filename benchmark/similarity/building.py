@@ -54,7 +54,7 @@ class Builder:
     ) -> QuestionSet:
         """Store the questions under the name. Problems without one are listed in it with the reason.
 
-        Raises QuestionsInUse and NoEncoder.
+        Raises QuestionsInUse and NoEncoderError.
         """
         rows = dataset.problems.order_by("external_id").values_list("external_id", "statement", "tags")
         statements = {external_id: statement for external_id, statement, _ in rows}
@@ -81,7 +81,7 @@ class Builder:
         """The questions in the order of their references' ids, and why other problems have none.
 
         Problems are gone through in an order by lot, so that the cap of questions a label favours none. Raises
-        NoEncoder.
+        NoEncoderError.
         """
         scorer = Scorer(self.similarity, self.tokenizer)
         encoder = Encoder(scorer.encoder, encoding) if scorer.encoder else None
@@ -97,7 +97,7 @@ class Builder:
                 self._refuse_capped(tags[reference], asked)
                 likeness = dict(zip(others, compare(reference, others), strict=True))
                 made.append(self._question(reference, tags, likeness))
-            except _NoQuestion as reason:
+            except _NoQuestionError as reason:
                 left_out[reference] = str(reason)
             else:
                 asked.update(tag_keys(tags[reference]))
@@ -107,28 +107,28 @@ class Builder:
 
     def _refuse_capped(self, tags: list[str], asked: Counter[str]) -> None:
         if not tags:
-            raise _NoQuestion("it has no label")
+            raise _NoQuestionError("it has no label")
         for tag in tags:
             if asked[tag_key(tag)] >= self.per_label:
-                raise _NoQuestion(f"the label {label(tag)} has {self.per_label} questions already")
+                raise _NoQuestionError(f"the label {label(tag)} has {self.per_label} questions already")
 
     def _question(
         self, reference: str, tags: Mapping[str, list[str]], likeness: Mapping[str, float]
     ) -> QuestionRecord:
-        """Raises _NoQuestion."""
+        """Raises _NoQuestionError."""
         own = tags[reference]
         alike = [other for other in likeness if tag_keys(tags[other]) == tag_keys(own)]
         if not alike:
-            raise _NoQuestion("no other problem has exactly its labels")
+            raise _NoQuestionError("no other problem has exactly its labels")
         positive = min(alike, key=lambda other: likeness[other])
         if likeness[positive] >= self.max_sim_positive:
-            raise _NoQuestion(
+            raise _NoQuestionError(
                 f"all problems with its labels read too much like it: the least, {positive}, {likeness[positive]:.2f}"
             )
         apart = [other for other in likeness if tags[other] and self._is_apart(own, tags[other])]
         near = [other for other in apart if likeness[other] >= self.min_sim_negative]
         if len(near) < OPTIONS - 1:
-            raise _NoQuestion(
+            raise _NoQuestionError(
                 f"{len(apart)} problems are solved otherwise, and {len(near)} of them read enough like it, but "
                 f"{OPTIONS - 1} are needed"
             )
@@ -144,5 +144,5 @@ class Builder:
         )
 
 
-class _NoQuestion(Exception):
+class _NoQuestionError(Exception):
     """Why a problem is no reference."""

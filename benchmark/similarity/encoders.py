@@ -19,7 +19,7 @@ _PROBE = "Given n numbers, print the largest sum of neighbours."
 Vectors = NDArray[np.float64]
 
 
-class NoEncoder(Exception):
+class NoEncoderError(Exception):
     """The encoder cannot be used here; the message says what to do."""
 
 
@@ -45,7 +45,7 @@ class Encoder:
 
     Each vector is kept in a file by its text, so a text is encoded once, by whichever run, and what was encoded
     before a kill stays. An encoder is known by its vector of a probe, since a name may come to mean another one.
-    Raises NoEncoder without the package sentence-transformers, which is large and therefore no requirement.
+    Raises NoEncoderError without the package sentence-transformers, which is large and therefore no requirement.
     """
 
     def __init__(self, name: str, encoding: Encoding = DEFAULT) -> None:
@@ -53,7 +53,7 @@ class Encoder:
         try:
             library: Any = import_module("sentence_transformers")
         except ImportError:
-            raise NoEncoder(
+            raise NoEncoderError(
                 f"encoder:{name} needs the package sentence-transformers (about 2 GB with PyTorch): "
                 ".venv/bin/pip install sentence-transformers. Without it, bm25 and tfidf can be used"
             ) from None
@@ -62,11 +62,11 @@ class Encoder:
                 name, device=encoding.device, trust_remote_code=encoding.trusted
             )
         except Exception as error:  # whatever PyTorch, the loader and the encoder's own code raise
-            raise NoEncoder(_cannot_load(name, error)) from error
+            raise NoEncoderError(_cannot_load(name, error)) from error
         self._identity = hashlib.sha256(self._made([_PROBE]).astype(np.float32).tobytes()).hexdigest()
 
     def vectors(self, texts: Sequence[str]) -> Vectors:
-        """One a text, in their order. Raises NoEncoder."""
+        """One a text, in their order. Raises NoEncoderError."""
         paths = [self._path(text) for text in texts]
         missing = {path: text for path, text in zip(paths, texts, strict=True) if not path.exists()}
         left = sorted(
@@ -90,7 +90,7 @@ class Encoder:
                 show_progress_bar=False,
             )
         except RuntimeError as error:  # PyTorch's, for memory too
-            raise NoEncoder(
+            raise NoEncoderError(
                 f"the encoder {self._name!r} failed: {error}. Where memory ran out, give a smaller --batch-size or "
                 "--device cpu"
             ) from error

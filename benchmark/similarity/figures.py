@@ -184,12 +184,22 @@ def chance_of(answer: QuestionAnswer, right: int) -> Fraction:
     return Placing.of(answer.scores, right).accuracy if answer.scores else Fraction(answer.correct)
 
 
-def kept_figures(run: SimilarityRun) -> dict[str, Any] | None:
-    """Return the figures stored with the run; those of a finished run are measured and stored if they are missing."""
+def run_figures(run: SimilarityRun) -> dict[str, Any] | None:
+    """Return the figures stored with the run, or measure those of a finished run without any. Writes nothing."""
     if run.figures is None and run.state == SimilarityRun.State.FINISHED:
-        run.figures = measure(run).to_json()
-        run.save(update_fields=["figures"])
+        return measure(run).to_json()
     return run.figures
+
+
+def store_figures(run: SimilarityRun) -> None:
+    """Measure the run and store its figures with it."""
+    run.figures = measure(run).to_json()
+    run.save(update_fields=["figures"])
+
+
+def runs_without_figures() -> QuerySet[SimilarityRun]:
+    """Return the finished runs without stored figures."""
+    return SimilarityRun.objects.filter(state=SimilarityRun.State.FINISHED, figures__isnull=True)
 
 
 def _representations(answers: Iterable[QuestionAnswer]) -> dict[int, tuple[int | None, bool]]:

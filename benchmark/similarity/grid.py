@@ -12,7 +12,7 @@ from benchmark.models import QuestionSet, SimilarityRun
 from benchmark.providers import ModelSpec, Parameters
 from benchmark.reports.published_tables import published_tables
 from benchmark.representations import KINDS, Kind
-from benchmark.similarity.figures import kept_figures, measure
+from benchmark.similarity.figures import measure, run_figures
 from benchmark.similarity.runs import Plan, run_inputs
 from benchmark.similarity.scorers import Scorer
 
@@ -94,7 +94,7 @@ class Cell:
         """All that is known of the cell, with the figures of its run."""
         figures: dict[str, Any] = {}
         if self.run is not None:
-            figures = (kept_figures(self.run) if self.finished else measure(self.run).to_json()) or {}
+            figures = (run_figures(self.run) if self.finished else measure(self.run).to_json()) or {}
         published = self.published or (None, None)
         return {
             "table": self.table,

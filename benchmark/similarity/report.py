@@ -2,7 +2,7 @@
 
 from benchmark.models.finishes import finish_warnings
 from benchmark.reports.draws import replay_note
-from benchmark.reports.formatting import INTERVAL_NAMES, faults_told, paid_told, percent
+from benchmark.reports.formatting import INTERVAL_NAMES, format_faults, format_spend, percent
 from benchmark.similarity.figures import RANDOM_ACCURACY, RANDOM_MRR, LabelShare, SimilarityFigures
 from judge.management.tables import aligned
 
@@ -22,7 +22,7 @@ def text_of(figures: SimilarityFigures) -> str:
         lines += finish_warnings(figures.finishes)
     if figures.stop_reason:
         lines.append(f"Stopped: {figures.stop_reason}")
-    lines += faults_told({one["about"]: one["fault"] for one in figures.faults})
+    lines += format_faults({one["about"]: one["fault"] for one in figures.faults})
     if figures.fallbacks:
         lines.append(
             f"{figures.fallbacks} representations are whole replies, because their section was missing"
@@ -53,7 +53,7 @@ def text_of(figures: SimilarityFigures) -> str:
             "",
             f"Completion tokens a question: {_tokens(tokens.total)} ({_tokens(tokens.representations)} for "
             f"representations, {_tokens(tokens.answer)} for the answer){ratio}",
-            f"Paid by this run: {paid_told(figures.spent)}",
+            f"Paid by this run: {format_spend(figures.spent)}",
         ]
     if replay := replay_note(figures.replies_repeated, figures.answered):
         lines.append(replay)

@@ -46,7 +46,7 @@ class Scorer:
     def over(self, texts: Mapping[str, str], encoder: Encoder | None = None) -> Compare:
         """The comparison of texts of this corpus, by an encoder that is open already where one is given.
 
-        Raises NoEncoder.
+        Raises NoEncoderError.
         """
         if self.encoder:
             return self._dense(texts, encoder or Encoder(self.encoder))

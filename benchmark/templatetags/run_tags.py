@@ -7,26 +7,26 @@ from benchmark.metrics import Interval, RatioSet
 from benchmark.models import Run
 from benchmark.models.finishes import finish_warnings
 from benchmark.reports import RunFigures
-from benchmark.reports.comparison_text import point_interval, points, ratio_ranges
+from benchmark.reports.comparison.text import point_interval, points, ratio_ranges
 from benchmark.reports.formatting import (
     INTERVAL_NAMES,
     contest_interval,
     duration,
-    headline_place,
+    headline_index,
     interval,
     label,
     money,
-    own_settings,
+    non_default_settings,
     percent,
     tests_share,
     token_count,
 )
-from benchmark.reports.groups import Group, PassAtK, TestsAtK
+from benchmark.reports.groups import GroupFigures, PassAtK, TestsAtK
 from benchmark.reports.steps import AfterReflections
 from benchmark.reports.usage import Tokens, Usage
 
 register = template.Library()
-register.filter("own_settings", own_settings)
+register.filter("non_default_settings", non_default_settings)
 
 
 @register.filter
@@ -120,19 +120,19 @@ def figure_name(figures: RunFigures, k: int) -> str:
 
 
 @register.filter
-def answered(group: Group) -> PassAtK:
+def answered(group: GroupFigures) -> PassAtK:
     """Return the headline over answered items."""
-    return group.answered_at[headline_place(group)]
+    return group.answered_at[headline_index(group)]
 
 
 @register.filter
-def planned(group: Group) -> PassAtK:
+def planned(group: GroupFigures) -> PassAtK:
     """Return the headline over planned items, with permanent failures as wrong."""
-    return group.planned_at[headline_place(group)]
+    return group.planned_at[headline_index(group)]
 
 
 @register.filter
-def curve(group: Group) -> str:
+def curve(group: GroupFigures) -> str:
     """Return the figures of a refine run before its headline, in percent; "n/a" where there are none yet."""
     return " · ".join(percent(point.value).removesuffix(" %") for point in group.refine_at[:-1])
 
@@ -151,7 +151,7 @@ def finish_warning_list(figures: RunFigures) -> list[str]:
 
 
 @register.simple_tag
-def group_query(group: Group, figures: RunFigures, verdict: str = "", permanent: str = "") -> str:
+def group_query(group: GroupFigures, figures: RunFigures, verdict: str = "", permanent: str = "") -> str:
     """Return the address of the rows of a group, from the question mark on."""
     asked = {"by": group.by, "name": group.name}
     asked |= {"permanent": permanent} if permanent else {"state": "done"}

@@ -21,6 +21,7 @@ import judge
 from benchmark.judging import requeue_lost
 from benchmark.runner import carry_on
 from benchmark.worker.jobs import ListedJob
+from benchmark.worker.reports import enqueue_missing_reports
 
 logger = logging.getLogger(__name__)
 
@@ -56,6 +57,7 @@ class Worker(SimpleWorker):
             if count := requeue_lost("tutoring"):
                 logger.info("%s judgements were lost and wait again", count)
             carry_on()
+            enqueue_missing_reports()
         except DatabaseError as error:
             logger.warning("no look for lost work: %s", error)
 

@@ -10,9 +10,15 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from benchmark.datasets import BrokenSource
 from benchmark.management.arguments import find_dataset, find_run, positive
 from benchmark.management.progress import bar_of
-from benchmark.metrics import TooFewAttempts
+from benchmark.metrics import TooFewAttemptsError
 from benchmark.reports.formatting import INTERVAL_NAMES
-from benchmark.reports.refinement import NotRefined, attempts_allowed, beside, curve_of, refinements_of
+from benchmark.reports.refinement import (
+    NotRefineRunError,
+    attempts_allowed,
+    compare_with_resampling,
+    curve_of,
+    refinements_of,
+)
 from benchmark.reports.refinement.eval_results import read_eval_results
 from benchmark.reports.refinement.rejudging import rejudge
 from benchmark.runner import cores
@@ -58,7 +64,7 @@ class Command(BaseCommand):
                 documents.append(
                     _of_file(path, options) if path.is_file() else _of_run(source, options["against"])
                 )
-            except (BrokenSource, NotRefined, TooFewAttempts, ValueError) as error:
+            except (BrokenSource, NotRefineRunError, TooFewAttemptsError, ValueError) as error:
                 raise CommandError(f"{source}: {error}") from None
         if options["json"]:
             self.stdout.write(json.dumps({"refinements": documents}, ensure_ascii=False))
@@ -100,7 +106,7 @@ def _of_run(name: str, against: str | None) -> dict[str, Any]:
     if against:
         document["against"] = {
             "run": against,
-            **beside(run, find_run(against), failures=failures).to_json(),
+            **compare_with_resampling(run, find_run(against), failures=failures).to_json(),
         }
     return document
 

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from benchmark.management.arguments import add_failures, day, dollars, find_run, positive
-from benchmark.metrics import TooFewAttempts
+from benchmark.metrics import TooFewAttemptsError
 from benchmark.model_calls import Price
 from benchmark.reports import FORMATS, measure
 
@@ -59,6 +59,6 @@ class Command(BaseCommand):
                 )
                 for run in runs
             ]
-        except TooFewAttempts as error:
+        except TooFewAttemptsError as error:
             raise CommandError(f"{error}.") from None
         self.stdout.write(FORMATS[options["format"]](figures))

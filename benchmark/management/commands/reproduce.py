@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from benchmark.reproduction import CONSISTENCY, RECOMPUTED, REPRODUCTIONS, DataMissing, Files
+from benchmark.reproduction import CONSISTENCY, RECOMPUTED, REPRODUCTIONS, DataMissingError, Files
 from judge.management.tables import aligned
 
 
@@ -89,7 +89,7 @@ def _reproduce(name: str, files: Files) -> dict[str, Any]:
     }
     try:
         checks = list(reproduction.checks(files))
-    except DataMissing as error:
+    except DataMissingError as error:
         return result | {"missing": str(error)}
     return result | {"agrees": all(one.agrees for one in checks), "checks": [asdict(one) for one in checks]}
 

@@ -106,7 +106,7 @@ def test_a_run_beside_resampling_at_the_same_k_and_the_same_tokens(
     Generation.objects.filter(work_item__run=resampled, step=0).update(output_tokens=None)
     call_command("refinement", str(refined.pk), "--against", str(resampled.pk))
     assert "unknown: tokens were not reported" in capsys.readouterr().out
-    with pytest.raises(CommandError, match="a curve takes a run of refine"):
+    with pytest.raises(CommandError, match="a curve needs a run of refine"):
         call_command("refinement", str(resampled.pk))
 
     person = User.objects.create_user("rosa")

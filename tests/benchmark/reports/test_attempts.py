@@ -18,9 +18,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmark.methods import METHODS
-from benchmark.models import Dataset, Generation, KeptFigures, Run, Verifier, WorkItem
+from benchmark.models import CachedRunReport, Dataset, Generation, Run, Verifier, WorkItem
 from benchmark.models.finishes import counted, finish_warnings
-from benchmark.reports.cached_report import kept_figures
+from benchmark.reports.cached_report import run_report, store_report
 from tests.benchmark.refinement.test_refinement import make_run as make_chains
 from tests.benchmark.reports.conftest import MakeRun
 from tests.benchmark.test_run_pages import Visit, researcher, visit  # noqa: F401  fixtures
@@ -105,6 +105,8 @@ def test_a_refine_run_stands_apart_from_pass_at_1_on_every_page(
     sampled = make_chains(refined.dataset, "zero-shot", 5, [["WA"] * 5, ["AC"] + ["WA"] * 4])
     for run in (once, sampled):
         Run.objects.filter(pk=run.pk).update(**FINISHED)
+    for run in Run.objects.all():
+        store_report(run)
     page = visit(f"/runs/{refined.pk}/")
     assert "Refine@5 100.00 %" in page
     assert "0.00 · 50.00 · 50.00 · 50.00<" in page
@@ -122,7 +124,7 @@ def test_a_refine_run_stands_apart_from_pass_at_1_on_every_page(
         "Equal tokens: 40.00 %",
     ):
         assert said in " ".join(row.split()), said
-    assert KeptFigures.objects.get(run=refined).score == 1.0
+    assert CachedRunReport.objects.get(run=refined).score == 1.0
 
 
 def test_a_refine_run_is_compared_by_name_at_equal_attempts_and_tokens(
@@ -259,9 +261,10 @@ def test_another_choice_on_resume_is_not_answered_from_the_cache(make_run: MakeR
     for failures, value in (("wrong", 0.5), ("excluded", 1.0)):
         run.manifest["failures"] = failures
         run.save()
-        found = kept_figures(run).headline
+        found = run_report(run).headline
         assert found
         assert found.value == value
+        store_report(run)
 
 
 def test_the_migration_marks_stored_failures_that_are_permanent(make_run: MakeRun) -> None:
@@ -428,9 +431,9 @@ def test_a_kind_is_warned_about_above_one_percent_of_all_replies(found: dict[str
 def test_cached_figures_hold_all_of_it(ended: Run, refined: Run, building: Run) -> None:
     reject(ended, 1)
     for run in (ended, refined, building):
-        measured = kept_figures(run)
-        assert kept_figures(run) == measured
-        assert KeptFigures.objects.get(run=run).score == (measured.headline and measured.headline.value)
+        measured = store_report(run)
+        assert run_report(run) == measured
+        assert CachedRunReport.objects.get(run=run).score == (measured.headline and measured.headline.value)
 
 
 def test_every_method_says_what_scores_it() -> None:

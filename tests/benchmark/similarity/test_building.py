@@ -17,7 +17,7 @@ from pytest_django import Settings
 from benchmark.models import Dataset, Problem, QuestionSet
 from benchmark.similarity.building import Builder
 from benchmark.similarity.choice import shown_order
-from benchmark.similarity.encoders import Encoder, Encoding, NoEncoder
+from benchmark.similarity.encoders import Encoder, Encoding, NoEncoderError
 from benchmark.similarity.labels import label_similarity, subcategories
 from benchmark.similarity.scorers import Scorer
 from tests.benchmark.similarity.tagged import TAGGED
@@ -155,11 +155,11 @@ def test_an_encoder_is_asked_for_unit_vectors_once_a_text_and_ranks_by_their_cos
         ("huge", Encoding(), "the encoder 'huge' cannot be loaded: no such encoder"),
         ("odd", Encoding(), "add --trust-encoder"),
     ):
-        with pytest.raises(NoEncoder, match=message):
+        with pytest.raises(NoEncoderError, match=message):
             Encoder(name, asked)
     odd = Encoder("odd", Encoding(trusted=True))
     assert Scorer("encoder:odd").over(texts, odd)("p", ["q"]) != [near], "vectors are of one encoder"
-    with pytest.raises(NoEncoder, match="smaller --batch-size"):
+    with pytest.raises(NoEncoderError, match="smaller --batch-size"):
         odd.vectors(["aaaaaa"])
     monkeypatch.delitem(sys.modules, "sentence_transformers")
 
