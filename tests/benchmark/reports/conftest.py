@@ -7,7 +7,17 @@ from typing import Any
 
 import pytest
 
-from benchmark.models import Dataset, Generation, Judgement, Problem, Run, Submission, WorkItem
+from benchmark.models import (
+    Dataset,
+    Generation,
+    Judgement,
+    Problem,
+    QuestionSet,
+    Run,
+    SimilarityRun,
+    Submission,
+    WorkItem,
+)
 
 MakeRun = Callable[..., Run]
 
@@ -115,3 +125,20 @@ def _test(name: str, sample: bool) -> dict[str, Any]:
     """A result whose texts are canaries: of a hidden test none may be shown."""
     texts = {field: f"canary-{name}-{field}" for field in ("message", "output", "errors")}
     return {"name": f"{name}-1", "verdict": "WA", "time": 0.1, "memory": 2**20, "sample": sample, **texts}
+
+
+@pytest.fixture
+def similarity_run(db: None) -> SimilarityRun:
+    """A finished run over a set without questions, whose figures are not stored."""
+    dataset = Dataset.objects.create(name="tagged", format="algosimbench")
+    questions = QuestionSet.objects.create(
+        name="alike", dataset=dataset, built=True, parameters={}, content_hash=""
+    )
+    return SimilarityRun.objects.create(
+        question_set=questions,
+        task="rank",
+        representation="statement",
+        state="finished",
+        parameters={"scorer": {"name": "bm25", "statistics": "corpus"}, "correct_at": "", "limit": None},
+        manifest={"scripted_model": False},
+    )
