@@ -177,10 +177,12 @@ def test_every_smaller_i_is_scored_from_one_run_once_all_answers_that_would_coun
     run = workshop.baseline(*FIRST, *settings, method="reflexion")["run"]
     values = [(one["i"], one["value"], one["unjudged"]) for one in workshop.report(run)["after"]]
     assert values == [(0, 0, 0), (1, None, 1), (2, 0, 0), (3, 1, 0)]
+    assert stored_scores(workshop) == values, "the end of the run stores its figures"
     output, _ = workshop.manage("judge_answers", run, "--json")
     assert json.loads(output) == {"runs": [{"run": run, "judged": 2, "left": 0}]}
     after = [(one["i"], one["value"], one["unjudged"]) for one in workshop.report(run)["after"]]
     assert after == [(0, 0, 0), (1, 0, 0), (2, 0, 0), (3, 1, 0)]
+    assert stored_scores(workshop) == after, "judging the answers stores them again"
     judged = "select g.step, j.suite, j.verdict from benchmark_generation g left join benchmark_judgement j on j.id = "
     assert workshop.rows(judged + "g.hidden_judgement_id order by g.step") == [
         (0, None, None), (1, "all", "WA"), (2, "all", "WA"), (3, "all", "AC")
@@ -189,3 +191,9 @@ def test_every_smaller_i_is_scored_from_one_run_once_all_answers_that_would_coun
     assert "0 answers judged, 0 left" in output
     assert len(workshop.imitation.requests) == 4
     assert workshop.rows("select count(*) from benchmark_judgement where suite = 'all'") == [(3,)]
+
+
+def stored_scores(workshop: Workshop) -> list[tuple[int, float | None, int]]:
+    """Return the stored scores of the one run after 0 … i reflections."""
+    [(document,)] = workshop.rows("select figures from benchmark_cachedrunreport")
+    return [(one["i"], one["value"], one["unjudged"]) for one in json.loads(document)["after"]]
