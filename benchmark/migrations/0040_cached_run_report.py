@@ -18,7 +18,7 @@ class Migration(migrations.Migration):
             name="fingerprint",
             field=models.CharField(
                 help_text="Version of the document and state of the run. Figures with another fingerprint are stale.",
-                max_length=100,
+                max_length=200,
             ),
         ),
         migrations.AlterField(

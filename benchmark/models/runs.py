@@ -85,7 +85,7 @@ class CachedRunReport(models.Model):
 
     run = models.OneToOneField(Run, on_delete=models.CASCADE, related_name="cached_report")
     fingerprint = models.CharField(
-        max_length=100,
+        max_length=200,
         help_text="Version of the document and state of the run. Figures with another fingerprint are stale.",
     )
     score = models.FloatField(

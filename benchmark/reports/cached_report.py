@@ -4,6 +4,7 @@
 figures (`benchmark.worker.reports`). The functions that pages call only read.
 """
 
+import hashlib
 import json
 import time
 from collections.abc import Sequence
@@ -19,10 +20,11 @@ from benchmark.reports.draws import BetweenEpochs
 from benchmark.reports.figures import RunFigures, measure
 from benchmark.reports.groups import GroupFigures, PassAtK, TestsAtK
 from benchmark.reports.published_tables import comparable_rows
+from benchmark.reports.run_metrics import RUN_METRICS
 from benchmark.reports.steps import AfterReflections
 from benchmark.reports.usage import Tokens
 
-CACHE_VERSION = 4
+CACHE_VERSION = 5
 """The version of the stored document. A new version makes all stored figures stale."""
 
 LIST_SECONDS = 2.0
@@ -81,16 +83,22 @@ def cached_reports(runs: Sequence[Run]) -> list[RunFigures | None]:
 
 def runs_without_report() -> QuerySet[Run]:
     """Return the runs that have ended without stored figures of the present version."""
-    current = Q(cached_report__fingerprint__startswith=f"{CACHE_VERSION} ")
+    current = Q(cached_report__fingerprint__startswith=f"{_version()} ")
     return Run.objects.exclude(state=Run.State.OPEN).exclude(current)
 
 
 def _fingerprint(run: Run) -> str:
     """Return a text that changes with the figures of the run. A finished run only changes when it is resumed."""
     if run.state == Run.State.FINISHED:
-        return f"{CACHE_VERSION} finished {run.finished_at} {run.failures}"
+        return f"{_version()} finished {run.finished_at} {run.failures}"
     counts = json.dumps(item_counts([run])[run.pk], sort_keys=True)
-    return f"{CACHE_VERSION} {run.state} {run.failures} {counts}"
+    return f"{_version()} {run.state} {run.failures} {counts}"
+
+
+def _version() -> str:
+    """Return the version of the document and of the list of metrics."""
+    names = " ".join(sorted(RUN_METRICS))
+    return f"{CACHE_VERSION}-{hashlib.sha256(names.encode()).hexdigest()[:8]}"
 
 
 def _read(run: Run, document: dict[str, Any]) -> RunFigures:

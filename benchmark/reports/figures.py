@@ -25,6 +25,7 @@ from benchmark.reports.groups import ChainOutcome, GroupFigures, PassAtK, Proble
 from benchmark.reports.published_tables import PublishedRow, comparable_rows
 from benchmark.reports.refinement.curves import Refinement
 from benchmark.reports.refinement.runs import attempts_allowed, chains_of
+from benchmark.reports.run_metrics import measure_metrics
 from benchmark.reports.steps import AfterReflections, after_reflections
 from benchmark.reports.usage import Tokens, measure_usage
 from judge import Verdict
@@ -40,7 +41,8 @@ class RunFigures:
     `failures` says how these count in the headline, and `failures_stored` whether the run has a stored choice.
     `finishes` counts all replies by how they ended (`benchmark.models.finishes`). The usage is as in
     `benchmark.reports.usage.Usage`. `replies_repeated` counts replies that repeat a paid reply of another run.
-    `models_returned` are the model names in the provider's replies, `after` the scores after fewer reflections.
+    `models_returned` are the model names in the provider's replies, `after` the scores after fewer reflections,
+    `metrics` the values of `benchmark.reports.run_metrics`.
     """
 
     run: str
@@ -79,6 +81,7 @@ class RunFigures:
     published: tuple[PublishedRow, ...]
     models_returned: tuple[str, ...]
     after: tuple[AfterReflections, ...]
+    metrics: dict[str, float]
     manifest: dict[str, Any]
 
     @property
@@ -239,6 +242,7 @@ def measure(
         published=tuple(comparable_rows(run)),
         models_returned=models,
         after=after_reflections(run, scale.failures),
+        metrics=measure_metrics(items.outcomes, scale),
         manifest=run.manifest,
     )
 
@@ -277,7 +281,7 @@ def _read_items(run: Run, scoring: Scoring, facts: Mapping[int, ProblemFacts]) -
         "judgement__total",
         "judgement__stop_at_first_failure",
     )
-    for item, state, fault, rejected, problem, number, *judgement in rows:
+    for item, state, fault, rejected, problem, number, verdict, passed, tests, stopped in rows:
         counts.total += 1
         counts.problems.add(problem)
         chain = chains.get(item)
@@ -295,8 +299,8 @@ def _read_items(run: Run, scoring: Scoring, facts: Mapping[int, ProblemFacts]) -
         if scoring == "none":
             counts.outcomes[problem][number] = ChainOutcome(False, 0.0, True, attempts=0)
             continue
-        counts.verdicts[judgement[0] or Verdict.NO_CODE] += 1
-        counts.outcomes[problem][number] = _outcome(chain, *judgement)
+        counts.verdicts[verdict or Verdict.NO_CODE] += 1
+        counts.outcomes[problem][number] = _outcome(chain, verdict, passed, tests, stopped)
         counts.samples_only += facts[problem].samples_only and not by_suites
     return counts
 

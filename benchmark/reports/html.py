@@ -28,6 +28,7 @@ from benchmark.reports.formatting import (
     token_count,
 )
 from benchmark.reports.groups import GroupFigures
+from benchmark.reports.run_metrics import format_metrics
 
 
 def as_html(runs: Sequence[RunFigures]) -> str:
@@ -71,6 +72,7 @@ def _run(figures: RunFigures) -> dict[str, object]:
             ("total time of calls", duration(figures.seconds)),
             ("wall time", duration(figures.wall_seconds)),
         ],
+        "metrics": format_metrics(figures.metrics),
         "after": [(one.i, percent(one.value), interval(one), one.unjudged) for one in figures.after],
         "manifest": json.dumps(figures.depends_on, indent=2, ensure_ascii=False),
     }

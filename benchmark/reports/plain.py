@@ -24,6 +24,7 @@ from benchmark.reports.formatting import (
     token_count,
     verdict_heading,
 )
+from benchmark.reports.run_metrics import format_metrics
 
 
 def as_text(runs: Sequence[RunFigures]) -> str:
@@ -68,6 +69,9 @@ def _run(figures: RunFigures) -> str:
             ],
         ),
     ]
+    if figures.metrics:
+        rows = [list(row) for row in format_metrics(figures.metrics)]
+        lines += ["", *_table(["metric", ""], rows)]
     if figures.after:
         lines += [
             "",

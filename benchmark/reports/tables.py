@@ -52,6 +52,8 @@ def _rows(figures: RunFigures) -> Iterator[Row]:
         yield from _score_rows(figures, group)
     yield from _epoch_rows(figures)
     yield from _reflection_rows(figures)
+    for name, value in figures.metrics.items():
+        yield name, *_ALL, value
     yield from _count_rows(figures)
     yield from _usage_rows(figures)
     yield "failed items", *_ALL, figures.failed, None, None, figures.total

@@ -26,6 +26,7 @@ from benchmark.reports.formatting import (
     intervals_used,
     verdict_heading,
 )
+from benchmark.reports.run_metrics import format_metrics
 from benchmark.reports.usage import Usage, measure_usage
 from benchmark.views.access import find_run
 from benchmark.views.leaderboard import progress_of
@@ -47,6 +48,7 @@ def run(request: HttpRequest, run_id: UUID) -> HttpResponse:
             "figures": figures,
             "intervals": intervals_used(figures),
             "price": format_price(figures),
+            "metrics": format_metrics(figures.metrics),
             "draws": figures.depends_on["draws"],
             "headline": headline(figures) if figures.headline else "",
             "verdicts": verdict_heading(figures),

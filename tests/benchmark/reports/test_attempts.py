@@ -80,6 +80,7 @@ def test_a_refine_run_is_reported_as_refine_at_k_in_every_group_and_format(
     assert (said["scoring"], everything["pass_at"], everything["tests_at"]) == ("refine", [], [])
     assert [point["value"] for point in everything["refine_at"]] == [0.0, 0.5, 0.5, 0.5, 1.0]
     assert (everything["chains"], everything["attempts"], everything["solved"]) == (2, 7, 2)
+    assert said["metrics"] == {"attempts_per_solved": 3.5}
     assert {group["name"]: [point["value"] for point in group["refine_at"]] for group in groups} == {
         "bronze": [0, 1, 1, 1, 1],
         "gold": [0, 0, 0, 0, 1],

@@ -7,10 +7,11 @@ import django_rq
 import pytest
 import redis
 from django.test import Client
+from rq.job import Job
 
 from benchmark.models import CachedRunReport, Run, SimilarityRun
-from benchmark.reports import cached_report
-from benchmark.reports.cached_report import cached_reports, measure, store_report
+from benchmark.reports import cached_report, measure
+from benchmark.reports.cached_report import cached_reports, store_report
 from benchmark.worker import reports
 from tests.benchmark.reports.conftest import MakeRun
 from tests.benchmark.test_run_pages import Visit, researcher, visit  # noqa: F401  fixtures
@@ -35,7 +36,7 @@ class Queue:
 def queue(monkeypatch: pytest.MonkeyPatch) -> Queue:
     queue = Queue()
     monkeypatch.setattr(django_rq, "get_queue", lambda name: queue)
-    monkeypatch.setattr(reports.Job, "exists", lambda name, connection: name in queue.jobs)
+    monkeypatch.setattr(Job, "exists", staticmethod(lambda name, connection: name in queue.jobs))
     return queue
 
 
@@ -65,6 +66,7 @@ def test_figures_of_runs_over_questions_are_stored_in_the_background(
     [(function, argument)] = queue.jobs.values()
     function(argument)
     similarity_run.refresh_from_db()
+    assert similarity_run.figures
     assert similarity_run.figures["answered"] == 0
     assert reports.enqueue_missing_reports() == 0
 
@@ -76,7 +78,7 @@ def test_an_unavailable_queue_server_stops_no_worker(
         raise redis.ConnectionError("refused")
 
     make_run(SOLVED, **FINISHED)
-    monkeypatch.setattr(reports.Job, "exists", fail)
+    monkeypatch.setattr(Job, "exists", staticmethod(fail))
     assert reports.enqueue_missing_reports() == 0
 
 
