@@ -7,7 +7,7 @@ row and `requeue_lost` finds the rows whose entry or worker was lost.
 import hashlib
 import logging
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
@@ -159,22 +159,20 @@ def _grade(judgement: Judgement, problem: Problem) -> judge.Judgement:
     policy = judge.Policy(judgement.policy)
     language = judgement.submission.language
     limits = judge.Limits(time=problem.time_limit, memory=judgement.memory_limit or problem.memory_limit)
-    multipliers = settings.JUDGE_TIME_MULTIPLIERS
     tests = judge_tests(problem, judgement.suite, judgement.test_suite)
     if judgement.whole_output:
         tests = [replace(test, shown=WHOLE_OUTPUT) if test.sample else test for test in tests]
     if not tests and judgement.suite == Judgement.Suite.SAMPLES:
         # Every program passes all of none (docs/spec.md 7.2). Interactive problems show dialogues instead of samples.
-        applied = judge.limits_for(limits, language, policy, multipliers)
+        applied = judge.limits_for(limits, language, policy, settings.JUDGE_TIME_MULTIPLIERS)
         return judge.Judgement(judge.Verdict.AC, (), 0, "", policy, applied, judge.JUDGE_VERSION, "", "")
-    return judge.grade(
-        program_files(problem, judgement.submission.source, language),
+    return grade_program(
+        problem,
+        judgement.submission.source,
         language,
         tests,
         limits,
-        checker_for(problem, policy),
         policy=policy,
-        time_multipliers=multipliers,
         stop_at_first_failure=judgement.stop_at_first_failure,
     )
 
@@ -238,6 +236,34 @@ def _finish(judgement_id: int, attempt: int, **fields: object) -> None:
     )
     if stored:
         judgement_finished.send(Judgement, judgement=Judgement.objects.get(pk=judgement_id))
+
+
+def grade_program(
+    problem: Problem,
+    source: str | dict[str, str],
+    language: str,
+    tests: Sequence[judge.Test],
+    limits: judge.Limits,
+    *,
+    policy: judge.Policy = judge.Policy.FAIR,
+    stop_at_first_failure: bool = True,
+    files: judge.FileNames | None = None,
+) -> judge.Judgement:
+    """Judge a program, or the files of one, with the driver and the checker of the problem.
+
+    Raises NotFunctional for a language that has no driver, and SandboxUnavailable.
+    """
+    return judge.grade(
+        program_files(problem, source, language) if isinstance(source, str) else source,
+        language,
+        tests,
+        limits,
+        checker_for(problem, policy),
+        policy=policy,
+        time_multipliers=settings.JUDGE_TIME_MULTIPLIERS,
+        stop_at_first_failure=stop_at_first_failure,
+        files=files,
+    )
 
 
 def program_files(problem: Problem, source: str, language: str) -> str | dict[str, str]:

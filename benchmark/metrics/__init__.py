@@ -1,4 +1,4 @@
-"""Figures of the benchmark: estimators, the intervals that belong to them, and paired comparisons."""
+"""Metrics: estimators, their intervals, and paired comparisons."""
 
 from benchmark.metrics.comparison import (
     SIGNIFICANCE,

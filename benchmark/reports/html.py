@@ -7,27 +7,29 @@ from pathlib import Path
 
 from django.template import Context, Engine
 
-from benchmark.models.finishes import FINISHES
 from benchmark.reports.figures import RunFigures
 from benchmark.reports.formatting import (
     GROUP_HEADINGS,
     contest_interval,
     count_columns,
-    duration,
     format_epochs,
-    format_price,
     group_name,
     headline,
-    headline_index,
     interval,
     intervals_used,
-    money,
     percent,
     score_columns,
     tests_share,
-    token_count,
 )
 from benchmark.reports.groups import GroupFigures
+from benchmark.reports.rows import (
+    answered_and_planned,
+    cost_rows,
+    finish_rows,
+    reflection_rows,
+    token_rows,
+    verdict_rows,
+)
 from benchmark.reports.run_metrics import format_metrics
 
 
@@ -53,27 +55,11 @@ def _run(figures: RunFigures) -> dict[str, object]:
             (GROUP_HEADINGS[by], [_group(group, figures) for group in groups])
             for by, groups in groupby(figures.groups, key=lambda group: group.by)
         ],
-        "verdicts": [
-            (name, n, percent(n / figures.done))
-            for name, n in (figures.verdicts or figures.verifiers).items()
-        ],
-        "finishes": [
-            (FINISHES[kind], n, percent(n / figures.generations if figures.generations else None))
-            for kind, n in figures.finishes.items()
-        ],
-        "used": [
-            *(
-                (f"{t.kind.replace('_', ' ')} tokens", token_count(t, figures.generations))
-                for t in figures.tokens
-            ),
-            ("cost", money(figures)),
-            ("price", format_price(figures)),
-            ("interrupted calls, possibly billed", figures.calls_broken_off),
-            ("total time of calls", duration(figures.seconds)),
-            ("wall time", duration(figures.wall_seconds)),
-        ],
+        "verdicts": verdict_rows(figures),
+        "finishes": finish_rows(figures),
+        "used": [*((f"{kind} tokens", number) for kind, number in token_rows(figures)), *cost_rows(figures)],
         "metrics": format_metrics(figures.metrics),
-        "after": [(one.i, percent(one.value), interval(one), one.unjudged) for one in figures.after],
+        "after": reflection_rows(figures),
         "manifest": json.dumps(figures.depends_on, indent=2, ensure_ascii=False),
     }
 
@@ -90,9 +76,5 @@ def _group(group: GroupFigures, figures: RunFigures) -> dict[str, object]:
             )
             for point, tests, detailed in score_columns(group)
         ],
-        "both": [
-            percent(points[headline_index(group)].value) for points in (group.answered_at, group.planned_at)
-        ]
-        if figures.rejected and figures.headline
-        else [],
+        "both": answered_and_planned(group, figures),
     }

@@ -1,28 +1,30 @@
 """A report as text for terminals, in aligned columns."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from benchmark.models.finishes import FINISHES
 from benchmark.reports.figures import RunFigures
 from benchmark.reports.formatting import (
     GROUP_HEADINGS,
     contest_interval,
     count_columns,
-    duration,
     format_epochs,
-    format_price,
     group_name,
     headline,
-    headline_index,
     interval,
     intervals_used,
-    money,
     percent,
     score_columns,
     tests_share,
-    token_count,
     verdict_heading,
+)
+from benchmark.reports.rows import (
+    answered_and_planned,
+    cost_rows,
+    finish_rows,
+    reflection_rows,
+    token_rows,
+    verdict_rows,
 )
 from benchmark.reports.run_metrics import format_metrics
 
@@ -45,41 +47,17 @@ def _run(figures: RunFigures) -> str:
         *(f"  {line}" for line in format_epochs(figures)),
         "",
         *_verdicts(figures),
-        *_table(
-            ["replies", "", "share"],
-            [
-                [FINISHES[kind], str(n), percent(n / figures.generations if figures.generations else None)]
-                for kind, n in figures.finishes.items()
-            ],
-        ),
+        *_table(["replies", "", "share"], finish_rows(figures)),
         "",
-        *_table(
-            ["tokens", f"of {figures.generations} generations"],
-            [[t.kind.replace("_", " "), token_count(t, figures.generations)] for t in figures.tokens],
-        ),
+        *_table(["tokens", f"of {figures.generations} generations"], token_rows(figures)),
         "",
-        *_table(
-            ["cost and time", ""],
-            [
-                ["cost", money(figures)],
-                ["price", format_price(figures)],
-                ["interrupted calls, possibly billed", str(figures.calls_broken_off)],
-                ["total time of calls", duration(figures.seconds)],
-                ["wall time", duration(figures.wall_seconds)],
-            ],
-        ),
+        *_table(["cost and time", ""], cost_rows(figures)),
     ]
     if figures.metrics:
-        rows = [list(row) for row in format_metrics(figures.metrics)]
-        lines += ["", *_table(["metric", ""], rows)]
+        lines += ["", *_table(["metric", ""], format_metrics(figures.metrics))]
     if figures.after:
-        lines += [
-            "",
-            *_table(
-                ["reflections allowed", "pass@1", "pass@1", "not judged"],
-                [[str(one.i), percent(one.value), interval(one), str(one.unjudged)] for one in figures.after],
-            ),
-        ]
+        header = ["reflections allowed", "pass@1", "pass@1", "not judged"]
+        lines += ["", *_table(header, reflection_rows(figures))]
     if figures.faults:
         lines += [
             "",
@@ -118,11 +96,7 @@ def _groups(figures: RunFigures) -> list[str]:
         for point, tests_at, detailed in score_columns(group):
             row += [percent(point.value), *([interval(point), contest_interval(point)] if detailed else [])]
             row += [tests_share(tests_at)] if tests_at else []
-        if figures.rejected and figures.headline:
-            row += [
-                percent(points[headline_index(group)].value)
-                for points in (group.answered_at, group.planned_at)
-            ]
+        row += answered_and_planned(group, figures)
         rows.append(row)
     return _table(header, rows)
 
@@ -130,13 +104,11 @@ def _groups(figures: RunFigures) -> list[str]:
 def _verdicts(figures: RunFigures) -> list[str]:
     """Return the table of verdicts, or of the states of the verifiers that a run built."""
     if figures.scoring == "none":
-        counts, words = figures.verifiers, ["verifiers", "problems", "share"]
+        header = ["verifiers", "problems", "share"]
     else:
-        counts, words = (
-            figures.verdicts,
-            [verdict_heading(figures), "chains" if figures.scoring == "refine" else "attempts", "share"],
-        )
-    return [*_table(words, [[name, str(n), percent(n / figures.done)] for name, n in counts.items()]), ""]
+        chains = "chains" if figures.scoring == "refine" else "attempts"
+        header = [verdict_heading(figures), chains, "share"]
+    return [*_table(header, verdict_rows(figures)), ""]
 
 
 def _published(figures: RunFigures) -> list[str]:
@@ -157,15 +129,16 @@ def _published(figures: RunFigures) -> list[str]:
     return lines + [f"  !{number} {mark}" for number, mark in enumerate(marks, 1)]
 
 
-def _table(header: list[str], rows: list[list[str]]) -> list[str]:
+def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     """Align the first column to the left and the others to the right. A repeated heading is printed once."""
     shown = [name if name not in header[:place] or not name else "" for place, name in enumerate(header)]
-    widths = [max(len(row[column]) for row in [shown, *rows]) for column in range(len(header))]
+    lines = [shown, *rows]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
     return [
         "  "
         + "  ".join(
             cell.rjust(width) if column else cell.ljust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
         ).rstrip()
-        for row in [shown, *rows]
+        for line in lines
     ]

@@ -75,18 +75,18 @@ def test_choices_are_named_for_figures_whose_data_is_missing_too(capsys: pytest.
         "N-13",
         "N-22",
     }
-    with pytest.raises(CommandError, match=r"^Without their data: N-11\.$"):
+    with pytest.raises(CommandError, match=r"^Data missing: N-11\.$"):
         call_command("reproduce", "N-11")
     text = capsys.readouterr().out
     assert "[1] Chosen after the result was seen: The source does not say how" in text
-    assert "0 of 0 agree, 1 without their data. With a choice made after seeing the result: N-11." in text
+    assert "0 of 0 agree, data missing for 1. With a choice made after seeing the result: N-11." in text
 
 
 def test_what_needs_no_data_works_without_and_the_rest_says_what_to_fetch(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     assert reproduce(capsys, "N-1", "N-2", "N-13")["N-1"]["agrees"]
-    with pytest.raises(CommandError, match=r"^Without their data: N-3, N-21\.$"):
+    with pytest.raises(CommandError, match=r"^Data missing: N-3, N-21\.$"):
         call_command("reproduce", "N-1", "N-3", "N-21")
     said = capsys.readouterr().out
     assert "needs usaco/usaco_dict.json in the folder given as --data: the 484 problems" in said
@@ -114,7 +114,7 @@ def test_a_figure_that_differs_ends_with_status_1(
 def test_unknown_names_and_folders_are_refused() -> None:
     with pytest.raises(CommandError, match=r"There is no N-99\. There are: N-1, "):
         call_command("reproduce", "N-99")
-    with pytest.raises(CommandError, match="is no folder"):
+    with pytest.raises(CommandError, match="is not a folder"):
         call_command("reproduce", "--data", "/nowhere")
 
 

@@ -19,13 +19,12 @@ from typing import Any
 
 import django_rq
 import redis
-from django.conf import settings
 from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
 import judge
-from benchmark.judging import checker_for, judge_tests, program_files, store_submission
+from benchmark.judging import grade_program, judge_tests, store_submission
 from benchmark.models import Judgement, Problem
 from tutoring.models import Event, NearMiss, Session
 from tutoring.sessions.programs import distance, program_tokens
@@ -126,19 +125,13 @@ def _measures(near_miss: NearMiss, problem: Problem) -> dict[str, Any]:
     if not code:
         return {"verdict": "NO_CODE", "passed": 0, "passed_prefix": 0}
     language = near_miss.session.language
-    source = program_files(problem, store_submission(problem, code, language).source, language)
+    source = store_submission(problem, code, language).source
     tests = judge_tests(problem, Judgement.Suite.ALL)
     limits = judge.Limits(time=problem.time_limit, memory=problem.memory_limit)
 
     def grade(limits: judge.Limits, stop_at_first_failure: bool) -> judge.Judgement:
-        return judge.grade(
-            source,
-            language,
-            tests,
-            limits,
-            checker_for(problem, judge.Policy.FAIR),
-            time_multipliers=settings.JUDGE_TIME_MULTIPLIERS,
-            stop_at_first_failure=stop_at_first_failure,
+        return grade_program(
+            problem, source, language, tests, limits, stop_at_first_failure=stop_at_first_failure
         )
 
     plain = grade(limits, stop_at_first_failure=False)

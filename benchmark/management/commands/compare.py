@@ -20,14 +20,14 @@ class Command(BaseCommand):
         "with intervals, McNemar's exact test with Holm's correction, verdict changes, and where chains diverge."
     )
 
-    requires_system_checks = []  # it shows no page, so it need not load them
+    requires_system_checks = []  # the checks import all pages, which this command does not need
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
             "runs", nargs="+", metavar="RUN", help="the first run is compared with each of the others"
         )
         add_failures(parser, "the choice stored with the first run, or wrong")
-        parser.add_argument("--json", action="store_true", help="print one JSON document on standard output")
+        parser.add_argument("--json", action="store_true", help="print one JSON document to standard output")
 
     def handle(self, **options: Any) -> None:
         try:

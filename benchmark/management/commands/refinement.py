@@ -1,4 +1,4 @@
-"""manage.py refinement: Refine@1 … K of runs, and of ICPC-Eval's result files, scored again from their attempts."""
+"""manage.py refinement: Refine@1 … Refine@K of runs and of ICPC-Eval's result files."""
 
 import json
 from collections.abc import Mapping
@@ -27,13 +27,13 @@ from judge.management.tables import aligned
 
 class Command(BaseCommand):
     help = (
-        "Refine@1 … Refine@K with 95 % intervals, mean attempts per solved problem and tokens, of runs of the method "
-        "refine or of result files of ICPC-Eval. With --against, beside pass@K of a run with independent attempts, at "
-        "the same K and with the same tokens. With --judge the programs of a result file are judged here, and our "
-        "verdicts stand beside the file's; what is judged is stored, so the same command goes on."
+        "Print Refine@1 … Refine@K with 95 % intervals, mean attempts per solved problem and tokens, for runs of the "
+        "method refine or result files of ICPC-Eval. --against compares with pass@K of a run of independent attempts, "
+        "at equal K and equal tokens. --judge judges the programs of a result file here and compares the verdicts. "
+        "Judgements are stored: an interrupted command can be repeated."
     )
 
-    requires_system_checks = []  # it shows no page, so it need not load them
+    requires_system_checks = []  # the checks import all pages, which this command does not need
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
@@ -50,7 +50,7 @@ class Command(BaseCommand):
             metavar="N",
             help="programs judged at once (default: the cores)",
         )
-        parser.add_argument("--json", action="store_true", help="print one JSON document on standard output")
+        parser.add_argument("--json", action="store_true", help="print one JSON document to standard output")
 
     def handle(self, **options: Any) -> None:
         documents = []
@@ -58,7 +58,7 @@ class Command(BaseCommand):
             path = Path(source)
             if options["judge"] and not path.is_file():
                 raise CommandError(
-                    f"{source}: --judge is for result files; the programs of a run are judged."
+                    f"{source}: --judge needs a result file; the programs of a run are judged already."
                 )
             try:
                 documents.append(
@@ -72,7 +72,7 @@ class Command(BaseCommand):
             self.stdout.write("\n\n".join(map(_text, documents)))
         if faults := [fault for one in documents for fault in one.get("judged", {}).get("faults", ())]:
             raise CommandError(
-                "The judge failed. The same command tries again; what is judged stays.\n" + "\n".join(faults)
+                "The judge failed. Repeat the command; finished judgements are stored.\n" + "\n".join(faults)
             )
 
 
@@ -124,7 +124,7 @@ def _text(document: dict[str, Any]) -> str:
     ]
     if again := document["with_restarts"]:
         lines.append(
-            f"Refine@k counts the first start; {document['restarted']} chains started again, and with all starts "
+            f"Refine@k counts the first start; {document['restarted']} chains restarted, and with all starts "
             f"{again['value']:.1%} are solved"
         )
     if document.get("charged_empty_replies"):
@@ -134,8 +134,8 @@ def _text(document: dict[str, Any]) -> str:
             f"{last['value']:.1%}"
         )
     if unfinished := document.get("unfinished"):
-        lines.append(f"not evaluated to their end, left out: {', '.join(unfinished)}")
-    lines += [f"inconsistent: {said}" for said in document.get("inconsistencies", ())]
+        lines.append(f"unfinished, left out: {', '.join(unfinished)}")
+    lines += [f"inconsistent: {text}" for text in document.get("inconsistencies", ())]
     if judged := document.get("judged"):
         lines += _judged(judged)
     if other := document.get("against"):
@@ -150,7 +150,7 @@ def _text(document: dict[str, Any]) -> str:
 
 
 def _judged(judged: Mapping[str, Any]) -> list[str]:
-    """Both judges side by side: verdicts, the attempts that only one accepts, and the curves."""
+    """Return the comparison of both judges: verdicts, attempts that only one accepts, and curves."""
     lines = [
         "",
         f"judged on {judged['dataset']}: {judged['agree']} of {judged['attempts']} attempts agree "

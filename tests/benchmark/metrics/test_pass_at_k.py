@@ -62,7 +62,7 @@ def test_more_draws_than_attempts_are_refused_with_both_numbers() -> None:
 
 @pytest.mark.parametrize(("attempts", "solved", "k"), [(3, 4, 1), (3, -1, 1), (3, 1, 0)])
 def test_impossible_counts_are_refused(attempts: int, solved: int, k: int) -> None:
-    with pytest.raises(ValueError, match=r"cannot be|means nothing"):
+    with pytest.raises(ValueError, match=r"impossible|not defined"):
         pass_at_k(attempts, solved, k)
 
 

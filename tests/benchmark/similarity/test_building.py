@@ -64,7 +64,7 @@ def test_every_question_keeps_the_rules_and_every_problem_without_one_has_a_reas
     refused = {entry["id"]: entry["reason"] for entry in built.left_out}
     assert asked | refused.keys() == statements.keys()
     assert refused == {
-        "largest-terrace": "all problems with its labels read too much like it: the least, behind-the-breakwater, 0.51"
+        "largest-terrace": "the texts of all problems with its labels are too similar, behind-the-breakwater the least: 0.51"
     }
     assert Builder().build(tagged, "alike").pk == built.pk
     again = Builder(seed=1).build(tagged, "otherwise")
