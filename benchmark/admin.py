@@ -1,10 +1,8 @@
-"""Administration pages of the bank, the judgements and the runs: for looking things up, not for changing them."""
+"""Read-only administration pages of the problem bank, judgements and runs."""
 
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
-from django.db.models import Model
-from django.http import HttpRequest
 
 from benchmark.models import (
     Article,
@@ -47,18 +45,18 @@ else:
 
 
 class RecordedAdmin(_ModelAdmin):
-    """Pages of a table whose rows are records: they can be read and searched, and nothing else."""
+    """Read-only pages of a table whose rows are records."""
 
     show_full_result_count = False
     list_per_page = 50
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
+    def has_add_permission(self, *_: Any, **__: Any) -> bool:
         return False
 
-    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+    def has_change_permission(self, *_: Any, **__: Any) -> bool:
         return False
 
-    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+    def has_delete_permission(self, *_: Any, **__: Any) -> bool:
         return False
 
 

@@ -1,4 +1,4 @@
-"""The pages of the problem bank and of runs. External ids are the sources' own and may hold any printable character."""
+"""Addresses of the problem bank and of runs. External ids may hold any printable character."""
 
 from django.urls import path
 
@@ -18,7 +18,7 @@ from benchmark.views.suites import suite, suites
 
 urlpatterns = [
     path("problems/", views.problem_list, name="problems"),
-    # The figure comes first and ends without a slash, so no external id can be mistaken for it.
+    # An address of a figure ends without a slash, so that no external id matches it.
     path("problems/<slug:dataset>/<path:external_id>/figures/<str:name>", views.figure, name="figure"),
     path("problems/<slug:dataset>/<path:external_id>/", views.problem, name="problem"),
     path("runs/", leaderboard, name="runs"),

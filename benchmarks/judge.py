@@ -1,10 +1,10 @@
-"""What the judge adds to the programs it runs, beside the bare process and bubblewrap alone, in one run.
+"""The overhead of the judge, compared in one run with a bare process and with bubblewrap alone.
 
     python -m benchmarks.judge [--rounds N]
 
-The bare process is started with posix_spawn by this same Python. Recipes take turns in random order, each for ten runs
-in a row, as the tests of a submission are; figures are medians. Status 1 when a target is missed, which on a machine
-at work says little.
+This Python starts the bare process with posix_spawn. Recipes alternate in random order, each with ten runs in a row as
+for the tests of a submission; figures are medians. The exit status is 1 if a target is missed, which is not significant
+on a busy machine.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ IN_A_ROW = 10
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table; `met` is None where there is no target."""
+    """One line of the table; `met` is None without a target."""
 
     what: str
     ours: str
@@ -78,7 +78,7 @@ def main() -> int:
 
 
 def tests(state: str, rounds: int, targets: tuple[float | None, float | None, float | None]) -> Iterator[Row]:
-    """Milliseconds of one trivial test: C++, Python from a warm interpreter, Python from a fresh one."""
+    """Measure milliseconds of a trivial test: C++, Python with the fork server, Python without."""
     with compiled("cpp") as cpp, compiled("python") as python, contextlib.ExitStack() as stack:
         containers = [
             stack.enter_context(open_sandbox().open(one.surroundings)) for one in (cpp, python, python)
@@ -111,7 +111,7 @@ def tests(state: str, rounds: int, targets: tuple[float | None, float | None, fl
 
 
 def throughput() -> Iterator[Row]:
-    """Trivial tests a second on two cores: in one submission each, and in submissions of ten tests."""
+    """Measure trivial tests a second on two cores: one and ten tests a submission."""
     with ProcessPoolExecutor(CORES) as pool:
         for language, target in (("cpp", 1200), ("python", 900)):
             floor = sum(pool.map(bare_for_a_while, [language] * CORES)) / SECONDS
@@ -130,7 +130,7 @@ def throughput() -> Iterator[Row]:
 
 
 def compilation() -> Iterator[Row]:
-    """Seconds of compiling a program with bits/stdc++.h."""
+    """Measure the seconds of compiling a program with bits/stdc++.h."""
     figures = measure_compilation()
     floor = f"{figures['floor (g++)'] * 1e3:.0f} ms"
     for what, name, target in (("first", "precompiled header", 0.6), ("again", "cached", 0.005)):
@@ -146,7 +146,7 @@ def compilation() -> Iterator[Row]:
 
 
 def clock() -> Row:
-    """CPU seconds of the same work with no and with four other busy processes."""
+    """Measure CPU seconds of the same work without and with four other busy processes."""
     source = "int main() { volatile unsigned x = 1; for (int i = 0; i < 300000000; i++) x = x * 3 + 1; }"
     with compiled("cpp", source) as program, open_sandbox().open(program.surroundings) as container:
         run = Run(program.command, judge.Limits(time=20, memory=LIMITS.memory), wall=60)
@@ -165,7 +165,7 @@ def clock() -> Row:
 
 
 def overshoot() -> Row:
-    """CPU seconds used beyond the limit before the end."""
+    """Measure the CPU seconds beyond the limit before the process ends."""
     endless = "int main() { for (;;); }"
     with compiled("cpp", endless) as program, open_sandbox().open(program.surroundings) as container:
         run = Run(program.command, judge.Limits(time=0.2, memory=LIMITS.memory), wall=5)
@@ -174,7 +174,7 @@ def overshoot() -> Row:
 
 
 def peak_memory() -> Iterator[Row]:
-    """Measured peak of programs that touch a known number of bytes, from a small and from a large judge."""
+    """Measure the peak memory of programs that use a known number of bytes, from a small and a large judge process."""
     template = """
 #include <cstring>
 static char a[{0} << 20];
@@ -202,7 +202,7 @@ int main() {{ memset(a, 1, sizeof a); return a[9] - 1; }}
 
 
 def output() -> Iterator[Row]:
-    """Verdicts on 64 MB of right output, and on one byte more than the limit."""
+    """Check the verdicts on 64 MB of right output and on one byte more than the limit."""
     with tempfile.TemporaryDirectory() as folder:
         given = Path(folder) / "1.in"
         given.write_bytes(b"0123456789abcde\n" * (4 * MEBIBYTE))
@@ -244,7 +244,7 @@ def judged(container: Container, program: Program, *, warm: bool) -> Callable[[]
 
 
 def on_host(program: Program) -> list[str]:
-    """The program's command outside of the sandbox; it is our own."""
+    """Return the command of our own program outside of the sandbox."""
     folder = str(program.surroundings.folder)
     return [
         word.replace("/program", folder, 1) if word.startswith("/program/") else word
@@ -274,7 +274,7 @@ def bubblewrap(command: list[str]) -> Callable[[], object]:
 
 
 def in_turns(recipes: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:
-    """Median milliseconds of each recipe."""
+    """Return the median milliseconds of each recipe."""
     times: dict[str, list[float]] = {name: [] for name in recipes}
     for recipe in recipes.values():
         recipe()
@@ -289,7 +289,7 @@ def in_turns(recipes: dict[str, Callable[[], object]], rounds: int) -> dict[str,
 
 @contextlib.contextmanager
 def hogs(count: int) -> Iterator[None]:
-    """So many other busy processes."""
+    """Keep this number of other processes busy."""
     processes = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
     try:
         yield
@@ -300,7 +300,7 @@ def hogs(count: int) -> Iterator[None]:
 
 
 def for_a_while(recipe: Callable[[], object]) -> int:
-    """How often it ran in SECONDS."""
+    """Return how often the function ran in SECONDS."""
     recipe()
     count, end = 0, time.perf_counter() + SECONDS
     while time.perf_counter() < end:

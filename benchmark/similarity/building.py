@@ -123,8 +123,7 @@ class Builder:
         positive = min(alike, key=lambda other: similarities[other])
         if similarities[positive] >= self.max_sim_positive:
             raise _NoQuestionError(
-                f"the texts of all problems with its labels are too similar, {positive} the least: "
-                f"{similarities[positive]:.2f}"
+                f"all problems with its labels are too similar: at least {similarities[positive]:.2f} ({positive})"
             )
         apart = [other for other in similarities if tags[other] and self._is_apart(own, tags[other])]
         near = [other for other in apart if similarities[other] >= self.min_sim_negative]

@@ -132,7 +132,7 @@ def _run_progress(found: Run, since: float, done_then: int | None) -> RunProgres
 
 @require_safe
 @requires_role(Role.RESEARCHER)
-def export(request: HttpRequest, run_id: UUID, form: str) -> HttpResponse:
+def export(_request: HttpRequest, run_id: UUID, form: str) -> HttpResponse:
     """Download the report of `manage.py report` as a file."""
     if form not in MEDIA_TYPES:
         raise Http404(f"There is no report as {form}.")

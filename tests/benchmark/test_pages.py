@@ -1,4 +1,4 @@
-"""The pages of the problem bank, from outside."""
+"""The pages of the problem bank."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ODD_IDS = ["what?", "50%", "a/b", "it's-é#1!", "two words", "x/figures/y", "a+b
 
 @pytest.fixture
 def reader(client: Client, db: None) -> Client:
-    """A visitor who has a role."""
+    """A visitor with a role."""
     user = User.objects.create_user("reader")
     user.groups.add(Group.objects.get_or_create(name="reviewer")[0])
     client.force_login(user)
@@ -56,7 +56,7 @@ def add_test(problem: Problem, order: int, origin: str, content: bytes, answer: 
 
 
 def listed(client: Client, query: str = "") -> list[str]:
-    """The ids of the problems on a page of the list."""
+    """Return the ids of the problems on a page of the list."""
     page = client.get(f"/problems/{query}").content.decode()
     return re.findall(r'<span class="identifier">[^/<]*/([^<]*)</span>', page)
 

@@ -1,4 +1,4 @@
-"""manage.py reproduce: what is published comes out again, and what is missing or differs is said."""
+"""manage.py reproduce: reproduced figures, missing data and differences."""
 
 import json
 from pathlib import Path
@@ -18,7 +18,7 @@ def reproduce(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, 
 
 
 def test_what_is_published_comes_out_again(shared_data: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Without a database: no test here may touch one. Others take long or need data that is not here."""
+    """Figures that need little time. Without the fixture of a database, this shows that none is read."""
     names = ["N-1", "N-2", "N-3", "N-5", "N-12", "N-13", "N-21", "N-22"]
     results = reproduce(capsys, *names, "--data", str(shared_data))
     assert list(results) == names

@@ -1,4 +1,4 @@
-"""The pages of runs: who may see them, that each number leads to its rows, and what is never on them."""
+"""The pages of runs: permissions, links from numbers to their rows, and secrets that no page shows."""
 
 import json
 import re
@@ -109,7 +109,7 @@ def test_the_page_of_a_run_says_what_it_depends_on_and_how_to_repeat_it(visit: V
     assert f"manage.py run_baseline --like {run.pk}" in page
     assert "m-2026" in page
     assert "The model may have read 1 of 3 problems" in page
-    assert "8.70" in page.replace("8.7,", "8.70,")  # T2 beside
+    assert "8.70" in page.replace("8.7,", "8.70,")  # the published table T2
     assert "hx-get" not in page
     for form in ("csv", "json", "html"):
         assert str(run.pk) in visit(f"/runs/{run.pk}/report.{form}")
@@ -259,7 +259,7 @@ def test_curves_join_runs_that_differ_in_one_setting(
     assert "p = 1: <a" in page
     assert "p = 2: <a" in page
     assert str(runs[2].pk) not in page
-    assert "p = 4: 12.38" in page  # the paper's table stands beside
+    assert "p = 4: 12.38" in page  # the published table
     reflecting = {"i": 2, "selection": "first-passing", "run_all": False}
     run = make_run(solved, method="reflexion", parameters=reflecting, on=runs[0], **FINISHED)
     page = visit(f"/runs/ablations/?dataset={runs[0].dataset.name}")

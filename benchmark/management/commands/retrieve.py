@@ -66,7 +66,7 @@ class Command(BaseCommand):
             "--reply-file",
             type=Path,
             metavar="FILE",
-            help="the model's reply, for queries other than statement; for statement+code, a file without a fenced block "
+            help="the model's reply, for queries other than statement; for statement+code, a file without a code block "
             "is the program",
         )
         parser.add_argument("--top", type=positive, default=2, metavar="P", help="default: 2")
@@ -168,9 +168,7 @@ class Command(BaseCommand):
             return problem_corpus(dataset, options["language"]).holding(options["corpus_content"])
         for name in EXCLUSIONS:
             if options[f"exclude_{name.replace('-', '_')}"]:
-                raise CommandError(
-                    f"--exclude-{name} has no use with --corpus: a textbook has no problems."
-                )
+                raise CommandError(f"--exclude-{name} has no use with --corpus: a textbook has no problems.")
         return article_corpus(find_corpus(options["corpus"]))
 
     def _read_reply(self, options: dict[str, Any]) -> str:
@@ -178,9 +176,7 @@ class Command(BaseCommand):
         path: Path | None = options["reply_file"]
         if options["query"] == "statement":
             if path:
-                raise CommandError(
-                    "--reply-file has no use with --query statement. Leave one of them out."
-                )
+                raise CommandError("--reply-file has no use with --query statement. Leave one of them out.")
             return ""
         if options["all"]:
             raise CommandError(

@@ -1,4 +1,4 @@
-"""The unbiased pass@k: published vectors, brute force over subsets, refusals."""
+"""The unbiased pass@k: published vectors, brute force over subsets, invalid arguments."""
 
 import json
 from fractions import Fraction

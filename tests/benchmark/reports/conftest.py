@@ -1,4 +1,4 @@
-"""Finished runs as rows."""
+"""Fixtures that store runs."""
 
 import uuid
 from collections.abc import Callable, Sequence
@@ -24,7 +24,7 @@ MakeRun = Callable[..., Run]
 
 @pytest.fixture
 def make_run(db: None) -> MakeRun:
-    """`make_run([("bronze", ["AC", "WA"]), ...])`: a run with one problem a pair and one chain a verdict.
+    """`make_run([("bronze", ["AC", "WA"]), ...])` stores a run with a problem for each pair and a chain for each verdict.
 
     A verdict of "" is a pending item, "fault" a failed one. Every done item has one generation of 100 input
     and 10 output tokens; the keyword `unknown` leaves the tokens of that many out, `on` takes the problems of
@@ -122,7 +122,7 @@ def _add_item(run: Run, problem: Problem, chain: int, verdict: str, known: bool)
 
 
 def _test(name: str, sample: bool) -> dict[str, Any]:
-    """A result whose texts are canaries: of a hidden test none may be shown."""
+    """Return a test result whose texts are canaries, which must not be shown for a hidden test."""
     texts = {field: f"canary-{name}-{field}" for field in ("message", "output", "errors")}
     return {"name": f"{name}-1", "verdict": "WA", "time": 0.1, "memory": 2**20, "sample": sample, **texts}
 

@@ -1,4 +1,4 @@
-"""What counts as an attempt: Refine@K, permanent failures, finish reasons and runs that build verifiers."""
+"""Counting of attempts: Refine@K, permanent failures, finish reasons and runs that build verifiers."""
 
 import csv
 import io
@@ -40,7 +40,7 @@ def figures(capsys: pytest.CaptureFixture[str], run: Run, *arguments: str) -> di
 
 
 def csv_values(capsys: pytest.CaptureFixture[str], run: Run) -> dict[str, str]:
-    """The value of each figure over all problems."""
+    """Return the value of each figure over all problems."""
     text = printed(capsys, "report", str(run.pk), "--format", "csv")
     return {row["figure"]: row["value"] for row in csv.DictReader(io.StringIO(text)) if row["group"] == "all"}
 
@@ -59,7 +59,7 @@ def reject(run: Run, count: int, fault: str = "provider fault (bad_request): too
 
 @pytest.fixture
 def refined(db: None) -> Run:
-    """Two problems solved at attempts 5 and 2 of 5."""
+    """A run with two problems, solved at attempts 5 and 2 of 5."""
     dataset = Dataset.objects.create(name="eval", format="icpc-eval")
     chains = [["WA"] * 4 + ["AC"], ["WA", "AC"]]
     run = make_chains(dataset, "refine", 1, chains, k=5, g=1, history="last")
@@ -301,7 +301,7 @@ def test_items_that_are_not_done_yet_are_no_failures(
 def test_permanent_failures_are_in_refine_at_k_and_in_fewer_reflections(
     refined: Run, make_run: MakeRun, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The chain at p0 is rejected after four attempts, which are attempts all the same."""
+    """The provider rejects the chain at p0 after four attempts, which still count."""
     item = refined.items.get(problem__external_id="p0")
     item.generations.filter(step=4).delete()
     WorkItem.objects.filter(pk=item.pk).update(
@@ -346,7 +346,7 @@ def test_permanent_failures_are_compared_as_the_choice_says(
 
 
 def links(page: str, prefix: str) -> list[tuple[str, str]]:
-    """The addresses under a prefix that a number leads to."""
+    """Return the addresses below a prefix that a number links to."""
 
     return [
         (unescape(address), number)
@@ -359,7 +359,7 @@ def links(page: str, prefix: str) -> list[tuple[str, str]]:
 
 @pytest.fixture
 def ended(make_run: MakeRun) -> Run:
-    """Ten replies: seven stopped, and one each was cut off, filtered and empty."""
+    """A run with ten replies: seven complete, one truncated, one filtered and one empty."""
     run = make_run(
         [("bronze", ["AC"])] * 7 + [("gold", ["WA"]), ("gold", ["NO_CODE"]), ("gold", ["NO_CODE"])],
         **FINISHED,

@@ -1,4 +1,4 @@
-"""manage.py compare: what differs, by how much, whether it is noise, and what could not be compared."""
+"""manage.py compare: differences, their size and significance, and warnings."""
 
 import json
 import re

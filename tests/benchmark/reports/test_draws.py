@@ -52,7 +52,7 @@ def test_epochs_are_compared_on_the_problems_that_are_finished_in_all_of_them(ma
 
 
 def outcomes(*accepted_at: int | None) -> dict[int, ChainOutcome]:
-    """Chains of refine, each with the place of its accepted attempt."""
+    """Return refine chains, each with the number of its accepted attempt."""
     return {
         chain: ChainOutcome(place is not None, 0.0, True, accepted_at=place)
         for chain, place in enumerate(accepted_at)

@@ -1,4 +1,4 @@
-"""The figures of groups: tags, years, the model's cutoff, contests, Tests@k, cost and time; the papers beside."""
+"""Figures of groups: tags, years, the model's cutoff, contests, Tests@k, cost and time; published tables."""
 
 import json
 from datetime import UTC, date, datetime, timedelta

@@ -1,4 +1,4 @@
-"""A workshop with our tagged problems and 47 questions about them."""
+"""A command sandbox with our tagged problems and 47 questions about them."""
 
 import shutil
 from pathlib import Path
@@ -14,7 +14,7 @@ from tests.made_once import made_once, with_tables
 
 @pytest.fixture(scope="session")
 def tagged_var() -> Path:
-    """A HINTBENCH_VAR with them."""
+    """A HINTBENCH_VAR with the tagged problems and the questions."""
     return made_once("tagged", lambda var: run_apart(make_tagged, with_tables(var)))
 
 

@@ -1,4 +1,4 @@
-"""Questions built from tags keep the rules of the procedure, and our tagged problems are what they claim."""
+"""Questions built from tags follow the rules of the procedure, and our tagged problems have their stated properties."""
 
 import contextlib
 import importlib
@@ -64,7 +64,7 @@ def test_every_question_keeps_the_rules_and_every_problem_without_one_has_a_reas
     refused = {entry["id"]: entry["reason"] for entry in built.left_out}
     assert asked | refused.keys() == statements.keys()
     assert refused == {
-        "largest-terrace": "the texts of all problems with its labels are too similar, behind-the-breakwater the least: 0.51"
+        "largest-terrace": "all problems with its labels are too similar: at least 0.51 (behind-the-breakwater)"
     }
     assert Builder().build(tagged, "alike").pk == built.pk
     again = Builder(seed=1).build(tagged, "otherwise")
@@ -124,7 +124,7 @@ def test_shuffled_letters_are_uniform() -> None:
 def test_an_encoder_is_asked_for_unit_vectors_once_a_text_and_ranks_by_their_cosine(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, settings: Settings
 ) -> None:
-    """sentence-transformers is too large to be installed for tests; this stands for it."""
+    """A fake of sentence-transformers, which is too large to install for tests."""
     settings.VAR = tmp_path / "var"
     (tmp_path / "sentence_transformers.py").write_text(
         "asked = []\n"

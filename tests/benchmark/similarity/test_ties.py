@@ -56,7 +56,7 @@ SAME = "openai:fixed:Natural Language Solution: greedy over the sorted numbers"
 def test_equal_representations_rank_like_drawing_lots_wherever_the_right_option_stands(
     workshop: Workshop, scorer: tuple[str, str]
 ) -> None:
-    """The former code gave 100 % with the right option at A and 0 % at D."""
+    """Without expected values, a right option at A would give 100 % and at D 0 %."""
     for letter in "AD":
         found = run(
             workshop, *RANK, "--representation", "asm_nl", "--model", SAME, "--limit", "6", "--correct-at", letter,
@@ -75,7 +75,7 @@ def test_equal_representations_rank_like_drawing_lots_wherever_the_right_option_
 
 @pytest.fixture
 def tied(db: None) -> tuple[QuestionSet, SimilarityRun]:
-    """A ranking of one question as the former code stored it: all tied, the first letter taken for the answer."""
+    """A stored ranking in the old format: all options tied, with the first letter as the answer."""
     call_command("import_problems", "algosimbench", str(TAGGED), dataset="tagged", stdout=StringIO())
     questions = Builder().build(Dataset.objects.get(name="tagged"), "alike")
     ranked = add_run(questions, "rank", figures={"accuracy": 1.0})
