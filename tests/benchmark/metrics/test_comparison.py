@@ -78,7 +78,7 @@ def test_a_paired_difference_is_the_difference_of_the_means_and_turns_its_sign(
 
 
 def test_nothing_in_common_has_no_difference() -> None:
-    with pytest.raises(ValueError, match="at least one problem"):
+    with pytest.raises(ValueError, match="at least one common problem"):
         paired_difference([], [])
 
 

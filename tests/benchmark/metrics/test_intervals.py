@@ -69,7 +69,7 @@ def test_contests_are_drawn_whole() -> None:
     assert alone == pytest.approx(cluster_bootstrap(values))
     uneven = cluster_bootstrap([1.0, 0.0, 0.0, 0.0], ["a", "b", "b", "b"])
     assert uneven == (0.0, 1.0)
-    with pytest.raises(ValueError, match="4 values cannot have 1 clusters"):
+    with pytest.raises(ValueError, match="4 values need as many clusters, not 1"):
         cluster_bootstrap([1, 0, 0, 1], ["a"])
 
 

@@ -47,7 +47,7 @@ def test_several_chains_of_a_problem_share_its_weight() -> None:
 def make_run(
     dataset: Dataset, method: str, attempts: int, chains: Sequence[Sequence[str]], **parameters: Any
 ) -> Run:
-    """Store a run with a problem for each entry: verdicts of a refine chain (100 tokens each) or of attempts (50 each)."""
+    """Store a run with a problem for each entry: verdicts of a refine chain (100 tokens each) or attempts (50)."""
     refining = method == "refine"
     run = Run.objects.create(
         dataset=dataset,

@@ -24,7 +24,7 @@ MakeRun = Callable[..., Run]
 
 @pytest.fixture
 def make_run(db: None) -> MakeRun:
-    """`make_run([("bronze", ["AC", "WA"]), ...])` stores a run with a problem for each pair and a chain for each verdict.
+    """`make_run([("bronze", ["AC", "WA"]), ...])` stores a run: a problem for each pair, a chain for each verdict.
 
     A verdict of "" is a pending item, "fault" a failed one. Every done item has one generation of 100 input
     and 10 output tokens; the keyword `unknown` leaves the tokens of that many out, `on` takes the problems of

@@ -18,6 +18,7 @@ from benchmark.similarity.building import Builder
 from benchmark.similarity.figures import measure
 from benchmark.similarity.scorers import Scorer
 from benchmark.similarity.ties import Placing, tied_best
+from benchmark.worker.reports import store_similarity_figures
 from tests.benchmark.runs.conftest import Workshop
 from tests.benchmark.similarity.tagged import TAGGED
 from tests.benchmark.similarity.test_pages import add_run, visitor  # noqa: F401
@@ -100,6 +101,9 @@ def test_stored_rankings_are_corrected_and_measured_again(
     assert (answer.chosen, answer.correct, answer.rank) == (None, False, 1)
     page = visitor.get("/runs/mcqs/alike/").content.decode()
     assert "0.25 of 1" in page
+    ranked.refresh_from_db()
+    assert ranked.figures is None, "a page stores nothing"
+    store_similarity_figures(str(ranked.pk))
     ranked.refresh_from_db()
     assert ranked.figures is not None
     assert ranked.figures["accuracy"] == 0.25
