@@ -10,7 +10,9 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import date
+from functools import lru_cache
 from typing import Any
+from uuid import UUID
 
 from django.db.models import Count, Q, QuerySet
 
@@ -45,8 +47,9 @@ def item_counts(runs: Sequence[Run]) -> dict[Any, dict[str, int]]:
 
 def run_report(run: Run) -> RunFigures:
     """Return the stored figures of the run's present state, or measure them if there are none. Writes nothing."""
-    cached = CachedRunReport.objects.filter(run=run, fingerprint=_fingerprint(run)).first()
-    return measure(run) if cached is None else _read(run, cached.figures)
+    fingerprint = _fingerprint(run)
+    cached = CachedRunReport.objects.filter(run=run, fingerprint=fingerprint).first()
+    return _measured(run.pk, fingerprint) if cached is None else _read(run, cached.figures)
 
 
 def store_report(run: Run) -> RunFigures:
@@ -77,8 +80,14 @@ def cached_reports(runs: Sequence[Run]) -> list[RunFigures | None]:
         if cached is not None and cached.fingerprint == _fingerprint(run):
             found.append(_read(run, cached.figures))
         else:
-            found.append(measure(run) if time.monotonic() < end else None)
+            found.append(_measured(run.pk, _fingerprint(run)) if time.monotonic() < end else None)
     return found
+
+
+@lru_cache(maxsize=64)
+def _measured(run: UUID, _fingerprint: str) -> RunFigures:
+    """Measure a run without stored figures once in each state, such as an open run whose page is visited often."""
+    return measure(Run.objects.select_related("dataset").get(pk=run))
 
 
 def runs_without_report() -> QuerySet[Run]:

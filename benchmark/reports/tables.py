@@ -59,9 +59,9 @@ def _rows(figures: RunFigures) -> Iterator[Row]:
     yield "failed items", *_ALL, figures.failed, None, None, figures.total
     yield "permanently failed items", *_ALL, figures.rejected, None, None, figures.total
     for row in figures.published:
-        for column, value in row.values.items():
+        for column, printed in row.values.items():
             name = f"published {row.table}: {row.figure}"
-            yield name, "published", f"{row.row}, {column}", value, None, None, None
+            yield name, "published", f"{row.row}, {column}", printed, None, None, None
 
 
 def _score_rows(figures: RunFigures, group: GroupFigures) -> Iterator[Row]:
