@@ -58,7 +58,7 @@ def test_choices_made_after_the_result_was_seen_are_marked_where_they_are(
     assert results["N-1"]["chosen_after"] == []
     marked = {one["figure"]: one["chosen_after"] for one in results["N-13"]["checks"] if one["chosen_after"]}
     assert list(marked) == ["Grok 3 mini"]
-    assert "because 11.8 fits no other way" in marked["Grok 3 mini"]
+    assert "because 11.8 fits in no other way" in marked["Grok 3 mini"]
     assert results["N-13"]["chosen_after"] == [*marked.values()]
     fewest = [one for one in results["N-22"]["checks"] if one["chosen_after"]]
     assert len(fewest) == 5
@@ -78,7 +78,7 @@ def test_choices_are_named_for_figures_whose_data_is_missing_too(capsys: pytest.
     with pytest.raises(CommandError, match=r"^Data missing: N-11\.$"):
         call_command("reproduce", "N-11")
     text = capsys.readouterr().out
-    assert "[1] Chosen after the result was seen: The source does not say how" in text
+    assert "[1] Chosen after the result was seen: The source does not name its" in text
     assert "0 of 0 agree, data missing for 1. With a choice made after seeing the result: N-11." in text
 
 
