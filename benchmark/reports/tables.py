@@ -42,7 +42,7 @@ def as_csv(runs: Sequence[RunFigures]) -> str:
 
 
 Row = tuple[object, ...]
-"""Figure, kind and name of the group, value, and as far as they apply bounds, n and the method of the interval."""
+"""Figure, kind and name of the group, value, and if they apply bounds, n and method of the interval."""
 
 _ALL = ("all", "all")
 

@@ -68,15 +68,15 @@ def variants(files: Files) -> Iterator[Check]:
         chosen_after=_FIRST_BY_ID,
     )
     # The source does not name its 60 problems, so the share over all problems is compared.
-    kept = sum(
+    same = sum(
         [hit.id for hit in rank(corpus, _statement(one), top=3) if hit.id != one.id][:2] == found[one.id]
         for one in corpus.documents
     )
-    share, bounds = kept / len(corpus.documents), wilson(57, 60)
+    share, bounds = same / len(corpus.documents), wilson(57, 60)
     yield Check(
         "same first two from one index, the problem itself dropped",
         f"57 of 60, 95 % interval {100 * bounds.low:.1f} to {100 * bounds.high:.1f} %",
-        f"{kept} of {len(corpus.documents)}, {100 * share:.1f} %",
+        f"{same} of {len(corpus.documents)}, {100 * share:.1f} %",
         bounds.low <= share <= bounds.high,
         _SHARE_OF_ALL,
     )

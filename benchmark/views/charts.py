@@ -73,8 +73,8 @@ def curve_svg(curves: Sequence[ChartCurve], x_name: str, y_name: str) -> str:
                     f'<line class="error" x1="{place:.1f}" x2="{place:.1f}" y1="{down(point.low):.1f}" '
                     f'y2="{down(point.high):.1f}"/>'
                 )
-            said = f"{curve.name}, {x_name} = {point.x}: {point.y:.2f}"
-            parts.append(f"<g><title>{html.escape(said)}</title>{mark(number, place, y)}</g>")
+            title = f"{curve.name}, {x_name} = {point.x}: {point.y:.2f}"
+            parts.append(f"<g><title>{html.escape(title)}</title>{mark(number, place, y)}</g>")
         parts.append("</g>")
     return "".join([*parts, "</svg>"])
 

@@ -221,10 +221,12 @@ def _answer(
         best_first = sorted(answer.order, key=lambda place: -scores[place])
         shown = [(_ranks(Placing.of(scores, place)), options[place], scores[place]) for place in best_first]
     names = ["reference", *(option.letter for option in options)]
-    kept = [(name, used[pk]) for name, pk in zip(names, answer.representations, strict=False) if pk in used]
+    shown_texts = [
+        (name, used[pk]) for name, pk in zip(names, answer.representations, strict=False) if pk in used
+    ]
     chosen = "" if answer.chosen is None else LETTERS[answer.order.index(answer.chosen)]
     reply = mark_safe(render_markdown(answer.reply))  # noqa: S308
-    return AnswerRow(answer, shown, float(chance_of(answer, right)), chosen, reply, kept)
+    return AnswerRow(answer, shown, float(chance_of(answer, right)), chosen, reply, shown_texts)
 
 
 def _ranks(placing: Placing) -> str:

@@ -157,13 +157,13 @@ def _text(entry: Mapping[str, Any], name: str) -> str:
 def _inconsistencies(
     name: str, entry: Mapping[str, Any], attempts: list[dict[str, Any]], result: Refinement
 ) -> list[str]:
-    said = []
+    inconsistencies = []
     status = _text(entry, "final_status")
     if status and (status == "accepted") != (result.accepted is not None):
         verdict = "accepted" if result.accepted else "not accepted"
-        said.append(f"problem {name}: final_status is {status!r}, its attempts are {verdict}")
+        inconsistencies.append(f"problem {name}: final_status is {status!r}, its attempts are {verdict}")
     if result.accepted is not None and result.accepted < result.attempts:
-        said.append(
+        inconsistencies.append(
             f"problem {name}: attempts follow the accepted one ({result.accepted} of {result.attempts})"
         )
     numbers = [
@@ -172,16 +172,16 @@ def _inconsistencies(
         if isinstance(one.get("attempt_number"), int) and isinstance(one.get("generation", 1), int)
     ]
     if numbers != sorted(numbers):
-        said.append(f"problem {name}: its attempts are not in order")
-    return said
+        inconsistencies.append(f"problem {name}: its attempts are not in order")
+    return inconsistencies
 
 
 def _summary_inconsistencies(summary: object, found: list[Refinement]) -> list[str]:
     if not isinstance(summary, dict):
         return []
     solved = sum(one.accepted is not None for one in found)
-    said = []
+    inconsistencies = []
     for key, obtained in (("evaluated_problems", len(found)), ("passed_problems", solved)):
         if isinstance(summary.get(key), int) and summary[key] != obtained:
-            said.append(f"summary: {key} is {summary[key]}, the attempts give {obtained}")
-    return said
+            inconsistencies.append(f"summary: {key} is {summary[key]}, the attempts give {obtained}")
+    return inconsistencies
