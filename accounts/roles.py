@@ -45,12 +45,15 @@ def has_role(person: Person, *roles: Role) -> bool:
 def requires_role(
     *roles: Role,
 ) -> Callable[[Callable[..., HttpResponseBase]], Callable[..., HttpResponseBase]]:
-    """Return a view decorator that answers 403 to people who have none of the roles."""
+    """Return a view decorator that answers 403 to people without any of the roles."""
 
     def decorate(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
         @wraps(view)
         def checked(request: HttpRequest, *arguments: Any, **keywords: Any) -> HttpResponseBase:
-            if not has_role(request.user, *roles):
+            held = roles_of(request.user)
+            if not held:
+                raise PermissionDenied("Your account has no role yet. Ask an administrator to give you one.")
+            if held.isdisjoint(roles):
                 raise PermissionDenied(f"This page is for: {', '.join(roles)}.")
             return view(request, *arguments, **keywords)
 

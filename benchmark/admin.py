@@ -1,15 +1,14 @@
-"""Administration pages of the bank, the judgements and the runs: for looking things up, not for changing them."""
+"""Read-only administration pages of the problem bank, judgements and runs."""
 
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
-from django.db.models import Model
-from django.http import HttpRequest
 
 from benchmark.models import (
     Article,
     Batch,
     BatchedQuestion,
+    CachedRunReport,
     Candidate,
     Corpus,
     Dataset,
@@ -17,7 +16,6 @@ from benchmark.models import (
     Figure,
     Generation,
     Judgement,
-    KeptFigures,
     ListedTest,
     Option,
     PackageProgram,
@@ -47,18 +45,18 @@ else:
 
 
 class RecordedAdmin(_ModelAdmin):
-    """Pages of a table whose rows are records: they can be read and searched, and nothing else."""
+    """Read-only pages of a table whose rows are records."""
 
     show_full_result_count = False
     list_per_page = 50
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
+    def has_add_permission(self, *_: Any, **__: Any) -> bool:
         return False
 
-    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+    def has_change_permission(self, *_: Any, **__: Any) -> bool:
         return False
 
-    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+    def has_delete_permission(self, *_: Any, **__: Any) -> bool:
         return False
 
 
@@ -175,9 +173,9 @@ class DrawCounterAdmin(RecordedAdmin):
     search_fields = ["model_spec"]
 
 
-@admin.register(KeptFigures)
-class KeptFiguresAdmin(RecordedAdmin):
-    list_display = ["run", "stamp", "score"]
+@admin.register(CachedRunReport)
+class CachedRunReportAdmin(RecordedAdmin):
+    list_display = ["run", "fingerprint", "score"]
     search_fields = ["run__method", "run__model_spec"]
 
 

@@ -1,11 +1,11 @@
-"""The pages of the problem bank and of runs. External ids are the sources' own and may hold any printable character."""
+"""Addresses of the problem bank and of runs. External ids may hold any printable character."""
 
 from django.urls import path
 
 from benchmark.views import problems as views
 from benchmark.views.ablations import ablations
 from benchmark.views.chain import chain
-from benchmark.views.comparison import compared
+from benchmark.views.comparison import comparison
 from benchmark.views.glossary import glossary_page
 from benchmark.views.items import items
 from benchmark.views.leaderboard import leaderboard
@@ -20,12 +20,12 @@ from benchmark.views.suites import suite, suites
 urlpatterns = [
     path("glossary/", glossary_page, name="glossary"),
     path("problems/", views.problem_list, name="problems"),
-    # The figure comes first and ends without a slash, so no external id can be mistaken for it.
+    # An address of a figure ends without a slash, so that no external id matches it.
     path("problems/<slug:dataset>/<path:external_id>/figures/<str:name>", views.figure, name="figure"),
     path("problems/<slug:dataset>/<path:external_id>/", views.problem, name="problem"),
     path("runs/", leaderboard, name="runs"),
     path("runs/matrix/", matrix, name="run_matrix"),
-    path("runs/compare/", compared, name="compare_runs"),
+    path("runs/compare/", comparison, name="compare_runs"),
     path("runs/ablations/", ablations, name="ablations"),
     path("runs/published/", published, name="published_tables"),
     path("runs/mcqs/", question_sets, name="question_sets"),

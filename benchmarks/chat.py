@@ -1,15 +1,16 @@
-"""Delay that Hintbench adds to streamed text: real server, streamer, queue server and sockets; fake provider.
+"""The delay that Hintbench adds to streamed text: real server, streamer, queue server and sockets; fake provider.
 
     python -m benchmarks.chat [CHATS] [TOKENS_A_SECOND] [SECONDS]
 
-Every token is the time at which the provider sent it; a reader of the session's socket subtracts. Beside it, as
-the floor, the same tokens read straight from the provider by as many clients. Target: 50 chats at 50 tokens a
-second with a 95th percentile of at most 100 ms on two cores, everything (load included) on the same machine. What the
-processes of Hintbench used of the processor hangs less on what else runs there: it is given for each message that a
-browser got. The protocol hands text out as it arrives; a blind one would be measured by its own clock.
+Every token is the time at which the provider sent it; a reader of the session's socket computes the delay. The floor is
+the delay of the same tokens that as many clients read from the provider itself. Target: 50 chats at 50 tokens a second
+with a 95th percentile of at most 100 ms on two cores, load generator included. The CPU time of Hintbench's processes
+depends less on other load; it is printed for each message that a browser received. The protocol shows text as it
+arrives; a blind protocol would add its own schedule.
 
-Then all chats stream once more, and the tutors of some stop theirs: measured is the time from the press to the page
-that says so, and to the end of the connection, which the provider notices with its next token. Target: 200 ms.
+Then all chats stream again, and the tutors of some stop their replies. The measured times are those from the press to
+the page that shows the stop, and to the end of the connection, which the provider notices with its next token. Target:
+200 ms.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ for session in Session.objects.filter(tutor__username__startswith="load-"):
 
 
 class Reader:
-    """One tab: keeps what the page would show and how late every token was."""
+    """One browser tab, which collects the shown text and the delay of every token."""
 
     def __init__(self, url: str, cookie: str, session: str) -> None:
         self.url, self.session = url, session
@@ -88,7 +89,7 @@ class Reader:
         self.messages = 0
 
     async def read(self, ready: asyncio.Semaphore, replies: int = 1) -> None:
-        """Until the events of so many replies have come."""
+        """Wait until the events of this number of replies have arrived."""
         async with connect(self.address, additional_headers=self.headers) as socket:
             await socket.send(json.dumps({"op": "sync", "after": 0, "reply": None}))
             text = ""
@@ -111,7 +112,7 @@ class Reader:
                 self._measure(text)
 
     async def stop(self, tokens: float) -> float:
-        """Press Stop once so many tokens are seen, as the page does; when that was."""
+        """Press Stop after this number of tokens, as the page does; return the time."""
         while len(self.delays) < tokens:
             await asyncio.sleep(0.005)
         fields = {"csrfmiddlewaretoken": CSRF, "command": str(uuid4()), "reply": str(self.reply)}
@@ -132,7 +133,7 @@ class Reader:
 
 
 def processor_time(stack: Stack) -> dict[str, float]:
-    """CPU seconds that the parts that carry text have used so far."""
+    """Return the CPU seconds of the processes that transmit text."""
     tick = os.sysconf("SC_CLK_TCK")
     parts = {name: pid for name, pid in stack.pids().items() if name in CARRIERS}
     fields = {
@@ -142,7 +143,7 @@ def processor_time(stack: Stack) -> dict[str, float]:
 
 
 async def measure(stack: Stack, chats: list[list[str]]) -> tuple[list[Reader], dict[str, float]]:
-    """Read all chats at once, with the CPU seconds of each part; the replies are asked for when all are connected."""
+    """Read all chats at once, and measure the CPU seconds of each process. All connect before the first request."""
     readers = [Reader(stack.url, cookie, session) for cookie, session in chats]
     ready = asyncio.Semaphore(0)
     tasks = [asyncio.create_task(reader.read(ready)) for reader in readers]
@@ -158,13 +159,13 @@ async def measure(stack: Stack, chats: list[list[str]]) -> tuple[list[Reader], d
 async def measure_stops(
     stack: Stack, chats: list[list[str]], fake_providers: FakeProviders, tokens: int
 ) -> tuple[list[float], list[float]]:
-    """Let all chats stream again and stop some: seconds to the page that says so, and to the connection's end."""
+    """Stop some of the streaming chats; return the seconds to the page and to the end of the connection."""
     readers = [Reader(stack.url, cookie, session) for cookie, session in chats]
     ready = asyncio.Semaphore(0)
     tasks = [asyncio.create_task(reader.read(ready, replies=2)) for reader in readers]
     for _ in readers:
         await asyncio.wait_for(ready.acquire(), 30)
-    stopping = readers[-STOPS:]  # those that are asked last, so that all others stream
+    stopping = readers[-STOPS:]  # the last ones, so that all others stream
     places = [tokens * (0.1 + 0.4 * number / STOPS) for number in range(len(stopping))]
     asking = asyncio.to_thread(stack.manage, "shell", "--no-imports", "-v", "0", "-c", ASK)
     asked = asyncio.create_task(asking)
@@ -183,7 +184,7 @@ async def measure_stops(
     ended = [
         left[reader.session] - at
         for reader, at in zip(stopping, pressed, strict=True)
-        if reader.session in left  # the provider of a busy machine may have sent all of it already
+        if reader.session in left  # on a busy machine the provider may already have sent the whole reply
     ]
     if not ended:
         raise SystemExit("The machine is too busy: every call was over before its stop.")
@@ -191,7 +192,7 @@ async def measure_stops(
 
 
 async def floor(port: int, chats: int, pause: int, tokens: int) -> list[float]:
-    """Delays of the same tokens read from the provider itself."""
+    """Return the delays of the same tokens, read from the provider itself."""
     delays: list[float] = []
     body = json.dumps(
         {"model": f"clock-{pause}ms-{tokens}", "stream": True, "messages": [{"role": "user", "content": "x"}]}

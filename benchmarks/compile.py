@@ -1,9 +1,9 @@
-"""Seconds to compile a C++ source with <bits/stdc++.h>: for the first time, with the precompiled header, cached.
+"""Seconds to compile a C++ source with <bits/stdc++.h>: the first time, with the precompiled header, and cached.
 
     python -m benchmarks.compile
 
 The floor is plain g++ with the same flags outside the sandbox. The first compilation on a machine also creates the
-precompiled header; `without` is the judge's fallback without it.
+precompiled header; `without` is the fallback of the judge if it cannot.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def main() -> int:
 
 
 def measure() -> dict[str, float]:
-    """Return the median seconds of each kind of compilation, measured with an empty cache."""
+    """Return the median seconds of each kind of compilation in an empty cache."""
     before = os.environ.get("JUDGE_CACHE")
     with tempfile.TemporaryDirectory(prefix="hintbench-compile-") as cache:
         os.environ["JUDGE_CACHE"] = cache
@@ -76,7 +76,7 @@ def measure() -> dict[str, float]:
 
 
 def judged(language: Language, number: int) -> float:
-    """Return the seconds that the judge takes to compile the program of that number."""
+    """Return the seconds that the judge takes to compile the program with this number."""
     with tempfile.TemporaryDirectory() as folder:
         start = time.perf_counter()
         compilation = compile_program(open_sandbox(), language, SOURCE % number, LIMITS, Path(folder))
@@ -86,7 +86,7 @@ def judged(language: Language, number: int) -> float:
 
 
 def plain(number: int) -> float:
-    """Return the seconds that g++ takes for it outside the sandbox."""
+    """Return the seconds that g++ takes outside of the sandbox."""
     with tempfile.TemporaryDirectory() as folder:
         source, program = (Path(folder) / name for name in ("main.cpp", "program"))
         source.write_text(SOURCE % number)

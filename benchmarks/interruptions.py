@@ -1,12 +1,12 @@
-"""A distributed run of 300 items whose processes are killed ten times, against an undisturbed one.
+"""A distributed run of 300 items whose processes are killed ten times, compared with an undisturbed run.
 
     python -m benchmarks.interruptions [--workers N] [--kills N] [--postgres] [--seed N]
 
-The whole of Hintbench is started as ./run starts it, the model is a fake provider, and at random moments
-the client, a worker or the queue server gets a SIGKILL (the supervisor restarts processes, the script the client). The
-fake provider holds replies in mid-stream until the kill is done, so each kill meets calls in flight. At the end the
-rows must be those of an undisturbed run, and the fake provider must have been called at most once more for each call
-that was in flight when a worker was killed. Ends with status 1 when not.
+The script starts all processes of Hintbench as ./run does, with the fake provider of the tests. At random times it
+kills the client, a worker or the queue server with SIGKILL; the supervisor restarts processes, the script restarts the
+client. The provider pauses replies until the kill, so that each kill interrupts calls. At the end the rows must equal
+those of an undisturbed run, and the provider must have received at most one extra call for each call that was in flight
+when a worker was killed. Otherwise the exit status is 1.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tests.postgres import Postgres, installed_programs
 from tests.stack import Stack
 
 ATTEMPTS = 75
-"""At each of four problems."""
+"""Attempts at each of four problems."""
 ITEMS = 4 * ATTEMPTS
 CONCURRENCY = 16
 PROGRAM = "a, b = map(int, input().split())\nprint(a + b)\nprint(input())"
@@ -81,7 +81,7 @@ def main() -> int:
 
 
 def compare(stack: Stack, fake_providers: FakeProviders, arguments: argparse.Namespace) -> int:
-    """Both runs; 1 when they differ or too much was called."""
+    """Execute both runs; return 1 if they differ or if there were too many calls."""
     run_python(stack, FILL)
     undisturbed, calls, _ = carry_out(stack, fake_providers, None, 0)
     chance = random.Random(arguments.seed)
@@ -101,7 +101,7 @@ def compare(stack: Stack, fake_providers: FakeProviders, arguments: argparse.Nam
 def carry_out(
     stack: Stack, fake_providers: FakeProviders, chance: random.Random | None, kills: int
 ) -> tuple[list[str], int, int]:
-    """The rows of a run, the calls it made, and how many could be in flight at the kills of workers."""
+    """Return the rows of a run, its calls, and how many calls could be in flight when workers were killed."""
     fake_providers.reset()
     reply = Script(pieces_of(REPLY), delay=0.02)
     start = [
@@ -130,14 +130,14 @@ def carry_out(
         hold.release()
         if client.poll() is not None:
             client = run_baseline(stack, "--resume", newest_run(stack), "--distribute")
-    while client.wait() != 0:  # the queue server was away when it started, or it was killed
+    while client.wait() != 0:  # it was killed, or the queue server was unavailable at its start
         time.sleep(1)
         client = run_baseline(stack, "--resume", newest_run(stack), "--distribute")
     return run_python(stack, ROWS).splitlines(), len(fake_providers.requests), in_flight
 
 
 def run_baseline(stack: Stack, *arguments: str) -> subprocess.Popen[bytes]:
-    """The client, as a process."""
+    """Start the client as a process."""
     return subprocess.Popen(
         [sys.executable, "manage.py", "run_baseline", "--json", *arguments],
         env=stack.environment,
@@ -146,18 +146,18 @@ def run_baseline(stack: Stack, *arguments: str) -> subprocess.Popen[bytes]:
 
 
 def newest_run(stack: Stack) -> str:
-    """The run that was started last."""
+    """Return the run that started last."""
     command = "print(__import__('benchmark.models').models.Run.objects.order_by('-started_at').first().pk)"
     return run_python(stack, f"import django; django.setup(); {command}").strip()
 
 
 def workers(stack: Stack) -> int:
-    """How many worker processes there are."""
+    """Return the number of worker processes."""
     return int(stack.environment["WORKERS"])
 
 
 def run_python(stack: Stack, program: str) -> str:
-    """What the program prints, in the environment of the stack."""
+    """Return the output of the program in the environment of the stack."""
     return subprocess.run(
         [sys.executable, "-c", program], env=stack.environment, check=True, stdout=subprocess.PIPE, text=True
     ).stdout

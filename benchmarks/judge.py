@@ -1,10 +1,10 @@
-"""The overhead of the judge, compared with the bare process and with bubblewrap alone.
+"""The overhead of the judge, compared in one run with a bare process and with bubblewrap alone.
 
     python -m benchmarks.judge [--rounds N]
 
-This Python starts the bare process with posix_spawn. The recipes alternate in random order, each for ten consecutive
-runs, like the tests of a submission; figures are medians. The exit status is 1 when a target is missed, which means
-little on a busy machine.
+This Python starts the bare process with posix_spawn. Recipes alternate in random order, each with ten runs in a row as
+for the tests of a submission; figures are medians. The exit status is 1 if a target is missed, which is not significant
+on a busy machine.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ IN_A_ROW = 10
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the table. `met` is None without a target."""
+    """One line of the table; `met` is None without a target."""
 
     what: str
     ours: str
@@ -78,7 +78,7 @@ def main() -> int:
 
 
 def tests(state: str, rounds: int, targets: tuple[float | None, float | None, float | None]) -> Iterator[Row]:
-    """Yield the milliseconds of one trivial test: C++, Python with the fork server, Python with a normal start."""
+    """Measure milliseconds of a trivial test: C++, Python with the fork server, Python without."""
     with compiled("cpp") as cpp, compiled("python") as python, contextlib.ExitStack() as stack:
         containers = [stack.enter_context(open_sandbox().open(one.mounts)) for one in (cpp, python, python)]
         recipes: dict[str, Callable[[], object]] = {
@@ -109,7 +109,7 @@ def tests(state: str, rounds: int, targets: tuple[float | None, float | None, fl
 
 
 def throughput() -> Iterator[Row]:
-    """Yield trivial tests a second on two cores: in one submission, and in submissions of ten tests."""
+    """Measure trivial tests a second on two cores: one and ten tests a submission."""
     with ProcessPoolExecutor(CORES) as pool:
         for language, target in (("cpp", 1200), ("python", 900)):
             floor = sum(pool.map(bare_for_a_while, [language] * CORES)) / SECONDS
@@ -128,7 +128,7 @@ def throughput() -> Iterator[Row]:
 
 
 def compilation() -> Iterator[Row]:
-    """Yield the seconds of compiling a program with bits/stdc++.h."""
+    """Measure the seconds of compiling a program with bits/stdc++.h."""
     figures = measure_compilation()
     floor = f"{figures['floor (g++)'] * 1e3:.0f} ms"
     for what, name, target in (("first", "precompiled header", 0.6), ("again", "cached", 0.005)):
@@ -144,7 +144,7 @@ def compilation() -> Iterator[Row]:
 
 
 def clock() -> Row:
-    """Return the CPU seconds of the same work with no and with four other busy processes."""
+    """Measure CPU seconds of the same work without and with four other busy processes."""
     source = "int main() { volatile unsigned x = 1; for (int i = 0; i < 300000000; i++) x = x * 3 + 1; }"
     with compiled("cpp", source) as program, open_sandbox().open(program.mounts) as container:
         run = Run(program.command, judge.Limits(time=20, memory=LIMITS.memory), wall=60)
@@ -163,7 +163,7 @@ def clock() -> Row:
 
 
 def overshoot() -> Row:
-    """Return the CPU seconds beyond the limit until a program is stopped."""
+    """Measure the CPU seconds beyond the limit before the process ends."""
     endless = "int main() { for (;;); }"
     with compiled("cpp", endless) as program, open_sandbox().open(program.mounts) as container:
         run = Run(program.command, judge.Limits(time=0.2, memory=LIMITS.memory), wall=5)
@@ -172,7 +172,7 @@ def overshoot() -> Row:
 
 
 def peak_memory() -> Iterator[Row]:
-    """Yield the measured peak of programs that use a known number of bytes, with a small and with a large judge."""
+    """Measure the peak memory of programs that use a known number of bytes, from a small and a large judge process."""
     template = """
 #include <cstring>
 static char a[{0} << 20];
@@ -200,7 +200,7 @@ int main() {{ memset(a, 1, sizeof a); return a[9] - 1; }}
 
 
 def output() -> Iterator[Row]:
-    """Yield the verdicts on 64 MB of correct output, and on one byte more than the limit."""
+    """Check the verdicts on 64 MB of right output and on one byte more than the limit."""
     with tempfile.TemporaryDirectory() as folder:
         given = Path(folder) / "1.in"
         given.write_bytes(b"0123456789abcde\n" * (4 * MEBIBYTE))
@@ -244,8 +244,8 @@ def judged(container: Container, program: Program, *, fork: bool) -> Callable[[]
 
 
 def on_host(program: Program) -> list[str]:
-    """Return the command of a trusted program outside the sandbox."""
-    folder = str(program.mounts.folder)
+    """Return the command of our own program outside of the sandbox."""
+    folder = str(program.surroundings.folder)
     return [
         word.replace("/program", folder, 1) if word.startswith("/program/") else word
         for word in program.command
@@ -289,7 +289,7 @@ def in_turns(recipes: dict[str, Callable[[], object]], rounds: int) -> dict[str,
 
 @contextlib.contextmanager
 def hogs(count: int) -> Iterator[None]:
-    """Run `count` other busy processes."""
+    """Keep this number of other processes busy."""
     processes = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
     try:
         yield
@@ -300,7 +300,7 @@ def hogs(count: int) -> Iterator[None]:
 
 
 def for_a_while(recipe: Callable[[], object]) -> int:
-    """Return the number of its runs in SECONDS."""
+    """Return how often the function ran in SECONDS."""
     recipe()
     count, end = 0, time.perf_counter() + SECONDS
     while time.perf_counter() < end:

@@ -3,10 +3,10 @@
     python -m benchmarks.pages [USACO_DICT.json ...]
 
 Target: 100 ms for every page, 50 ms for the check of a draft of 2 000 characters (docs/architecture.md). The floor
-beside each figure is the 404 page of the same server for the same visitor: session, login and rendering, without a row
-of the bank. Processor time stands beside it, which a busy machine does not stretch. Pages whose figures are kept are
-asked for once more with nothing kept, as after a restart ("first"). Dictionaries given on the command line are
-imported; without any, problems of the same size are made up.
+is the 404 page of the same server for the same visitor: session, login and rendering without a row of the bank. CPU
+time is printed too, because it depends less on other load. Pages with cached figures are also requested with empty
+caches, as after a restart ("first"). Dictionaries on the command line are imported; without any, the script generates
+problems of the same size.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 PROBLEMS = 520
 SESSIONS = 10_000
 TURNS = 14
-"""Messages and replies a session, besides its opening and its end: 300 000 events in all."""
+"""Messages and replies of a session without its first and last event: 300 000 events in all."""
 REVIEWED = 2_000
 REVIEWERS = 8
 ROUNDS = 15
@@ -53,7 +53,7 @@ def main() -> int:
 
 
 def measure(dictionaries: list[Path]) -> int:
-    """Fill a bank, time every page, print the table; 1 when a page misses the target."""
+    """Fill a problem bank, time every page and print the table; return 1 if a page misses the target."""
     from django.contrib.auth.models import Group, User
     from django.core.management import call_command
     from django.test import Client
@@ -122,14 +122,14 @@ def measure(dictionaries: list[Path]) -> int:
 
 
 class Time(NamedTuple):
-    """Seconds that an answer took, and seconds of processor time among them."""
+    """The wall time and the CPU time of a response in seconds."""
 
     wall: float
     cpu: float
 
 
 def timed(client: Client, address: str, status: int, form: dict[str, str] | None = None) -> Time:
-    """One request; with a form it is posted."""
+    """Time a GET request, or with a form a POST request."""
     wall, cpu = time.perf_counter(), time.process_time()
     response = client.get(address) if form is None else client.post(address, form)
     taken = Time(time.perf_counter() - wall, time.process_time() - cpu)
@@ -138,22 +138,28 @@ def timed(client: Client, address: str, status: int, form: dict[str, str] | None
 
 
 def first_views(client: Client, address: str) -> list[Time]:
-    """Times of five views, each with nothing kept from before."""
+    """Time five views, each with empty caches."""
     from benchmark.metrics.intervals import wilson
     from benchmark.rendering import markdown
     from tutoring.review import agreement, detector_scores
 
     times = []
     for _ in range(5):
-        kept = (agreement._pairs, agreement.agreement, detector_scores._scores, markdown._remembered, wilson)
-        for results in kept:
-            results.cache_clear()
+        caches = (
+            agreement._pairs,
+            agreement.agreement,
+            detector_scores._scores,
+            markdown._remembered,
+            wilson,
+        )
+        for cache in caches:
+            cache.cache_clear()
         times.append(timed(client, address, 200))
     return times
 
 
 def fill(tutor: User) -> tuple[UUID, str]:
-    """Rows of the size of a real installation; returns a session with a long dialogue and its problem's page."""
+    """Create as many rows as a real installation has; return a session with a long dialogue and its problem's page."""
     from django.utils import timezone
 
     from benchmark.models import Dataset, Problem
@@ -237,7 +243,7 @@ def fill(tutor: User) -> tuple[UUID, str]:
 
 
 def fill_reviews(reviewers: list[User]) -> tuple[UUID, UUID]:
-    """Two reviews of each of REVIEWED sessions, checks with findings; returns an open review and a settled session."""
+    """Create two reviews of each of REVIEWED sessions and checks; return an open review and a settled session."""
     import random
 
     from django.utils import timezone
@@ -305,7 +311,7 @@ def fill_reviews(reviewers: list[User]) -> tuple[UUID, UUID]:
 
 
 def seconds(client: Client, address: str, status: int, form: dict[str, str] | None = None) -> list[Time]:
-    """Times of ROUNDS requests after two that warm caches."""
+    """Time ROUNDS requests after two that fill caches."""
     return [timed(client, address, status, form) for _ in range(ROUNDS + 2)][2:]
 
 

@@ -2,12 +2,12 @@
 
     python -m benchmarks.retrieval [USACO_DICT.json]
 
-The peer in the same run is the published way, rank_bm25 built anew for each problem, and every score is compared
-with its, bit by bit. The problems are the 307 longest of the dictionary (as many as the paper has), else made up in
-their shape; the reply is the beginning of another problem's analysis. The larger collections recombine their texts;
-there the peer answers two queries, at 30 000 (where it takes 4 GB) none. The largest has words by Zipf's law in
-documents of log-normal lengths; a few of its rankings are compared with those of all scores, summed exactly. Targets:
-docs/architecture.md. Ends with status 1 when one is missed or a score differs.
+The reference in the same run is the published implementation, rank_bm25 rebuilt for each problem; all scores must be
+equal to the last bit. The problems are the 307 longest of the dictionary (as many as in the paper), or generated ones
+of the same size; the reply is the beginning of another problem's analysis. The larger collections recombine these
+texts; there the reference answers two queries, and none for 30 000 documents, where it takes 4 GB. The largest
+collection has words by Zipf's law in documents of log-normal lengths; a few of its rankings are compared with exact
+sums of all scores. Targets: docs/architecture.md. The exit status is 1 if one is missed or a score differs.
 """
 
 from __future__ import annotations
@@ -22,9 +22,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-os.environ["OPENBLAS_NUM_THREADS"] = (
-    "1"  # before NumPy: CPU time of threads that wait for each other says nothing
-)
+# Set before the import of NumPy, because CPU time of waiting threads would distort the figures.
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 import numpy as np
 
@@ -39,11 +38,11 @@ LARGEST, LARGEST_SECONDS, LARGEST_MEGABYTES = 300_000, 0.150, 2_000
 VOCABULARY = 290_000
 LENGTH, SPREAD = 1_500, 0.5
 """Words of the median document, and the standard deviation of the logarithm; the mean is 1 700."""
-ASKED = 735
+QUERY_LENGTH = 735
 """Words of a query to the largest collection."""
 
 Problem = tuple[str, str]
-"""Statement and analysis."""
+"""The statement and the analysis of a problem."""
 
 
 def main() -> int:
@@ -53,7 +52,7 @@ def main() -> int:
         import django
 
         django.setup()
-        problems = read(Path(sys.argv[1])) if len(sys.argv) > 1 else made_up()
+        problems = read(Path(sys.argv[1])) if len(sys.argv) > 1 else generated()
         print(f"{'documents':>9} {'engine':<10} {'build s':>8} {'ms a query':>10} {'all s':>8} {'MB':>6}")
         missed = all_excluded(problems)
         for count, target in LARGER.items():
@@ -62,8 +61,8 @@ def main() -> int:
         return 1 if missed else 0
 
 
-def all_excluded(problems: list[Problem]) -> int:
-    """Each problem left out in turn, both ways; returns the number of missed targets."""
+def all_left_out(problems: list[Problem]) -> int:
+    """Measure leave-one-out retrieval by both implementations; return the number of missed targets."""
     from benchmark.retrieval.index import Bm25Index
     from benchmark.retrieval.reference_bm25 import ReferenceIndex
 
@@ -78,7 +77,7 @@ def all_excluded(problems: list[Problem]) -> int:
             for place, query in enumerate(queries)
         ]
         seconds[name] = time.process_time() - start
-        row(len(documents), name, built, (seconds[name] - built) / len(queries), seconds[name])
+        row(len(documents), name, built, (seconds[name] - built) / len(queries))
     ratio = seconds["rank_bm25"] / seconds["index"]
     different = sum(ours != theirs for ours, theirs in zip(*vectors.values(), strict=True))
     print(f"{ratio:.0f} times the published way; score vectors that differ in a bit: {different}")
@@ -86,7 +85,7 @@ def all_excluded(problems: list[Problem]) -> int:
 
 
 def larger(problems: list[Problem], count: int, target: float) -> int:
-    """Queries to a collection of that size; returns the number of missed targets."""
+    """Measure queries to a collection of this size; return the number of missed targets."""
     from benchmark.retrieval.index import Bm25Index
     from benchmark.retrieval.reference_bm25 import ReferenceIndex
 
@@ -103,8 +102,8 @@ def larger(problems: list[Problem], count: int, target: float) -> int:
         start = time.process_time()
         index.best(query.split(" "), 2, **PARAMETERS, excluded={place})
         times.append(time.process_time() - start)
-    each = sum(times[1:]) / QUERIES  # the first one makes the table of idf
-    row(count, "index", built, each, built + each * count, megabytes)
+    each = sum(times[1:]) / QUERIES  # the first query creates the table of idf
+    row(count, "index", built, each, megabytes)
     different = 0
     if count <= 3_000:
         rebuilt = ReferenceIndex(document.split(" ") for document in documents)
@@ -113,18 +112,18 @@ def larger(problems: list[Problem], count: int, target: float) -> int:
             expected = rebuilt.best(query.split(" "), count, **PARAMETERS, excluded={place})
             different += index.best(query.split(" "), count, **PARAMETERS, excluded={place}) != expected
         each_rebuilt = (time.process_time() - start) / 2
-        row(count, "rank_bm25", 0, each_rebuilt, each_rebuilt * count)
+        row(count, "rank_bm25", 0, each_rebuilt)
     return (each > target) + (megabytes > MEGABYTES) + bool(different)
 
 
 def largest() -> int:
-    """Queries to the largest collection; returns the number of missed targets."""
+    """Measure queries to the largest collection; return the number of missed targets."""
     from benchmark.retrieval.index import Bm25Index
 
     before, start = resident(), time.process_time()
     index = Bm25Index(synthetic(LARGEST))
     built = time.process_time() - start
-    queries = [document[:ASKED] for document in synthetic(QUERIES + 1, seed=1)]
+    queries = [document[:QUERY_LENGTH] for document in synthetic(QUERIES + 1, seed=1)]
     times, found = [], []
     for place, query in enumerate(queries):
         start = time.process_time()
@@ -136,17 +135,17 @@ def largest() -> int:
         scores = np.insert(index.scores(query, **PARAMETERS, excluded={place}), place, -np.inf)
         best = np.argsort(-scores, kind="stable")[:2]
         different += found[place] != [(int(one), float(scores[one])) for one in best]
-    each = sum(times[1:]) / QUERIES  # the first one makes the tables of weights and shares
-    row(LARGEST, "index", built, each, built + each * LARGEST, megabytes)
+    each = sum(times[1:]) / QUERIES  # the first query creates the tables of weights and shares
+    row(LARGEST, "index", built, each, megabytes)
     print(f"first query: {times[0]:.1f} s; rankings that differ from all exact scores: {different}")
     return (each > LARGEST_SECONDS) + (megabytes > LARGEST_MEGABYTES) + bool(different)
 
 
 def synthetic(count: int, seed: int = 0) -> Iterator[list[str]]:
-    """Documents with words by Zipf's law (as Mandelbrot corrected it) and log-normal lengths.
+    """Yield documents with words by the Zipf–Mandelbrot law and log-normal lengths.
 
-    Most words are drawn again from the document's own, so that it has some 450 different ones, as long texts do whose
-    punctuation is cut off.
+    Most words repeat words of the document, so that it has about 450 different ones, like long texts without
+    punctuation.
     """
     chance = np.random.default_rng(seed)
     ranks = np.cumsum(1 / (np.arange(VOCABULARY) + 2.7))
@@ -156,13 +155,15 @@ def synthetic(count: int, seed: int = 0) -> Iterator[list[str]]:
         yield names[np.concatenate((drawn, chance.choice(drawn, length - len(drawn))))].tolist()
 
 
-def row(documents: int, engine: str, built: float, each: float, total: float, megabytes: float = 0) -> None:
+def row(documents: int, engine: str, built: float, each: float, megabytes: float = 0) -> None:
+    """Print a row: seconds of building, of each query, and of a query for every document."""
+    total = built + each * documents
     size = f"{megabytes:6.0f}" if megabytes else ""
     print(f"{documents:>9} {engine:<10} {built:8.2f} {each * 1e3:10.1f} {total:8.1f} {size}")
 
 
 def texts(problems: list[Problem]) -> tuple[list[str], list[str]]:
-    """The documents, and a query for each."""
+    """Return the documents, and a query for each."""
     documents = [f"{statement}\nSolution: \n{analysis}" for statement, analysis in problems]
     replies = [" ".join(analysis.split(" ")[:350]) for _, analysis in problems]
     queries = [f"{problems[place][0]}\n{replies[place - 1]}" for place in range(len(problems))]
@@ -170,7 +171,7 @@ def texts(problems: list[Problem]) -> tuple[list[str], list[str]]:
 
 
 def numbered(chance: random.Random, problems: list[Problem]) -> str:
-    """A statement with numbers of its own."""
+    """Return a random statement with random numbers."""
     words = chance.choice(problems)[0].split(" ")
     return " ".join(str(chance.randrange(10**6)) if word.isdigit() else word for word in words)
 
@@ -181,8 +182,8 @@ def read(path: Path) -> list[Problem]:
     return sorted(problems, key=lambda problem: -sum(map(len, problem)))[:PROBLEMS]
 
 
-def made_up() -> list[Problem]:
-    """Texts of the size of the paper's: 450 words a statement and 1 100 an analysis, common words most often."""
+def generated() -> list[Problem]:
+    """Return texts of the size in the paper, 450 words a statement and 1 100 an analysis, with Pareto frequencies."""
     chance = random.Random(PROBLEMS)
 
     def text(words: int) -> str:
@@ -192,7 +193,7 @@ def made_up() -> list[Problem]:
 
 
 def resident() -> float:
-    """Megabytes of this process in memory."""
+    """Return the resident memory of this process in megabytes."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 

@@ -1,14 +1,14 @@
-"""Generations a second and processor time of each, by manage.py run_baseline and by inspect_ai beside it.
+"""Generations a second and their CPU time, by manage.py run_baseline and by inspect_ai.
 
     python -m benchmarks.runner [--inspect PYTHON] [--attempts N]
 
-Both ask the same local fake OpenAI server, which answers after 50 ms with 2.1 kB, 64 calls in flight. PYTHON is the
-interpreter of an environment with inspect_ai and openai (INSPECT_PYTHON says the same); without one its rows are
-left out. Ours stores every reply durably; the replies hold no program, so nothing is judged. "calls alone" are the
-same calls with the same SDK and nothing stored: less is not to be had. The last rows are a resume of 100 000 items and
-a dry run of 307 problems, as many as the USACO benchmark has, with the eight methods of the papers. Targets:
-docs/architecture.md. Ends with status 1 when the processor time or a delay misses its target; the rate is only said,
-because it hangs on what else the machine does.
+Both call the same local fake of OpenAI, which replies after 50 ms with 2.1 kB, with 64 calls in flight. PYTHON is the
+interpreter of an environment with inspect_ai and openai (default: INSPECT_PYTHON); without one its rows are left out.
+run_baseline stores every reply durably; the replies hold no program, so nothing is judged. "calls alone" are the same
+calls with the same SDK without storage, the lower bound. The last rows are a resume of 100 000 items and a dry run of
+307 problems, as many as in the USACO benchmark, with the eight methods of the papers. Targets: docs/architecture.md.
+The exit status is 1 if the CPU time or a delay misses its target; the rate has no target, because it depends on other
+load.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ def main() -> int:
 
 
 def measure(folder: Path, address: str, arguments: argparse.Namespace) -> int:
-    """Print the table; 1 when a target is missed."""
-    # As on a user's machine: compiling our modules at each start takes a second.
+    """Print the table; return 1 if a target is missed."""
+    # Compiling our modules at each start would take a second, which users do not see.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ |= {
         "HINTBENCH_VAR": str(folder / "var"),
@@ -99,14 +99,14 @@ def measure(folder: Path, address: str, arguments: argparse.Namespace) -> int:
 
 
 def slope(run: Callable[[int], tuple[float, float]], attempts: int) -> tuple[float, float]:
-    """Generations a second and CPU ms of each, without what starting and ending costs."""
+    """Return generations a second and CPU ms of each, without start and end of the process."""
     (short_wall, short_cpu), (long_wall, long_cpu) = run(1), run(attempts)
     more = PROBLEMS * (attempts - 1)
     return more / (long_wall - short_wall), (long_cpu - short_cpu) / more * 1000
 
 
 def timed(command: list[str], *, status: int = 0, **environment: str) -> tuple[float, float]:
-    """Wall and processor seconds of a command with what it starts. Raises RuntimeError for another exit status."""
+    """Return the wall and CPU seconds of a command and its children. Raises RuntimeError for another exit status."""
     start, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
     result = subprocess.run(
         command, cwd=REPOSITORY, capture_output=True, text=True, env=os.environ | environment, check=False
@@ -125,14 +125,14 @@ def baseline(*arguments: str, dataset: str = "cows") -> list[str]:
 
 
 def ours(attempts: int) -> tuple[float, float]:
-    # Another temperature each time, so that no reply comes from the cache.
+    # A different temperature each time, so that no reply comes from the cache.
     temperature = f"temperature={1 + attempts / 1000}"
     arguments = ("--method", "zero-shot", "--attempts", str(attempts), "--concurrency", str(IN_FLIGHT))
     return timed(baseline(*arguments, "--set", temperature))
 
 
 async def calls_alone(calls: int) -> tuple[float, float]:
-    """Calls a second and CPU ms of each."""
+    """Return calls a second and CPU ms of each."""
     from benchmark.providers import Message, Parameters, complete, open_provider, parse_model_spec
 
     provider = open_provider(parse_model_spec("compatible:stub"))
@@ -152,7 +152,7 @@ async def calls_alone(calls: int) -> tuple[float, float]:
 
 
 def inspect(python: str, folder: Path, address: str, attempts: int) -> tuple[float, float]:
-    """The same with inspect_ai: no display, no live log, the plainest scorer."""
+    """Measure the same with inspect_ai, without display and live log, with the simplest scorer."""
     script = folder / "inspect_task.py"
     script.write_text(
         textwrap.dedent(
@@ -175,7 +175,7 @@ def inspect(python: str, folder: Path, address: str, attempts: int) -> tuple[flo
 
 
 def resume_seconds() -> float:
-    """Seconds from the start of the command to its first call, in a run of which little is left."""
+    """Return the seconds from the start of the command to its first call, in an almost finished run."""
     from django.utils import timezone
 
     from benchmark.models import Run, WorkItem
@@ -206,7 +206,7 @@ def resume_seconds() -> float:
 
 
 def fill() -> None:
-    """Two datasets and a textbook of one article."""
+    """Create two datasets and a textbook of one article."""
     from django.core.management import call_command
 
     from benchmark.models import Article, Corpus
@@ -220,7 +220,7 @@ def fill() -> None:
 
 
 def add_problems(name: str, count: int) -> None:
-    """A dataset of problems that can be asked about; none is ever judged."""
+    """Create a dataset of problems without tests."""
     from benchmark.models import Dataset, Problem, TestCase
 
     dataset = Dataset.objects.create(name=name, format="usaco")
@@ -250,7 +250,7 @@ def add_problems(name: str, count: int) -> None:
 
 
 async def serve() -> None:
-    """Run a fake OpenAI server with the least that both clients accept, on a free port, which it prints."""
+    """Serve the minimal API that both clients accept as OpenAI, on a free port that it prints."""
     loop = asyncio.get_running_loop()
 
     class Connection(asyncio.Protocol):

@@ -1,9 +1,9 @@
-"""What it takes to fill a kill matrix: 50 programs on 100 tests of 10 ms each, with as many judges as there are cores.
+"""Seconds to fill a kill matrix: 50 programs on 100 tests of 10 ms each, with one judge a core.
 
 usage: python -m benchmarks.suites [PROGRAMS] [TESTS]
 
-Half of the programs are C++, half Python; each differs from all others, so that none comes compiled from the cache.
-The floor beside it is the programs' own CPU time over the number of cores.
+Half of the programs are C++, half Python; all are different, so that the cache holds none. The floor is the CPU time
+of the programs over the number of cores.
 """
 
 import os
@@ -31,7 +31,7 @@ print(2 * int(input()))
 
 
 def main(programs: int, tests: int) -> None:
-    """Prints the time and the floor."""
+    """Print the time and the floor."""
     mark = time.time_ns()
     limits = judge.Limits(time=1.0, memory=256 * 2**20)
     cores = len(os.sched_getaffinity(0))

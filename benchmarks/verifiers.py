@@ -1,14 +1,13 @@
-"""What building and asking a verifier takes beside the model: the 35 LeetCode problems that ALGO released.
+"""CPU time to build and use verifiers without the model, for the 35 LeetCode problems that ALGO released.
 
     python -m benchmarks.verifiers FOLDER [PROBLEM …]
 
-FOLDER holds leetcode_data and leetcode_results. For each problem, one after the other: inputs are made, the stored
-oracle answers them, the stored candidate is tried and its smallest failing input looked for, all with the default
-settings and everything stored. Whether an accepted candidate is too slow for inputs without a cap is tried apart
-(the column limit), for it takes up to the problem's own time limit. The floor is what the same programs, oracle and
-candidate, used of the processor themselves. Target: 5 s a problem (docs/architecture.md); the status is 1 when a
-problem misses it. Seconds are of CPU, of this process and of the sandbox, so that other work on the machine does not
-count; wall time stands beside them.
+FOLDER holds leetcode_data and leetcode_results. For each problem in turn, the script generates inputs, answers them
+with the stored oracle, runs the stored candidate and minimizes its failing input, with default settings and storage.
+The column limit is separate: whether an accepted candidate is too slow for uncapped inputs takes up to the time limit
+of the problem. The floor is the CPU time of the oracle and the candidate themselves. Target: 5 s a problem
+(docs/architecture.md); the exit status is 1 if a problem misses it. Seconds are CPU seconds of this process and the
+sandbox, which do not depend on other load; wall time is printed too.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ def main(folder: str, *names: str) -> int:
 
 
 def measure(folder: str, names: Sequence[str]) -> int:
-    """Import, build and verify each problem, print the table; 1 when one misses the target."""
+    """Import, build and verify each problem and print the table; return 1 if one misses the target."""
     from django.core.management import call_command
 
     from benchmark.models import Verifier
@@ -65,7 +64,7 @@ WIDTHS = (8, 11, 11, 7, 8, 8, 7)
 
 
 def row(imported: Verifier, floor: Floor) -> tuple[float, ...]:
-    """Seconds of CPU of the three steps and of all, wall time, the floor, and what inputs without a cap took."""
+    """Return CPU seconds of the three steps and in all, wall time, the floor, and the seconds of uncapped inputs."""
     from benchmark.models import Candidate
     from benchmark.oracles.inputs import Recipe
     from benchmark.oracles.store import build_imported
@@ -93,9 +92,9 @@ def row(imported: Verifier, floor: Floor) -> tuple[float, ...]:
 
 
 class Floor:
-    """Sums what programs use of the processor themselves, as their driver in the sandbox tells it.
+    """The sum of the programs' own CPU seconds, as their driver in the sandbox reports them.
 
-    `limit` and `wall` are the seconds of inputs without a cap, which it leaves out.
+    `limit` and `wall` are the seconds of uncapped inputs, which the sum leaves out.
     """
 
     def __init__(self) -> None:
@@ -122,7 +121,7 @@ class Floor:
 
 
 def cpu() -> float:
-    """Seconds of CPU so far, of this process and of those it waited for."""
+    """Return the CPU seconds of this process and of its finished children."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(one.ru_utime + one.ru_stime for one in used)
 

@@ -119,11 +119,14 @@ WORKER_JOBS: dict[str, tuple[type, ...]] = {
     # Allowed job functions with the types of their arguments. Workers reject all other jobs.
     "benchmark.judging.perform": (int,),
     "benchmark.runner.distribution.work_on_run": (str,),
+    "benchmark.worker.reports.store_run_report": (str,),
+    "benchmark.worker.reports.store_similarity_figures": (str,),
 }
 WORKER_SWEEPS = [
     # Functions that find work whose job, worker or notification was lost. Every worker calls them every few seconds.
     "benchmark.judging.requeue_lost",
     "benchmark.runner.distribution.requeue_stalled",
+    "benchmark.worker.reports.enqueue_missing_reports",
     "tutoring.sweeps.record_missed_verdicts",
 ]
 

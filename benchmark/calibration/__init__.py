@@ -1,6 +1,6 @@
 """Simulated checks of estimators (docs/spec.md 9.1): `CALIBRATIONS` is the table of them.
 
-Each module of this folder registers one calibration with `@calibrates`; a new module is named here.
+Each module of this folder registers one calibration with `@calibrates`. Import a new module here.
 """
 
 from benchmark.calibration import intervals  # noqa: F401  registers itself

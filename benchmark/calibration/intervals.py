@@ -1,7 +1,7 @@
-"""Coverage of the intervals over few problems (docs/spec.md 9.1), the percentile bootstrap beside each.
+"""Coverage of the intervals over few problems (docs/spec.md 9.1), compared with the percentile bootstrap.
 
-A world has problem effects that are normal on the logit scale. A state of a problem, such as a wrong program after
-which a hint was given, adds an effect of its own; each arm makes the same number of draws at each state.
+Problem effects are normal on the logit scale. Each state of a problem, such as a wrong program before a hint, adds an
+effect; each arm has the same number of draws at each state.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -20,21 +20,21 @@ Values = NDArray[np.float64]
 
 SIZES = (8, 12, 18, 40, 60)
 PAIRS = (10, 12, 18, 40, 59)
-"""Pairs of binary outcomes: from 60 the percentile bootstrap takes over."""
+"""Numbers of pairs of binary outcomes; from 60 pairs the interval is the percentile bootstrap."""
 EFFECTS = (0.0, 0.5, 1.0, 2.0, 3.0)
 """Logits that the first arm gains over the second."""
 DRAWS = 4
 _PROBLEM_SPREAD, _STATE_SPREAD, _EFFECT_SPREAD = 1.0, 0.5, 0.5
-"""Standard deviations in logits: of problems, of states inside one, and of the effect over problems."""
+"""Standard deviations in logits: of problems, of states within a problem, and of the effect over problems."""
 _RESAMPLES = 2_000
 _LOOKS = 200
-"""Pairs after each of which the e-value is looked at."""
+"""Pairs of outcomes; the e-value is computed after each of them."""
 _E_VALUE_TO_STOP = 20
 
 
 @dataclass(frozen=True)
 class World:
-    """Two arms: the logit of an average problem in the second, and what the first gains."""
+    """Two arms: the logit of an average problem in the second arm, and the gain of the first."""
 
     base: float
     effect: float
@@ -43,7 +43,7 @@ class World:
 
     @property
     def rates(self) -> tuple[float, float]:
-        """The expected rates of the arms."""
+        """Return the expected rates of both arms."""
         variance = _PROBLEM_SPREAD**2 + _STATE_SPREAD**2
         first = _mean_rate(self.base + self.effect, variance + _EFFECT_SPREAD**2)
         return first, _mean_rate(self.base, variance)
@@ -121,7 +121,7 @@ def _binary_pair(world: World, problems: int) -> Cell:
 
 
 def _ratios() -> Iterator[Cell]:
-    """The share of the remaining failures that the first arm removes."""
+    """Yield the cells of the share of remaining failures that the first arm removes."""
     world = World(-1.0, 1.0)
     first, second = world.rates
     truth = (first - second) / (1 - second)
@@ -156,7 +156,7 @@ def _rates() -> Iterator[Cell]:
 
 
 def _rate_of_one_arm(problems: int, base: float, *, near_the_end: bool = False) -> Cell:
-    """The mean of problem means. Near 0 and 1 these are skewed, and t covers less than it does for differences."""
+    """Return the cell of the mean of problem means. Near 0 and 1 these are skewed, and t covers less."""
     world = World(base, 0.0, states=(1, 3), draws=1)
     truth = world.rates[1]
 
@@ -170,7 +170,7 @@ def _rate_of_one_arm(problems: int, base: float, *, near_the_end: bool = False) 
 
 
 def _wilson_over_sessions(problems: int, sessions: int = 6) -> Cell:
-    """What Hintbench no longer does: sessions of one problem counted as if they were of different ones."""
+    """Return a cell for contrast, which counts sessions of one problem as independent. Reports do not use it."""
     world = World(-0.5, 0.0, states=(1, 1), draws=sessions)
     truth = world.rates[1]
 
@@ -189,7 +189,7 @@ def _contests() -> Iterator[Cell]:
 
 
 def _over_contests(contests: int) -> Cell:
-    """Differences of problems whose contest adds an effect of its own; 3 to 6 problems a contest."""
+    """Return the cell of differences with an effect of each contest, with 3 to 6 problems a contest."""
     least, most, spread = 3, 6, 0.15
 
     def simulate(generator: np.random.Generator, studies: int) -> Covered:
@@ -215,7 +215,7 @@ def _e_value() -> Iterator[Cell]:
         unequal = np.maximum(for_first, np.arange(1, _LOOKS + 1) - for_first)
         return Covered(int((unequal <= highest).all(1).sum()))
 
-    inside = "a look after each pair, no difference"
+    inside = "tested after each pair, no difference"
     yield Cell("sign e-value: no false positive", _LOOKS, inside, 0.0, "≥ 95 %", simulate)
 
 
@@ -226,12 +226,12 @@ def _quadrature() -> tuple[Values, Values]:
 
 @lru_cache(maxsize=1_000)
 def _most_without_stop(pairs: int) -> int:
-    """Return the most pairs that may favour one arm without an e-value that stops the study."""
+    """Return the largest number of pairs for one arm whose e-value does not stop the study."""
     return max(x for x in range(pairs // 2, pairs + 1) if sign_e_value(x, pairs - x) < _E_VALUE_TO_STOP)
 
 
 def _counted(intervals: Sequence[Interval], values: Values, truth: float) -> Covered:
-    """Return how many intervals hold the truth, and how many percentile bootstraps of the same studies."""
+    """Return how many intervals, and how many percentile bootstraps of the same studies, contain the truth."""
     problems = values.shape[1]
     return Covered(_covering(intervals, truth), _drawn(_weights(problems) @ values.T / problems, truth))
 
@@ -241,7 +241,7 @@ def _covering(intervals: Sequence[Interval], truth: float) -> int:
 
 
 def _drawn(means: Values, truth: float) -> int:
-    """Return in how many columns the truth lies between the 2.5 % and 97.5 % quantiles of the resampled means."""
+    """Return the number of columns with the truth between the 2.5 % and 97.5 % quantiles of the resampled means."""
     low, high = np.quantile(means, [0.025, 0.975], axis=0)
     return int(((low <= truth + 1e-12) & (truth - 1e-12 <= high)).sum())
 

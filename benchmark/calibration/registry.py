@@ -1,4 +1,4 @@
-"""How a calibration is registered, and what it obtains."""
+"""The registry of calibrations, and their results."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 SEEDS = (307, 2026)
-"""Every calibration runs once with each seed, so that a result that holds for one seed alone is seen."""
+"""Every calibration runs once with each seed, which shows results that depend on the seed."""
 
 LEAST_COVERAGE = 0.93
-"""What an interval that claims 95 % must cover, less two Monte Carlo errors."""
+"""The least coverage of an interval that claims 95 %, before two Monte Carlo errors are subtracted."""
 
 
 class Covered(NamedTuple):
-    """How many of the simulated studies held the truth in the interval, and in the percentile bootstrap beside it."""
+    """The number of simulated studies whose interval, and whose percentile bootstrap, contains the true value."""
 
     interval: int
     bootstrap: int | None = None
@@ -23,10 +23,10 @@ class Covered(NamedTuple):
 
 @dataclass(frozen=True)
 class Cell:
-    """One simulated setting: the estimator, the number of problems, what lies inside a problem, and the true value.
+    """One simulated setting: the estimator, the number of problems, the structure inside a problem, and the true value.
 
-    `expected` is the coverage known in advance. `claims` is False for an interval that is simulated for contrast and
-    may miss. `simulate` takes a random generator and the number of studies.
+    `expected` is the coverage that is known in advance. `claims` is False for an interval that is simulated only for
+    contrast. `simulate` takes a random generator and the number of studies.
     """
 
     estimator: str
@@ -40,9 +40,9 @@ class Cell:
 
 @dataclass(frozen=True)
 class Result:
-    """The coverage obtained in a cell: over all seeds, for each seed, and with its Monte Carlo error.
+    """The coverage of a cell over all seeds and for each seed.
 
-    `holds` is False where an interval that claims 95 % covers less than `LEAST_COVERAGE` less two such errors.
+    `studies` is the number over all seeds, `bootstrap` the coverage of the percentile bootstrap, if simulated.
     """
 
     cell: Cell
@@ -52,18 +52,21 @@ class Result:
 
     @property
     def coverage(self) -> float:
+        """Return the coverage over all seeds."""
         return sum(self.by_seed) / len(self.by_seed)
 
     @property
     def monte_carlo_error(self) -> float:
+        """Return the standard error of a coverage of `LEAST_COVERAGE`."""
         return sqrt(LEAST_COVERAGE * (1 - LEAST_COVERAGE) / self.studies)
 
     @property
     def holds(self) -> bool:
+        """Return False if an interval that claims 95 % covers too little: see `LEAST_COVERAGE`."""
         return not self.cell.claims or self.coverage >= LEAST_COVERAGE - 2 * self.monte_carlo_error
 
     def to_json(self) -> dict[str, Any]:
-        """All of it by name."""
+        """Return all fields by name."""
         return {
             "estimator": self.cell.estimator,
             "problems": self.cell.problems,
@@ -89,15 +92,15 @@ class Calibration:
     cells: Sequence[Cell]
 
     def run(self, number: int, studies: int) -> Result:
-        """Simulate the cell of that number: so many studies with each of the seeds, the same for every call."""
+        """Simulate the cell with this index: the same `studies` with each of the seeds in every call."""
         cell = self.cells[number]
         found = [cell.simulate(np.random.default_rng([seed, number]), studies) for seed in SEEDS]
-        beside = [one.bootstrap for one in found if one.bootstrap is not None]
+        bootstraps = [one.bootstrap for one in found if one.bootstrap is not None]
         return Result(
             cell=cell,
             studies=studies * len(SEEDS),
             by_seed=tuple(one.interval / studies for one in found),
-            bootstrap=sum(beside) / (studies * len(SEEDS)) if beside else None,
+            bootstrap=sum(bootstraps) / (studies * len(SEEDS)) if bootstraps else None,
         )
 
 

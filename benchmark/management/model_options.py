@@ -18,7 +18,7 @@ from benchmark.model_calls import Budget, Limits, Price, Spent, Stop
 from benchmark.model_calls.calls import Call, Ledger, Outcome, ask_all
 from benchmark.model_calls.pricing import price_for
 from benchmark.providers import ModelSpec, Parameters, open_batching_provider, open_provider
-from benchmark.reports.formatting import faults_told
+from benchmark.reports.formatting import format_faults
 from benchmark.runner import Estimate, Terms
 from judge.management.tables import aligned
 
@@ -208,7 +208,7 @@ def ask_under(
     outcome = carry_out(work, stop) or Outcome()
     if outcome.done == len(calls):
         return None
-    return [*([f"Stopped: {stop.reason}"] if stop.reason else []), *faults_told(outcome.faults)]
+    return [*([f"Stopped: {stop.reason}"] if stop.reason else []), *format_faults(outcome.faults)]
 
 
 async def try_to_open(spec: ModelSpec, *, batch: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""What the commands about suites share: how programs are judged, one problem after the other, bars, and the table."""
+"""Shared parts of the commands about test suites: options, errors of problems, progress bars, and the table."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -18,35 +18,35 @@ from judge.management.tables import aligned
 
 
 class ProblemFailure(NamedTuple):
-    """A problem that nothing can be said about, and why."""
+    """A problem that could not be measured, and the reason."""
 
     problem: str
     reason: str
 
 
 def add_judging(parser: CommandParser) -> None:
-    """Options for how known programs are judged."""
+    """Add the options for judging known programs."""
     parser.add_argument(
         "--jobs",
         type=positive,
         default=len(os.sched_getaffinity(0)),
         metavar="N",
-        help="programs run at once; more than there are cores disturbs their times (default: the cores)",
+        help="programs run at once; more than the number of cores distorts their times (default: the cores)",
     )
     parser.add_argument(
         "--overtime",
         type=positive,
         default=OVERTIME,
         metavar="SECONDS",
-        help="a program that exceeds its time limit on tests of so many seconds together is not tried on the rest; "
-        "that changes no rate and no release (default: %(default)s)",
+        help="total seconds of tests on which a program exceeds its time limit before its other tests are skipped; "
+        "this changes no rate and no release (default: %(default)s)",
     )
 
 
 def each_problem(
     problems: Sequence[Problem], work: Callable[[Problem], SuiteReport]
 ) -> tuple[list[SuiteReport], list[ProblemFailure]]:
-    """The report of each problem, and those that have none. Raises CommandError where no program can be run."""
+    """Return the reports, and the problems without one. Raises CommandError if no program can be run."""
     reports, failures = [], []
     for problem in problems:
         try:
@@ -69,7 +69,7 @@ def each_problem(
 
 @contextmanager
 def stage_bars(name: str) -> Iterator[Progress]:
-    """A bar on standard error for each stage of the work on a problem."""
+    """Yield a function that shows a progress bar on standard error for each stage of a problem."""
     bars: list[tqdm] = []  # type: ignore[type-arg]
 
     def on_stage(stage: str, steps: int) -> Callable[[], None]:
@@ -91,7 +91,7 @@ def stage_bars(name: str) -> Iterator[Progress]:
 
 
 def suites_text(reports: Sequence[SuiteReport], failures: Sequence[ProblemFailure]) -> str:
-    """One line a suite, then what is wrong with whom."""
+    """Return a line for each suite, then the complaints, notes and failures."""
     rows = [("problem", "suite", "tests", "TPR", "TNR", "minimal", "released")]
     for report in reports:
         matrix, suite = report.matrix, report.suite
@@ -108,7 +108,7 @@ def suites_text(reports: Sequence[SuiteReport], failures: Sequence[ProblemFailur
         )
     lines = list(aligned(rows)) if reports else []
     for report in reports:
-        lines += [f"{report.problem}: {said}" for said in (*report.complaints, *report.notes)]
+        lines += [f"{report.problem}: {line}" for line in (*report.complaints, *report.notes)]
     lines += [f"{failure.problem}: {failure.reason}" for failure in failures]
     return "\n".join(lines)
 

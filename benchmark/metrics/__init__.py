@@ -1,4 +1,4 @@
-"""Figures of the benchmark: estimators, the intervals that belong to them, and paired comparisons."""
+"""Metrics: estimators, their intervals, and paired comparisons."""
 
 from benchmark.metrics.comparison import (
     SIGNIFICANCE,
@@ -11,7 +11,7 @@ from benchmark.metrics.comparison import (
     visible_difference,
 )
 from benchmark.metrics.intervals import Interval, cluster_bootstrap, standard_error, wilson
-from benchmark.metrics.pass_at_k import TooFewAttempts, mean_pass_at_k, pass_at_k, share_at_k
+from benchmark.metrics.pass_at_k import TooFewAttemptsError, mean_pass_at_k, pass_at_k, share_at_k
 from benchmark.metrics.small_samples import (
     FEWEST_FOR_BOOTSTRAP,
     IntervalMethod,
@@ -38,7 +38,7 @@ __all__ = [
     "PairedDifference",
     "Range",
     "RatioSet",
-    "TooFewAttempts",
+    "TooFewAttemptsError",
     "cluster_bootstrap",
     "holm",
     "mcnemar",

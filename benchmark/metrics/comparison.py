@@ -1,4 +1,4 @@
-"""Whether two ways of solving the same problems differ: paired tests, their correction, and what they could see."""
+"""Paired comparison of two methods on the same problems: tests, corrections and power."""
 
 from collections import Counter
 from collections.abc import Collection, Hashable, Sequence
@@ -19,7 +19,7 @@ SIGNIFICANCE = 0.05
 
 
 def mcnemar(only_first: int, only_second: int) -> float:
-    """The exact two-sided p of McNemar's test: a binomial test of the discordant pairs at one half; 1 without any."""
+    """Return the exact two-sided p of McNemar's test: a binomial test of the discordant pairs at 1/2; 1 without any."""
     from scipy.stats import binomtest
 
     discordant = only_first + only_second
@@ -27,7 +27,7 @@ def mcnemar(only_first: int, only_second: int) -> float:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """The p values adjusted for their number (Holm 1979): step-down Bonferroni, in the order given."""
+    """Return the p values adjusted for their number (Holm 1979, step-down Bonferroni), in the given order."""
     order = sorted(range(len(p_values)), key=lambda place: p_values[place])
     adjusted = [0.0] * len(p_values)
     highest = 0.0
@@ -38,7 +38,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 class PairedDifference(NamedTuple):
-    """The mean of first minus second over problems; `standard_error` is None for a single problem."""
+    """The mean of first minus second over problems. `standard_error` is None for a single problem."""
 
     mean: float
     standard_error: float | None
@@ -56,11 +56,11 @@ def paired_difference(
     """Return the difference on the same problems with its 95 % interval, over problems or clusters of them.
 
     `binary` states that each value is a single outcome, 0 or 1: fewer than 60 such pairs have Newcombe's interval.
-    All else has that of `mean_interval`. Raises ValueError without problems.
+    Other values have that of `mean_interval`. Raises ValueError without problems.
     """
     differences = [one - other for one, other in zip(first, second, strict=True)]
     if not differences:
-        raise ValueError("a difference needs at least one problem that both have")
+        raise ValueError("a difference needs at least one common problem")
     error = stdev(differences) / sqrt(len(differences)) if len(differences) > 1 else None
     interval, method = mean_interval(differences, clusters, lowest=-1)
     if binary and clusters is None and method == "t":
@@ -75,9 +75,10 @@ def _newcombe(first: Sequence[float], second: Sequence[float]) -> NamedInterval:
 
 
 def problems_needed(difference: float, discordant: float) -> int | None:
-    """Problems at which a paired test at 5 % finds this difference with a power of 80 % (Connor 1987, Biometrics 43).
+    """Return the problems that a paired test at 5 % needs for this difference at a power of 80 %.
 
-    `discordant` is the share of problems that only one of the two solves. None for no difference at all.
+    `discordant` is the share of problems that only one of the two solves. Returns None for a difference of 0. Source:
+    Connor 1987, Biometrics 43.
     """
     if not difference:
         return None
@@ -87,9 +88,9 @@ def problems_needed(difference: float, discordant: float) -> int | None:
 
 
 def visible_difference(problems: int, discordant: float) -> float:
-    """The smallest difference that a paired test on so many problems finds with a power of 80 % (Connor 1987).
+    """Return the smallest difference that a paired test on this number of problems finds with a power of 80 %.
 
-    With the share of discordant problems as it is; never more than 1.
+    `discordant` is the share of problems that only one of the two solves. The result is at most 1. Source: Connor 1987.
     """
     low, high = 0.0, 1.0
     for _ in range(50):
@@ -104,5 +105,5 @@ def _z(probability: float) -> float:
 
 
 def overlap(newly: Collection[Hashable], other: Collection[Hashable]) -> float | None:
-    """The share of the problems newly solved by one method that another newly solves too; None without any."""
+    """Return the share of `newly` solved problems that `other` contains; None without any."""
     return len(set(newly) & set(other)) / len(set(newly)) if newly else None

@@ -1,6 +1,6 @@
-"""95 % intervals: Wilson for one attempt a problem, a bootstrap over many problems or contests for several.
+"""95 % intervals: Wilson's for one attempt a problem, a bootstrap over many problems or contests.
 
-scipy is imported where it is used: it takes most of a second and 70 MB, and most processes show no figures.
+Functions import scipy themselves: the import takes most of a second and 70 MB, and most processes need no figures.
 """
 
 from collections.abc import Hashable, Sequence
@@ -14,29 +14,31 @@ from numpy.typing import NDArray
 
 RESAMPLES = 10_000
 SEED = 307
-"""Both are stored with each figure, so the same attempts always give the same interval."""
+"""Constants, so that the same attempts always give the same interval."""
 
 
 _BLOCK = 250
-"""Resamples drawn together: few enough to stay in the processor's cache."""
+"""Resamples drawn together, few enough for the cache of the processor."""
 
 
 class Interval(NamedTuple):
+    """The bounds of an interval."""
+
     low: float
     high: float
 
 
 @lru_cache(maxsize=4_096)
 def wilson(solved: float, problems: int, confidence: float = 0.95) -> Interval:
-    """Return the score interval of a proportion (Wilson 1927); never outside [0, 1], sensible at 0 and at all.
+    """Return the score interval of a proportion (Wilson 1927), within [0, 1].
 
-    `solved` may be a sum of values from 0 to 1, which vary less than proportions: the interval is then no narrower
-    than it should be. Raises ValueError for counts that cannot be.
+    `solved` may be a sum of values from 0 to 1. These vary less than outcomes, so the interval is then at least as wide
+    as necessary. Raises ValueError for impossible counts.
     """
     if problems < 1:
         raise ValueError("an interval needs at least one problem")
     if not 0 <= solved <= problems:
-        raise ValueError(f"{solved} solved of {problems} problems cannot be")
+        raise ValueError(f"{solved} solved of {problems} problems is impossible")
     z = NormalDist().inv_cdf((1 + confidence) / 2)
     share, spread = solved / problems, z * z / problems
     middle = (share + spread / 2) / (1 + spread)
@@ -54,20 +56,18 @@ def cluster_bootstrap(
     resamples: int = RESAMPLES,
     seed: int = SEED,
 ) -> Interval:
-    """The percentile interval of the mean when whole problems, or whole clusters of them, are drawn with replacement.
+    """Return the percentile interval of the mean over resamples of whole problems or whole clusters of them.
 
-    `values` holds one figure a problem, so all attempts at a problem are drawn together and their likeness
-    does not make the interval too narrow. `clusters` names the contest of each problem: problems of one contest
-    have authors and a difficulty in common.
+    `values` holds one value for each problem, so attempts at a problem are drawn together and their correlation does
+    not make the interval too narrow. `clusters` names the contest of each problem: problems of a contest share their
+    authors and difficulty. Raises ValueError without problems.
     """
     if not values:
         raise ValueError("an interval needs at least one problem")
     sums, counts = totals(values, clusters)
     generator = np.random.default_rng(seed)
     means = np.empty(resamples)
-    for start in range(
-        0, resamples, _BLOCK
-    ):  # the draws of one block after the other are those of all at once
+    for start in range(0, resamples, _BLOCK):  # blocks give the same draws as one large array
         block = means[start : start + _BLOCK]
         draws = generator.integers(0, len(sums), (len(block), len(sums)))
         # Without clusters every count is 1, and the mean is over the values themselves.
@@ -77,10 +77,11 @@ def cluster_bootstrap(
 
 
 def standard_error(values: Sequence[float], clusters: Sequence[Hashable] | None = None) -> float:
-    """The standard error of the mean with clusters of any size (CR0: Liang and Zeger 1986, without correction).
+    """Return the standard error of the mean with clusters of any size (CR0: Liang and Zeger 1986, uncorrected).
 
-    The root of the summed squares of the clusters' total deviations, over the number of values. Where each value is
-    a cluster of its own, that is the standard deviation of the population over the root of their number.
+    This is the root of the summed squares of the clusters' total deviations, over the number of values. Without
+    clusters it is the population standard deviation over the root of the number of values. Raises ValueError without
+    values.
     """
     if not values:
         raise ValueError("a standard error needs at least one problem")
@@ -92,11 +93,11 @@ def standard_error(values: Sequence[float], clusters: Sequence[Hashable] | None 
 def totals(
     values: Sequence[float], clusters: Sequence[Hashable] | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The sum and the number of the values of each cluster, clusters in the order of their first problem."""
+    """Return the sum and the number of the values of each cluster, in the order of their first problems."""
     if clusters is None:
         return np.asarray(values, dtype=float), np.ones(len(values))
     if len(clusters) != len(values):
-        raise ValueError(f"{len(values)} values cannot have {len(clusters)} clusters")
+        raise ValueError(f"{len(values)} values need as many clusters, not {len(clusters)}")
     numbers: dict[Hashable, int] = {}
     places = [numbers.setdefault(cluster, len(numbers)) for cluster in clusters]
     sums = np.bincount(places, weights=np.asarray(values, dtype=float))

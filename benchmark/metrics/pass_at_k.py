@@ -5,24 +5,25 @@ from collections.abc import Iterable, Sequence
 from math import comb
 
 
-class TooFewAttempts(ValueError):
-    """pass@k was asked for a problem with fewer than k attempts: it is not defined there."""
+class TooFewAttemptsError(ValueError):
+    """A problem with fewer than k attempts, for which pass@k is not defined."""
 
 
 def pass_at_k(attempts: int, solved: int, k: int) -> float:
-    """The chance that k attempts, drawn from these without replacement, hold one that solved the problem.
+    """Return the chance that k attempts, drawn without replacement, contain one that solves the problem.
 
-    1 - C(n-c, k) / C(n, k), computed in integers and rounded once. Raises `TooFewAttempts` for k > n.
+    This is 1 - C(n-c, k) / C(n, k), computed in integers and rounded once. Raises TooFewAttemptsError for k > n, and
+    ValueError for impossible counts.
     """
     if not 0 <= solved <= attempts:
-        raise ValueError(f"{solved} solved of {attempts} attempts cannot be")
+        raise ValueError(f"{solved} solved of {attempts} attempts is impossible")
     _check(attempts, k, "pass")
     drawn = comb(attempts, k)
     return (drawn - comb(attempts - solved, k)) / drawn
 
 
 def mean_pass_at_k(problems: Iterable[tuple[int, int]], k: int) -> float:
-    """The mean of `pass_at_k` over problems given as (attempts, solved); raises ValueError without problems."""
+    """Return the mean of `pass_at_k` over problems given as (attempts, solved). Raises ValueError without problems."""
     values = [pass_at_k(attempts, solved, k) for attempts, solved in problems]
     if not values:
         raise ValueError("the mean over no problems is not defined")
@@ -30,9 +31,9 @@ def mean_pass_at_k(problems: Iterable[tuple[int, int]], k: int) -> float:
 
 
 def share_at_k(shares: Sequence[float], k: int) -> float:
-    """The expected largest share of tests passed among k attempts drawn from these without replacement.
+    """Return the expected largest share of tests passed among k attempts drawn without replacement.
 
-    With shares of 0 and 1 only it is pass@k; with k = n the largest share. Raises `TooFewAttempts` for k > n.
+    For shares of 0 and 1 this is pass@k, for k = n the largest share. Raises TooFewAttemptsError for k > n.
     """
     n = len(shares)
     _check(n, k, "tests")
@@ -42,6 +43,6 @@ def share_at_k(shares: Sequence[float], k: int) -> float:
 
 def _check(attempts: int, k: int, name: str) -> None:
     if k < 1:
-        raise ValueError(f"{name}@{k} means nothing: k starts at 1")
+        raise ValueError(f"{name}@{k} is not defined: k starts at 1")
     if k > attempts:
-        raise TooFewAttempts(f"{name}@{k} needs at least {k} attempts a problem; there are {attempts}")
+        raise TooFewAttemptsError(f"{name}@{k} needs at least {k} attempts a problem; there are {attempts}")

@@ -1,7 +1,7 @@
 """95 % intervals over few problems: t on problem means, Newcombe's paired interval, ratios by test inversion.
 
 The percentile bootstrap covers 87 to 92 % with fewer than 60 problems; `manage.py calibrate intervals` simulates
-what each interval covers. scipy is imported where it is used: it takes most of a second and 70 MB.
+what each interval covers. Functions import scipy themselves: the import takes most of a second and 70 MB.
 """
 
 from collections.abc import Hashable, Sequence
@@ -21,16 +21,16 @@ FEWEST_FOR_BOOTSTRAP = 60
 CONFIDENCE = 0.95
 
 POWER = 0.8
-"""The chance of finding a difference of the size that is called visible."""
+"""The chance that a test finds a difference of the visible size."""
 
 IntervalMethod = Literal["wilson", "newcombe", "t", "bound", "bootstrap"]
 
 _ROUNDING = 1e-12
-"""A spread below this is the rounding of equal values."""
+"""Spreads below this are rounding errors of equal values."""
 
 
 class NamedInterval(NamedTuple):
-    """An interval and the method that made it."""
+    """An interval and its method."""
 
     interval: Interval
     method: IntervalMethod
@@ -77,8 +77,8 @@ def problem_t(
     The degrees of freedom are the number of problems less one. With `clusters` (the contest of each problem) they are
     the number of clusters less one, and the standard error is that of Liang and Zeger 1986 with the factor
     C / (C - 1). `lowest` is the least possible value (-1 for differences of shares, 0 for shares); the largest is 1,
-    and the interval ends at both. Where the values or the clusters show no spread, t would give an interval of no
-    width: the interval is then `zero_spread`, named "bound". Raises ValueError without values.
+    and the interval is cut at both. For values or clusters without spread, for which t has no width, the half-width
+    is `zero_spread` and the method "bound". Raises ValueError without values.
     """
     if not values:
         raise ValueError("an interval needs at least one problem")
@@ -93,17 +93,17 @@ def problem_t(
 
 
 def zero_spread(units: int) -> float:
-    """Return the half-width of the interval where so many problems all came out the same: 1 - 0.05^(1/units).
+    """Return the half-width of the interval for this number of equal outcomes: 1 - 0.05^(1/units).
 
-    If a larger share of problems came out otherwise, at least one of these would have with a chance above 95 %.
+    If a larger share of problems had another outcome, a sample of this size would contain one with a chance above 95 %.
     """
     return float(1 - (1 - CONFIDENCE) ** (1 / units))
 
 
 def problem_t_test(differences: Sequence[float]) -> float:
-    """Return the two-sided p of the t test of a mean of 0 with one value a problem.
+    """Return the two-sided p of the t test of a mean of 0 with one value a problem; 1 for values without spread.
 
-    Values without spread are not tested: p is 1. Raises ValueError without values.
+    Raises ValueError without values.
     """
     if not differences:
         raise ValueError("a test needs at least one problem")
@@ -118,9 +118,9 @@ def problem_t_test(differences: Sequence[float]) -> float:
 
 
 def visible_mean(differences: Sequence[float]) -> float:
-    """Return the mean difference that the t test on as many problems with this spread finds with a power of 80 %.
+    """Return the mean difference that the t test finds with a power of 80 %, for this number of problems and spread.
 
-    At least `zero_spread`, at most 1.
+    The result is at least `zero_spread` and at most 1.
     """
     problems = len(differences)
     if problems == 1:
@@ -134,8 +134,8 @@ def mean_interval(
 ) -> NamedInterval:
     """Return the interval of a mean over problems: `problem_t` for few units, the percentile bootstrap for many.
 
-    A unit is a problem or, with `clusters`, a cluster. Where the units show no spread, the interval is "bound"
-    whatever their number. Raises ValueError without values.
+    A unit is a problem or, with `clusters`, a cluster. For units without spread the method is "bound", whatever their
+    number. Raises ValueError without values.
     """
     found = problem_t(values, clusters, lowest=lowest)
     units = len(values) if clusters is None else len(set(clusters))
@@ -145,14 +145,14 @@ def mean_interval(
 
 
 def rate_interval(values: Sequence[float], *, single: bool) -> NamedInterval:
-    """Return the interval of a rate over problems: Wilson's where each has a `single` outcome, else `mean_interval`."""
+    """Return the interval of a rate over problems: Wilson's if each has a `single` outcome, else `mean_interval`."""
     if single:
         return NamedInterval(wilson(round(sum(values)), len(values)), "wilson")
     return mean_interval(values)
 
 
 class Range(NamedTuple):
-    """A range of ratios; None on a side without an end."""
+    """A range of ratios. None is an open end."""
 
     low: float | None
     high: float | None
@@ -162,8 +162,8 @@ class Range(NamedTuple):
 class RatioSet:
     """The ratio of two means and the ratios that the t test does not reject at 5 %.
 
-    `ranges` holds one range, or two where all ratios but those in a gap are compatible with the values. `ratio` is None
-    where the second mean is 0.
+    `ranges` holds one range, or two if the test rejects only the ratios between them. `ratio` is None if the second
+    mean is 0.
     """
 
     ratio: float | None
@@ -178,8 +178,8 @@ def ratio_set(first: Sequence[float], second: Sequence[float], *, largest: float
 
     A ratio r belongs to the set when the t test on the problems' values of first - r · second does not reject a mean
     of 0 (Fieller 1954, "Some problems in interval estimation", JRSS B 16). The set is unbounded where the second mean
-    may be 0. Where first - ratio · second is the same on all problems, `zero_spread` times `largest`, the largest
-    possible value of `first`, takes the place of the test. Raises ValueError without problems.
+    may be 0. If first - ratio · second is the same on all problems, `zero_spread` times `largest`, the largest
+    possible value of `first`, replaces the test. Raises ValueError without problems.
     """
     if not first or len(first) != len(second):
         raise ValueError("a ratio needs at least one problem, and a value of both for each")
@@ -202,7 +202,7 @@ def ratio_set(first: Sequence[float], second: Sequence[float], *, largest: float
 
 
 def _solutions(square: float, half: float, constant: float) -> tuple[Range, ...]:
-    """Return where square · r² - 2 half · r + constant <= 0, which at least one ratio satisfies."""
+    """Return the ranges of r with square · r² - 2 half · r + constant <= 0; at least one r satisfies it."""
     if abs(square) <= _ROUNDING:
         if abs(half) <= _ROUNDING:
             return EVERY_RATIO
@@ -219,8 +219,8 @@ def _solutions(square: float, half: float, constant: float) -> tuple[Range, ...]
 def sign_e_value(for_first: int, for_second: int) -> float:
     """Return the e-value against a fair coin: B(1 + x, 1 + n - x) · 2^n, where x of n pairs favour the first.
 
-    Its expectation under a fair coin is at most 1 however often it is looked at, so stopping at 20 keeps the false
-    positives below 5 % (a uniform mixture over the coin's bias; Ville's inequality).
+    Under a fair coin its expectation is at most 1 at any stopping time, so a stop at 20 keeps false positives below
+    5 % (uniform mixture over the bias of the coin; Ville's inequality).
     """
     pairs = for_first + for_second
     logarithm = lgamma(1 + for_first) + lgamma(1 + for_second) - lgamma(2 + pairs) + pairs * log(2)

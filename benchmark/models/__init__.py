@@ -5,7 +5,7 @@ from benchmark.models.corpora import Article, Corpus
 from benchmark.models.judging import Judgement, Submission
 from benchmark.models.oracles import Candidate, Verification, Verifier
 from benchmark.models.problems import Dataset, Figure, Problem, ReferenceSolution, TestCase
-from benchmark.models.runs import DrawCounter, Generation, KeptFigures, Run, Runner, WorkItem
+from benchmark.models.runs import CachedRunReport, DrawCounter, Generation, Run, Runner, WorkItem
 from benchmark.models.similarity import (
     Option,
     Question,
@@ -20,6 +20,7 @@ __all__ = [
     "Article",
     "Batch",
     "BatchedQuestion",
+    "CachedRunReport",
     "Candidate",
     "Corpus",
     "Dataset",
@@ -27,7 +28,6 @@ __all__ = [
     "Figure",
     "Generation",
     "Judgement",
-    "KeptFigures",
     "ListedTest",
     "Option",
     "PackageProgram",

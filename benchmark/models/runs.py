@@ -84,12 +84,13 @@ class DrawCounter(models.Model):
         return f"draw {self.last} of {self.model_spec}"
 
 
-class KeptFigures(models.Model):
-    """The figures of a run as they were last measured, so that pages need not count its rows again."""
+class CachedRunReport(models.Model):
+    """The stored figures of a run, which pages read instead of counting its rows."""
 
-    run = models.OneToOneField(Run, on_delete=models.CASCADE, related_name="kept")
-    stamp = models.CharField(
-        max_length=100, help_text="The state of the rows that were counted; another means: measure again."
+    run = models.OneToOneField(Run, on_delete=models.CASCADE, related_name="cached_report")
+    fingerprint = models.CharField(
+        max_length=200,
+        help_text="Version of the document and state of the run. Figures with another fingerprint are stale.",
     )
     score = models.FloatField(
         null=True,
@@ -99,7 +100,7 @@ class KeptFigures(models.Model):
     figures = models.JSONField(help_text="benchmark.reports.RunFigures as JSON.")
 
     class Meta:
-        verbose_name_plural = "kept figures"
+        verbose_name = "cached report"
 
     def __str__(self) -> str:
         return f"figures of {self.run_id}"

@@ -1,10 +1,9 @@
-"""What a run came to: its figures, and the forms they are printed in."""
+"""Reports of runs: their figures, the formats of a report, and comparisons."""
 
 from collections.abc import Callable, Sequence
 
-from benchmark.reports.cached_report import kept_figures
-from benchmark.reports.comparison import Comparison, NothingToCompare, compare
-from benchmark.reports.comparison_text import comparison_text
+from benchmark.reports.cached_report import run_report
+from benchmark.reports.comparison import Comparison, NothingToCompareError, compare, comparison_text
 from benchmark.reports.figures import RunFigures, measure
 from benchmark.reports.html import as_html
 from benchmark.reports.plain import as_text
@@ -20,10 +19,10 @@ FORMATS: dict[str, Callable[[Sequence[RunFigures]], str]] = {
 __all__ = [
     "FORMATS",
     "Comparison",
-    "NothingToCompare",
+    "NothingToCompareError",
     "RunFigures",
     "compare",
     "comparison_text",
-    "kept_figures",
     "measure",
+    "run_report",
 ]

@@ -1,31 +1,43 @@
-"""Figures kept in the database, so that a page of a run, or of many, counts no rows twice."""
+"""Figures of runs stored in the database, so that pages read them instead of counting rows.
 
+`store_report` runs when a run ends, after its last answers are judged, and in a background job for runs without stored
+figures (`benchmark.worker.reports`). The functions that pages call only read.
+"""
+
+import hashlib
 import json
+import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import date
+from functools import lru_cache
 from typing import Any
+from uuid import UUID
 
-from django.db.models import Count
+from django.db.models import Count, Q, QuerySet
 
 from benchmark.model_calls import Price
-from benchmark.models import KeptFigures, Run, WorkItem
+from benchmark.models import CachedRunReport, Run, WorkItem
 from benchmark.reports.draws import BetweenEpochs
 from benchmark.reports.figures import RunFigures, measure
-from benchmark.reports.groups import Group, PassAtK, TestsAtK
-from benchmark.reports.published_tables import beside
+from benchmark.reports.groups import GroupFigures, PassAtK, TestsAtK
+from benchmark.reports.published_tables import comparable_rows
+from benchmark.reports.run_metrics import RUN_METRICS
 from benchmark.reports.steps import AfterReflections
 from benchmark.reports.usage import Tokens
 
-FORM = 4
-"""Raised when what is kept changes its form, so that it is measured again."""
+CACHE_VERSION = 5
+"""The version of the stored document. A new version makes all stored figures stale."""
 
-_NOT_KEPT = ("run", "dataset", "model", "method", "parameters", "manifest", "published")
-"""Read from the run and the published tables instead."""
+LIST_SECONDS = 2.0
+"""The time that one page of a list spends on figures that are not stored."""
+
+_NOT_STORED = ("run", "dataset", "model", "method", "parameters", "manifest", "published")
+"""Fields that are read from the run and the published tables instead."""
 
 
 def item_counts(runs: Sequence[Run]) -> dict[Any, dict[str, int]]:
-    """How many items of each run are in each state, from an index alone."""
+    """Return how many items of each run are in each state, by the run's key. An index alone answers the query."""
     rows = WorkItem.objects.filter(run__in=runs).order_by().values_list("run", "state").annotate(Count("pk"))
     counts: dict[Any, dict[str, int]] = {run.pk: {} for run in runs}
     for run, state, number in rows:
@@ -33,18 +45,22 @@ def item_counts(runs: Sequence[Run]) -> dict[Any, dict[str, int]]:
     return counts
 
 
-def kept_figures(run: Run) -> RunFigures:
-    """The figures with the headline, measured again only when the run has gone on since."""
-    stamp = _stamp(run, {} if run.state == Run.State.FINISHED else item_counts([run])[run.pk])
-    kept = KeptFigures.objects.filter(run=run, stamp=stamp).first()
-    if kept is not None:
-        return _read(run, kept.figures)
+def run_report(run: Run) -> RunFigures:
+    """Return the stored figures of the run's present state, or measure them if there are none. Writes nothing."""
+    fingerprint = _fingerprint(run)
+    cached = CachedRunReport.objects.filter(run=run, fingerprint=fingerprint).first()
+    return _measured(run.pk, fingerprint) if cached is None else _read(run, cached.figures)
+
+
+def store_report(run: Run) -> RunFigures:
+    """Measure the run and store its figures."""
+    fingerprint = _fingerprint(run)
     figures = measure(run)
-    document = {name: value for name, value in asdict(figures).items() if name not in _NOT_KEPT}
-    KeptFigures.objects.update_or_create(
+    document = {name: value for name, value in asdict(figures).items() if name not in _NOT_STORED}
+    CachedRunReport.objects.update_or_create(
         run=run,
         defaults={
-            "stamp": stamp,
+            "fingerprint": fingerprint,
             "score": figures.headline.value if figures.headline else None,
             "figures": json.loads(json.dumps(document, default=str)),
         },
@@ -52,23 +68,46 @@ def kept_figures(run: Run) -> RunFigures:
     return figures
 
 
-def kept_list(runs: Sequence[Run]) -> list[RunFigures]:
-    """The figures of finished runs that were read with their dataset and `kept`: no query for what is kept."""
-    found = []
+def cached_reports(runs: Sequence[Run]) -> list[RunFigures | None]:
+    """Return the figures of finished runs that were read with their dataset and `cached_report`. Writes nothing.
+
+    Figures that are not stored are measured until `LIST_SECONDS` are over; those of the remaining runs are None.
+    """
+    end = time.monotonic() + LIST_SECONDS
+    found: list[RunFigures | None] = []
     for run in runs:
-        kept: KeptFigures | None = getattr(run, "kept", None)
-        if kept is not None and kept.stamp == _stamp(run, {}):
-            found.append(_read(run, kept.figures))
+        cached: CachedRunReport | None = getattr(run, "cached_report", None)
+        if cached is not None and cached.fingerprint == _fingerprint(run):
+            found.append(_read(run, cached.figures))
         else:
-            found.append(kept_figures(run))
+            found.append(_measured(run.pk, _fingerprint(run)) if time.monotonic() < end else None)
     return found
 
 
-def _stamp(run: Run, counts: dict[str, int]) -> str:
-    """A finished run changes only by going on, which ends its being finished."""
+@lru_cache(maxsize=64)
+def _measured(run: UUID, _fingerprint: str) -> RunFigures:
+    """Measure a run without stored figures once in each state, such as an open run whose page is visited often."""
+    return measure(Run.objects.select_related("dataset").get(pk=run))
+
+
+def runs_without_report() -> QuerySet[Run]:
+    """Return the runs that have ended without stored figures of the present version."""
+    current = Q(cached_report__fingerprint__startswith=f"{_version()} ")
+    return Run.objects.exclude(state=Run.State.OPEN).exclude(current)
+
+
+def _fingerprint(run: Run) -> str:
+    """Return a text that changes with the figures of the run. A finished run only changes when it is resumed."""
     if run.state == Run.State.FINISHED:
-        return f"{FORM} finished {run.finished_at} {run.failures}"
-    return f"{FORM} {run.state} {run.failures} {json.dumps(counts, sort_keys=True)}"
+        return f"{_version()} finished {run.finished_at} {run.failures}"
+    counts = json.dumps(item_counts([run])[run.pk], sort_keys=True)
+    return f"{_version()} {run.state} {run.failures} {counts}"
+
+
+def _version() -> str:
+    """Return the version of the document and of the list of metrics."""
+    names = " ".join(sorted(RUN_METRICS))
+    return f"{CACHE_VERSION}-{hashlib.sha256(names.encode()).hexdigest()[:8]}"
 
 
 def _read(run: Run, document: dict[str, Any]) -> RunFigures:
@@ -81,7 +120,7 @@ def _read(run: Run, document: dict[str, Any]) -> RunFigures:
             "method": run.method,
             "parameters": run.parameters | {"attempts": run.attempts},
             "manifest": run.manifest,
-            "published": tuple(beside(run)),
+            "published": tuple(comparable_rows(run)),
             "cutoff": date.fromisoformat(document["cutoff"]) if document["cutoff"] else None,
             "groups": tuple(_group(group) for group in document["groups"]),
             "models_returned": tuple(document["models_returned"]),
@@ -95,8 +134,8 @@ def _read(run: Run, document: dict[str, Any]) -> RunFigures:
     )
 
 
-def _group(document: dict[str, Any]) -> Group:
-    return Group(
+def _group(document: dict[str, Any]) -> GroupFigures:
+    return GroupFigures(
         **document
         | {
             **{

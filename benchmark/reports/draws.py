@@ -1,4 +1,4 @@
-"""What a run says about the variance between draws: its epochs, and the replies it repeats from other runs."""
+"""The variance between the draws of a run: its epochs, and replies that repeat those of other runs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,12 +6,12 @@ from math import sqrt
 from statistics import fmean, stdev
 
 from benchmark.models import Generation, Run
-from benchmark.reports.groups import Outcome, Scale, score
+from benchmark.reports.groups import ChainOutcome, Scale, score
 
 
 @dataclass(frozen=True)
 class BetweenEpochs:
-    """The figure for k of each epoch alone, over the `problems` that have it in every epoch.
+    """The figure for k of each epoch, over the `problems` that have it in every epoch.
 
     `standard_error` is that of the mean of the epochs (see `epoch_standard_error`).
     """
@@ -26,16 +26,16 @@ def epoch_standard_error(values: Sequence[float]) -> float | None:
     """Return the standard error of the mean of independent epochs; None with fewer than two.
 
     s / sqrt(E) for E epochs, with s² = Σ (x − mean)² / (E − 1): type A evaluation of standard uncertainty, JCGM
-    100:2008 (GUM), 4.2.2 and 4.2.3. It measures how much the model's replies vary on these problems, and not how much
-    another choice of problems would change the figure.
+    100:2008 (GUM), 4.2.2 and 4.2.3. It measures the variance of the model's replies on these problems, not the
+    variance over the choice of problems.
     """
     return stdev(values) / sqrt(len(values)) if len(values) > 1 else None
 
 
 def between_epochs(
-    run: Run, scale: Scale, by_chain: Mapping[int, Mapping[int, Outcome]]
+    run: Run, scale: Scale, by_chain: Mapping[int, Mapping[int, ChainOutcome]]
 ) -> tuple[BetweenEpochs, ...]:
-    """Return the figures for each k that one epoch has attempts for; none for a run of one epoch.
+    """Return the figures for each k that one epoch has enough attempts for; none for a run of one epoch.
 
     `by_chain` holds the outcomes of each problem by the number of the chain.
     """
@@ -48,7 +48,7 @@ def between_epochs(
     return tuple(_between(k, epochs, scale) for k in ks)
 
 
-def _of_epoch(run: Run, epoch: int, chains: Mapping[int, Outcome], scale: Scale) -> list[Outcome]:
+def _of_epoch(run: Run, epoch: int, chains: Mapping[int, ChainOutcome], scale: Scale) -> list[ChainOutcome]:
     return [
         outcome
         for chain, outcome in chains.items()
@@ -57,7 +57,7 @@ def _of_epoch(run: Run, epoch: int, chains: Mapping[int, Outcome], scale: Scale)
     ]
 
 
-def _between(k: int, problems: Sequence[Sequence[Sequence[Outcome]]], scale: Scale) -> BetweenEpochs:
+def _between(k: int, problems: Sequence[Sequence[Sequence[ChainOutcome]]], scale: Scale) -> BetweenEpochs:
     scores = [[score(outcomes, k, scale) for outcomes in epochs] for epochs in problems]
     complete = [values for values in scores if None not in values]
     if not complete:
@@ -69,21 +69,21 @@ def _between(k: int, problems: Sequence[Sequence[Sequence[Outcome]]], scale: Sca
 
 
 def count_repeated(run: Run) -> int:
-    """Return how many replies of the run repeat those that another run paid for."""
+    """Return the number of replies of the run that repeat a paid reply of another run."""
     repeated = Generation.objects.filter(work_item__run=run, reused__isnull=False)
     return repeated.exclude(reused__work_item__run=run).count()
 
 
 def replay_note(repeated: int, replies: int) -> str:
-    """Return the sentence that a report of a run with repeated replies needs; blank for a run without any."""
+    """Return the sentence about repeated replies in a report; blank without any."""
     if not repeated:
         return ""
     if repeated == replies:
         return (
             f"Replay: all {replies:,} replies repeat stored ones. The variance between this run and the original is "
-            "zero by construction; --draws fresh asks for new replies."
+            "zero by construction; --draws fresh requests new replies."
         )
     return (
         f"{repeated:,} of {replies:,} replies repeat stored ones. For these the variance between this run and the "
-        "original is zero by construction; --draws fresh asks for new replies."
+        "original is zero by construction; --draws fresh requests new replies."
     )

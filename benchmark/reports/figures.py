@@ -1,29 +1,31 @@
-"""The figures of one run, from as many queries whatever its size.
+"""The figures of one run, from a number of queries that does not depend on its size.
 
-An attempt is a finished work item: its program was judged, or its reply held none (NO_CODE, not solved). Of a refine
-run every reply of a chain is one. Items that failed by a fault of the provider or the judge are no attempts and are
-listed apart. Those that failed permanently are planned chains without an answer: the headline counts them as wrong or
-leaves them out (`failures`), and both figures are given.
+An attempt is a finished work item: its program was judged, or its reply held none (NO_CODE, not solved). In a refine
+run every reply of a chain is an attempt. Items that failed because of the provider or the judge are not attempts and
+are listed separately. Items that failed permanently are planned chains without an answer: the headline counts them as
+wrong or leaves them out (`failures`), and reports show both figures.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
 from django.db.models import Count
 
 from benchmark.methods import METHODS, Scoring, scoring_of
-from benchmark.metrics import TooFewAttempts
+from benchmark.metrics import TooFewAttemptsError
 from benchmark.model_calls import Price
 from benchmark.models import Generation, Problem, Run, Verifier, WorkItem
 from benchmark.models.finishes import counted, finish_kind, finish_terms, finish_warnings
 from benchmark.reports.cutoffs import cutoff_of
 from benchmark.reports.draws import BetweenEpochs, between_epochs, count_repeated, replay_note
-from benchmark.reports.groups import Facts, Group, Outcome, PassAtK, Scale, group_figures
-from benchmark.reports.published_tables import Beside, beside
+from benchmark.reports.groups import ChainOutcome, GroupFigures, PassAtK, ProblemFacts, Scale, group_figures
+from benchmark.reports.published_tables import PublishedRow, comparable_rows
+from benchmark.reports.refinement.curves import Refinement
 from benchmark.reports.refinement.runs import attempts_allowed, chains_of
+from benchmark.reports.run_metrics import measure_metrics
 from benchmark.reports.steps import AfterReflections, after_reflections
 from benchmark.reports.usage import Tokens, measure_usage
 from judge import Verdict
@@ -31,18 +33,16 @@ from judge import Verdict
 
 @dataclass(frozen=True)
 class RunFigures:
-    """Everything a report says about a run. `groups[0]` is all problems.
+    """All figures of a run, as reports show them. `groups[0]` is all problems.
 
-    `verdicts` are of finished chains, so of a refine run those of last attempts. `scoring` says which figures it has:
-    "pass" (pass@k), "refine" (Refine@k) or "none" (a run that builds verifiers: `solved` is None, and `verifiers`
-    counts them by state). `failed` items include those that failed permanently, whose reasons are `permanent`;
+    `scoring` names the scores: "pass" (pass@k), "refine" (Refine@k) or "none" (a run that builds verifiers: `solved` is
+    None, and `verifiers` counts them by state). `verdicts` counts finished chains; for a refine run these are verdicts
+    of last attempts. `failed` items include those that failed permanently, which `permanent` counts by reason;
     `failures` says how these count in the headline, and `failures_stored` whether the run has a stored choice.
-    `finishes` counts all replies by how they ended (`benchmark.models.finishes`).
-    `seconds` is the time of all calls together, `wall_seconds` from the start of the run to its end (None before);
-    `cost` is in US dollars, None where the price or the tokens are unknown, and `cost_at_least` where some are.
-    Calls that broke off gave no complete reply and are possibly billed. `replies_repeated` are those that another run
-    paid for. `models_returned` are the names that the provider gave the model in its replies, `after` the scores
-    after fewer reflections.
+    `finishes` counts all replies by how they ended (`benchmark.models.finishes`). The usage is as in
+    `benchmark.reports.usage.Usage`. `replies_repeated` counts replies that repeat a paid reply of another run.
+    `models_returned` are the model names in the provider's replies, `after` the scores after fewer reflections,
+    `metrics` the values of `benchmark.reports.run_metrics`.
     """
 
     run: str
@@ -62,7 +62,7 @@ class RunFigures:
     verifiers: dict[str, int]
     samples_only: int
     cutoff: date | None
-    groups: tuple[Group, ...]
+    groups: tuple[GroupFigures, ...]
     verdicts: dict[str, int]
     generations: int
     finishes: dict[str, int]
@@ -78,33 +78,34 @@ class RunFigures:
     between_epochs: tuple[BetweenEpochs, ...]
     replies_repeated: int
     faults: dict[str, int]
-    published: tuple[Beside, ...]
+    published: tuple[PublishedRow, ...]
     models_returned: tuple[str, ...]
     after: tuple[AfterReflections, ...]
+    metrics: dict[str, float]
     manifest: dict[str, Any]
 
     @property
     def complete(self) -> bool:
-        """Whether every item is done or failed permanently, so that the figures are final."""
+        """Return whether every item is done or failed permanently, so that the figures are final."""
         return self.done + self.rejected == self.total
 
     @property
     def rejected(self) -> int:
-        """How many items failed permanently."""
+        """Return the number of items that failed permanently."""
         return sum(self.permanent.values())
 
     @property
     def headline(self) -> PassAtK | None:
-        """The figure that stands for the run: pass@1 or Refine@K over all problems; None for one without attempts."""
+        """Return the main score, pass@1 or Refine@K over all problems; None for a run without attempts."""
         return self.groups[0].headline
 
     def figure_name(self, k: int) -> str:
-        """What the figure for k attempts is called: "pass@1" or "Refine@5"."""
+        """Return the name of the score for k attempts: "pass@1" or "Refine@5"."""
         return f"{'Refine' if self.scoring == 'refine' else 'pass'}@{k}"
 
     @property
     def depends_on(self) -> dict[str, Any]:
-        """What the result depends on: the parameters, the model as it was returned, and the manifest."""
+        """Return what the result depends on: parameters, the returned model names, draw numbers and the manifest."""
         return {
             "parameters": self.parameters,
             "models_returned": list(self.models_returned),
@@ -113,59 +114,76 @@ class RunFigures:
         }
 
     @property
-    def caveats(self) -> list[str]:
-        """What a reader must know before using the figures."""
+    def warnings(self) -> list[str]:
+        """Return the sentences that readers need before they use the figures."""
         method = METHODS.get(self.method)
-        said = [method.caveat] if method and method.caveat else []
+        return [
+            *([method.caveat] if method and method.caveat else []),
+            *self._completeness_warnings(),
+            *finish_warnings(self.finishes),
+            *self._score_warnings(),
+            *self._model_warnings(),
+        ]
+
+    def _completeness_warnings(self) -> list[str]:
+        """Return the warnings about items that are not done and items that failed permanently."""
+        warnings = []
         if not self.complete:
             rest = f", and {self.rejected} failed permanently" if self.rejected else ""
-            said.append(
+            warnings.append(
                 f"Incomplete: {self.done} of {self.total} items are done{rest}; the figures are of those only."
             )
         if self.rejected:
-            said += self._about_failures()
-        said += finish_warnings(self.finishes)
-        if self.scoring == "refine" and int(self.parameters.get("g", 1)) > 1:
-            said.append(
-                f"Refine@k counts the first of up to {self.parameters['g']} starts of a chain; solved attempts are of "
-                "all starts."
-            )
-        if replay := replay_note(self.replies_repeated, self.generations):
-            said.append(replay)
-        if self.samples_only:
-            said.append(
-                f"{self.samples_only} of {self.done} attempts were judged on samples only: no hidden tests known."
-            )
-        before = sum(
-            group.problems for group in self.groups if (group.by, group.name) == ("cutoff", "before")
-        )
-        if before:
-            said.append(
-                f"The model may have read {before} of {self.groups[0].problems} problems: they are from contests "
-                f"until its cutoff, {self.cutoff}."
-            )
-        if self.manifest.get("scripted_model"):
-            said.append("The model's replies are scripted: these figures say nothing about any model.")
-        if len(self.models_returned) > 1:
-            said.append(f"The provider answered with several models: {', '.join(self.models_returned)}.")
-        if self.manifest.get("continued_in"):
-            said.append(
-                "The run was continued with another version of the program or the machine; see its manifest."
-            )
-        return said
+            warnings += self._failure_warnings()
+        return warnings
 
-    def _about_failures(self) -> list[str]:
-        """Say how many items failed permanently and, if there is a headline, what it makes of them."""
-        said = f"{self.rejected} of {self.total} items failed permanently, because the provider rejected the request"
+    def _failure_warnings(self) -> list[str]:
+        """Return the number of items that failed permanently and, if there is a headline, how it counts them."""
+        failed = f"{self.rejected} of {self.total} items failed permanently, because the provider rejected the request"
         if self.headline is None:
-            return [f"{said}."]
+            return [f"{failed}."]
         treated = (
             "they count as wrong (--failures excluded leaves them out)"
             if self.failures == "wrong"
             else "they are left out (--failures wrong counts them as wrong)"
         )
         assumed = "The run stores no choice of --failures; its headline assumes wrong."
-        return [f"{said}: {treated}.", *([] if self.failures_stored else [assumed])]
+        return [f"{failed}: {treated}.", *([] if self.failures_stored else [assumed])]
+
+    def _score_warnings(self) -> list[str]:
+        """Return the warnings about restarts, repeated replies, missing hidden tests and training cutoffs."""
+        warnings = []
+        if self.scoring == "refine" and int(self.parameters.get("g", 1)) > 1:
+            warnings.append(
+                f"Refine@k counts the first of up to {self.parameters['g']} starts of a chain; solved attempts are of "
+                "all starts."
+            )
+        if replay := replay_note(self.replies_repeated, self.generations):
+            warnings.append(replay)
+        if self.samples_only:
+            warnings.append(
+                f"{self.samples_only} of {self.done} attempts were judged on samples only: no hidden tests known."
+            )
+        seen = sum(group.problems for group in self.groups if (group.by, group.name) == ("cutoff", "before"))
+        if seen:
+            warnings.append(
+                f"The model may have read {seen} of {self.groups[0].problems} problems: they are from contests "
+                f"until its cutoff, {self.cutoff}."
+            )
+        return warnings
+
+    def _model_warnings(self) -> list[str]:
+        """Return the warnings about scripted replies, several models and a changed environment."""
+        warnings = []
+        if self.manifest.get("scripted_model"):
+            warnings.append("The model's replies are scripted: these figures say nothing about any model.")
+        if len(self.models_returned) > 1:
+            warnings.append(f"The provider answered with several models: {', '.join(self.models_returned)}.")
+        if self.manifest.get("continued_in"):
+            warnings.append(
+                "The run was continued with another version of the program or the machine; see its manifest."
+            )
+        return warnings
 
 
 def measure(
@@ -176,22 +194,81 @@ def measure(
     usual_price: Price | None = None,
     failures: str = "",
 ) -> RunFigures:
-    """Return the figures of the run as it stands.
+    """Return the figures of the run in its present state.
 
-    `cutoff`, `usual_price` (as of `measure_usage`) and `failures` override what is known of the model and stored with
-    the run. `ks` are for pass@k; a refine run always has Refine@1 … Refine@K. Raises TooFewAttempts for a k above the
-    run's attempts a problem.
+    `cutoff`, `usual_price` (as of `measure_usage`) and `failures` override what the run stores and what is known of the
+    model. `ks` are for pass@k; a refine run always has Refine@1 … Refine@K. Raises TooFewAttemptsError for a k above
+    the run's attempts a problem.
     """
     scale = _scale(run, ks, failures or run.failures)
-    chains = chains_of(run) if scale.scoring == "refine" else {}
     facts = _facts(run)
-    by_chain: dict[int, dict[int, Outcome]] = defaultdict(dict)
-    verdicts: Counter[str] = Counter()
-    faults: Counter[str] = Counter()
-    permanent: Counter[str] = Counter()
-    samples_only = total = 0
+    items = _read_items(run, scale.scoring, facts)
+    usage = measure_usage(run, usual_price)
+    models, finishes = _replies(run)
+    cutoff = cutoff or _known_cutoff(run, models)
+    return RunFigures(
+        run=str(run.pk),
+        dataset=run.dataset.name,
+        model=run.model_spec,
+        method=run.method,
+        parameters=run.parameters | {"attempts": run.attempts},
+        state=run.state,
+        total=items.total,
+        done=items.done,
+        failed=items.faults.total(),
+        solved=None if scale.scoring == "none" else items.verdicts[Verdict.AC],
+        scoring=scale.scoring,
+        failures=scale.failures,
+        failures_stored="failures" in run.manifest,
+        permanent=dict(items.permanent.most_common()),
+        verifiers=_verifiers(run) if scale.scoring == "none" else {},
+        samples_only=items.samples_only,
+        cutoff=cutoff,
+        groups=group_figures(
+            {problem: fact for problem, fact in facts.items() if problem in items.problems},
+            {problem: list(chains.values()) for problem, chains in items.outcomes.items()},
+            scale,
+            cutoff,
+        ),
+        verdicts={verdict.value: items.verdicts[verdict] for verdict in Verdict if items.verdicts[verdict]},
+        finishes=finishes,
+        **vars(usage),
+        epochs=run.epochs,
+        first_draw=run.first_draw,
+        between_epochs=between_epochs(run, scale, items.outcomes),
+        # A run that has paid for all of its replies repeats none.
+        replies_repeated=count_repeated(run) if run.paid_calls < usage.generations else 0,
+        faults=dict(items.faults.most_common()),
+        published=tuple(comparable_rows(run)),
+        models_returned=models,
+        after=after_reflections(run, scale.failures),
+        metrics=measure_metrics(items.outcomes, scale),
+        manifest=run.manifest,
+    )
+
+
+@dataclass
+class _ItemCounts:
+    """The counts of a run's items, and the outcome of each chain by problem and number of the chain.
+
+    `problems` are those with an item. `faults` counts failed items by reason, `permanent` permanently failed ones.
+    """
+
+    total: int = 0
+    done: int = 0
+    samples_only: int = 0
+    problems: set[int] = field(default_factory=set)
+    outcomes: dict[int, dict[int, ChainOutcome]] = field(default_factory=lambda: defaultdict(dict))
+    verdicts: Counter[str] = field(default_factory=Counter)
+    faults: Counter[str] = field(default_factory=Counter)
+    permanent: Counter[str] = field(default_factory=Counter)
+
+
+def _read_items(run: Run, scoring: Scoring, facts: Mapping[int, ProblemFacts]) -> _ItemCounts:
+    """Count the items of the run, from one query and one more for a refine run."""
+    chains = chains_of(run) if scoring == "refine" else {}
     by_suites = run.parameters.get("tests") == "suite"
-    tried: set[int] = set()
+    counts = _ItemCounts()
     rows = run.items.order_by("chain").values_list(
         "pk",
         "state",
@@ -204,104 +281,71 @@ def measure(
         "judgement__total",
         "judgement__stop_at_first_failure",
     )
-    done = 0
     for item, state, fault, rejected, problem, number, verdict, passed, tests, stopped in rows:
-        total += 1
-        tried.add(problem)
+        counts.total += 1
+        counts.problems.add(problem)
         chain = chains.get(item)
         if state == WorkItem.State.FAILED:
-            faults[fault] += 1
+            counts.faults[fault] += 1
         if rejected:
-            permanent[fault] += 1
+            counts.permanent[fault] += 1
             attempts = chain.attempts if chain else 0
-            by_chain[problem][number] = Outcome(False, 0.0, True, permanent=True, attempts=attempts)
+            counts.outcomes[problem][number] = ChainOutcome(
+                False, 0.0, True, permanent=True, attempts=attempts
+            )
         if state != WorkItem.State.DONE:
             continue
-        done += 1
-        if scale.scoring == "none":
-            by_chain[problem][number] = Outcome(False, 0.0, True, attempts=0)
+        counts.done += 1
+        if scoring == "none":
+            counts.outcomes[problem][number] = ChainOutcome(False, 0.0, True, attempts=0)
             continue
-        verdicts[verdict or Verdict.NO_CODE] += 1
-        accepted = verdict == Verdict.AC
-        share = 1.0 if accepted else (passed or 0) / tests if tests else 0.0
-        by_chain[problem][number] = Outcome(
-            accepted,
-            share,
-            accepted or not verdict or not stopped,
-            attempts=chain.attempts if chain else 1,
-            accepted_at=chain.accepted_at if chain else None,
-        )
-        samples_only += facts[problem].samples_only and not by_suites
-    usage = measure_usage(run, usual_price)
-    models, finishes = _replies(run)
-    cutoff = cutoff or _known_cutoff(run, models)
-    return RunFigures(
-        run=str(run.pk),
-        dataset=run.dataset.name,
-        model=run.model_spec,
-        method=run.method,
-        parameters=run.parameters | {"attempts": run.attempts},
-        state=run.state,
-        total=total,
-        done=done,
-        failed=sum(faults.values()),
-        solved=None if scale.scoring == "none" else verdicts[Verdict.AC],
-        scoring=scale.scoring,
-        failures=scale.failures,
-        failures_stored="failures" in run.manifest,
-        permanent=dict(permanent.most_common()),
-        verifiers=_verifiers(run) if scale.scoring == "none" else {},
-        samples_only=samples_only,
-        cutoff=cutoff,
-        groups=group_figures(
-            {problem: fact for problem, fact in facts.items() if problem in tried},
-            {problem: list(chains.values()) for problem, chains in by_chain.items()},
-            scale,
-            cutoff,
-        ),
-        verdicts={verdict.value: verdicts[verdict] for verdict in Verdict if verdicts[verdict]},
-        finishes=finishes,
-        **vars(usage),
-        epochs=run.epochs,
-        first_draw=run.first_draw,
-        between_epochs=between_epochs(run, scale, by_chain),
-        # Without a reply that was not paid for here, no query is needed.
-        replies_repeated=count_repeated(run) if run.paid_calls < usage.generations else 0,
-        faults=dict(faults.most_common()),
-        published=tuple(beside(run)),
-        models_returned=models,
-        after=after_reflections(run, scale.failures),
-        manifest=run.manifest,
+        counts.verdicts[verdict or Verdict.NO_CODE] += 1
+        counts.outcomes[problem][number] = _outcome(chain, verdict, passed, tests, stopped)
+        counts.samples_only += facts[problem].samples_only and not by_suites
+    return counts
+
+
+def _outcome(
+    chain: Refinement | None, verdict: str | None, passed: int | None, tests: int | None, stopped: bool | None
+) -> ChainOutcome:
+    """Return the outcome of a finished chain; without a judgement its reply held no program."""
+    accepted = verdict == Verdict.AC
+    return ChainOutcome(
+        accepted,
+        1.0 if accepted else (passed or 0) / tests if tests else 0.0,
+        accepted or not verdict or not stopped,
+        attempts=chain.attempts if chain else 1,
+        accepted_at=chain.accepted_at if chain else None,
     )
 
 
 def _known_cutoff(run: Run, models_returned: Sequence[str]) -> date | None:
-    """The cutoff stored with the run, else the latest of the models that answered, else that of the name asked for.
+    """Return the cutoff stored with the run, or else the latest cutoff of the models that answered.
 
-    None where that of one of them is unknown.
+    A returned name without a known cutoff has that of the requested model. Returns None if one of them is unknown.
     """
     if stored := run.manifest.get("cutoff"):
         return date.fromisoformat(stored)
-    asked_for = cutoff_of(run.model_spec.partition(":")[2])
-    known = [cutoff_of(name) or asked_for for name in models_returned] or [asked_for]
+    requested = cutoff_of(run.model_spec.partition(":")[2])
+    known = [cutoff_of(name) or requested for name in models_returned] or [requested]
     return None if None in known else max(day for day in known if day)
 
 
 def _scale(run: Run, ks: Sequence[int], failures: str) -> Scale:
-    """Return which figures the run has. Raises TooFewAttempts."""
+    """Return the scale of the run's scores. Raises TooFewAttemptsError."""
     scoring = scoring_of(run.method)
     if scoring == "refine":
         ks = range(1, attempts_allowed(run) + 1)
     for k in ks if scoring == "pass" else ():
         if k > run.attempts:
-            raise TooFewAttempts(
+            raise TooFewAttemptsError(
                 f"pass@{k} needs at least {k} attempts a problem; run {run.pk} has {run.attempts}"
             )
     return Scale(scoring, tuple(ks), run.attempts, failures)
 
 
 def _replies(run: Run) -> tuple[tuple[str, ...], dict[str, int]]:
-    """Return the models' names in all replies of the run, and how many replies ended in which way."""
+    """Return the model names in all replies of the run, and the number of replies by how they ended."""
     rows = (
         Generation.objects.filter(work_item__run=run)
         .order_by()
@@ -323,11 +367,13 @@ def _verifiers(run: Run) -> dict[str, int]:
     return dict(rows)
 
 
-def _facts(run: Run) -> dict[int, Facts]:
-    """What the problems of the run's dataset are grouped by, in the order of their ids."""
+def _facts(run: Run) -> dict[int, ProblemFacts]:
+    """Return the facts of the problems of the run's dataset by key, in the order of their ids."""
     rows = (
         Problem.objects.filter(dataset=run.dataset_id)
         .order_by("external_id")
         .values_list("pk", "tier", "tags", "contest", "contest_date", "samples_only")
     )
-    return {pk: Facts(tier, tuple(tags), contest, day, only) for pk, tier, tags, contest, day, only in rows}
+    return {
+        pk: ProblemFacts(tier, tuple(tags), contest, day, only) for pk, tier, tags, contest, day, only in rows
+    }

@@ -1,4 +1,4 @@
-"""How figures are written for people, the same in every form of a report."""
+"""Formatting of figures as text, the same in all formats of a report."""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict
@@ -9,7 +9,7 @@ from typing import Any
 from benchmark.methods import METHODS, PROFILES, parse_settings, written
 from benchmark.models import Run
 from benchmark.reports.figures import RunFigures
-from benchmark.reports.groups import Group, PassAtK, TestsAtK
+from benchmark.reports.groups import GroupFigures, PassAtK, TestsAtK
 from benchmark.reports.steps import AfterReflections
 from benchmark.reports.usage import Tokens, Usage
 
@@ -21,9 +21,9 @@ INTERVAL_NAMES = {
     "bound": "bound",
     "none": "",
 }
-"""The short name of the method of an interval, as it stands beside a figure."""
+"""The short name of the method of an interval."""
 
-_INTERVALS = {
+_INTERVAL_DESCRIPTIONS = {
     "wilson": "Wilson, one outcome a problem",
     "newcombe": "Newcombe's paired interval, one outcome a problem and run",
     "t": "t on the means of fewer than 60 problems or contests",
@@ -33,19 +33,20 @@ _INTERVALS = {
 
 
 def interval_methods(used: Collection[str]) -> str:
-    """Return the description of the methods of intervals that are in use."""
-    return f"95 % intervals: {'; '.join(words for kind, words in _INTERVALS.items() if kind in used) or 'none yet'}"
+    """Return the sentence that describes these methods of intervals."""
+    descriptions = [words for kind, words in _INTERVAL_DESCRIPTIONS.items() if kind in used]
+    return f"95 % intervals: {'; '.join(descriptions) or 'none yet'}"
 
 
 def intervals_used(figures: RunFigures) -> str:
-    """Return the description of the methods behind the intervals of the figures."""
+    """Return the sentence that describes the methods of the intervals of a run."""
     scores = [figure for group in figures.groups for figure in group.points]
     used = {method for figure in scores for method in (figure.interval, figure.contest_interval)}
     return interval_methods(used | {one.interval for one in figures.after})
 
 
 def headline(figures: RunFigures) -> str:
-    """Return the headline with its interval, of a refine run with the whole curve: "pass@1 50.00 % [12.00, 88.00]"."""
+    """Return the headline with its interval, "pass@1 50.00 % [12.00, 88.00]"; of a refine run with the whole curve."""
     points = figures.groups[0].points
     if figures.scoring == "refine":
         shares = ", ".join(percent(point.value).removesuffix(" %") for point in points)
@@ -53,18 +54,18 @@ def headline(figures: RunFigures) -> str:
     else:
         points, curve = points[:1], ""
     last = points[-1]
-    said = f"{figures.figure_name(last.k)} {percent(last.value)} {interval(last)}"
-    return f"{said} ({curve})" if curve else said
+    score = f"{figures.figure_name(last.k)} {percent(last.value)} {interval(last)}"
+    return f"{score} ({curve})" if curve else score
 
 
-def headline_place(group: Group) -> int:
-    """Return the index of the headline among the figures of a group."""
+def headline_index(group: GroupFigures) -> int:
+    """Return the index of the headline among the scores of a group."""
     return len(group.refine_at) - 1 if group.refine_at else 0
 
 
-def count_columns(figures: RunFigures) -> list[tuple[str, Callable[[Group], int]]]:
-    """Return the columns of counts of a table of groups: their names and values."""
-    columns: list[tuple[str, Callable[[Group], int]]] = [("problems", lambda group: group.problems)]
+def count_columns(figures: RunFigures) -> list[tuple[str, Callable[[GroupFigures], int]]]:
+    """Return the columns of counts in the table of groups: each a name and a function of the group."""
+    columns: list[tuple[str, Callable[[GroupFigures], int]]] = [("problems", lambda group: group.problems)]
     if figures.scoring == "none":
         return [*columns, ("done", lambda group: group.chains)]
     if figures.scoring == "refine":
@@ -75,10 +76,10 @@ def count_columns(figures: RunFigures) -> list[tuple[str, Callable[[Group], int]
     return columns
 
 
-def score_columns(group: Group) -> list[tuple[PassAtK, TestsAtK | None, bool]]:
-    """Return the figures of a group with Tests@k, which a refine run does not have, and whether intervals are shown.
+def score_columns(group: GroupFigures) -> list[tuple[PassAtK, TestsAtK | None, bool]]:
+    """Return the scores of a group, each with Tests@k (None for a refine run) and whether its intervals are shown.
 
-    Of a curve only the last figure has its intervals beside it.
+    Only the last score of a refine curve is shown with intervals.
     """
     last = group.points[-1:]
     return [
@@ -87,25 +88,25 @@ def score_columns(group: Group) -> list[tuple[PassAtK, TestsAtK | None, bool]]:
     ]
 
 
-def verdicts_of(figures: RunFigures) -> str:
-    """Return the heading of the verdicts; of a refine run they are those of last attempts."""
+def verdict_heading(figures: RunFigures) -> str:
+    """Return the heading of verdicts. For a refine run these are verdicts of last attempts."""
     return "last verdict" if figures.scoring == "refine" else "verdict"
 
 
 def percent(value: float | None) -> str:
-    """A share as a percentage with two digits, never a negative zero; "n/a" where it is not defined."""
+    """Format a share as a percentage with two decimals, never as a negative zero; "n/a" for None."""
     return "n/a" if value is None else f"{100 * value:z.2f} %"
 
 
 def interval(figure: PassAtK | AfterReflections) -> str:
-    """The interval of a figure in percent, or "n/a"."""
+    """Format the interval of a score in percent; "n/a" without one."""
     if figure.low is None or figure.high is None:
         return "n/a"
     return f"[{100 * figure.low:z.2f}, {100 * figure.high:z.2f}]"
 
 
 def token_count(tokens: Tokens, generations: int) -> str:
-    """The number of tokens; unknown is written as unknown, and a sum that misses some as a lower bound."""
+    """Format a number of tokens. A sum that lacks the tokens of some generations is a lower bound."""
     if not generations:
         return "0"
     if tokens.unknown == generations:
@@ -116,40 +117,40 @@ def token_count(tokens: Tokens, generations: int) -> str:
 
 
 def contest_interval(figure: PassAtK) -> str:
-    """The interval over whole contests in percent; "n/a" with fewer than two."""
+    """Format the interval over contests in percent; "n/a" for fewer than two contests."""
     if figure.contest_low is None or figure.contest_high is None:
         return "n/a"
     return f"[{100 * figure.contest_low:z.2f}, {100 * figure.contest_high:z.2f}]"
 
 
 def tests_share(figure: TestsAtK) -> str:
-    """Tests@k as a percentage; a lower bound where judging stopped at the first failed test."""
+    """Format Tests@k as a percentage, as a lower bound if judging stopped at the first failed test."""
     bound = "≥ " if figure.at_least and figure.value is not None else ""
     return bound + percent(figure.value)
 
 
-def group_name(group: Group, figures: RunFigures) -> str:
-    """What the group is called in a table."""
+def group_name(group: GroupFigures, figures: RunFigures) -> str:
+    """Return the name of the group in a table."""
     if group.by == "cutoff" and group.name != "no date":
         return f"{group.name} {figures.cutoff}" if group.name == "after" else f"until {figures.cutoff}"
     return group.name
 
 
 def money(figures: RunFigures | Usage) -> str:
-    """The cost in US dollars, or "unknown"."""
+    """Format the cost in US dollars; "unknown" for None."""
     if figures.cost is None:
         return "unknown"
     bound = "at least " if figures.cost_at_least else ""
     return f"{bound}{figures.cost:,.2f} US dollars"
 
 
-def price_words(figures: RunFigures) -> str:
-    """The price behind the cost, with its source."""
+def format_price(figures: RunFigures) -> str:
+    """Format the price with its source; "unknown" without one."""
     return figures.price.described if figures.price else "unknown"
 
 
-def epochs_told(figures: RunFigures) -> list[str]:
-    """Return a line for each k: the figure of the epochs, and the standard error between them."""
+def format_epochs(figures: RunFigures) -> list[str]:
+    """Return a line for each k with the score of each epoch and the standard error between epochs."""
     return [
         f"{figures.epochs} epochs, {one.problems} problems: {figures.figure_name(one.k)} "
         f"{', '.join(map(percent, one.values)) or 'n/a'}; standard error between epochs {percent(one.standard_error)}"
@@ -157,21 +158,21 @@ def epochs_told(figures: RunFigures) -> list[str]:
     ]
 
 
-def spent_money(spent: Mapping[str, Any]) -> str:
-    """The money that `Spent.to_json` gives, as "at least 1.25 US dollars" where that is a lower bound."""
+def format_spent_money(spent: Mapping[str, Any]) -> str:
+    """Format the cost in a document of `Spent.to_json`: "1.25 US dollars", or "at least …" for a lower bound."""
     if spent["cost_usd"] is None:
         return "at an unknown price"
     return f"{'at least ' if spent['cost_is_lower_bound'] else ''}{spent['cost_usd']:,.2f} US dollars"
 
 
-def broken_off_told(number: int) -> str:
-    """Return the sentence about calls that broke off; blank without any."""
+def format_broken_calls(number: int) -> str:
+    """Return the sentence about interrupted calls; blank without any."""
     calls = "1 call" if number == 1 else f"{number:,} calls"
     return f"{calls} broke off without a complete reply, possibly billed." if number else ""
 
 
 def duration(seconds: float | None) -> str:
-    """A time in its two largest units; "unknown" for None."""
+    """Format a time in seconds in its two largest units; "unknown" for None."""
     if seconds is None:
         return "unknown"
     if seconds < 100:
@@ -183,45 +184,50 @@ def duration(seconds: float | None) -> str:
     return f"{hours} h {minutes} min"
 
 
-def faults_told(faults: Mapping[str, str]) -> list[str]:
-    """A line a kind of fault of the provider, with what it struck."""
-    kinds: dict[str, list[str]] = {}
-    for about, fault in faults.items():
-        kinds.setdefault(fault, []).append(about)
+def format_faults(faults: Mapping[str, str]) -> list[str]:
+    """Return a line for each fault of the provider with its number and examples of what failed.
+
+    `faults` holds the fault by the name of the call.
+    """
+    calls: dict[str, list[str]] = {}
+    for name, fault in faults.items():
+        calls.setdefault(fault, []).append(name)
     return [
-        f"{len(struck)} failed: {fault} ({', '.join(struck[:3])}{' …' if len(struck) > 3 else ''})"
-        for fault, struck in kinds.items()
+        f"{len(names)} failed: {fault} ({', '.join(names[:3])}{' …' if len(names) > 3 else ''})"
+        for fault, names in calls.items()
     ]
 
 
-def paid_told(spent: Mapping[str, Any]) -> str:
-    """Calls, tokens and money, as `Spent.to_json` gives them."""
+def format_spend(spent: Mapping[str, Any]) -> str:
+    """Format calls, tokens and cost in a document of `Spent.to_json`."""
     tokens = spent["input_tokens"] + spent["output_tokens"]
-    words = f"{spent['calls']:,} calls, {tokens:,} tokens, {spent_money(spent)}"
-    broken_off = broken_off_told(spent["calls_broken_off"])
+    words = f"{spent['calls']:,} calls, {tokens:,} tokens, {format_spent_money(spent)}"
+    broken_off = format_broken_calls(spent["calls_broken_off"])
     return f"{words}. {broken_off}" if broken_off else words
 
 
 def label(run: Run, *, of: str = "", without: str = "") -> str:
-    """The run in a few words: method, model, `of` what, and `own_settings`, those that make it differ from others."""
-    return ", ".join(filter(None, [run.method, run.model_spec, of, own_settings(run, without=without)]))
+    """Return a short description of the run: method, model, `of` (such as the dataset) and `non_default_settings`."""
+    return ", ".join(
+        filter(None, [run.method, run.model_spec, of, non_default_settings(run, without=without)])
+    )
 
 
-def own_settings(run: Run, *, without: str = "") -> str:
-    """Return the settings that are not the method's defaults, or not its profile's: "profile usaco-paper, p=4".
+def non_default_settings(run: Run, *, without: str = "") -> str:
+    """Return the settings that differ from the defaults of the method or its profile: "profile usaco-paper, p=4".
 
-    The version of the profile is named where it is not today's.
+    The text names the version of the profile if it is not the current one. `without` is a setting to leave out.
     """
     if run.method not in METHODS:
         return ""
     recorded = run.manifest.get("profile") or {}
     profile = PROFILES.get(recorded.get("name", ""))
     given = profile.settings_for(run.model_spec.partition(":")[2], run.method) if profile else []
-    usual = _usual(run.method, tuple(given))
-    own = {
+    defaults = _defaults(run.method, tuple(given))
+    differing = {
         name: value
         for name, value in run.parameters.items()
-        if value != usual.get(name, value) and name != without
+        if value != defaults.get(name, value) and name != without
     }
     words = []
     if profile:
@@ -231,20 +237,20 @@ def own_settings(run: Run, *, without: str = "") -> str:
         words.append(f"{run.epochs} epochs")
     if run.first_draw:
         words.append(f"draw {run.first_draw}")
-    return ", ".join([*words, *(f"{name}={written(value)}" for name, value in own.items())])
+    return ", ".join([*words, *(f"{name}={written(value)}" for name, value in differing.items())])
 
 
 @lru_cache(maxsize=1000)
-def _usual(method: str, given: tuple[str, ...]) -> Mapping[str, Any]:
-    """What the settings of the method are where only these are given."""
+def _defaults(method: str, given: tuple[str, ...]) -> Mapping[str, Any]:
+    """Return all settings of the method if only these are given."""
     return asdict(parse_settings(METHODS[method].settings, [], given))
 
 
-HEADINGS = {
+GROUP_HEADINGS = {
     "all": "all problems",
     "tier": "by tier",
     "cutoff": "by the model's cutoff",
     "tag": "by tag",
     "year": "by year of the contest",
 }
-"""What the groups of one kind are called together."""
+"""The heading of each kind of group."""

@@ -1,4 +1,4 @@
-"""The groups of problems that figures are given for, and the figures of one group."""
+"""Groups of problems, and the figures of a group."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,12 +15,12 @@ from benchmark.text.tags import readable_tags, tag_keys
 By = Literal["all", "tier", "cutoff", "tag", "year"]
 
 CLUSTERED: frozenset[By] = frozenset({"all", "tier", "cutoff"})
-"""Groups that hold enough contests for an interval over contests to mean something."""
+"""Kinds of groups with enough contests for a meaningful interval over contests."""
 
 
 @dataclass(frozen=True)
-class Facts:
-    """What a problem is grouped by."""
+class ProblemFacts:
+    """The properties by which a problem is grouped."""
 
     tier: str
     tags: tuple[str, ...]
@@ -30,12 +30,12 @@ class Facts:
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """One chain: whether it was accepted, and the share of its tests it passed.
+class ChainOutcome:
+    """The outcome of a chain: whether it was accepted, and the share of tests that it passed.
 
-    `all_tests` is False where judging stopped at the first failed test, so that the share is a lower bound.
-    `permanent` marks a chain that the provider ended by rejecting its request. A refine chain has `attempts`, and
-    `accepted_at` the place of the accepted one in its first start.
+    `all_tests` is False if judging stopped at the first failed test, so that the share is a lower bound. `permanent`
+    marks a chain that ended because the provider rejected its request. `attempts` counts the attempts of a refine
+    chain; `accepted_at` is the number of the accepted attempt in its first start.
     """
 
     accepted: bool
@@ -48,14 +48,12 @@ class Outcome:
 
 @dataclass(frozen=True)
 class PassAtK:
-    """pass@k over `problems`, those with at least k attempts so far; without any there is only that number.
+    """pass@k over the `problems` with at least k attempts; of a refine run Refine@k over all problems with a chain.
 
-    Of a refine run it is Refine@k, over all problems with a chain.
-
-    `interval` and `contest_interval` name the method of the 95 % intervals over problems and over contests
-    (`benchmark.metrics.IntervalMethod`), or are "none". `contest_low` and `contest_high` are None for fewer than two
-    contests.
-    `standard_error` is that of the mean over problems, as the USACO paper's code has it.
+    Without such problems all values are None. `interval` and `contest_interval` name the method of the 95 % intervals
+    over problems and over contests (`benchmark.metrics.IntervalMethod`), or are "none". `contest_low` and
+    `contest_high` are None for fewer than two contests. `standard_error` is that of the mean over problems, as in the
+    code of the USACO paper.
     """
 
     k: int
@@ -73,9 +71,9 @@ class PassAtK:
 
 @dataclass(frozen=True)
 class TestsAtK:
-    """Tests@k over `problems`; `at_least` where some judging stopped at the first failed test."""
+    """Tests@k over `problems`, a lower bound (`at_least`) if judging stopped at the first failed test."""
 
-    __test__ = False  # not a test class, whatever pytest thinks of the name
+    __test__ = False  # pytest collects classes of this name
 
     k: int
     problems: int
@@ -84,14 +82,13 @@ class TestsAtK:
 
 
 @dataclass(frozen=True)
-class Group:
-    """All problems, or those of one tier, tag, year or side of the model's cutoff.
+class GroupFigures:
+    """The figures of all problems, or of those of one tier, tag, year or side of the model's cutoff.
 
-    `chains` are finished items and `permanent` those that the provider rejected; `attempts` are the chains, of a
-    refine run all their attempts; `solved` counts accepted ones. `pass_at` holds the headline figures of a run of
-    independent attempts, `refine_at` Refine@1 … Refine@K of a refine run, and the other is empty. `answered_at` has
-    the same figures over answered chains, `planned_at` with permanent failures as wrong; the headline is one of the
-    two.
+    `chains` counts finished items and `permanent` those that the provider rejected. `attempts` counts chains, or all
+    attempts of the chains of a refine run; `solved` counts accepted chains. `pass_at` holds the scores of a run of
+    independent attempts, `refine_at` Refine@1 … Refine@K of a refine run; the other is empty. `answered_at` has these
+    scores over answered chains, `planned_at` with permanent failures as wrong; the headline is one of the two.
     """
 
     by: By
@@ -109,20 +106,20 @@ class Group:
 
     @property
     def points(self) -> tuple[PassAtK, ...]:
-        """The headline figures, whichever they are."""
+        """Return the scores, pass@k or Refine@k."""
         return self.pass_at or self.refine_at
 
     @property
     def headline(self) -> PassAtK | None:
-        """The one figure of the group: pass@k of the first k, or Refine@K; None where no attempts are made."""
+        """Return the main score: pass@k of the first k, or Refine@K; None for a run without attempts."""
         return self.pass_at[0] if self.pass_at else self.refine_at[-1] if self.refine_at else None
 
 
 @dataclass(frozen=True)
 class Scale:
-    """What the figures of a run are: pass@k for each of `ks`, or Refine@k, or none for a run without attempts.
+    """The scores that a run has: pass@k or Refine@k for each of `ks`, or none for a run without attempts.
 
-    `attempts` is the number of chains a problem; with `failures="wrong"` the headline counts permanent failures.
+    `attempts` is the number of chains a problem. With `failures="wrong"` the headline counts permanent failures.
     """
 
     scoring: Scoring
@@ -132,58 +129,85 @@ class Scale:
 
 
 def group_figures(
-    facts: Mapping[int, Facts],
-    outcomes: Mapping[int, Sequence[Outcome]],
+    facts: Mapping[int, ProblemFacts],
+    outcomes: Mapping[int, Sequence[ChainOutcome]],
     scale: Scale,
     cutoff: date | None,
-) -> tuple[Group, ...]:
-    """The figures of every group that is not empty: all problems, then tiers, sides of the cutoff, tags and years."""
+) -> tuple[GroupFigures, ...]:
+    """Return the figures of all problems, then of each tier, side of the cutoff, tag and year with a problem."""
     return tuple(
         _group(by, name, [(facts[problem], outcomes.get(problem, ())) for problem in chosen], scale)
         for by, name, chosen in _groupings(facts, cutoff)
     )
 
 
-def _groupings(facts: Mapping[int, Facts], cutoff: date | None) -> Iterator[tuple[By, str, list[int]]]:
+Grouping = tuple[By, str, list[int]]
+"""The kind and the name of a group, and the keys of its problems."""
+
+
+def _groupings(facts: Mapping[int, ProblemFacts], cutoff: date | None) -> Iterator[Grouping]:
     yield "all", "all", list(facts)
-    tiers = defaultdict(list)
-    sides = defaultdict(list)
-    tags = defaultdict(list)
-    years = defaultdict(list)
+    yield from _by_tier(facts)
+    if cutoff:
+        yield from _by_cutoff(facts, cutoff)
+    yield from _by_tag(facts)
+    yield from _by_year(facts)
+
+
+def _by_tier(facts: Mapping[int, ProblemFacts]) -> Iterator[Grouping]:
+    """Yield the tiers in their order, unknown ones and problems without a tier last; nothing without any tier."""
+    tiers: dict[str, list[int]] = defaultdict(list)
     for problem, fact in facts.items():
         tiers[fact.tier].append(problem)
-        sides[side_of(fact.contest_date, cutoff)].append(problem)
-        for key in tag_keys(fact.tags):
-            tags[key].append(problem)
-        if fact.contest_date:
-            years[str(fact.contest_date.year)].append(problem)
-    if any(tiers.keys() - {""}):
-        for tier in [*Tier.values, *sorted(tiers.keys() - {*Tier.values, ""}), ""]:
+    unknown = sorted(tiers.keys() - {*Tier.values, ""})
+    if any(tiers):
+        for tier in [*Tier.values, *unknown, ""]:
             if tier in tiers:
                 yield "tier", tier or "no tier", tiers[tier]
-    if cutoff:
-        for side in ("before", "after", "no date"):
-            if side in sides:
-                yield "cutoff", side, sides[side]
+
+
+def _by_cutoff(facts: Mapping[int, ProblemFacts], cutoff: date) -> Iterator[Grouping]:
+    sides: dict[str, list[int]] = defaultdict(list)
+    for problem, fact in facts.items():
+        sides[side_of(fact.contest_date, cutoff)].append(problem)
+    for side in ("before", "after", "no date"):
+        if side in sides:
+            yield "cutoff", side, sides[side]
+
+
+def _by_tag(facts: Mapping[int, ProblemFacts]) -> Iterator[Grouping]:
+    """Yield the tags in the order of their names. Spellings of one tag are one group."""
+    tags: dict[str, list[int]] = defaultdict(list)
+    for problem, fact in facts.items():
+        for key in tag_keys(fact.tags):
+            tags[key].append(problem)
     names = readable_tags(tag for fact in facts.values() for tag in fact.tags)
     for key in sorted(tags, key=names.__getitem__):
         yield "tag", names[key], tags[key]
+
+
+def _by_year(facts: Mapping[int, ProblemFacts]) -> Iterator[Grouping]:
+    """Yield the years of contests; nothing for a single year."""
+    years: dict[int, list[int]] = defaultdict(list)
+    for problem, fact in facts.items():
+        if fact.contest_date:
+            years[fact.contest_date.year].append(problem)
     if len(years) > 1:
         for year in sorted(years):
-            yield "year", year, years[year]
+            yield "year", str(year), years[year]
 
 
 def side_of(contest_date: date | None, cutoff: date | None) -> str:
-    """Whether the contest was "before" the cutoff (or on its day), "after" it, or has "no date"."""
+    """Return whether the contest was "before" the cutoff (or on its day), "after" it, or has "no date"."""
     if contest_date is None or cutoff is None:
         return "no date"
     return "before" if contest_date <= cutoff else "after"
 
 
-Tried = Sequence[tuple[Facts, Sequence[Outcome]]]
+Tried = Sequence[tuple[ProblemFacts, Sequence[ChainOutcome]]]
 
 
-def _group(by: By, name: str, planned: Tried, scale: Scale) -> Group:
+def _group(by: By, name: str, planned: Tried, scale: Scale) -> GroupFigures:
     answered = [(fact, [one for one in outcomes if not one.permanent]) for fact, outcomes in planned]
     chains = [one for _, outcomes in answered for one in outcomes]
     permanent = sum(len(outcomes) for _, outcomes in planned) - len(chains)
@@ -191,7 +215,7 @@ def _group(by: By, name: str, planned: Tried, scale: Scale) -> Group:
     answered_at = _points(answered, scale, clustered=clustered)
     planned_at = _points(planned, scale, clustered=clustered) if permanent else answered_at
     headline = planned_at if scale.failures == "wrong" else answered_at
-    return Group(
+    return GroupFigures(
         by=by,
         name=name,
         problems=len(planned),
@@ -213,7 +237,7 @@ def _points(tried: Tried, scale: Scale, *, clustered: bool) -> tuple[PassAtK, ..
     return tuple(_point(k, _scores(tried, k, scale), scale.attempts, clustered=clustered) for k in scale.ks)
 
 
-Scores = list[tuple[Facts, float]]
+Scores = list[tuple[ProblemFacts, float]]
 
 
 def _scores(tried: Tried, k: int, scale: Scale) -> Scores:
@@ -221,7 +245,7 @@ def _scores(tried: Tried, k: int, scale: Scale) -> Scores:
     return [(fact, value) for fact, value in found if value is not None]
 
 
-def score(outcomes: Sequence[Outcome], k: int, scale: Scale) -> float | None:
+def score(outcomes: Sequence[ChainOutcome], k: int, scale: Scale) -> float | None:
     """Return a problem's pass@k or Refine@k; None with fewer than k independent attempts, and without any chain.
 
     Refine@k is the share of the problem's chains that were accepted within k attempts.
@@ -232,7 +256,7 @@ def score(outcomes: Sequence[Outcome], k: int, scale: Scale) -> float | None:
 
 
 def _point(k: int, scores: Scores, attempts: int, *, clustered: bool) -> PassAtK:
-    """Return the figure of a group: one problem is one value for the interval, however many chains it has."""
+    """Return the score of a group. Each problem is one value for the interval, whatever its number of chains."""
     values = [value for _, value in scores]
     contests = [
         fact.contest or str(fact.contest_date) for fact, _ in scores if fact.contest or fact.contest_date
@@ -260,7 +284,7 @@ def _point(k: int, scores: Scores, attempts: int, *, clustered: bool) -> PassAtK
 
 
 def _tests(tried: Tried, scale: Scale) -> tuple[TestsAtK, ...]:
-    """Tests@k of independent attempts; most attempts of a refine chain are judged on the samples only."""
+    """Return Tests@k of independent attempts. A refine run has none: samples alone judge most of its attempts."""
     return tuple(_tests_at(tried, k) for k in scale.ks) if scale.scoring == "pass" else ()
 
 

@@ -1,4 +1,4 @@
-"""A report as one HTML file that needs nothing else: no scripts, no links, its style inside."""
+"""A report as one self-contained HTML file without scripts and links."""
 
 import json
 from collections.abc import Sequence
@@ -7,31 +7,34 @@ from pathlib import Path
 
 from django.template import Context, Engine
 
-from benchmark.models.finishes import FINISHES
 from benchmark.reports.figures import RunFigures
 from benchmark.reports.formatting import (
-    HEADINGS,
+    GROUP_HEADINGS,
     contest_interval,
     count_columns,
-    duration,
-    epochs_told,
+    format_epochs,
     group_name,
     headline,
-    headline_place,
     interval,
     intervals_used,
-    money,
     percent,
-    price_words,
     score_columns,
     tests_share,
-    token_count,
 )
-from benchmark.reports.groups import Group
+from benchmark.reports.groups import GroupFigures
+from benchmark.reports.rows import (
+    answered_and_planned,
+    cost_rows,
+    finish_rows,
+    reflection_rows,
+    token_rows,
+    verdict_rows,
+)
+from benchmark.reports.run_metrics import format_metrics
 
 
 def as_html(runs: Sequence[RunFigures]) -> str:
-    """The page, everything escaped by the template engine."""
+    """Return the page. The template engine escapes all texts."""
     source = Path(__file__).with_name("report.html").read_text(encoding="utf-8")
     return Engine(autoescape=True).from_string(source).render(Context({"runs": [_run(r) for r in runs]}))
 
@@ -47,36 +50,21 @@ def _run(figures: RunFigures) -> dict[str, object]:
         "headline": headline(figures) if figures.headline else "",
         "name": figures.figure_name(figures.headline.k) if figures.headline else "",
         "interval": intervals_used(figures),
-        "epochs": epochs_told(figures),
-        "parts": [
-            (HEADINGS[by], [_group(group, figures) for group in groups])
+        "epochs": format_epochs(figures),
+        "groups": [
+            (GROUP_HEADINGS[by], [_group(group, figures) for group in groups])
             for by, groups in groupby(figures.groups, key=lambda group: group.by)
         ],
-        "verdicts": [
-            (name, n, percent(n / figures.done))
-            for name, n in (figures.verdicts or figures.verifiers).items()
-        ],
-        "finishes": [
-            (FINISHES[kind], n, percent(n / figures.generations if figures.generations else None))
-            for kind, n in figures.finishes.items()
-        ],
-        "used": [
-            *(
-                (f"{t.kind.replace('_', ' ')} tokens", token_count(t, figures.generations))
-                for t in figures.tokens
-            ),
-            ("cost", money(figures)),
-            ("price", price_words(figures)),
-            ("calls that broke off, possibly billed", figures.calls_broken_off),
-            ("time of the calls", duration(figures.seconds)),
-            ("from start to end", duration(figures.wall_seconds)),
-        ],
-        "after": [(one.i, percent(one.value), interval(one), one.unjudged) for one in figures.after],
+        "verdicts": verdict_rows(figures),
+        "finishes": finish_rows(figures),
+        "used": [*((f"{kind} tokens", number) for kind, number in token_rows(figures)), *cost_rows(figures)],
+        "metrics": format_metrics(figures.metrics),
+        "after": reflection_rows(figures),
         "manifest": json.dumps(figures.depends_on, indent=2, ensure_ascii=False),
     }
 
 
-def _group(group: Group, figures: RunFigures) -> dict[str, object]:
+def _group(group: GroupFigures, figures: RunFigures) -> dict[str, object]:
     return {
         "name": group_name(group, figures),
         "counts": [count(group) for _, count in count_columns(figures)],
@@ -88,9 +76,5 @@ def _group(group: Group, figures: RunFigures) -> dict[str, object]:
             )
             for point, tests, detailed in score_columns(group)
         ],
-        "both": [
-            percent(points[headline_place(group)].value) for points in (group.answered_at, group.planned_at)
-        ]
-        if figures.rejected and figures.headline
-        else [],
+        "both": answered_and_planned(group, figures),
     }

@@ -1,33 +1,36 @@
-"""A report for terminals: aligned columns, nothing but text."""
+"""A report as text for terminals, in aligned columns."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from benchmark.models.finishes import FINISHES
 from benchmark.reports.figures import RunFigures
 from benchmark.reports.formatting import (
-    HEADINGS,
+    GROUP_HEADINGS,
     contest_interval,
     count_columns,
-    duration,
-    epochs_told,
+    format_epochs,
     group_name,
     headline,
-    headline_place,
     interval,
     intervals_used,
-    money,
     percent,
-    price_words,
     score_columns,
     tests_share,
-    token_count,
-    verdicts_of,
+    verdict_heading,
 )
+from benchmark.reports.rows import (
+    answered_and_planned,
+    cost_rows,
+    finish_rows,
+    reflection_rows,
+    token_rows,
+    verdict_rows,
+)
+from benchmark.reports.run_metrics import format_metrics
 
 
 def as_text(runs: Sequence[RunFigures]) -> str:
-    """One block a run."""
+    """Return the report with a block for each run."""
     return "\n\n".join(_run(figures) for figures in runs)
 
 
@@ -37,55 +40,34 @@ def _run(figures: RunFigures) -> str:
         f"  {figures.method} with {figures.model} on {figures.dataset}: "
         f"{figures.state}, {figures.done} of {figures.total} items done",
         *([f"  {headline(figures)}"] if figures.headline else []),
-        *(f"  ! {caveat}" for caveat in figures.caveats),
+        *(f"  ! {warning}" for warning in figures.warnings),
         "",
         *_groups(figures),
         *([f"  {intervals_used(figures)}"] if figures.headline else []),
-        *(f"  {line}" for line in epochs_told(figures)),
+        *(f"  {line}" for line in format_epochs(figures)),
         "",
         *_verdicts(figures),
-        *_table(
-            ["replies", "", "share"],
-            [
-                [FINISHES[kind], str(n), percent(n / figures.generations if figures.generations else None)]
-                for kind, n in figures.finishes.items()
-            ],
-        ),
+        *_table(["replies", "", "share"], finish_rows(figures)),
         "",
-        *_table(
-            ["tokens", f"of {figures.generations} generations"],
-            [[t.kind.replace("_", " "), token_count(t, figures.generations)] for t in figures.tokens],
-        ),
+        *_table(["tokens", f"of {figures.generations} generations"], token_rows(figures)),
         "",
-        *_table(
-            ["cost and time", ""],
-            [
-                ["cost", money(figures)],
-                ["price", price_words(figures)],
-                ["calls that broke off, possibly billed", str(figures.calls_broken_off)],
-                ["calls together", duration(figures.seconds)],
-                ["from start to end", duration(figures.wall_seconds)],
-            ],
-        ),
+        *_table(["cost and time", ""], cost_rows(figures)),
     ]
+    if figures.metrics:
+        lines += ["", *_table(["metric", ""], format_metrics(figures.metrics))]
     if figures.after:
-        lines += [
-            "",
-            *_table(
-                ["reflections allowed", "pass@1", "pass@1", "not judged"],
-                [[str(one.i), percent(one.value), interval(one), str(one.unjudged)] for one in figures.after],
-            ),
-        ]
+        header = ["reflections allowed", "pass@1", "pass@1", "not judged"]
+        lines += ["", *_table(header, reflection_rows(figures))]
     if figures.faults:
         lines += [
             "",
-            f"  {figures.failed} items failed by faults of the provider or the judge; --resume tries them again:",
+            f"  {figures.failed} items failed because of the provider or the judge; --resume retries them:",
         ]
         lines += [f"    {count} x {fault}" for fault, count in figures.faults.items()]
     if figures.published:
         lines += [
             "",
-            "  published for this method (other models, other problems: no target)",
+            "  published for this method (other models, other problems)",
             *_published(figures),
         ]
     lines += ["", "  parameters and manifest"]
@@ -95,7 +77,7 @@ def _run(figures: RunFigures) -> str:
 
 
 def _groups(figures: RunFigures) -> list[str]:
-    """Return one table, its parts under headings of their own."""
+    """Return one table of all groups, with a heading for each kind of group."""
     header = ["", *(name for name, _ in count_columns(figures))]
     for point, tests_at, detailed in score_columns(figures.groups[0]):
         name = figures.figure_name(point.k)
@@ -108,31 +90,25 @@ def _groups(figures: RunFigures) -> list[str]:
     by = "all"
     for group in figures.groups:
         if group.by not in (by, "tier"):
-            rows.append([f"({HEADINGS[group.by]})", *[""] * (len(header) - 1)])
+            rows.append([f"({GROUP_HEADINGS[group.by]})", *[""] * (len(header) - 1)])
         by = group.by
         row = [group_name(group, figures), *(str(count(group)) for _, count in count_columns(figures))]
         for point, tests_at, detailed in score_columns(group):
             row += [percent(point.value), *([interval(point), contest_interval(point)] if detailed else [])]
             row += [tests_share(tests_at)] if tests_at else []
-        if figures.rejected and figures.headline:
-            row += [
-                percent(points[headline_place(group)].value)
-                for points in (group.answered_at, group.planned_at)
-            ]
+        row += answered_and_planned(group, figures)
         rows.append(row)
     return _table(header, rows)
 
 
 def _verdicts(figures: RunFigures) -> list[str]:
-    """Return what the chains came to: their verdicts, or the states of the verifiers that a run built."""
+    """Return the table of verdicts, or of the states of the verifiers that a run built."""
     if figures.scoring == "none":
-        counts, words = figures.verifiers, ["verifiers", "problems", "share"]
+        header = ["verifiers", "problems", "share"]
     else:
-        counts, words = (
-            figures.verdicts,
-            [verdicts_of(figures), "chains" if figures.scoring == "refine" else "attempts", "share"],
-        )
-    return [*_table(words, [[name, str(n), percent(n / figures.done)] for name, n in counts.items()]), ""]
+        chains = "chains" if figures.scoring == "refine" else "attempts"
+        header = [verdict_heading(figures), chains, "share"]
+    return [*_table(header, verdict_rows(figures)), ""]
 
 
 def _published(figures: RunFigures) -> list[str]:
@@ -153,15 +129,16 @@ def _published(figures: RunFigures) -> list[str]:
     return lines + [f"  !{number} {mark}" for number, mark in enumerate(marks, 1)]
 
 
-def _table(header: list[str], rows: list[list[str]]) -> list[str]:
-    """The first column to the left, the others to the right; a heading said twice covers both columns."""
+def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Align the first column to the left and the others to the right. A repeated heading is printed once."""
     shown = [name if name not in header[:place] or not name else "" for place, name in enumerate(header)]
-    widths = [max(len(row[column]) for row in [shown, *rows]) for column in range(len(header))]
+    lines = [shown, *rows]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
     return [
         "  "
         + "  ".join(
             cell.rjust(width) if column else cell.ljust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
         ).rstrip()
-        for row in [shown, *rows]
+        for line in lines
     ]

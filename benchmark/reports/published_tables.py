@@ -1,9 +1,9 @@
-"""The tables of the papers as data: one TOML file each in published/, with its source and what is wrong in it.
+"""The tables of the papers as data: one TOML file each in published/, with its source and its inconsistencies.
 
-A file holds `title`, `source`, `benchmark` (usaco, icpc …), `figure` (what the numbers are), `problems` and
-`columns`; rows with a `name`, one value a column, and `method` and `settings` where a run of ours would be the same;
-`models`, the model of a column; and marks, each with a `text` on what does not fit, on a `row`, a `column`, both or
-the whole table. The file's name is the table's.
+A file holds `title`, `source`, `benchmark` (usaco, icpc …), `figure` (the name of the values), `problems` and
+`columns`; rows with a `name`, a value for each column, and the `method` and `settings` of a comparable run; `models`,
+the model of a column; and marks, each with a `text` on an inconsistency in a `row`, a `column`, both or the whole
+table. The name of the file is that of the table.
 """
 
 import re
@@ -20,12 +20,12 @@ FOLDER = Path(__file__).parent / "published"
 
 
 class PublishedTableError(ValueError):
-    """A file in published/ does not hold what a table needs; the message says which and what."""
+    """An invalid file in published/."""
 
 
 @dataclass(frozen=True)
-class Row:
-    """`values` are numbers as printed, or texts. `method` is blank where no run of ours is the same."""
+class TableRow:
+    """A row. `values` are numbers as printed, or texts. `method` is blank if no run is comparable."""
 
     name: str
     values: tuple[float | str, ...]
@@ -33,7 +33,7 @@ class Row:
     settings: Mapping[str, str] = field(default_factory=dict)
 
     def is_of(self, run: Run) -> bool:
-        """Whether the run is of this row's method, with its settings."""
+        """Return whether the run has the method and the settings of this row."""
         return self.method == run.method and all(
             str(run.parameters.get(name)) == value for name, value in self.settings.items()
         )
@@ -41,7 +41,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Mark:
-    """Something in the table that does not fit; a blank row or column stands for all."""
+    """A note on an inconsistency in the table. A blank row or column means all of them."""
 
     text: str
     row: str = ""
@@ -50,6 +50,8 @@ class Mark:
 
 @dataclass(frozen=True)
 class PublishedTable:
+    """A published table."""
+
     name: str
     title: str
     source: str
@@ -57,12 +59,12 @@ class PublishedTable:
     figure: str
     problems: int
     columns: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[TableRow, ...]
     marks: tuple[Mark, ...] = ()
     models: Mapping[str, str] = field(default_factory=dict)
 
     def marks_at(self, row: str, column: str) -> list[int]:
-        """The numbers, from 1, of the marks on this cell; those on the whole table are on none."""
+        """Return the numbers, from 1, of the marks on this cell without those on the whole table."""
         return [
             number
             for number, mark in enumerate(self.marks, 1)
@@ -70,7 +72,7 @@ class PublishedTable:
         ]
 
     def value(self, row: str, column: str) -> float:
-        """A number of the table. Raises KeyError where there is none."""
+        """Return a number of the table. Raises KeyError for an unknown cell or a text."""
         for one in self.rows:
             if one.name == row:
                 value = one.values[self.columns.index(column)]
@@ -81,7 +83,7 @@ class PublishedTable:
 
 @cache
 def published_tables() -> Mapping[str, PublishedTable]:
-    """All tables by name, in the order T1, T2 …, B1 …. Raises PublishedTableError."""
+    """Return all tables by name, in the order T1, T2 …, B1 …. Raises PublishedTableError."""
     paths = sorted(FOLDER.glob("*.toml"), key=lambda path: _order(path.stem))
     return {path.stem: _read(path.stem, tomllib.loads(path.read_text(encoding="utf-8"))) for path in paths}
 
@@ -93,7 +95,7 @@ def _order(name: str) -> tuple[bool, str, int]:
 
 def _read(name: str, table: dict[str, Any]) -> PublishedTable:
     try:
-        rows = tuple(Row(**row | {"values": tuple(row["values"])}) for row in table.pop("rows"))
+        rows = tuple(TableRow(**row | {"values": tuple(row["values"])}) for row in table.pop("rows"))
         marks = tuple(Mark(**mark) for mark in table.pop("marks", ()))
         read = PublishedTable(
             name=name, rows=rows, marks=marks, **table | {"columns": tuple(table.get("columns", ()))}
@@ -107,13 +109,15 @@ def _read(name: str, table: dict[str, Any]) -> PublishedTable:
             )
     for mark in marks:
         if mark.row not in {"", *(row.name for row in rows)} or mark.column not in {"", *read.columns}:
-            raise PublishedTableError(f"published/{name}.toml: a mark is on no row or column: {mark.text}")
+            raise PublishedTableError(
+                f"published/{name}.toml: the row or column of a mark is unknown: {mark.text}"
+            )
     return read
 
 
 @dataclass(frozen=True)
-class Beside:
-    """A published row that stands beside a run, with what does not fit about it."""
+class PublishedRow:
+    """A published row that is comparable to a run, with the notes on its inconsistencies."""
 
     table: str
     title: str
@@ -125,16 +129,16 @@ class Beside:
 
     @property
     def cells(self) -> str:
-        """The values with their columns; a single column needs no name."""
+        """Return the values with the names of their columns; a single value without."""
         if len(self.values) == 1:
             return str(next(iter(self.values.values())))
         return ", ".join(f"{column} {value}" for column, value in self.values.items())
 
 
-def beside(run: Run) -> Sequence[Beside]:
-    """The published rows for the run's benchmark and method (and settings, where a table varies them)."""
+def comparable_rows(run: Run) -> Sequence[PublishedRow]:
+    """Return the published rows for the benchmark and method of the run, and its settings if a table varies them."""
     return [
-        Beside(
+        PublishedRow(
             table=table.name,
             title=table.title,
             source=table.source,

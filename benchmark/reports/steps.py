@@ -1,4 +1,4 @@
-"""What a run would have scored with fewer reflections: every smaller `i` from its own answers (docs/spec.md 7.3)."""
+"""Scores after fewer reflections, computed from the answers of a run (docs/spec.md 7.3)."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -12,15 +12,15 @@ from benchmark.models import Generation, Run, WorkItem
 from judge import Verdict
 
 ANSWERS = (Generation.Purpose.SOLVE, Generation.Purpose.REFLECT)
-"""What may be an attempt; a draft and a critique never are."""
+"""Purposes of replies that may be an attempt; drafts and critiques are not."""
 
 
 @dataclass(frozen=True)
 class AfterReflections:
-    """pass@1 had every chain been allowed `i` reflections, over the `problems` with a finished chain.
+    """pass@1 with at most `i` reflections in each chain, over the `problems` with a finished chain.
 
-    In `unjudged` chains the answer that would count then was never judged on all tests; there is no value while there
-    are any. The 95 % interval is made as that of pass@1; `interval` names its method.
+    In `unjudged` chains the answer that counts was never judged on all tests; if there are any, there is no value. The
+    95 % interval is computed as for pass@1; `interval` names its method.
     """
 
     i: int
@@ -33,28 +33,28 @@ class AfterReflections:
 
 
 @dataclass(frozen=True)
-class Answer:
-    """An answer of a chain: whether it passed what is told of it, and the whole of its tests (None: not judged)."""
+class ChainAnswer:
+    """An answer of a chain: whether it passed the tests of the feedback, and all tests (None: not judged)."""
 
     passed: bool
     accepted: bool | None
 
 
-_REJECTED = Answer(passed=False, accepted=False)
-"""Stands at the end of a chain whose next request the provider rejected."""
+_REJECTED = ChainAnswer(passed=False, accepted=False)
+"""The end of a chain whose next request the provider rejected."""
 
 
 def after_reflections(run: Run, failures: str) -> tuple[AfterReflections, ...]:
-    """Return the scores after 0 … i reflections; empty for a method that selects among no answers.
+    """Return the scores after 0 … i reflections; empty for a method that does not select among answers.
 
-    With `failures="wrong"` a chain that failed permanently is wrong from the reflection on that was rejected.
-    An answer that fails a sample fails the whole of the tests, of which the samples are the first; any other that is
-    not the attempt must have been judged (`manage.py judge_answers`).
+    With `failures="wrong"` a chain that failed permanently is wrong from the rejected reflection on. An answer that
+    fails a sample also fails the whole suite, which begins with the samples. Any other answer that is not the attempt
+    needs a judgement on all tests (`manage.py judge_answers`).
     """
     method = METHODS.get(run.method)
     if method is None or not issubclass(method.settings, Reflexion | Retry):
         return ()
-    chains: dict[int, dict[int, list[Answer]]] = defaultdict(lambda: defaultdict(list))
+    chains: dict[int, dict[int, list[ChainAnswer]]] = defaultdict(lambda: defaultdict(list))
     ended = Q(work_item__state=WorkItem.State.DONE)
     rejected = run.items.filter(permanent=True) if failures == "wrong" else WorkItem.objects.none()
     if failures == "wrong":
@@ -77,11 +77,11 @@ def after_reflections(run: Run, failures: str) -> tuple[AfterReflections, ...]:
         "attempt",
         "work_item__judgement__verdict",
     ):
-        # Of a problem without samples every program passes all of none.
+        # A problem without samples has no sample judgement: every program passes.
         passed = program and samples in (None, Verdict.AC)
         known = (verdict if attempt else None) or hidden
         accepted = known == Verdict.AC if known or not passed else None
-        chains[problem][item].append(Answer(passed and (accepted is True or not counted), accepted))
+        chains[problem][item].append(ChainAnswer(passed and (accepted is True or not counted), accepted))
     for problem, item in rejected.values_list("problem_id", "pk"):
         chains[problem][item].append(_REJECTED)
     allowed = range(int(run.parameters["i"]) + 1 if chains else 0)
@@ -90,7 +90,7 @@ def after_reflections(run: Run, failures: str) -> tuple[AfterReflections, ...]:
 
 
 def _after(
-    i: int, by_problem: Sequence[Sequence[Sequence[Answer]]], selection: Selection, attempts: int
+    i: int, by_problem: Sequence[Sequence[Sequence[ChainAnswer]]], selection: Selection, attempts: int
 ) -> AfterReflections:
     selected = [[_selected(chain[: i + 1], selection) for chain in chains] for chains in by_problem]
     unjudged = sum(answer.accepted is None for chains in selected for answer in chains)
@@ -102,7 +102,7 @@ def _after(
     return AfterReflections(i, len(values), 0, sum(values) / len(values), *interval, method)
 
 
-def _selected(chain: Sequence[Answer], selection: Selection) -> Answer:
+def _selected(chain: Sequence[ChainAnswer], selection: Selection) -> ChainAnswer:
     if chain[-1] is _REJECTED:
         return _REJECTED
     return chain[select([answer.passed for answer in chain], selection)]

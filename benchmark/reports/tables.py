@@ -1,4 +1,4 @@
-"""Reports for other programs."""
+"""Reports for other programs: JSON and CSV."""
 
 import csv
 import io
@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
 from benchmark.reports.figures import RunFigures
+from benchmark.reports.groups import GroupFigures, PassAtK
+from benchmark.reports.steps import AfterReflections
 
 _COLUMNS = (
     "run", "dataset", "model", "method", "complete", "figure", "by", "group", "value", "low", "high", "n",
@@ -15,18 +17,18 @@ _COLUMNS = (
 
 
 def as_json(runs: Sequence[RunFigures]) -> str:
-    """{"runs": [...]}: every field of the figures by its name, `complete` and `caveats`."""
+    """Return {"runs": [...]}: all fields of the figures by name, `complete`, and the warnings as `caveats`."""
     documents = [
-        asdict(figures) | {"complete": figures.complete, "caveats": figures.caveats} for figures in runs
+        asdict(figures) | {"complete": figures.complete, "caveats": figures.warnings} for figures in runs
     ]
     return json.dumps({"runs": documents}, ensure_ascii=False, indent=2, default=str)
 
 
 def as_csv(runs: Sequence[RunFigures]) -> str:
-    """One figure a row; `n` is the number of problems, attempts or generations it is over.
+    """Return CSV with a figure in each row; `n` is its number of problems, attempts or generations.
 
-    The value of tokens is blank when not one generation says them, and else the known sum, of which `n`
-    generations are the source. `interval_method` is blank for figures without an interval.
+    A number of tokens is the sum over the `n` generations that report them, blank without any. `interval_method` is
+    blank for figures without an interval.
     """
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
@@ -39,69 +41,80 @@ def as_csv(runs: Sequence[RunFigures]) -> str:
     return file.getvalue().rstrip("\n")
 
 
-def _rows(figures: RunFigures) -> Iterator[tuple[object, ...]]:
+Row = tuple[object, ...]
+"""Figure, kind and name of the group, value, and if they apply bounds, n and method of the interval."""
+
+_ALL = ("all", "all")
+
+
+def _rows(figures: RunFigures) -> Iterator[Row]:
     for group in figures.groups:
-        of = (group.by, group.name)
-        for figure in group.points:
-            name = figures.figure_name(figure.k)
-            over_problems = (figure.low, figure.high, figure.problems, figure.interval)
-            yield name, *of, figure.value, *over_problems
-            yield f"{name} standard error", *of, figure.standard_error, None, None, figure.problems
-            if figure.contest_low is not None:
-                over_contests = (
-                    figure.contest_low,
-                    figure.contest_high,
-                    figure.contests,
-                    figure.contest_interval,
-                )
-                yield f"{name} over contests", *of, figure.value, *over_contests
-        for over, points in (("answered", group.answered_at), ("planned", group.planned_at)):
-            for figure in points if figures.rejected else ():
-                name = f"{figures.figure_name(figure.k)} of {over} items"
-                yield name, *of, figure.value, figure.low, figure.high, figure.problems, figure.interval
-        for tests in group.tests_at:
-            name = f"tests@{tests.k}" + " (at least)" * tests.at_least
-            yield name, *of, tests.value, None, None, tests.problems
-    every = ("all", "all")
+        yield from _score_rows(figures, group)
+    yield from _epoch_rows(figures)
+    yield from _reflection_rows(figures)
+    for name, value in figures.metrics.items():
+        yield name, *_ALL, value
+    yield from _count_rows(figures)
+    yield from _usage_rows(figures)
+    yield "failed items", *_ALL, figures.failed, None, None, figures.total
+    yield "permanently failed items", *_ALL, figures.rejected, None, None, figures.total
+    for row in figures.published:
+        for column, printed in row.values.items():
+            name = f"published {row.table}: {row.figure}"
+            yield name, "published", f"{row.row}, {column}", printed, None, None, None
+
+
+def _score_rows(figures: RunFigures, group: GroupFigures) -> Iterator[Row]:
+    """Yield the scores of a group: over problems, over contests, of answered and planned items, and Tests@k."""
+    of = (group.by, group.name)
+    for point in group.points:
+        name = figures.figure_name(point.k)
+        yield name, *of, *_over_problems(point)
+        yield f"{name} standard error", *of, point.standard_error, None, None, point.problems
+        if point.contest_low is not None:
+            bounds = (point.contest_low, point.contest_high, point.contests, point.contest_interval)
+            yield f"{name} over contests", *of, point.value, *bounds
+    for over, points in (("answered", group.answered_at), ("planned", group.planned_at)):
+        for point in points if figures.rejected else ():
+            yield f"{figures.figure_name(point.k)} of {over} items", *of, *_over_problems(point)
+    for tests in group.tests_at:
+        name = f"tests@{tests.k}" + " (at least)" * tests.at_least
+        yield name, *of, tests.value, None, None, tests.problems
+
+
+def _over_problems(point: PassAtK | AfterReflections) -> Row:
+    return point.value, point.low, point.high, point.problems, point.interval
+
+
+def _epoch_rows(figures: RunFigures) -> Iterator[Row]:
     for between in figures.between_epochs:
-        for number, of_epoch in enumerate(between.values, 1):
-            yield (
-                f"{figures.figure_name(between.k)} of epoch {number}",
-                *every,
-                of_epoch,
-                None,
-                None,
-                between.problems,
-            )
-        name = f"{figures.figure_name(between.k)} standard error between epochs"
-        yield name, *every, between.standard_error, None, None, figures.epochs
+        name = figures.figure_name(between.k)
+        for number, value in enumerate(between.values, 1):
+            yield f"{name} of epoch {number}", *_ALL, value, None, None, between.problems
+        error = between.standard_error
+        yield f"{name} standard error between epochs", *_ALL, error, None, None, figures.epochs
+
+
+def _reflection_rows(figures: RunFigures) -> Iterator[Row]:
     for after in figures.after:
-        yield (
-            f"pass@1 after {after.i} reflections",
-            *every,
-            after.value,
-            after.low,
-            after.high,
-            after.problems,
-            after.interval,
-        )
+        yield f"pass@1 after {after.i} reflections", *_ALL, *_over_problems(after)
+
+
+def _count_rows(figures: RunFigures) -> Iterator[Row]:
     for verdict, count in figures.verdicts.items():
-        yield f"verdict {verdict}", *every, count / figures.done, None, None, figures.done
+        yield f"verdict {verdict}", *_ALL, count / figures.done, None, None, figures.done
     for state, count in figures.verifiers.items():
-        yield f"verifiers {state}", *every, count, None, None, figures.done
+        yield f"verifiers {state}", *_ALL, count, None, None, figures.done
     for kind, count in figures.finishes.items():
-        yield f"replies {kind}", *every, count, None, None, figures.generations
+        yield f"replies {kind}", *_ALL, count, None, None, figures.generations
+
+
+def _usage_rows(figures: RunFigures) -> Iterator[Row]:
     for tokens in figures.tokens:
         known = figures.generations - tokens.unknown
-        yield f"{tokens.kind} tokens", *every, tokens.known if known else None, None, None, known
+        yield f"{tokens.kind} tokens", *_ALL, tokens.known if known else None, None, None, known
     cost = "cost in US dollars" + " (at least)" * figures.cost_at_least
-    yield cost, *every, figures.cost, None, None, figures.generations
-    yield "calls broken off, possibly billed", *every, figures.calls_broken_off, None, None, None
-    yield "replies repeated", *every, figures.replies_repeated, None, None, figures.generations
-    yield "seconds of calls", *every, figures.seconds, None, None, figures.generations
-    yield "failed items", *every, figures.failed, None, None, figures.total
-    yield "permanently failed items", *every, figures.rejected, None, None, figures.total
-    for one in figures.published:
-        for column, value in one.values.items():
-            name = f"published {one.table}: {one.figure}"
-            yield name, "published", f"{one.row}, {column}", value, None, None, None
+    yield cost, *_ALL, figures.cost, None, None, figures.generations
+    yield "calls broken off, possibly billed", *_ALL, figures.calls_broken_off, None, None, None
+    yield "replies repeated", *_ALL, figures.replies_repeated, None, None, figures.generations
+    yield "seconds of calls", *_ALL, figures.seconds, None, None, figures.generations

@@ -1,4 +1,4 @@
-"""What a run has used: tokens, time and money."""
+"""The usage of a run: tokens, time and cost."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ TOKEN_KINDS = ("input", "output", "cached_input", "reasoning")
 
 @dataclass(frozen=True)
 class Tokens:
-    """The tokens of all generations of the run; of `unknown` generations the provider did not say them."""
+    """The tokens of one kind over all generations of a run. For `unknown` generations the provider reports none."""
 
     kind: str
     known: int
@@ -23,11 +23,11 @@ class Tokens:
 
 @dataclass(frozen=True)
 class Usage:
-    """What all replies of a run took, those that came from the cache too.
+    """The usage of all replies of a run, cached ones included.
 
-    `seconds` is the time of all calls together, `wall_seconds` from the start of the run to its end (None before);
-    `cost` is in US dollars: None without a price, `cost_at_least` when some generations' tokens are unknown or calls
-    broke off. These gave no complete reply and are possibly billed.
+    `seconds` is the total time of calls, `wall_seconds` the time from start to end of the run (None before its end).
+    `cost` is in US dollars, None without a price. It is a lower bound (`cost_at_least`) if the tokens of some
+    generations are unknown or calls were interrupted: these have no complete reply and are possibly billed.
     """
 
     generations: int
@@ -41,9 +41,10 @@ class Usage:
 
 
 def measure_usage(run: Run, usual_price: Price | None = None) -> Usage:
-    """One query, answered from an index alone. `usual_price` goes before what is stored with the run.
+    """Return the usage of a run. An index alone answers the one query.
 
-    It is that of single calls: a run in batches pays the part of it that batches cost.
+    `usual_price` overrides the price stored with the run. It is the price of single calls; a run in batches has the
+    discount of batches.
     """
     sums = {f"{kind}_sum": Sum(f"{kind}_tokens") for kind in TOKEN_KINDS}
     known = {f"{kind}_known": Count(f"{kind}_tokens") for kind in TOKEN_KINDS}

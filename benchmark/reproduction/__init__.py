@@ -1,9 +1,9 @@
 """Published figures that need no model, recomputed (docs/spec.md 11): `REPRODUCTIONS` is the table of them.
 
-Each module of this folder registers its own with `@reproduces`; a new module is named here.
+Each module of this folder registers figures with `@reproduces`. Import a new module here.
 """
 
-from benchmark.reproduction import (  # noqa: F401  they register themselves
+from benchmark.reproduction import (  # noqa: F401  each registers its figures
     collections,
     oracles,
     printed,
@@ -16,7 +16,7 @@ from benchmark.reproduction.registry import (
     RECOMPUTED,
     REPRODUCTIONS,
     Check,
-    DataMissing,
+    DataMissingError,
     Files,
     Kind,
     Reproduction,
@@ -27,7 +27,7 @@ __all__ = [
     "RECOMPUTED",
     "REPRODUCTIONS",
     "Check",
-    "DataMissing",
+    "DataMissingError",
     "Files",
     "Kind",
     "Reproduction",

@@ -1,4 +1,4 @@
-"""What the released LeetCode files of the ALGO paper allow without a model (docs/spec.md 3.4, N-8 and N-9)."""
+"""Figures from the released LeetCode files of the ALGO paper, without a model (docs/spec.md 3.4, N-8 and N-9)."""
 
 import os
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ from benchmark.reproduction.registry import RECOMPUTED, Check, Files, reproduces
 
 @dataclass(frozen=True)
 class Measured:
-    """One problem: whether oracle and candidate pass its samples, the candidate all tests, and the official judge."""
+    """Results of one problem: oracle and candidate on its samples, candidate on all tests and in the official judge."""
 
     oracle_on_samples: bool
     candidate_on_samples: bool
@@ -63,7 +63,7 @@ def _samples_and_coverage(files: Files) -> Iterator[Check]:
         yield Check.equal(f"{who} that pass the samples", expected, f"{sum(passes)}/{len(passes)}")
     before = sum(one.coverage_of_samples for one in problems) / len(problems)
     after = sum(one.coverage_of_all for one in problems) / len(problems)
-    # The paper's statements are not known, so the levels differ; its rise is the claim.
+    # The paper does not define its statements, so levels differ. Its claim is that coverage rises.
     yield Check("Coverage", "rises (90.32 % to 93.00 %)", f"{before:.2%} to {after:.2%}", after > before)
 
 
@@ -78,7 +78,7 @@ def _measured(folder: Path) -> list[Measured]:
 
 
 def measure(stored: Stored) -> Measured:
-    """One stored problem: inputs by the published recipe, answered by the stored oracle."""
+    """Measure a stored problem: inputs by the published recipe, answers by the stored oracle."""
     signature = signature_of(stored.statement)
     checker = checker_of(signature)
     oracle = oracle_of(stored.results)

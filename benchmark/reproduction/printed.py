@@ -1,4 +1,4 @@
-"""What the printed tables say about themselves: sums, and percentages that are whole numbers of problems."""
+"""Consistency of the printed tables: sums, and percentages that are whole numbers of problems."""
 
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
@@ -7,11 +7,11 @@ from benchmark.reports.published_tables import published_tables
 from benchmark.reproduction.registry import CONSISTENCY, Check, Files, reproduces
 
 USACO_TIERS = {"bronze": 123, "silver": 100, "gold": 63, "platinum": 21}
-"""Problems of the paper's collection (docs/spec.md 1.1)."""
+"""Problems by tier in the paper's collection (docs/spec.md 1.1)."""
 
 
 @reproduces("N-1", "scores by tier add up to the score over all problems", CONSISTENCY)
-def by_tier(files: Files) -> Iterator[Check]:
+def by_tier(_files: Files) -> Iterator[Check]:
     tables = published_tables()
     expected = {
         ("T5", "GPT-4"): (tables["T1"].value("GPT-4", "pass@1"), True),
@@ -27,9 +27,8 @@ def by_tier(files: Files) -> Iterator[Check]:
     for (table, row), (printed, known_to_fit) in expected.items():
         scores = [n * tables[table].value(row, tier) for tier, n in USACO_TIERS.items()]
         total = sum(scores) / sum(USACO_TIERS.values())
-        fits = (
-            abs(total - printed) <= 0.01
-        )  # half a unit of the second digit for the total, half for the tiers
+        # Half a unit of the second digit for the total, and half for the tiers.
+        fits = abs(total - printed) <= 0.01
         yield Check(
             f"{row} ({table})",
             f"{printed:.2f}" if known_to_fit else f"not the printed {printed:.2f}",
@@ -39,7 +38,7 @@ def by_tier(files: Files) -> Iterator[Check]:
 
 
 @reproduces("N-2", "shares of errors and accepted programs add up to 100 %", CONSISTENCY)
-def error_shares(files: Files) -> Iterator[Check]:
+def error_shares(_files: Files) -> Iterator[Check]:
     tables = published_tables()
     expected = {
         "Claude-3-Sonnet": 100.0,
@@ -55,15 +54,15 @@ def error_shares(files: Files) -> Iterator[Check]:
 
 
 @reproduces("N-12", "choosing among four at random", CONSISTENCY)
-def random_choice(files: Files) -> Iterator[Check]:
+def random_choice(_files: Files) -> Iterator[Check]:
     yield Check.equal("accuracy, %", "25.00", f"{float(Fraction(100, 4)):.2f}")
     ranks = sum(Fraction(1, rank) for rank in range(1, 5))
     yield Check.equal("mean reciprocal rank, %", "52.08", f"{float(100 * ranks / 4):.2f}")
 
 
 _CUT_OFF = (
-    "Scores that are no rounded share of 118 problems may be cut off instead. This was allowed because 11.8 fits no "
-    "other way."
+    "Scores that are not a rounded share of 118 problems may be truncated instead. This was allowed because 11.8 fits "
+    "in no other way."
 )
 _TOGETHER = (
     "The source does not say which scores it tested together. Tiers and total together, for GPT-4 only, were taken "
@@ -72,7 +71,7 @@ _TOGETHER = (
 
 
 @reproduces("N-13", "scores of ICPC-Eval are whole numbers of 118 problems", CONSISTENCY, _CUT_OFF)
-def icpc_eval(files: Files) -> Iterator[Check]:
+def icpc_eval(_files: Files) -> Iterator[Check]:
     table = published_tables()["T22"]
     expected = {
         "o3-mini-high": 34, "Gemini 2.5 Pro": 26, "DeepSeek R1": 17, "Qwen3-32B": 17, "Grok 3 mini": 14,
@@ -90,9 +89,9 @@ def icpc_eval(files: Files) -> Iterator[Check]:
 
 
 def whole_number(percentage: float, attempts: int, digits: int, *, cut_off: bool = False) -> int | None:
-    """The number of solved attempts that prints as this percentage, None where no number does.
+    """Return the number of solved attempts that is printed as this percentage; None if there is none.
 
-    Percentages are rounded, or with `cut_off` perhaps cut off.
+    Percentages are rounded, or with `cut_off` rounded or truncated.
     """
     solved = round(percentage * attempts / 100)
     for n in (solved, solved + 1):
@@ -105,7 +104,7 @@ def whole_number(percentage: float, attempts: int, digits: int, *, cut_off: bool
 
 
 def samples_that_fit(printed: Iterable[tuple[float, int]], most: int) -> list[int]:
-    """The numbers of samples a problem, up to `most`, for which every (percentage, problems) is a whole number."""
+    """Return the numbers of samples a problem, up to `most`, for which all (percentage, problems) are whole numbers."""
     figures = [
         (percentage, problems, len(repr(percentage).partition(".")[2])) for percentage, problems in printed
     ]
@@ -120,7 +119,7 @@ def samples_that_fit(printed: Iterable[tuple[float, int]], most: int) -> list[in
 
 
 @reproduces("N-22", "the number of samples that printed percentages allow", CONSISTENCY, _TOGETHER)
-def granularity(files: Files) -> Iterator[Check]:
+def granularity(_files: Files) -> Iterator[Check]:
     tables = published_tables()
     everything = sum(USACO_TIERS.values())
     for table, row, total, expected in (

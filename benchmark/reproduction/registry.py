@@ -1,4 +1,4 @@
-"""How a figure is registered, and where its data comes from."""
+"""The registry of reproduced figures, and the sources of their data."""
 
 import json
 from collections.abc import Callable, Iterable
@@ -9,14 +9,14 @@ from typing import Any, Literal
 Kind = Literal["recomputed from data", "consistency of printed numbers"]
 RECOMPUTED: Kind = "recomputed from data"
 CONSISTENCY: Kind = "consistency of printed numbers"
-"""What an agreement shows: that data gives the figure again, or only that printed numbers fit each other."""
+"""The meaning of an agreement: data gives the published figure, or only printed numbers are consistent."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """One figure: what it is, what was published, what came out, and whether the two agree.
+    """One figure: its name, the published and the obtained value, and whether they agree.
 
-    `chosen_after` is the one of the reproduction's choices that the figure rests on, blank where it rests on none.
+    `chosen_after` is the choice of the reproduction that the figure depends on; blank without one.
     """
 
     figure: str
@@ -27,12 +27,12 @@ class Check:
 
     @classmethod
     def equal(cls, figure: str, expected: object, obtained: object, *, chosen_after: str = "") -> "Check":
-        """Return a check that agrees when both are the same."""
+        """Return a check that agrees if both values are equal."""
         return cls(figure, str(expected), str(obtained), expected == obtained, chosen_after)
 
 
-class DataMissing(Exception):
-    """A file is not there; the message says which and where to get it."""
+class DataMissingError(Exception):
+    """A missing file. The message names it and its source."""
 
 
 SOURCES = {
@@ -43,39 +43,39 @@ SOURCES = {
     "algo/leetcode_data/metadata.json": "leetcode_data and leetcode_results of the public repository zkx06111/ALGO",
     "icpc-eval": "ICPC-Eval's result files, eval_results_….json, in a folder icpc-eval",
 }
-"""Where a user gets each file."""
+"""The source of each file, for users."""
 
 
 @dataclass(frozen=True)
 class Files:
-    """The folder that the user gave, or none."""
+    """The folder of the published data that the user names, or None."""
 
     folder: Path | None
 
     def path(self, name: str) -> Path:
-        """The file of that name. Raises DataMissing."""
+        """Return the path of a file. Raises DataMissingError."""
         path = self.folder / name if self.folder else None
         if path is None or not path.exists():
-            raise DataMissing(f"needs {name} in the folder given as --data: {SOURCES[name]}.")
+            raise DataMissingError(f"needs {name} in the folder given as --data: {SOURCES[name]}.")
         return path
 
     def json(self, name: str) -> Any:
-        """The file's content. Raises DataMissing, also for a file that is no JSON."""
+        """Return the content of a JSON file. Raises DataMissingError for a missing or invalid file."""
         path = self.path(name)
         try:
             return json.loads(path.read_text(encoding="utf-8"))
         except ValueError as error:
-            raise DataMissing(
-                f"{path} is not valid JSON ({error}). It may be cut off: fetch it again."
+            raise DataMissingError(
+                f"{path} is not valid JSON ({error}). It may be truncated: download it again."
             ) from None
 
 
 @dataclass(frozen=True)
 class Reproduction:
-    """A figure or a few that belong together, by the name docs/spec.md gives them.
+    """One or several related figures, by their name in docs/spec.md.
 
-    `chosen_after` says what was chosen after the result was seen, because the source leaves it open. An agreement that
-    rests on such a choice shows less than others.
+    `chosen_after` lists choices that the source leaves open and that were made after the result was seen. An agreement
+    that depends on such a choice is weaker evidence.
     """
 
     name: str
@@ -91,7 +91,7 @@ REPRODUCTIONS: dict[str, Reproduction] = {}
 def reproduces(
     name: str, title: str, kind: Kind, *chosen_after: str
 ) -> Callable[[Callable[[Files], Iterable[Check]]], None]:
-    """Return a decorator that registers a function from the user's files to checks."""
+    """Return a decorator that registers a function that computes checks from the user's files."""
 
     def register(checks: Callable[[Files], Iterable[Check]]) -> None:
         if name in REPRODUCTIONS:

@@ -1,4 +1,4 @@
-"""What the USACO paper's retrieval finds (docs/spec.md 1.4): its tokeniser, its document, one index or many."""
+"""The retrieval of the USACO paper (docs/spec.md 1.4): tokeniser, document, one index or many."""
 
 from collections.abc import Iterator
 from functools import lru_cache
@@ -11,9 +11,9 @@ from benchmark.retrieval import Bm25, Corpus, Document, ProblemText, rank
 
 DICTIONARY = "usaco/usaco_dict.json"
 COMPARED = 60
-"""Problems, the first by id, for which ways to cut texts were compared."""
+"""Problems, the first by id, on which tokenisers are compared."""
 REBUILT = 8
-"""Problems for which an index is built anew: a second each."""
+"""Problems for which a new index is built, which takes a second each."""
 
 
 @reproduces("N-5", "Figure 9: what is found with the statements alone", RECOMPUTED)
@@ -67,22 +67,22 @@ def variants(files: Files) -> Iterator[Check]:
         changed,
         chosen_after=_FIRST_BY_ID,
     )
-    # It is not known which 60 problems kept their first two: the share is compared over all.
-    kept = sum(
+    # The source does not name its 60 problems, so the share over all problems is compared.
+    same = sum(
         [hit.id for hit in rank(corpus, _statement(one), top=3) if hit.id != one.id][:2] == found[one.id]
         for one in corpus.documents
     )
-    share, bounds = kept / len(corpus.documents), wilson(57, 60)
+    share, bounds = same / len(corpus.documents), wilson(57, 60)
     yield Check(
         "same first two from one index, the problem itself dropped",
         f"57 of 60, 95 % interval {100 * bounds.low:.1f} to {100 * bounds.high:.1f} %",
-        f"{kept} of {len(corpus.documents)}, {100 * share:.1f} %",
+        f"{same} of {len(corpus.documents)}, {100 * share:.1f} %",
         bounds.low <= share <= bounds.high,
         _SHARE_OF_ALL,
     )
 
 
-@reproduces("N-7", "scores equal those of rank_bm25 built anew for each problem", RECOMPUTED)
+@reproduces("N-7", "scores equal those of rank_bm25 rebuilt for each problem", RECOMPUTED)
 def equal_scores(files: Files) -> Iterator[Check]:
     corpus = _corpus(files)
     chosen = corpus.documents[:: len(corpus.documents) // REBUILT][:REBUILT]
@@ -106,7 +106,7 @@ def _corpus(files: Files) -> Corpus:
 
 @lru_cache(maxsize=1)
 def _read(files: Files, _changed: int) -> Corpus:
-    """The problems as the importer and the retrieval of the methods take them."""
+    """Return the problems as the importer and the retrieval of the methods read them."""
     problems: dict[str, dict[str, Any]] = files.json(DICTIONARY)
     texts = {
         name: ProblemText(entry["description"], entry["solution"], "")

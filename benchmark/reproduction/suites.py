@@ -1,4 +1,4 @@
-"""Figures about suites and refinement: curves from a result file, and suites and oracles of the practice set."""
+"""Figures of suites and refinement: curves of a result file, and suites and oracles of the practice set."""
 
 import os
 import tempfile
@@ -13,7 +13,7 @@ from benchmark.datasets.records import ImportedProblem, ProgramRecord, TestKind
 from benchmark.providers.practice import PRACTICE_PROBLEMS
 from benchmark.reports.refinement import curve_of
 from benchmark.reports.refinement.eval_results import read_eval_results
-from benchmark.reproduction.registry import RECOMPUTED, Check, DataMissing, Files, reproduces
+from benchmark.reproduction.registry import RECOMPUTED, Check, DataMissingError, Files, reproduces
 from benchmark.suites.generating import MadeTest, make_tests
 from benchmark.suites.kill_matrix import KillMatrix, TriedProgram, mean_curve
 from benchmark.suites.recipes import Generator, Recipe, SuiteProgram
@@ -24,14 +24,14 @@ RESULTS = "icpc-eval"
 _SUITE: dict[TestKind, int] = {"random": 20, "corner": 10, "stress": 1}
 _SMALL: dict[TestKind, int] = {"random": 20, "corner": 10}
 _ORACLE_SECONDS = 10.0
-"""Of an oracle on an input (docs/spec.md 14)."""
+"""The time limit of an oracle on an input (docs/spec.md 14)."""
 
 
 @reproduces("N-14", "Refine@1 to 5 from ICPC-Eval's result files", RECOMPUTED)
 def refinement_curves(files: Files) -> Iterator[Check]:
     found = sorted(files.path(RESULTS).glob("eval_results_*.json"))
     if not found:
-        raise DataMissing(f"{files.path(RESULTS)} holds no eval_results_*.json.")
+        raise DataMissingError(f"{files.path(RESULTS)} holds no eval_results_*.json.")
     for path in found:
         results = read_eval_results(path)
         values = [point.value for point in curve_of(results.refinements, results.k).points]
@@ -42,6 +42,8 @@ def refinement_curves(files: Files) -> Iterator[Check]:
 
 @dataclass(frozen=True)
 class _Known:
+    """A program of the practice set that is known to be right, wrong or slow."""
+
     name: str
     language: str
     source: str
@@ -52,8 +54,8 @@ class _Known:
 @reproduces(
     "N-16", "suites by the practice set's generators, measured with its wrong and slow programs", RECOMPUTED
 )
-def practice_suites(files: Files) -> Iterator[Check]:
-    """Takes minutes: slow programs run until their limit."""
+def practice_suites(_files: Files) -> Iterator[Check]:
+    """Judge the known programs on generated suites. Takes minutes, because slow programs run until their limit."""
     curves = []
     for problem in _practice():
         tests = _made(problem, _fastest(problem), _SUITE)
@@ -72,8 +74,8 @@ def practice_suites(files: Files) -> Iterator[Check]:
 
 
 @reproduces("N-17", "slow programs of the practice set as oracles on small inputs", RECOMPUTED)
-def slow_oracles(files: Files) -> Iterator[Check]:
-    """Agreement as in ALGO: does a program pass all of the oracle's tests exactly when it is known to be right?"""
+def slow_oracles(_files: Files) -> Iterator[Check]:
+    """Measure agreement as in ALGO: a program passes all tests of the oracle exactly if it is known to be right."""
     for problem in _practice():
         known = _known(problem)
         for slow in (one for one in known if one.slow):
@@ -152,5 +154,5 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def _silent(stage: str, steps: int) -> Callable[[], None]:
+def _silent(_stage: str, _steps: int) -> Callable[[], None]:
     return lambda: None

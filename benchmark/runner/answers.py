@@ -12,7 +12,8 @@ from django.db.models import Q
 from benchmark import judging
 from benchmark.judging.threads import in_threads
 from benchmark.methods import METHODS, Sampling
-from benchmark.models import Generation, Judgement, KeptFigures, Run, WorkItem
+from benchmark.models import CachedRunReport, Generation, Judgement, Run, WorkItem
+from benchmark.reports.cached_report import store_report
 from benchmark.runner.judges import ensure_judgement
 
 _NO_ANSWERS = (Generation.Purpose.VERIFIER, Generation.Purpose.CRITIQUE)
@@ -43,10 +44,11 @@ def judge_answers(run: Run, answers: list[int], *, jobs: int, judged: Callable[[
         finally:
             connection.close()
 
+    CachedRunReport.objects.filter(run=run).delete()  # its figures count the answers that are not judged
     try:
         in_threads(judge, answers, jobs, lambda _: judged())
     finally:
-        KeptFigures.objects.filter(run=run).delete()  # they say what is not judged
+        store_report(run)
 
 
 def _asked_for(pk: int, run: Run, settings: Sampling) -> Judgement:

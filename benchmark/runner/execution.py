@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 
+from django.db import connection
 from django.utils import timezone
 
 from benchmark.methods import METHODS, Sampling
@@ -36,6 +37,7 @@ from benchmark.providers import (
     open_provider,
     parse_model_spec,
 )
+from benchmark.reports.cached_report import store_report
 from benchmark.runner import leases
 from benchmark.runner.chain import StoredChain
 from benchmark.runner.judges import JudgeFault, Judges, judge_threads
@@ -105,6 +107,8 @@ async def execute(
                 await commits.run(lambda: _conclude(run, name, stop, broken_off))
     finally:
         await provider.aclose()
+    if run.state != Run.State.OPEN:
+        await asyncio.to_thread(_store_report, run)
 
 
 def _count_broken_off(run: Run, number: int) -> None:
@@ -127,6 +131,14 @@ def _conclude(run: Run, runner: str, stop: Stop, broken_off: int) -> None:
     else:
         run.state, run.stop_reason = Run.State.STOPPED, stop.reason
     run.save(update_fields=["state", "finished_at", "stop_reason"])
+
+
+def _store_report(run: Run) -> None:
+    """Store the figures of the run from a thread of its own, outside any transaction of the rows."""
+    try:
+        store_report(run)
+    finally:
+        connection.close()
 
 
 class _Execution:

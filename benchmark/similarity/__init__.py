@@ -1,2 +1,4 @@
-"""Algorithmically similar problems: questions about them, what stands for a problem in them, and how well they are
-answered (AlgoSimBench; docs/spec.md 4)."""
+"""Algorithmically similar problems: multiple-choice questions, answers of models and scorers, and their figures.
+
+Source: AlgoSimBench (docs/spec.md 4).
+"""

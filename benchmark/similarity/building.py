@@ -1,7 +1,7 @@
 """BuildMCQ: questions from the tags of any dataset (docs/spec.md 4.1, 15).
 
-The right option has the labels of the reference and reads least like it; the wrong ones share no label and no
-subcategory with it and read most like it. So whoever compares the wording of problems does worse than chance.
+The right option has the labels of the reference and the least similar text. The wrong options share no label and no
+subcategory with the reference and have the most similar texts. A comparison of texts is therefore worse than chance.
 """
 
 import random
@@ -18,15 +18,15 @@ from benchmark.similarity.scorers import Scorer
 from benchmark.text.tags import tag_key, tag_keys
 
 Progress = Callable[[int, int], object]
-"""Called with the problems done and their total."""
+"""A function that is called with the numbers of done and of all problems."""
 
 
 @dataclass(frozen=True)
 class Builder:
-    """Parameters of the procedure. The paper names its thresholds' kinds and not their values: these are ours.
+    """The parameters of the procedure. The paper does not give the values of its thresholds: these are ours.
 
-    `similarity` compares statements: tfidf or encoder:NAME (cosines), since BM25 scores have no scale for the
-    thresholds. Raises ValueError, which names what is not possible.
+    `similarity` compares statements by cosines, tfidf or encoder:NAME; BM25 scores have no scale for the thresholds.
+    Raises ValueError for invalid parameters.
     """
 
     similarity: str = "tfidf"
@@ -52,9 +52,9 @@ class Builder:
         progress: Progress | None = None,
         encoding: Encoding = DEFAULT,
     ) -> QuestionSet:
-        """Store the questions under the name. Problems without one are listed in it with the reason.
+        """Build and store a set of questions. It lists the problems without a question and the reasons.
 
-        Raises QuestionsInUse and NoEncoder.
+        Raises QuestionsInUse and NoEncoderError.
         """
         rows = dataset.problems.order_by("external_id").values_list("external_id", "statement", "tags")
         statements = {external_id: statement for external_id, statement, _ in rows}
@@ -78,16 +78,16 @@ class Builder:
         progress: Progress | None = None,
         encoding: Encoding = DEFAULT,
     ) -> tuple[list[QuestionRecord], dict[str, str]]:
-        """The questions in the order of their references' ids, and why other problems have none.
+        """Return the questions in the order of their references' ids, and the reasons of problems without one.
 
-        Problems are gone through in an order by lot, so that the cap of questions a label favours none. Raises
-        NoEncoder.
+        Problems are processed in random order, so that the limit of questions a label favours none of them. Raises
+        NoEncoderError.
         """
         scorer = Scorer(self.similarity, self.tokenizer)
         encoder = Encoder(scorer.encoder, encoding) if scorer.encoder else None
         compare = scorer.over(statements, encoder)
         order = list(statements)
-        random.Random(self.seed).shuffle(order)  # noqa: S311 (an order that can be had again)
+        random.Random(self.seed).shuffle(order)  # noqa: S311 (reproducible order)
         asked: Counter[str] = Counter()
         made: list[QuestionRecord] = []
         left_out: dict[str, str] = {}
@@ -95,9 +95,9 @@ class Builder:
             others = [other for other in statements if other != reference]
             try:
                 self._refuse_capped(tags[reference], asked)
-                likeness = dict(zip(others, compare(reference, others), strict=True))
-                made.append(self._question(reference, tags, likeness))
-            except _NoQuestion as reason:
+                similarities = dict(zip(others, compare(reference, others), strict=True))
+                made.append(self._question(reference, tags, similarities))
+            except _NoQuestionError as reason:
                 left_out[reference] = str(reason)
             else:
                 asked.update(tag_keys(tags[reference]))
@@ -107,36 +107,36 @@ class Builder:
 
     def _refuse_capped(self, tags: list[str], asked: Counter[str]) -> None:
         if not tags:
-            raise _NoQuestion("it has no label")
+            raise _NoQuestionError("it has no label")
         for tag in tags:
             if asked[tag_key(tag)] >= self.per_label:
-                raise _NoQuestion(f"the label {label(tag)} has {self.per_label} questions already")
+                raise _NoQuestionError(f"the label {label(tag)} has {self.per_label} questions already")
 
     def _question(
-        self, reference: str, tags: Mapping[str, list[str]], likeness: Mapping[str, float]
+        self, reference: str, tags: Mapping[str, list[str]], similarities: Mapping[str, float]
     ) -> QuestionRecord:
-        """Raises _NoQuestion."""
+        """Return the question with this reference. Raises _NoQuestionError."""
         own = tags[reference]
-        alike = [other for other in likeness if tag_keys(tags[other]) == tag_keys(own)]
+        alike = [other for other in similarities if tag_keys(tags[other]) == tag_keys(own)]
         if not alike:
-            raise _NoQuestion("no other problem has exactly its labels")
-        positive = min(alike, key=lambda other: likeness[other])
-        if likeness[positive] >= self.max_sim_positive:
-            raise _NoQuestion(
-                f"all problems with its labels read too much like it: the least, {positive}, {likeness[positive]:.2f}"
+            raise _NoQuestionError("no other problem has exactly its labels")
+        positive = min(alike, key=lambda other: similarities[other])
+        if similarities[positive] >= self.max_sim_positive:
+            raise _NoQuestionError(
+                f"all problems with its labels are too similar: at least {similarities[positive]:.2f} ({positive})"
             )
-        apart = [other for other in likeness if tags[other] and self._is_apart(own, tags[other])]
-        near = [other for other in apart if likeness[other] >= self.min_sim_negative]
+        apart = [other for other in similarities if tags[other] and self._is_apart(own, tags[other])]
+        near = [other for other in apart if similarities[other] >= self.min_sim_negative]
         if len(near) < OPTIONS - 1:
-            raise _NoQuestion(
-                f"{len(apart)} problems are solved otherwise, and {len(near)} of them read enough like it, but "
+            raise _NoQuestionError(
+                f"{len(near)} of {len(apart)} problems with other solutions have similar enough texts, but "
                 f"{OPTIONS - 1} are needed"
             )
-        negatives = sorted(near, key=lambda other: -likeness[other])[: OPTIONS - 1]
+        negatives = sorted(near, key=lambda other: -similarities[other])[: OPTIONS - 1]
         return QuestionRecord(reference, positive, tuple(negatives))
 
     def _is_apart(self, ones: list[str], others: list[str]) -> bool:
-        """Whether nothing in the labels says that the problems may be solved alike."""
+        """Return whether no label suggests that the problems have similar solutions."""
         return (
             not tag_keys(ones) & tag_keys(others)
             and not subcategories(ones) & subcategories(others)
@@ -144,5 +144,5 @@ class Builder:
         )
 
 
-class _NoQuestion(Exception):
-    """Why a problem is no reference."""
+class _NoQuestionError(Exception):
+    """A problem that cannot be a reference; the message is the reason."""

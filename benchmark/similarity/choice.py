@@ -1,4 +1,4 @@
-"""The question as a model sees it, and the letter it answers with (P-14: docs/spec.md 6)."""
+"""The prompt of a question, and the letter in a reply (P-14: docs/spec.md 6)."""
 
 import random
 import re
@@ -14,7 +14,7 @@ _ANSWER = re.compile(r"\banswer\b[\s*_]*(?:is)?[\s*_:]*[(\[]?([A-D])(?![\w'’])
 
 
 def choice_prompt(kind: Kind, reference: str, options: Sequence[str]) -> Prompt:
-    """The texts of the options in the order of the letters."""
+    """Return the prompt. `options` are the texts in the order of the letters."""
     templates = our_templates()
     shown = [
         templates.render("similarity/option", letter=letter, text=text)
@@ -27,20 +27,20 @@ def choice_prompt(kind: Kind, reference: str, options: Sequence[str]) -> Prompt:
 
 
 def read_letter(reply: str) -> str | None:
-    """The letter that the reply ends with: the last one after the word "answer"; None when there is none."""
+    """Return the last letter after the word "answer" in the reply; None without one."""
     letters = [match[1].upper() for match in _ANSWER.finditer(reply)]
     return letters[-1] if letters else None
 
 
 def shown_order(number: int, right: int, shuffle: int | None = None, correct_at: str = "") -> list[int]:
-    """The options' places in the order of the letters.
+    """Return the indices of the options in the order of the letters.
 
-    As the question has them, or shuffled anew with the seed `shuffle`; then the right option, at the place `right`,
-    changes places with the one at the letter `correct_at`, where that is given (docs/spec.md 4.3, position bias).
+    The order is that of the question, or shuffled with the seed `shuffle`. If `correct_at` is given, the right option,
+    with the index `right`, then swaps places with the option at this letter (docs/spec.md 4.3, position bias).
     """
     order = list(range(OPTIONS))
     if shuffle is not None:
-        random.Random(f"{shuffle}/{number}").shuffle(order)  # noqa: S311 (an order that can be had again)
+        random.Random(f"{shuffle}/{number}").shuffle(order)  # noqa: S311 (reproducible order)
     if correct_at:
         here, there = order.index(right), LETTERS.index(correct_at)
         order[here], order[there] = order[there], order[here]

@@ -20,16 +20,16 @@ from benchmark.text.tags import readable_tags, tag_key
 
 RANDOM_ACCURACY = 1 / OPTIONS
 RANDOM_MRR = fmean(1 / rank for rank in range(1, OPTIONS + 1))
-"""What drawing lots gets: 25.0 % and 52.08 %."""
+"""The expected figures of random answers: 25.0 % and 52.08 %."""
 LISTED = 10
-"""Labels on each side of the comparison of failures."""
+"""Labels in each list of over- and under-represented labels."""
 
 
 @dataclass(frozen=True)
 class Position:
-    """How often the right option stood at a letter, was then found, and how often the letter was chosen.
+    """How often the right option was at a letter, how often it was then chosen, and how often the letter was chosen.
 
-    Options that tie for the first place are each chosen with equal chance, so these numbers may be fractions.
+    Options tied for the first rank count with equal chances, so these numbers may be fractions.
     """
 
     letter: str
@@ -40,9 +40,9 @@ class Position:
 
 @dataclass(frozen=True)
 class LabelShare:
-    """The share of a label among the failed questions, and among all; a question with several counts for each.
+    """The share of a label among failed and among all questions. A question counts for each of its labels.
 
-    `failed` is the expected number where options are tied.
+    With tied options, `failed` is an expected number.
     """
 
     label: str
@@ -53,12 +53,13 @@ class LabelShare:
 
     @property
     def difference(self) -> float:
+        """Return the share of failed questions minus the share of all questions."""
         return self.share_failed - self.share_all
 
 
 @dataclass(frozen=True)
 class Correlation:
-    """Pearson's r of the references' ratings and failures (0, 1, or the chance of it), over single questions."""
+    """Pearson's r of the references' ratings and the chances of failure, over single questions."""
 
     r: float
     p: float
@@ -67,10 +68,10 @@ class Correlation:
 
 @dataclass(frozen=True)
 class TokenCost:
-    """Completion tokens a question, on average: for the five representations, and for the answer.
+    """Mean completion tokens of a question: for its five representations, and for the answer.
 
-    None where the provider did not say all. `ratio` is to the run by statement of the same model on the same
-    questions; `written` is what writing each representation once took, over all questions.
+    Values are None if the provider does not report all tokens. `ratio` compares the total with the run by statement of
+    the same model on the same questions; `written` is the sum over all representations, each counted once.
     """
 
     representations: float | None
@@ -82,12 +83,12 @@ class TokenCost:
 
 @dataclass(frozen=True)
 class SimilarityFigures:
-    """An unreadable answer counts as wrong, and is counted apart. Questions without an answer count nowhere.
+    """The figures of a run over questions.
 
-    Where scores are tied, `correct`, `accuracy` and `mrr` are expected values over random orders of the tied options;
-    `tied` counts the rankings in which the right option is one of them.
-    `replies_repeated` are those that another run paid for. `spent` is what the run itself has paid, representations
-    included; what others had paid before is not in it.
+    An unreadable answer counts as wrong; `unreadable` counts them. Questions without an answer are left out. With tied
+    scores, `correct`, `accuracy` and `mrr` are expected values over random orders of the tied options; `tied` counts
+    the rankings in which the right option is tied. `replies_repeated` counts replies that another run paid for.
+    `spent` is the spend of this run, representations included.
     """
 
     run: str
@@ -121,12 +122,12 @@ class SimilarityFigures:
     tokens: TokenCost | None
 
     def to_json(self) -> dict[str, Any]:
-        """The document of one run."""
+        """Return the figures as a JSON document."""
         return asdict(self) | {"random_accuracy": RANDOM_ACCURACY, "random_mrr": RANDOM_MRR}
 
 
 def measure(run: SimilarityRun) -> SimilarityFigures:
-    """The figures of what the run has answered so far."""
+    """Measure the answers that the run has so far."""
     answers = list(run.answers.select_related("question__reference").defer("messages", "reply", "reasoning"))
     right = right_places(run.question_set)
     placings = {
@@ -136,7 +137,7 @@ def measure(run: SimilarityRun) -> SimilarityFigures:
     correct = sum(chances.values(), Fraction(0))
     ranks = [float(placing.reciprocal_rank) for placing in placings.values()]
     mrr_interval, mrr_method = mean_interval(ranks) if ranks else (None, "none")
-    made = _representations(answers)
+    representations = _representations(answers)
     labels = _label_shares(answers, chances)
     limit = run.parameters.get("limit")
     questions = run.question_set.questions.count()
@@ -164,36 +165,46 @@ def measure(run: SimilarityRun) -> SimilarityFigures:
         mrr=fmean(ranks) if ranks else None,
         mrr_interval=mrr_interval,
         mrr_interval_method=mrr_method,
-        fallbacks=sum(not found for _, found in made.values()),
+        fallbacks=sum(not found for _, found in representations.values()),
         positions=_positions(answers, right, chances),
         over_represented=tuple(one for one in labels[:LISTED] if one.difference > 0),
         under_represented=tuple(one for one in labels[: -LISTED - 1 : -1] if one.difference < 0),
         rating=_correlation(answers, chances),
-        tokens=_tokens(run, answers, made),
+        tokens=_tokens(run, answers, representations),
     )
 
 
 def right_places(question_set: QuestionSet) -> dict[int, int]:
-    """Return the place of the right option of each question, by the question's id."""
+    """Return the index of the right option of each question, by the question's id."""
     options = Option.objects.filter(question__question_set=question_set, similar=True)
     return dict(options.values_list("question", "place"))
 
 
 def chance_of(answer: QuestionAnswer, right: int) -> Fraction:
-    """Return the chance that the answer is right: 0 or 1, and in between where options are tied."""
+    """Return the chance that the answer is right: 0 or 1, or between them with tied options."""
     return Placing.of(answer.scores, right).accuracy if answer.scores else Fraction(answer.correct)
 
 
-def kept_figures(run: SimilarityRun) -> dict[str, Any] | None:
-    """Return the figures stored with the run; those of a finished run are measured and stored if they are missing."""
+def run_figures(run: SimilarityRun) -> dict[str, Any] | None:
+    """Return the figures stored with the run, or measure those of a finished run without any. Writes nothing."""
     if run.figures is None and run.state == SimilarityRun.State.FINISHED:
-        run.figures = measure(run).to_json()
-        run.save(update_fields=["figures"])
+        return measure(run).to_json()
     return run.figures
 
 
+def store_figures(run: SimilarityRun) -> None:
+    """Measure the run and store its figures with it."""
+    run.figures = measure(run).to_json()
+    run.save(update_fields=["figures"])
+
+
+def runs_without_figures() -> QuerySet[SimilarityRun]:
+    """Return the finished runs without stored figures."""
+    return SimilarityRun.objects.filter(state=SimilarityRun.State.FINISHED, figures__isnull=True)
+
+
 def _representations(answers: Iterable[QuestionAnswer]) -> dict[int, tuple[int | None, bool]]:
-    """Completion tokens of the representations used, and whether their section was found, by id."""
+    """Return the completion tokens of the used representations and whether their section was found, by id."""
     used = {pk for answer in answers for pk in answer.representations}
     rows: QuerySet[Representation] = Representation.objects.filter(pk__in=used)
     return {
@@ -206,7 +217,7 @@ Chances = dict[int, Fraction]
 
 
 def _number(value: Fraction) -> float:
-    """Return a whole number as an integer."""
+    """Return an integer for a whole number, else a float."""
     return value.numerator if value.denominator == 1 else float(value)
 
 
@@ -231,7 +242,7 @@ def _positions(
 
 
 def _label_shares(answers: Sequence[QuestionAnswer], chances: Chances) -> list[LabelShare]:
-    """Return every label of the references, those first that failures hold too much of; none without a failure."""
+    """Return the labels of the references, the most over-represented among failures first; none without a failure."""
     names = readable_tags(label(tag) for answer in answers for tag in answer.question.reference.tags)
     in_failed = dict.fromkeys(names, Fraction(0))
     in_all: Counter[str] = Counter()
@@ -252,7 +263,7 @@ def _label_shares(answers: Sequence[QuestionAnswer], chances: Chances) -> list[L
 
 
 def _correlation(answers: Sequence[QuestionAnswer], chances: Chances) -> Correlation | None:
-    """None with fewer than three ratings, or where ratings or outcomes are all the same."""
+    """Return the correlation; None with fewer than three ratings, or if all ratings or all outcomes are equal."""
     rated = [
         (rating, 1 - chances[answer.pk])
         for answer in answers
@@ -268,13 +279,13 @@ def _correlation(answers: Sequence[QuestionAnswer], chances: Chances) -> Correla
 
 
 def _tokens(
-    run: SimilarityRun, answers: Sequence[QuestionAnswer], made: dict[int, tuple[int | None, bool]]
+    run: SimilarityRun, answers: Sequence[QuestionAnswer], used: dict[int, tuple[int | None, bool]]
 ) -> TokenCost | None:
-    """None for a run that asked no model, or has no answer yet."""
+    """Return the token cost; None for a run without a model or without answers."""
     if not run.model_spec or not answers:
         return None
     representations = _mean(
-        _sum(made[pk][0] if pk in made else None for pk in answer.representations) for answer in answers
+        _sum(used[pk][0] if pk in used else None for pk in answer.representations) for answer in answers
     )
     answer_tokens = _mean(
         answer.output_tokens if run.task == SimilarityRun.Task.CHOOSE else 0 for answer in answers
@@ -286,12 +297,12 @@ def _tokens(
         answer_tokens,
         total,
         total / baseline if total is not None and baseline else None,
-        _sum(tokens for tokens, _ in made.values()),
+        _sum(tokens for tokens, _ in used.values()),
     )
 
 
 def _statement_baseline(run: SimilarityRun) -> float | None:
-    """Tokens a question of the latest finished run by statement with this model on these questions."""
+    """Return the mean tokens of the latest finished run by statement with this model on these questions."""
     baseline = SimilarityRun.objects.filter(
         question_set=run.question_set,
         model_spec=run.model_spec,
@@ -303,14 +314,14 @@ def _statement_baseline(run: SimilarityRun) -> float | None:
 
 
 def _sum(values: Iterable[int | None]) -> int | None:
-    """None when one of them is unknown."""
+    """Return the sum; None if a value is unknown."""
     numbers = list(values)
     known = [value for value in numbers if value is not None]
     return sum(known) if len(known) == len(numbers) else None
 
 
 def _mean(values: Iterable[int | None]) -> float | None:
-    """None when one of them is unknown, or there is none."""
+    """Return the mean; None if a value is unknown or there are no values."""
     numbers = list(values)
     known = [value for value in numbers if value is not None]
     return fmean(known) if known and len(known) == len(numbers) else None

@@ -1,18 +1,19 @@
-"""The grid of AlgoSimBench's tables T17 to T19: every representation with every scorer, and as it is chosen from.
+"""The grid of AlgoSimBench's tables T17 to T19: every representation with every scorer and every model.
 
-T17 ranks statements and solutions, T18 lets models choose by each representation, T19 ranks what models wrote
+T17 ranks statements and solutions, in T18 models choose by each representation, T19 ranks generated representations
 (docs/spec.md 4.4).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 from benchmark.models import QuestionSet, SimilarityRun
 from benchmark.providers import ModelSpec, Parameters
 from benchmark.reports.published_tables import published_tables
 from benchmark.representations import KINDS, Kind
-from benchmark.similarity.figures import kept_figures, measure
+from benchmark.similarity.figures import measure, run_figures
 from benchmark.similarity.runs import Plan, run_inputs
 from benchmark.similarity.scorers import Scorer
 
@@ -29,14 +30,14 @@ SCORERS = {
     "encoder:jinaai/jina-embeddings-v2-base-code": "Jina",
     "encoder:nomic-ai/CodeRankEmbed": "CodeRank",
 }
-"""The scorers of T17 with the names of their rows."""
+"""The scorers of T17 with the names of their rows in the table."""
 
 
 @dataclass
-class Cell:
-    """One run of the grid: as it is planned, and the run that has it so far.
+class GridCell:
+    """One planned run of the grid, and the stored run of this plan.
 
-    `needs` says why there is no finished run; `plan` is None where no model was named.
+    `needs` says why there is no finished run. `plan` is None if it needs a model and none is named.
     """
 
     table: str
@@ -49,11 +50,11 @@ class Cell:
 
     @property
     def finished(self) -> bool:
-        """Whether every question is answered."""
+        """Return whether every question is answered."""
         return self.run is not None and self.run.state == SimilarityRun.State.FINISHED
 
     def find_run(self) -> None:
-        """Look for the run of this plan: the newest finished one, else the newest that can go on."""
+        """Set `run` to the newest finished run of this plan, or else to its newest unfinished run."""
         if self.plan is None:
             return
         runs = SimilarityRun.objects.filter(
@@ -74,7 +75,7 @@ class Cell:
 
     @property
     def published(self) -> tuple[float, float | None] | None:
-        """Accuracy and mean reciprocal rank in percent as the paper prints them, for its own questions."""
+        """Return the printed accuracy and mean reciprocal rank in percent; None for other questions or cells."""
         if self.plan is None or self.plan.question_set.built or self.plan.limit:
             return None
         table = published_tables()[self.table]
@@ -91,10 +92,10 @@ class Cell:
         return values[0], values[1] if len(values) > 1 else None
 
     def to_json(self) -> dict[str, Any]:
-        """All that is known of the cell, with the figures of its run."""
+        """Return the cell and the figures of its run as a JSON document."""
         figures: dict[str, Any] = {}
         if self.run is not None:
-            figures = (kept_figures(self.run) if self.finished else measure(self.run).to_json()) or {}
+            figures = (run_figures(self.run) if self.finished else measure(self.run).to_json()) or {}
         published = self.published or (None, None)
         return {
             "table": self.table,
@@ -119,11 +120,10 @@ def grid_of(
     scorers: Iterable[str],
     sampling: Parameters,
     limit: int | None = None,
-) -> list[Cell]:
-    """Return the cells in the order of the tables, each with the run that it has so far.
+) -> list[GridCell]:
+    """Return the cells in the order of the tables, each with its stored run.
 
-    Cells that write representations to choose from come before those that rank them. Raises ValueError for an unknown
-    scorer.
+    Cells that generate representations come before those that rank them. Raises ValueError for an unknown scorer.
     """
     cells = list(_cells(question_set, models, list(scorers), sampling, limit))
     for cell in cells:
@@ -137,28 +137,28 @@ def _cells(
     scorers: Sequence[str],
     sampling: Parameters,
     limit: int | None,
-) -> Iterator[Cell]:
-    own, written = (
+) -> Iterator[GridCell]:
+    own, generated = (
         [kind for kind in KINDS.values() if not kind.made],
         [kind for kind in KINDS.values() if kind.made],
     )
-    for scorer in scorers:
-        for kind in own:
-            plan = Plan(question_set, Task.RANK, kind, scorer=Scorer(scorer), limit=limit)
-            yield Cell("T17", kind, scorer, "", plan)
-    for spec in models:
-        for kind in KINDS.values():
-            plan = Plan(question_set, Task.CHOOSE, kind, spec, sampling, limit=limit)
-            yield Cell("T18", kind, "", str(spec), plan)
-    for spec in models:
-        for scorer in scorers:
-            for kind in written:
-                plan = Plan(question_set, Task.RANK, kind, spec, sampling, Scorer(scorer), limit=limit)
-                yield Cell("T19", kind, scorer, str(spec), plan)
+    for scorer, kind in product(scorers, own):
+        plan = Plan(question_set, Task.RANK, kind, scorer=Scorer(scorer), limit=limit)
+        yield GridCell("T17", kind, scorer, "", plan)
+    for spec, kind in product(models, KINDS.values()):
+        plan = Plan(question_set, Task.CHOOSE, kind, spec, sampling, limit=limit)
+        yield GridCell("T18", kind, "", str(spec), plan)
+    for spec, scorer, kind in product(models, scorers, generated):
+        plan = Plan(question_set, Task.RANK, kind, spec, sampling, Scorer(scorer), limit=limit)
+        yield GridCell("T19", kind, scorer, str(spec), plan)
     if not models:
-        needs = "it needs a model: name one or more with --model PROVIDER:MODEL"
-        for kind in KINDS.values():
-            yield Cell("T18", kind, "", "", None, needs=needs)
-        for scorer in scorers:
-            for kind in written:
-                yield Cell("T19", kind, scorer, "", None, needs=needs)
+        yield from _cells_without_model(scorers, generated)
+
+
+def _cells_without_model(scorers: Sequence[str], generated: Sequence[Kind]) -> Iterator[GridCell]:
+    """Yield the cells of T18 and T19 if no model is named."""
+    needs = "it needs a model: name one or more with --model PROVIDER:MODEL"
+    for kind in KINDS.values():
+        yield GridCell("T18", kind, "", "", None, needs=needs)
+    for scorer, kind in product(scorers, generated):
+        yield GridCell("T19", kind, scorer, "", None, needs=needs)

@@ -10,17 +10,17 @@ SEPARATOR = " > "
 
 
 def label(tag: str) -> str:
-    """The label itself."""
+    """Return the label of a tag."""
     return tag.rpartition(SEPARATOR)[2]
 
 
 def subcategory(tag: str) -> str:
-    """What the label belongs to, all of the path; blank where the tag has none."""
+    """Return the path before the label, "category > subcategory"; blank without one."""
     return tag.rpartition(SEPARATOR)[0]
 
 
 def label_similarity(ones: Sequence[str], others: Sequence[str]) -> float:
-    """Return the likeness of the two most alike labels (Jaro–Winkler, from 0 to 1): 1 for spellings of one tag."""
+    """Return the largest Jaro–Winkler similarity of two labels, from 0 to 1; 1 for spellings of the same tag."""
     return max(
         (
             1.0
@@ -34,5 +34,5 @@ def label_similarity(ones: Sequence[str], others: Sequence[str]) -> float:
 
 
 def subcategories(tags: Iterable[str]) -> frozenset[str]:
-    """Return the normal forms of the subcategories of those tags that have one."""
+    """Return the normalised subcategories of the tags that have one."""
     return tag_keys(found for tag in tags if (found := subcategory(tag)))

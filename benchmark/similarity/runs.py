@@ -231,7 +231,7 @@ async def execute(
 
     Everything is stored as it comes, so the process may end at any point. `begin` takes the number of steps, `tell`
     lines for the user. The faults of the provider are stored in the run's row, and tried again when the run goes on.
-    Raises ProviderError, CannotRun and NoEncoder.
+    Raises ProviderError, CannotRun and NoEncoderError.
     """
     work = Work(Plan.of(run), run)
     await sync_to_async(work.load)()

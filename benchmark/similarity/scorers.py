@@ -1,4 +1,4 @@
-"""How alike texts are: BM25, TF-IDF, or the cosine of an encoder's vectors (docs/spec.md 4.3)."""
+"""Similarity of texts: BM25, TF-IDF, or the cosine of an encoder's vectors (docs/spec.md 4.3)."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,15 +14,15 @@ ENCODER = "encoder:"
 _FORMULAS = {"bm25": "okapi", "tfidf": "tfidf"}
 
 Compare = Callable[[str, Sequence[str]], list[float]]
-"""The scores of some texts as likenesses of another one, all named by their ids."""
+"""A function that returns the similarities of some texts to another one, all named by their ids."""
 
 
 @dataclass(frozen=True)
 class Scorer:
-    """A scorer with its parameters; the defaults are AlgoSimBench's where the paper names them.
+    """A scorer with its parameters. The defaults are those of AlgoSimBench, if the paper names them.
 
-    `statistics` says where words are counted: in the whole corpus, or in the four options alone, where words of
-    two options already weigh next to nothing. An encoder counts no words. Raises ValueError for an unknown name.
+    `statistics` says where words are counted: in the whole corpus, or only in the four options, where words of two
+    options have almost no weight. An encoder counts no words. Raises ValueError for an unknown name.
     """
 
     name: str = "bm25"
@@ -40,13 +40,13 @@ class Scorer:
 
     @property
     def encoder(self) -> str:
-        """Its name; blank where words are counted."""
+        """Return the name of the encoder; blank for scorers that count words."""
         return self.name.removeprefix(ENCODER) if self.name.startswith(ENCODER) else ""
 
     def over(self, texts: Mapping[str, str], encoder: Encoder | None = None) -> Compare:
-        """The comparison of texts of this corpus, by an encoder that is open already where one is given.
+        """Return a function that compares texts of this corpus, with the open `encoder` if one is given.
 
-        Raises NoEncoder.
+        Raises NoEncoderError.
         """
         if self.encoder:
             return self._dense(texts, encoder or Encoder(self.encoder))
@@ -56,31 +56,33 @@ class Scorer:
         places = {name: place for place, name in enumerate(texts)}
         vectors = encoder.vectors(list(texts.values()))
 
-        def compare(asked: str, others: Sequence[str]) -> list[float]:
-            # One score for each text, so that equal texts are tied whatever their rounding.
-            scores = {texts[name]: float(vectors[places[asked]] @ vectors[places[name]]) for name in others}
+        def compare(reference: str, others: Sequence[str]) -> list[float]:
+            # One score for each distinct text, so that equal texts tie in spite of rounding.
+            scores = {
+                texts[name]: float(vectors[places[reference]] @ vectors[places[name]]) for name in others
+            }
             return [scores[texts[name]] for name in others]
 
         return compare
 
     def _sparse(self, texts: Mapping[str, str]) -> Compare:
-        """The text asked about is left out of the statistics, as everywhere in retrieval."""
+        """Compare by words. The text that is compared is left out of the statistics, as in retrieval."""
         places = {name: place for place, name in enumerate(texts)}
         words = {name: TOKENIZERS[self.tokenizer](text) for name, text in texts.items()}
         index = Bm25Index(words.values())
 
-        def compare(asked: str, others: Sequence[str]) -> list[float]:
-            out = places[asked]
-            scores = self._scores(index, words[asked], len(words), out)
+        def compare(reference: str, others: Sequence[str]) -> list[float]:
+            out = places[reference]
+            scores = self._scores(index, words[reference], len(words), out)
             return [scores[places[name] - (places[name] > out)] for name in others]
 
         return compare
 
     def _among_options(self, texts: Mapping[str, str]) -> Compare:
-        def compare(asked: str, others: Sequence[str]) -> list[float]:
-            cut = TOKENIZERS[self.tokenizer]
+        def compare(reference: str, others: Sequence[str]) -> list[float]:
+            tokenize = TOKENIZERS[self.tokenizer]
             return self._scores(
-                Bm25Index(cut(texts[name]) for name in others), cut(texts[asked]), len(others)
+                Bm25Index(tokenize(texts[name]) for name in others), tokenize(texts[reference]), len(others)
             )
 
         return compare
@@ -95,6 +97,6 @@ class Scorer:
                 formula=_FORMULAS[self.name],
                 excluded=left_out,
             )
-        except NothingToRank:  # every text is empty: none is more alike than another
+        except NothingToRank:  # all texts are empty and therefore equally similar
             return [0.0] * count
         return [float(score) for score in scores]

@@ -1,4 +1,4 @@
-"""Rankings with equal scores: the expected figures over random orders of the tied options."""
+"""Rankings with ties: expected figures over random orders of the tied options."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from fractions import Fraction
 
 @dataclass(frozen=True)
 class Placing:
-    """The ranks, from 1, between which the right option stands in random orders of the options it is tied with."""
+    """The first and last rank, from 1, that the right option can have in random orders of tied options."""
 
     first: int
     last: int
@@ -20,12 +20,12 @@ class Placing:
 
     @property
     def tied(self) -> bool:
-        """Whether other options have the same score."""
+        """Return whether other options have the same score."""
         return self.first != self.last
 
     @property
     def accuracy(self) -> Fraction:
-        """Return the chance that the right option stands first."""
+        """Return the chance that the right option has the first rank."""
         return Fraction(1, self.last) if self.first == 1 else Fraction(0)
 
     @property

@@ -1,6 +1,6 @@
-"""What a person may read about a problem: statement, samples, official analysis and reference solutions.
+"""The parts of a problem that people may read: statement, samples, official analysis and reference solutions.
 
-Hidden tests are never read here.
+This module never reads hidden tests.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from benchmark.rendering import highlight
 register = template.Library()
 
 SAMPLE_BYTES_SHOWN = 20_000
-"""Bytes of a sample's input or answer that a page shows; the rest is cut, and said to be."""
+"""Bytes of a sample's input or answer that a page shows; the page says if it truncates a text."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class ShownText:
 
 @dataclass(frozen=True)
 class Sample:
-    """A sample as a page shows it; a text that is not in the blob store is None."""
+    """A sample. A text that is missing in the blob store is None."""
 
     number: int
     explanation: str
@@ -41,7 +41,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Solution:
-    """A reference solution, highlighted."""
+    """A reference solution with syntax highlighting."""
 
     number: int
     name: str
@@ -50,12 +50,12 @@ class Solution:
 
 @register.inclusion_tag("benchmark/problem_tabs.html")
 def problem_tabs(problem: Problem, program_panel: str = "", view: object = None) -> dict[str, Any]:
-    """The problem as sections that become tabs; `program_panel` names a template of one more, given `view`."""
+    """Return the problem as sections for tabs. `program_panel` names a template for one more tab."""
     return {
         "problem": problem,
         "samples": samples_of(problem),
         "solutions": [
-            # Pygments escapes the program, so what highlight returns is safe.
+            # Pygments escapes the program.
             Solution(number, reference.name, mark_safe(highlight(reference.source, reference.language)))  # noqa: S308
             for number, reference in enumerate(problem.references.all(), start=1)
         ],
@@ -65,7 +65,7 @@ def problem_tabs(problem: Problem, program_panel: str = "", view: object = None)
 
 
 def samples_of(problem: Problem) -> list[Sample]:
-    """The problem's samples in order."""
+    """Return the samples of the problem in order."""
     tests = problem.tests.filter(origin=TestCase.Origin.SAMPLE)
     return [
         Sample(number, test.explanation, shown_text(test.input_hash), shown_text(test.answer_hash))
@@ -74,7 +74,7 @@ def samples_of(problem: Problem) -> list[Sample]:
 
 
 def shown_text(digest: str) -> ShownText | None:
-    """The first `SAMPLE_BYTES_SHOWN` bytes of a blob as text; None when the blob is not stored here."""
+    """Return the first `SAMPLE_BYTES_SHOWN` bytes of a blob as text; None if the blob is missing."""
     try:
         content = blobs.read(digest)
     except FileNotFoundError:

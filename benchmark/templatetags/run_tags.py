@@ -1,4 +1,4 @@
-"""Figures of runs in templates, written as in the other forms of a report."""
+"""Figures of runs in templates, formatted as in the other formats of a report."""
 
 from django import template
 from django.utils.http import urlencode
@@ -7,139 +7,139 @@ from benchmark.metrics import Interval, RatioSet
 from benchmark.models import Run
 from benchmark.models.finishes import finish_warnings
 from benchmark.reports import RunFigures
-from benchmark.reports.comparison_text import point_interval, points, ratio_ranges
+from benchmark.reports.comparison.text import point_interval, points, ratio_ranges
 from benchmark.reports.formatting import (
     INTERVAL_NAMES,
     contest_interval,
     duration,
-    headline_place,
+    headline_index,
     interval,
     label,
     money,
-    own_settings,
+    non_default_settings,
     percent,
     tests_share,
     token_count,
 )
-from benchmark.reports.groups import Group, PassAtK, TestsAtK
+from benchmark.reports.groups import GroupFigures, PassAtK, TestsAtK
 from benchmark.reports.steps import AfterReflections
 from benchmark.reports.usage import Tokens, Usage
 
 register = template.Library()
-register.filter("own_settings", own_settings)
+register.filter("non_default_settings", non_default_settings)
 
 
 @register.filter
 def with_dataset(run: Run) -> str:
-    """The run in a few words."""
+    """Return a short description of the run with its dataset."""
     return label(run, of=run.dataset.name)
 
 
 @register.filter
 def share(value: float | None) -> str:
-    """A share in percent."""
+    """Format a share in percent."""
     return percent(value)
 
 
 @register.filter
 def share_of(part: int, whole: int) -> str:
-    """A part of a whole in percent."""
+    """Format the share of a part in percent."""
     return percent(part / whole if whole else None)
 
 
 @register.filter
 def bounds(figure: PassAtK | AfterReflections) -> str:
-    """The interval of a score over problems."""
+    """Format the interval of a score over problems."""
     return interval(figure)
 
 
 @register.filter
 def contest_bounds(figure: PassAtK) -> str:
-    """The interval of pass@k over contests."""
+    """Format the interval of a score over contests."""
     return contest_interval(figure)
 
 
 @register.filter
 def tests(figure: TestsAtK) -> str:
-    """Tests@k."""
+    """Format Tests@k."""
     return tests_share(figure)
 
 
 @register.filter
 def cost(figures: RunFigures | Usage) -> str:
-    """Money, or unknown."""
+    """Format the cost."""
     return money(figures)
 
 
 @register.filter
 def seconds(value: float | None) -> str:
-    """A duration."""
+    """Format a duration in seconds."""
     return duration(value)
 
 
 @register.filter
 def tokens_of(tokens: Tokens, generations: int) -> str:
-    """A number of tokens, or unknown."""
+    """Format a number of tokens."""
     return token_count(tokens, generations)
 
 
 @register.filter
 def in_points(value: float | None) -> str:
-    """A difference in percentage points."""
+    """Format a difference in percentage points."""
     return points(value)
 
 
 @register.filter
 def point_bounds(value: Interval | None) -> str:
-    """An interval of differences."""
+    """Format an interval of differences in percentage points."""
     return point_interval(value)
 
 
 @register.filter
 def ratio_bounds(found: RatioSet | None) -> str:
-    """A set of ratios."""
+    """Format a set of ratios."""
     return ratio_ranges(found)
 
 
 @register.filter
 def method_name(method: str) -> str:
-    """The short name of the method of an interval."""
+    """Return the short name of the method of an interval."""
     return INTERVAL_NAMES[method]
 
 
 @register.filter
 def mebibytes(value: int) -> str:
-    """Memory in MiB."""
+    """Format a number of bytes in MiB."""
     return f"{value / 2**20:.1f} MiB"
 
 
 @register.filter
 def figure_name(figures: RunFigures, k: int) -> str:
-    """Return what the figure for k attempts is called."""
+    """Return the name of the score for k attempts."""
     return figures.figure_name(k)
 
 
 @register.filter
-def answered(group: Group) -> PassAtK:
+def answered(group: GroupFigures) -> PassAtK:
     """Return the headline over answered items."""
-    return group.answered_at[headline_place(group)]
+    return group.answered_at[headline_index(group)]
 
 
 @register.filter
-def planned(group: Group) -> PassAtK:
+def planned(group: GroupFigures) -> PassAtK:
     """Return the headline over planned items, with permanent failures as wrong."""
-    return group.planned_at[headline_place(group)]
+    return group.planned_at[headline_index(group)]
 
 
 @register.filter
-def curve(group: Group) -> str:
-    """Return the figures of a refine run before its headline, in percent; "n/a" where there are none yet."""
+def curve(group: GroupFigures) -> str:
+    """Return the scores of a refine run before its headline, in percent."""
     return " · ".join(percent(point.value).removesuffix(" %") for point in group.refine_at[:-1])
 
 
 @register.filter
 def curve_name(figures: RunFigures) -> str:
-    """Return what the figures of `curve` are: "Refine@1 … 4"."""
+    """Return the name of the scores in `curve`: "Refine@1 … 4"."""
     last = len(figures.groups[0].refine_at) - 1
     return f"Refine@1 … {last}" if last > 1 else "Refine@1"
 
@@ -151,8 +151,8 @@ def finish_warning_list(figures: RunFigures) -> list[str]:
 
 
 @register.simple_tag
-def group_query(group: Group, figures: RunFigures, verdict: str = "", permanent: str = "") -> str:
-    """Return the address of the rows of a group, from the question mark on."""
+def group_query(group: GroupFigures, figures: RunFigures, verdict: str = "", permanent: str = "") -> str:
+    """Return the query string for the items of a group, with its question mark."""
     asked = {"by": group.by, "name": group.name}
     asked |= {"permanent": permanent} if permanent else {"state": "done"}
     if group.by == "cutoff" and figures.cutoff:

@@ -1,6 +1,6 @@
-"""Curves over one setting: runs that are the same but for p (problems retrieved) or i (reflections).
+"""Ablations: curves over p (problems retrieved) or i (reflections) of runs that are otherwise equal.
 
-A run with reflections holds every smaller i itself.
+A run with i reflections also gives the scores after fewer reflections.
 """
 
 import json
@@ -13,64 +13,70 @@ from django.shortcuts import render
 from django.utils.safestring import SafeString, mark_safe
 from django.views.decorators.http import require_safe
 
+from accounts.roles import Role, requires_role
 from benchmark.models import Dataset, Run
 from benchmark.reports import RunFigures
-from benchmark.reports.cached_report import kept_list
+from benchmark.reports.cached_report import cached_reports
 from benchmark.reports.formatting import label
 from benchmark.reports.published_tables import published_tables
-from benchmark.views.access import for_researchers
-from benchmark.views.charts import Curve, Point, curve_svg, mark_svg
+from benchmark.views.charts import ChartCurve, ChartPoint, curve_svg, mark_svg
 
 AXES = {"p": "problems retrieved (p)", "i": "reflections (i)"}
-"""The settings that the papers vary, and what they are."""
+"""The settings that the papers vary, with their titles."""
 
 MEASURED = 200
-"""Finished runs of a dataset that are looked at, the latest first."""
+"""Finished runs of a dataset that are read at most, the latest first."""
 
 
 @dataclass(frozen=True)
 class Ablation:
-    """All curves over one setting, as a picture and as rows."""
+    """The curves over one setting, as SVG and as table rows of a mark and a curve."""
 
     axis: str
     title: str
     svg: SafeString
-    rows: tuple[tuple[SafeString, Curve], ...]
+    rows: tuple[tuple[SafeString, ChartCurve], ...]
 
 
 @require_safe
-@for_researchers
+@requires_role(Role.RESEARCHER)
 def ablations(request: HttpRequest) -> HttpResponse:
-    """Filter: dataset (its name); by default the one with the latest run."""
+    """Show the curves of one dataset. Query: dataset (a name; default: that of the latest finished run)."""
     datasets = list(Dataset.objects.filter(runs__state=Run.State.FINISHED).distinct().order_by("name"))
     latest = Run.objects.filter(state=Run.State.FINISHED).select_related("dataset").first()
     chosen = request.GET.get("dataset") or (latest.dataset.name if latest else "")
     runs = list(
         Run.objects.filter(dataset__name=chosen, state=Run.State.FINISHED)
-        .select_related("dataset", "kept")
+        .select_related("dataset", "cached_report")
         .order_by("-started_at")[:MEASURED]
     )
+    reports = zip(runs, cached_reports(runs), strict=True)
+    measured = [(run, figures) for run, figures in reports if figures is not None]
     return render(
         request,
         "benchmark/runs/ablations.html",
-        {"dataset": chosen, "datasets": datasets, "ablations": list(_ablations(runs)), "axes": AXES},
+        {
+            "dataset": chosen,
+            "datasets": datasets,
+            "ablations": list(_ablations(measured)),
+            "waiting": len(runs) - len(measured),
+        },
     )
 
 
-def _ablations(runs: Sequence[Run]) -> Iterator[Ablation]:
-    measured = list(zip(runs, kept_list(runs), strict=True))
+def _ablations(measured: Sequence[tuple[Run, RunFigures]]) -> Iterator[Ablation]:
     for axis, title in AXES.items():
         own = [*_curves(axis, measured), *(_within_runs(measured) if axis == "i" else ())]
         if own:
-            curves = [*own, *_published(axis, {run.dataset.format for run in runs})]
-            # Everything in it is escaped where it is made.
+            curves = [*own, *_published(axis, {run.dataset.format for run, _ in measured})]
+            # curve_svg and mark_svg escape every text.
             svg = mark_safe(curve_svg(curves, title, "pass@1 in percent"))  # noqa: S308
             marks = [mark_safe(mark_svg(number)) for number in range(len(curves))]  # noqa: S308
             yield Ablation(axis, title, svg, tuple(zip(marks, curves, strict=True)))
 
 
-def _curves(axis: str, measured: Sequence[tuple[Run, RunFigures]]) -> Iterator[Curve]:
-    """The runs that differ in nothing but the axis; of several with the same value the latest."""
+def _curves(axis: str, measured: Sequence[tuple[Run, RunFigures]]) -> Iterator[ChartCurve]:
+    """Yield a curve for each family of runs that differ only in the axis: for each value the latest run."""
     families: dict[str, dict[int, tuple[Run, RunFigures]]] = defaultdict(dict)
     for run, figures in measured:
         if axis not in run.parameters:
@@ -81,37 +87,37 @@ def _curves(axis: str, measured: Sequence[tuple[Run, RunFigures]]) -> Iterator[C
     for family in families.values():
         if len(family) > 1:
             run = next(iter(family.values()))[0]
-            yield Curve(label(run, without=axis), tuple(_points(family)))
+            yield ChartCurve(label(run, without=axis), tuple(_points(family)))
 
 
-def _points(family: dict[int, tuple[Run, RunFigures]]) -> Iterator[Point]:
+def _points(family: dict[int, tuple[Run, RunFigures]]) -> Iterator[ChartPoint]:
     for x, (run, figures) in sorted(family.items()):
         found = figures.headline
         if found and found.value is not None and found.low is not None and found.high is not None:
-            yield Point(x, 100 * found.value, 100 * found.low, 100 * found.high, str(run.pk))
+            yield ChartPoint(x, 100 * found.value, 100 * found.low, 100 * found.high, str(run.pk))
 
 
-def _within_runs(measured: Sequence[tuple[Run, RunFigures]]) -> Iterator[Curve]:
-    """The latest run of each kind by itself: the scores after 0 … i reflections, as far as their answers are judged."""
+def _within_runs(measured: Sequence[tuple[Run, RunFigures]]) -> Iterator[ChartCurve]:
+    """Yield the scores after 0 … i reflections of the latest run of each kind, without those that lack judgements."""
     seen = set()
     for run, figures in measured:
         points = tuple(
-            Point(one.i, 100 * one.value, 100 * one.low, 100 * one.high, str(run.pk))
+            ChartPoint(one.i, 100 * one.value, 100 * one.low, 100 * one.high, str(run.pk))
             for one in figures.after
             if one.value is not None and one.low is not None and one.high is not None
         )
         kind = json.dumps((run.method, run.model_spec, run.attempts, run.parameters), sort_keys=True)
         if len(points) > 1 and kind not in seen:
             seen.add(kind)
-            yield Curve(f"{label(run, without='i')}, within one run", points)
+            yield ChartCurve(f"{label(run, without='i')}, within one run", points)
 
 
-def _published(axis: str, formats: set[str]) -> Iterator[Curve]:
-    """The tables of the papers that vary this setting alone."""
+def _published(axis: str, formats: set[str]) -> Iterator[ChartCurve]:
+    """Yield a curve for each published table that varies only this setting."""
     for table in published_tables().values():
         values = {
             int(row.settings[axis]): row.values[0] for row in table.rows if row.settings.keys() == {axis}
         }
         if len(values) > 1 and table.benchmark in formats:
-            points = tuple(Point(x, float(value)) for x, value in sorted(values.items()))
-            yield Curve(f"{table.name}, {table.title} ({table.source})", points)
+            points = tuple(ChartPoint(x, float(value)) for x, value in sorted(values.items()))
+            yield ChartCurve(f"{table.name}, {table.title} ({table.source})", points)

@@ -1,4 +1,4 @@
-"""One chain at one problem: every question and reply, how the program changed, and what the judge said."""
+"""One chain of attempts at a problem: prompts, replies, changes of the program, and verdicts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,10 +10,10 @@ from django.shortcuts import get_object_or_404, render
 from django.utils.safestring import SafeString, mark_safe
 from django.views.decorators.http import require_safe
 
+from accounts.roles import Role, requires_role
 from benchmark.methods import methods_scored_by, scoring_of
 from benchmark.models import Generation, Judgement, WorkItem
 from benchmark.rendering import highlight, program_diff, render_markdown
-from benchmark.views.access import for_researchers
 
 TITLES = {
     Generation.Purpose.DRAFT: "Draft (retrieval query)",
@@ -23,14 +23,14 @@ TITLES = {
     Generation.Purpose.CRITIQUE: "Critique (not an attempt)",
     Generation.Purpose.VERIFIER: "Verifier program (not an attempt)",
 }
-"""What a reply is for."""
+"""The title of a reply by its purpose."""
 
 
 @dataclass(frozen=True)
-class Test:
-    """A test as it is shown. Messages may quote a test, so there is one only where the test is a sample."""
+class TestResult:
+    """The result of a test. `message` is blank for hidden tests, because it may quote the test."""
 
-    __test__ = False  # not a test class, whatever pytest thinks of the name
+    __test__ = False  # pytest collects classes of this name
 
     name: str
     sample: bool
@@ -42,9 +42,10 @@ class Test:
 
 @dataclass(frozen=True)
 class Step:
-    """One reply. `title` says what it is for. `program` shows the first program whole and later ones as what changed.
+    """One reply of the chain.
 
-    `followed_by` is the purpose of the question after it, blank for the last: what was told of it was told there.
+    `title` names its purpose. `program` is HTML: the first program of the chain in full, later ones as a diff to the
+    previous one. `followed_by` is the purpose of the next prompt, which holds the feedback; blank for the last reply.
     """
 
     generation: Generation
@@ -52,14 +53,14 @@ class Step:
     selected: bool
     reply: SafeString
     program: SafeString
-    tests: tuple[Test, ...]
+    tests: tuple[TestResult, ...]
     followed_by: str
 
 
 @require_safe
-@for_researchers
+@requires_role(Role.RESEARCHER)
 def chain(request: HttpRequest, item_id: int) -> HttpResponse:
-    """The page. `beside` in the address names another run, whose chain at the problem is linked."""
+    """Show the chain with links to other chains at the problem."""
     item = get_object_or_404(
         WorkItem.objects.select_related("run__dataset", "problem__dataset", "judgement").defer(
             "problem__statement", "problem__statement_html", "problem__analysis", "problem__analysis_html"
@@ -92,23 +93,23 @@ def chain(request: HttpRequest, item_id: int) -> HttpResponse:
 
 
 def steps(item: WorkItem, generations: Sequence[Generation]) -> list[Step]:
-    """The replies in order, each program beside the one before it."""
+    """Return the replies in order, each program as a diff to the previous one."""
     language = str(item.run.parameters.get("language", ""))
-    before = ""
+    previous = ""
     found = []
     for generation, after in zip_longest(generations, generations[1:]):
         program = ""
         if generation.code:
             program = (
-                program_diff(before, generation.code) if before else highlight(generation.code, language)
+                program_diff(previous, generation.code) if previous else highlight(generation.code, language)
             )
-            before = generation.code
+            previous = generation.code
         found.append(
             Step(
                 generation,
                 TITLES[Generation.Purpose(generation.purpose)],
                 generation.pk == item.selected_id,
-                # The renderers escape or sanitise everything they are given.
+                # The renderers escape or sanitise their input.
                 mark_safe(render_markdown(generation.text)),  # noqa: S308
                 mark_safe(program),  # noqa: S308
                 shown_tests(generation.sample_judgement),
@@ -118,11 +119,11 @@ def steps(item: WorkItem, generations: Sequence[Generation]) -> list[Step]:
     return found
 
 
-def shown_tests(judgement: Judgement | None) -> tuple[Test, ...]:
-    """The tests of a judgement without anything that quotes a hidden one."""
+def shown_tests(judgement: Judgement | None) -> tuple[TestResult, ...]:
+    """Return the results of the tests without any text that may quote a hidden test."""
     result: dict[str, Any] = (judgement.result or {}) if judgement else {}
     return tuple(
-        Test(
+        TestResult(
             name=test["name"],
             sample=bool(test["sample"]),
             verdict=test["verdict"],

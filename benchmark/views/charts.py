@@ -1,4 +1,4 @@
-"""Curves as SVG made on the server. Curves differ by mark and dash, not by colour alone; a table stands beside."""
+"""Charts as SVG from the server. Curves differ in mark and dash as well as colour; each page adds a table."""
 
 import html
 from collections.abc import Sequence
@@ -8,12 +8,12 @@ from math import ceil, log10
 WIDTH, HEIGHT = 640, 320
 LEFT, RIGHT, TOP, BOTTOM = 48, 12, 16, 40
 KINDS = 5
-"""Marks and dashes there are; a sixth curve looks like the first."""
+"""The number of marks and dashes; a sixth curve looks like the first."""
 
 
 @dataclass(frozen=True)
-class Point:
-    """`x` is a whole number, the others percentages; no interval for published figures. `run` leads to its rows."""
+class ChartPoint:
+    """A point of a curve: `y` and its interval in percent. `run` is the id of the run to link to, or blank."""
 
     x: int
     y: float
@@ -23,13 +23,15 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Curve:
+class ChartCurve:
+    """A named curve, its points in the order of x."""
+
     name: str
-    points: tuple[Point, ...]
+    points: tuple[ChartPoint, ...]
 
 
-def curve_svg(curves: Sequence[Curve], x_name: str, y_name: str) -> str:
-    """The curves with 95 % intervals as an <svg>, everything escaped. The y axis begins at 0."""
+def curve_svg(curves: Sequence[ChartCurve], x_name: str, y_name: str) -> str:
+    """Return the curves with their intervals as an <svg> element with all texts escaped. The y axis begins at 0."""
     points = [point for curve in curves for point in curve.points]
     columns = sorted({point.x for point in points})
     step = _step(max(point.high or point.y for point in points) or 1)
@@ -61,7 +63,7 @@ def curve_svg(curves: Sequence[Curve], x_name: str, y_name: str) -> str:
         f"{html.escape(x_name)}</text>"
     )
     for number, curve in enumerate(curves):
-        shift = (number - (len(curves) - 1) / 2) * 5  # so that intervals at one place do not hide each other
+        shift = (number - (len(curves) - 1) / 2) * 5  # intervals at the same x must not cover each other
         places = [(across(point.x) + shift, down(point.y), point) for point in curve.points]
         line = " ".join(f"{x:.1f},{y:.1f}" for x, y, _ in places)
         parts.append(f'<g class="curve curve-{number % KINDS + 1}"><polyline points="{line}"/>')
@@ -71,14 +73,14 @@ def curve_svg(curves: Sequence[Curve], x_name: str, y_name: str) -> str:
                     f'<line class="error" x1="{place:.1f}" x2="{place:.1f}" y1="{down(point.low):.1f}" '
                     f'y2="{down(point.high):.1f}"/>'
                 )
-            said = f"{curve.name}, {x_name} = {point.x}: {point.y:.2f}"
-            parts.append(f"<g><title>{html.escape(said)}</title>{mark(number, place, y)}</g>")
+            title = f"{curve.name}, {x_name} = {point.x}: {point.y:.2f}"
+            parts.append(f"<g><title>{html.escape(title)}</title>{mark(number, place, y)}</g>")
         parts.append("</g>")
     return "".join([*parts, "</svg>"])
 
 
 def mark_svg(number: int) -> str:
-    """The mark of a curve alone, for its row in the table."""
+    """Return the mark of a curve as an <svg> element for its table row."""
     return (
         f'<svg class="chart-mark" viewBox="0 0 16 16" aria-hidden="true"><g class="curve curve-{number % KINDS + 1}">'
         f"{mark(number, 8, 8)}</g></svg>"
@@ -86,7 +88,7 @@ def mark_svg(number: int) -> str:
 
 
 def mark(number: int, x: float, y: float) -> str:
-    """A circle, square, triangle, diamond or cross around a place."""
+    """Return the SVG of a circle, square, triangle, diamond or cross around a point."""
     match number % KINDS:
         case 0:
             return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4.5"/>'
@@ -100,6 +102,6 @@ def mark(number: int, x: float, y: float) -> str:
 
 
 def _step(highest: float) -> float:
-    """A distance of grid lines that gives four to ten of them: 1, 2 or 5 times a power of ten."""
+    """Return the distance of grid lines: 1, 2 or 5 times a power of ten that gives four to ten lines."""
     power = 10.0 ** (ceil(log10(highest)) - 2)
     return next(power * factor for factor in (1, 2, 5, 10, 20) if highest / (power * factor) <= 6)

@@ -1,9 +1,8 @@
-"""Runs side by side: paired differences, transitions of verdicts, and where the chains part."""
+"""The comparison of runs: paired differences, verdict changes, and where chains diverge."""
 
 import csv
 import io
 import json
-from dataclasses import asdict
 from functools import lru_cache
 from uuid import UUID
 
@@ -12,21 +11,25 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from accounts.roles import Role, requires_role
 from benchmark.methods import methods_scored_by
 from benchmark.models import Run
-from benchmark.reports import Comparison, NothingToCompare, compare
+from benchmark.reports import Comparison, NothingToCompareError, compare
 from benchmark.reports.cached_report import item_counts
-from benchmark.reports.comparison import Pair
-from benchmark.reports.comparison_text import methods_of, verdict_axes
-from benchmark.views.access import asked_runs, for_researchers
+from benchmark.reports.comparison import Pair, comparison_document
+from benchmark.reports.comparison.text import describe_methods, verdict_axes
+from benchmark.views.access import runs_from_query
 
 
 @require_safe
-@for_researchers
-def compared(request: HttpRequest) -> HttpResponse:
-    """Filters: run (two or more), base (the run that the others are compared with, else the first), failures (wrong or
-    excluded, else as the base has stored), form (csv or json: a file)."""
-    runs = asked_runs(request)
+@requires_role(Role.RESEARCHER)
+def comparison(request: HttpRequest) -> HttpResponse:
+    """Show the comparison, or a choice of runs if the address names fewer than two.
+
+    Query: run (several), base (the run to compare the others with; default: the first), failures (wrong or excluded;
+    default: the choice stored with the base), form (csv or json: download a file).
+    """
+    runs = runs_from_query(request)
     if len(runs) < 2:
         latest = (
             Run.objects.exclude(method__in=methods_scored_by("none"))
@@ -37,46 +40,48 @@ def compared(request: HttpRequest) -> HttpResponse:
     counts = item_counts(runs)
     failures = request.GET.get("failures") or runs[0].failures
     if failures not in ("wrong", "excluded"):
-        raise BadRequest("The parameter failures must be wrong or excluded.")
+        raise BadRequest("failures must be wrong or excluded.")
     try:
-        comparison = _compared(tuple((run.pk, str(sorted(counts[run.pk].items()))) for run in runs), failures)
-    except NothingToCompare as error:
+        found = _compare(tuple((run.pk, str(sorted(counts[run.pk].items()))) for run in runs), failures)
+    except NothingToCompareError as error:
         raise BadRequest(str(error)) from None
     match request.GET.get("form", ""):
         case "json":
-            return _file(
-                json.dumps(asdict(comparison), ensure_ascii=False, indent=2), "json", "application/json"
-            )
+            document = json.dumps(comparison_document(found), ensure_ascii=False, indent=2)
+            return _file(document, "json", "application/json")
         case "csv":
-            return _file(_csv(comparison), "csv", "text/csv")
+            return _file(_csv(found), "csv", "text/csv")
     query = request.GET.copy()
     query.pop("form", None)
-    labels = {pair.run: pair.label for pair in comparison.pairs}
+    labels = {pair.run: pair.label for pair in found.pairs}
     return render(
         request,
         "benchmark/runs/compare.html",
         {
             "runs": runs,
-            "comparison": comparison,
-            "methods": methods_of(comparison),
-            "rejected": any(sum(pair.rejected.values()) for pair in comparison.pairs),
-            "pairs": [(pair, _matrix(pair)) for pair in comparison.pairs],
-            "overlaps": [(labels[one.run], labels[one.other], one) for one in comparison.overlaps],
-            "parts_of_best": [(labels[one.run], one) for one in comparison.parts_of_best],
+            "comparison": found,
+            "methods": describe_methods(found),
+            "rejected": any(sum(pair.rejected.values()) for pair in found.pairs),
+            "pairs": [(pair, _matrix(pair)) for pair in found.pairs],
+            "overlaps": [(labels[one.run], labels[one.other], one) for one in found.overlaps],
+            "shares_of_best": [(labels[one.run], one) for one in found.shares_of_best],
             "query": query.urlencode(),
         },
     )
 
 
 @lru_cache(maxsize=32)
-def _compared(keys: tuple[tuple[UUID, str], ...], failures: str) -> Comparison:
-    """Return the comparison of runs as they stand: the states of their items are part of the key."""
+def _compare(keys: tuple[tuple[UUID, str], ...], failures: str) -> Comparison:
+    """Return the comparison of runs, given as pairs of a key and the numbers of its items by state.
+
+    The numbers are part of the cache key: the comparison of a run that has gone on is computed again.
+    """
     found = Run.objects.select_related("dataset").in_bulk([pk for pk, _ in keys])
     return compare([found[pk] for pk, _ in keys], failures=failures)
 
 
 def _matrix(pair: Pair) -> tuple[list[str], list[tuple[str, list[tuple[str, int]]]]]:
-    """The columns' verdicts, and each row's verdict with the number in each column."""
+    """Return the verdicts of the columns, and for each row its verdict and the number in each column."""
     rows, columns = verdict_axes(pair)
     return columns, [
         (row, [(column, pair.transitions[row].get(column, 0)) for column in columns]) for row in rows
@@ -90,7 +95,7 @@ def _file(text: str, form: str, media_type: str) -> HttpResponse:
 
 
 def _csv(comparison: Comparison) -> str:
-    """One pair a row."""
+    """Return the comparison as CSV with a row for each pair."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(

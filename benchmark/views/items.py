@@ -1,4 +1,4 @@
-"""The attempts behind a number: every figure of a run leads to this list with the filter it was counted by."""
+"""The work items behind a number: every count of a run links to this list with its filter."""
 
 from datetime import date
 from uuid import UUID
@@ -10,20 +10,24 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from accounts.roles import Role, requires_role
 from benchmark.methods import scoring_of
 from benchmark.models import Generation, Problem, Run, WorkItem
 from benchmark.models.finishes import finish_kind, finish_terms
 from benchmark.text.tags import tag_key, tag_keys
-from benchmark.views.access import find_run, for_researchers
+from benchmark.views.access import find_run
 
 PAGE_LENGTH = 50
 
 
 @require_safe
-@for_researchers
+@requires_role(Role.RESEARCHER)
 def items(request: HttpRequest, run_id: UUID) -> HttpResponse:
-    """Show the rows. Filters: state, verdict, fault, permanent, finish (how a reply ended), problem (its id), by and
-    name (a group of the report; cutoff with its date)."""
+    """Show the items.
+
+    Query: state, verdict, fault, permanent, finish (how a reply ended), problem (an id), by and name (a group of the
+    report), cutoff (a date, for groups by cutoff).
+    """
     run = find_run(run_id)
     found = filtered(run, request)
     rows = (
@@ -50,7 +54,7 @@ def items(request: HttpRequest, run_id: UUID) -> HttpResponse:
 
 
 def filtered(run: Run, request: HttpRequest) -> QuerySet[WorkItem]:
-    """The run's items that the address asks for."""
+    """Return the items of the run that match the query."""
     asked = request.GET
     found = run.items.all()
     if asked.get("state"):

@@ -1,7 +1,8 @@
-"""The finished runs of a dataset, best first, and those that are not finished.
+"""The leaderboard: the finished runs of a dataset, best first, and the unfinished ones.
 
-Independent attempts are ranked by pass@1. Refine runs are ranked apart by Refine@K, beside independent attempts of the
-same model at equal attempts and at equal tokens. Runs that build verifiers make no attempts and have no rank.
+Runs of independent attempts are ranked by pass@1. Refine runs have a ranking of their own by Refine@K, which also shows
+independent attempts of the same model at equal attempts and at equal tokens. Runs that build verifiers make no attempts
+and have no rank.
 """
 
 from collections.abc import Sequence
@@ -17,26 +18,24 @@ from django.shortcuts import render
 from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
+from accounts.roles import Role, requires_role
 from benchmark.methods import methods_scored_by
-from benchmark.metrics import TooFewAttempts
+from benchmark.metrics import TooFewAttemptsError
 from benchmark.models import Dataset, Run, WorkItem
 from benchmark.reports import RunFigures
-from benchmark.reports.cached_report import item_counts, kept_figures, kept_list
-from benchmark.reports.refinement import NotRefined, attempts_allowed, beside
-from benchmark.reports.refinement.curves import Beside
-from benchmark.views.access import for_researchers
+from benchmark.reports.cached_report import cached_reports, item_counts
+from benchmark.reports.refinement import NotRefineRunError, attempts_allowed, compare_with_resampling
+from benchmark.reports.refinement.curves import ResamplingComparison
 
 PAGE_LENGTH = 50
-MEASURED = 3
-"""Finished runs nobody has measured yet that one visit measures."""
 UNFINISHED = 30
 RESAMPLING = "zero-shot"
-"""The method whose runs are independent attempts with the question that a refine run begins with."""
+"""The method whose runs are independent attempts with the first prompt of a refine run."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run is, by items."""
+    """The numbers of all, done and failed items of a run."""
 
     run: Run
     total: int
@@ -45,22 +44,23 @@ class Progress:
 
 
 @dataclass(frozen=True)
-class Resampled:
-    """A run of independent attempts of the same model, and what it solves at the cost of a refine run."""
+class ResampledRun:
+    """A run of independent attempts, and what it solves at the cost of a refine run of the same model."""
 
     run: Run
-    compared: Beside
+    comparison: ResamplingComparison
 
 
 @require_safe
-@for_researchers
+@requires_role(Role.RESEARCHER)
 def leaderboard(request: HttpRequest) -> HttpResponse:
-    """Filters: dataset (its name); page, of runs of independent attempts; refined, the page of refine runs."""
+    """Show the leaderboard.
+
+    Query: dataset (a name), page (of independent attempts), refined (page of the refine runs).
+    """
     dataset = request.GET.get("dataset", "")
     runs = Run.objects.filter(dataset__name=dataset) if dataset else Run.objects.all()
     finished = runs.filter(state=Run.State.FINISHED)
-    for run in finished.filter(kept=None).select_related("dataset")[:MEASURED]:
-        kept_figures(run)
     refining, without = methods_scored_by("refine"), methods_scored_by("none")
     page = Paginator(_ranked(finished.exclude(method__in=[*refining, *without])), PAGE_LENGTH).get_page(
         request.GET.get("page")
@@ -68,7 +68,9 @@ def leaderboard(request: HttpRequest) -> HttpResponse:
     refined = Paginator(_ranked(finished.filter(method__in=refining)), PAGE_LENGTH).get_page(
         request.GET.get("refined")
     )
-    building = finished.filter(method__in=without).select_related("dataset", "kept").order_by("-started_at")
+    building = (
+        finished.filter(method__in=without).select_related("dataset", "cached_report").order_by("-started_at")
+    )
     return render(
         request,
         "benchmark/runs/leaderboard.html",
@@ -80,7 +82,7 @@ def leaderboard(request: HttpRequest) -> HttpResponse:
             "query": urlencode({"dataset": dataset}) if dataset else "",
             "rows": _rows(list(page.object_list)),
             "refined_rows": [
-                (run, figures, _resampled(run)) for run, figures in _rows(list(refined.object_list))
+                (run, figures, _resampled_run(run)) for run, figures in _rows(list(refined.object_list))
             ],
             "building": _rows(list(building[:PAGE_LENGTH])),
             "unfinished": progress_of(
@@ -91,17 +93,17 @@ def leaderboard(request: HttpRequest) -> HttpResponse:
 
 
 def _ranked(runs: QuerySet[Run]) -> QuerySet[Run]:
-    return runs.select_related("dataset", "kept").order_by(
-        "dataset__name", F("kept__score").desc(nulls_last=True), "-started_at"
+    return runs.select_related("dataset", "cached_report").order_by(
+        "dataset__name", F("cached_report__score").desc(nulls_last=True), "-started_at"
     )
 
 
-def _rows(runs: Sequence[Run]) -> list[tuple[Run, RunFigures]]:
-    return list(zip(runs, kept_list(runs), strict=True))
+def _rows(runs: Sequence[Run]) -> list[tuple[Run, RunFigures | None]]:
+    return list(zip(runs, cached_reports(runs), strict=True))
 
 
-def _resampled(run: Run) -> Resampled | None:
-    """Return the latest finished run of independent attempts that has as many a problem; None without one."""
+def _resampled_run(run: Run) -> ResampledRun | None:
+    """Return the latest finished run with at least as many independent attempts a problem; None without one."""
     others = Run.objects.filter(
         dataset=run.dataset_id,
         model_spec=run.model_spec,
@@ -110,24 +112,27 @@ def _resampled(run: Run) -> Resampled | None:
         attempts__gte=attempts_allowed(run),
     )
     other = others.order_by("-started_at").first()
-    compared = _compared(run.pk, run.finished_at, other.pk, other.finished_at) if other else None
-    return Resampled(other, compared) if other and compared else None
+    comparison = _compare(run.pk, run.finished_at, other.pk, other.finished_at) if other else None
+    return ResampledRun(other, comparison) if other and comparison else None
 
 
 @lru_cache(maxsize=256)
-def _compared(
+def _compare(
     run: UUID, _ended: datetime | None, other: UUID, _other_ended: datetime | None
-) -> Beside | None:
-    """Return the comparison of two finished runs; they change only by going on, which changes when they ended."""
+) -> ResamplingComparison | None:
+    """Return the comparison of two finished runs; None if they cannot be compared.
+
+    The times of their ends are part of the cache key: a run that is resumed ends at another time.
+    """
     found = Run.objects.in_bulk([run, other])
     try:
-        return beside(found[run], found[other], failures=found[run].failures)
-    except (NotRefined, TooFewAttempts, ValueError):
+        return compare_with_resampling(found[run], found[other], failures=found[run].failures)
+    except (NotRefineRunError, TooFewAttemptsError, ValueError):
         return None
 
 
 def progress_of(runs: Sequence[Run]) -> list[Progress]:
-    """Return how far the runs are, from one query."""
+    """Return the progress of the runs, from one query."""
     counts = item_counts(runs)
     return [
         Progress(

@@ -1,4 +1,4 @@
-"""Problems against runs: who solved what."""
+"""The matrix of problems and runs: which run solved which problem."""
 
 from dataclasses import dataclass
 
@@ -8,17 +8,18 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from accounts.roles import Role, requires_role
 from benchmark.models import Problem, Run, WorkItem
 from benchmark.reports.comparison import NO_REPLY
-from benchmark.views.access import asked_runs, for_researchers
+from benchmark.views.access import runs_from_query
 from judge import Verdict
 
 PAGE_LENGTH = 50
 
 
 @dataclass(frozen=True)
-class Cell:
-    """What came of one problem in one run: a verdict for one chain, else accepted of finished chains."""
+class MatrixCell:
+    """The outcome of a problem in a run: the verdict of a single chain, or "accepted of finished" chains."""
 
     item: int
     text: str
@@ -26,13 +27,16 @@ class Cell:
 
 
 @require_safe
-@for_researchers
+@requires_role(Role.RESEARCHER)
 def matrix(request: HttpRequest) -> HttpResponse:
-    """Show the table. Filters: run (several), differing (only problems on which the runs differ), both (only
-    problems that all of them tried), failures (excluded leaves out what failed permanently, by default as the first
-    run has stored), first and second (only problems with these verdicts of the first attempts in the first two
-    runs), only (first or second: whose first attempt alone is accepted)."""
-    runs = asked_runs(request)
+    """Show the table.
+
+    Query: run (several), differing (only problems with different outcomes), both (only problems that all runs
+    tried), failures (excluded leaves out permanent failures; default: the choice stored with the first run), first and
+    second (only problems whose first chains have these verdicts in the first two runs), only (first or second: only
+    problems whose first chain this run alone solves).
+    """
+    runs = runs_from_query(request)
     accepted = Q(judgement__verdict=Verdict.AC)
     failures = request.GET.get("failures") or (runs[0].failures if runs else "wrong")
     tried = Q(state=WorkItem.State.DONE)
@@ -50,11 +54,11 @@ def matrix(request: HttpRequest) -> HttpResponse:
             verdict=Max("judgement__verdict"),
         )
     )
-    cells: dict[int, dict[object, Cell]] = {}
+    cells: dict[int, dict[object, MatrixCell]] = {}
     for problem, run, item, attempts, solved, rejected, verdict in rows:
         only = NO_REPLY if rejected else verdict or Verdict.NO_CODE.value
         text = only if attempts == 1 else f"{solved} of {attempts}"
-        cells.setdefault(problem, {})[run] = Cell(item, text, solved == attempts)
+        cells.setdefault(problem, {})[run] = MatrixCell(item, text, solved == attempts)
     chosen = set(cells)
     if "differing" in request.GET:
         chosen = {problem for problem, row in cells.items() if len({cell.text for cell in row.values()}) > 1}
@@ -95,7 +99,7 @@ def _accepted_only(tried: Q, run: Run, other: Run) -> set[int]:
 
 
 def _with_verdict(run: Run, verdict: str) -> set[int]:
-    """Return the problems whose first chain in the run ended so."""
+    """Return the problems whose first chain in the run has the verdict."""
     first = run.items.filter(chain=0).order_by()
     if verdict == NO_REPLY:
         return set(first.filter(permanent=True).values_list("problem_id", flat=True))

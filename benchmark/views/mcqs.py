@@ -1,4 +1,4 @@
-"""Questions about similar problems: the sets with the figures of their runs, and one question with its answers."""
+"""Questions about similar problems: the sets, one set with the figures of its runs, and one question."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,6 +15,7 @@ from django.shortcuts import get_object_or_404, render
 from django.utils.safestring import SafeString, mark_safe
 from django.views.decorators.http import require_safe
 
+from accounts.roles import Role, requires_role
 from benchmark.datasets.question_sets import LETTERS
 from benchmark.models import (
     Option,
@@ -31,12 +32,11 @@ from benchmark.similarity.figures import (
     RANDOM_ACCURACY,
     RANDOM_MRR,
     chance_of,
-    kept_figures,
     right_places,
+    run_figures,
 )
 from benchmark.similarity.labels import label
 from benchmark.similarity.ties import Placing
-from benchmark.views.access import for_researchers
 
 PAGE_LENGTH = 50
 """Questions on one page of a set."""
@@ -44,8 +44,8 @@ _LISTED = ("external_id", "title", "tags", "rating", "dataset__name")
 
 
 @dataclass(frozen=True)
-class RunRow:
-    """A run with the figures that were kept; `ratio` is of its tokens to the run by statement in the same list."""
+class SimilarityRunRow:
+    """A run with its figures. `ratio` compares its tokens with those of the run by statement of the same model."""
 
     run: SimilarityRun
     figures: dict[str, Any]
@@ -53,15 +53,15 @@ class RunRow:
 
     @property
     def finishes(self) -> list[tuple[str, str, int]]:
-        """The kinds of ends of its replies that are warned of and occurred, in words, with their numbers."""
+        """Return kind, label and number of the ends of replies that deserve a warning."""
         counts = self.figures.get("finishes") or {}
         return [(kind, FINISHES[kind], counts[kind]) for kind in WARNED if counts.get(kind)]
 
 
 @require_safe
-@for_researchers
+@requires_role(Role.RESEARCHER)
 def question_sets(request: HttpRequest) -> HttpResponse:
-    """Every set."""
+    """Show all sets."""
     rows = QuestionSet.objects.select_related("dataset").annotate(
         count=Count("questions", distinct=True), run_count=Count("runs", distinct=True)
     )
@@ -69,9 +69,12 @@ def question_sets(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-@for_researchers
+@requires_role(Role.RESEARCHER)
 def question_set(request: HttpRequest, name: str) -> HttpResponse:
-    """The runs over a set, best first, and its questions."""
+    """Show the runs over a set, best first, and its questions.
+
+    Query: page, run and finish (only questions to which the reply of this run ended in this way).
+    """
     found = get_object_or_404(QuestionSet.objects.select_related("dataset"), name=name)
     questions = found.questions.select_related("reference__dataset").only(
         "number", "question_set", *(f"reference__{field}" for field in _LISTED)
@@ -107,7 +110,7 @@ def question_set(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def _ended(found: QuestionSet, run: str, finish: str) -> list[int]:
-    """Return the ids of the questions to which the run's reply ended in this way. Raises BadRequest."""
+    """Return the ids of the questions to which the reply of the run ended in this way. Raises BadRequest."""
     if finish not in FINISHES:
         raise BadRequest(f"The parameter finish must be one of: {', '.join(FINISHES)}.")
     try:
@@ -119,7 +122,7 @@ def _ended(found: QuestionSet, run: str, finish: str) -> list[int]:
 
 
 def _chances(found: QuestionSet, page: Page[Question]) -> dict[int, list[Fraction]]:
-    """Return the chances that the answers to each question of the page are right, by the question's id."""
+    """Return the chance of each answer to be right, by the id of the question on the page."""
     right = right_places(found)
     chances: dict[int, list[Fraction]] = {question.pk: [] for question in page.object_list}
     answers = QuestionAnswer.objects.filter(question__in=list(chances)).only("question", "correct", "scores")
@@ -128,24 +131,25 @@ def _chances(found: QuestionSet, page: Page[Question]) -> dict[int, list[Fractio
     return chances
 
 
-def _rows(runs: Sequence[SimilarityRun]) -> list[RunRow]:
+def _rows(runs: Sequence[SimilarityRun]) -> list[SimilarityRunRow]:
+    measured = [(run, run_figures(run) or {}) for run in runs]
     baselines: dict[str, float] = {}
-    for run in runs:
-        tokens = (kept_figures(run) or {}).get("tokens")
+    for run, figures in measured:
+        tokens = figures.get("tokens")
         if run.task == SimilarityRun.Task.CHOOSE and run.representation == "statement" and tokens:
             baselines.setdefault(run.model_spec, tokens["total"])
     rows = []
-    for run in runs:
-        figures = run.figures or {}
+    for run, figures in measured:
         total = (figures.get("tokens") or {}).get("total")
         baseline = baselines.get(run.model_spec)
-        rows.append(RunRow(run, figures, total / baseline if total is not None and baseline else None))
+        ratio = total / baseline if total is not None and baseline else None
+        rows.append(SimilarityRunRow(run, figures, ratio))
     return sorted(rows, key=lambda row: -(row.figures.get("accuracy") or 0))
 
 
 @dataclass(frozen=True)
 class OptionRow:
-    """An option of a question with its labels."""
+    """An option of a question with its letter and labels."""
 
     letter: str
     option: Option
@@ -154,9 +158,10 @@ class OptionRow:
 
 @dataclass(frozen=True)
 class AnswerRow:
-    """An answer as it is shown, with the chance that it is right.
+    """An answer with the chance that it is right.
 
-    `shown` are the options in the order of the letters; of a ranking, in the order of the scores with their ranks.
+    `shown` holds a letter or rank, an option, and its score or None: in the order of the letters, or of the scores for
+    a ranking.
     """
 
     answer: QuestionAnswer
@@ -168,9 +173,9 @@ class AnswerRow:
 
 
 @require_safe
-@for_researchers
+@requires_role(Role.RESEARCHER)
 def question(request: HttpRequest, name: str, number: int) -> HttpResponse:
-    """One question: the five problems, and how each run answered."""
+    """Show one question: its five problems, and the answer of each run."""
     problems = Problem.objects.select_related("dataset").defer("analysis", "analysis_html", "statement")
     found = get_object_or_404(
         Question.objects.select_related("question_set").prefetch_related(
@@ -216,10 +221,12 @@ def _answer(
         best_first = sorted(answer.order, key=lambda place: -scores[place])
         shown = [(_ranks(Placing.of(scores, place)), options[place], scores[place]) for place in best_first]
     names = ["reference", *(option.letter for option in options)]
-    kept = [(name, used[pk]) for name, pk in zip(names, answer.representations, strict=False) if pk in used]
+    shown_texts = [
+        (name, used[pk]) for name, pk in zip(names, answer.representations, strict=False) if pk in used
+    ]
     chosen = "" if answer.chosen is None else LETTERS[answer.order.index(answer.chosen)]
     reply = mark_safe(render_markdown(answer.reply))  # noqa: S308
-    return AnswerRow(answer, shown, float(chance_of(answer, right)), chosen, reply, kept)
+    return AnswerRow(answer, shown, float(chance_of(answer, right)), chosen, reply, shown_texts)
 
 
 def _ranks(placing: Placing) -> str:

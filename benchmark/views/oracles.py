@@ -1,4 +1,4 @@
-"""Verifiers: all of them, and one with its tests, its disagreements and the candidates it was asked about."""
+"""Verifiers: the list, one with its tests, conflicts and verified candidates, and rankings of candidates."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +11,7 @@ from django.shortcuts import get_object_or_404, render
 from django.utils.safestring import SafeString, mark_safe
 from django.views.decorators.http import require_safe
 
+from accounts.roles import Role, requires_role
 from benchmark.models import Candidate, Dataset, Problem, Verification, Verifier, blobs
 from benchmark.oracles.candidates import (
     RANKINGS,
@@ -22,24 +23,24 @@ from benchmark.oracles.candidates import (
 )
 from benchmark.oracles.suite_sizes import by_suite_size
 from benchmark.rendering.highlighting import highlight
-from benchmark.views.access import find_run, for_researchers
-from benchmark.views.charts import Curve, Point, curve_svg, mark_svg
+from benchmark.views.access import find_run
+from benchmark.views.charts import ChartCurve, ChartPoint, curve_svg, mark_svg
 
 PAGE_LENGTH = 50
 TESTS_SHOWN = 100
 CANDIDATES_SHOWN = 100
 _SHOWN = 300
-"""Characters of an input or an answer."""
+"""Characters of an input or an answer that the page shows."""
 
 RANKED = (1, 2, 3, 5, 7, 10)
-"""The n of n@k on the page of rankings, as far as each problem has so many candidates."""
+"""The n of n@k on the page of rankings, up to the fewest candidates of a problem."""
 
 _PROGRAMS = ("oracle", "second_oracle", "validator", "generator", "batch", "tricky", "written_tests")
 
 
 @dataclass(frozen=True)
 class ShownTest:
-    """A test with the beginnings of its texts."""
+    """A test with the first characters of its input and answer."""
 
     name: str
     group: str
@@ -49,7 +50,7 @@ class ShownTest:
 
 @dataclass(frozen=True)
 class ShownCandidate:
-    """A program with what is said of it: `name` and `official` are blank for one that was not imported."""
+    """A verified program. `name` and the verdict `official` are blank for one that was not imported."""
 
     verification: Verification
     name: str
@@ -57,9 +58,9 @@ class ShownCandidate:
 
 
 @require_safe
-@for_researchers
+@requires_role(Role.RESEARCHER)
 def verifiers(request: HttpRequest) -> HttpResponse:
-    """Every verifier, the newest first; imported programs only until one is built of them."""
+    """Show all verifiers, the newest first, without imported programs that a verifier was built of."""
     rows = (
         Verifier.objects.filter(built=None)
         .select_related("problem__dataset", "suite")
@@ -79,9 +80,9 @@ def verifiers(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-@for_researchers
+@requires_role(Role.RESEARCHER)
 def verifier(request: HttpRequest, verifier_id: int) -> HttpResponse:
-    """One verifier."""
+    """Show one verifier."""
     found = get_object_or_404(
         Verifier.objects.select_related("problem__dataset", "suite", "run__dataset"), pk=verifier_id
     )
@@ -108,9 +109,9 @@ def verifier(request: HttpRequest, verifier_id: int) -> HttpResponse:
 
 
 @require_safe
-@for_researchers
+@requires_role(Role.RESEARCHER)
 def candidate_rankings(request: HttpRequest) -> HttpResponse:
-    """n@k by ranking and by suite size, from stored verifications. Filter: dataset (a name) or run (its id)."""
+    """Show n@k by ranking and by suite size, from stored verifications. Query: dataset (a name) or run (an id)."""
     asked = _run_id(request)
     run = find_run(asked) if asked else None
     datasets = list(
@@ -131,9 +132,9 @@ def candidate_rankings(request: HttpRequest) -> HttpResponse:
     ranked = {n: rankings(groups, n) for n in ns}
     sizes = by_suite_size(groups, ns)
     curves = [
-        Curve(
+        ChartCurve(
             f"{n}@k",
-            tuple(Point(one.tests, 100 * value) for one in sizes if (value := one.at[n]) is not None),
+            tuple(ChartPoint(one.tests, 100 * value) for one in sizes if (value := one.at[n]) is not None),
         )
         for n in ns
     ]
@@ -150,7 +151,7 @@ def candidate_rankings(request: HttpRequest) -> HttpResponse:
             "ns": ns,
             "rows": [(name, [(n, ranked[n][kind]) for n in ns]) for kind, name in RANKINGS.items()],
             "sizes": [(one.tests, list(one.at.items())) for one in sizes],
-            # Everything in it is escaped where it is made.
+            # curve_svg and mark_svg escape every text.
             "svg": mark_safe(curve_svg(curves, "oracle tests", "n@k in percent")) if drawn else "",  # noqa: S308
             "marks": [(mark_safe(mark_svg(number)), curve.name) for number, curve in enumerate(curves)]  # noqa: S308
             if drawn
@@ -160,7 +161,7 @@ def candidate_rankings(request: HttpRequest) -> HttpResponse:
 
 
 def _run_id(request: HttpRequest) -> UUID | None:
-    """Return the id of the run that is asked for, if one is. Raises Http404 for a text that is no id."""
+    """Return the id of the run in the query; None without one. Raises Http404 for a malformed id."""
     asked = request.GET.get("run", "")
     try:
         return UUID(asked) if asked else None
@@ -169,7 +170,7 @@ def _run_id(request: HttpRequest) -> UUID | None:
 
 
 def _candidates(found: Verifier) -> list[ShownCandidate]:
-    """The best first; the outcome of imported ones beside the official verdict."""
+    """Return the verified programs, best first, imported ones with their official verdict."""
     rows = found.verifications.select_related("submission").order_by("-passed", "id")[:CANDIDATES_SHOWN]
     imported = {one.submission_id: one for one in Candidate.objects.filter(problem=found.problem_id)}
     shown = []
@@ -182,7 +183,7 @@ def _candidates(found: Verifier) -> list[ShownCandidate]:
 def _programs(found: Verifier) -> list[tuple[str, SafeString]]:
     sources: list[tuple[str, Any]] = [(name.replace("_", " "), getattr(found, name)) for name in _PROGRAMS]
     return [
-        (name, mark_safe(highlight(source, "python")))  # noqa: S308  everything in it is escaped
+        (name, mark_safe(highlight(source, "python")))  # noqa: S308  highlight escapes the source
         for name, source in sources
         if source.strip()
     ]

@@ -1,13 +1,9 @@
-"""The pages of the problem bank: the list with its filters, one problem, and its figures."""
+"""The pages of the problem bank: the list with its filters, one problem, and its pictures."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import wraps
 
-from django.contrib.auth.models import User
-from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
@@ -17,6 +13,7 @@ from django.utils.cache import patch_cache_control
 from django.utils.http import urlencode
 from django.views.decorators.http import condition, require_safe
 
+from accounts.roles import Role, requires_role
 from benchmark.models import Dataset, Figure, Problem, TestCase, blobs
 from benchmark.models.problems import Tier
 
@@ -24,7 +21,7 @@ PAGE_LENGTH = 50
 """Problems on one page of the list."""
 
 FIGURE_MEDIA_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
-"""What a browser shows as a picture and cannot run as a program (an SVG may hold a script)."""
+"""Types of pictures that cannot hold a script, unlike SVG."""
 
 LISTED_FIELDS = (
     "dataset__name",
@@ -39,25 +36,10 @@ LISTED_FIELDS = (
     "contest_date",
 )
 
-View = Callable[..., HttpResponse]
-
-
-def for_people_with_a_role(view: View) -> View:
-    """403 for an account that nobody has given a role yet. Every role is a group; superusers need none."""
-
-    @wraps(view)
-    def checked(request: HttpRequest, *arguments: str, **keywords: str) -> HttpResponse:
-        person = request.user
-        if not isinstance(person, User) or not (person.is_superuser or person.groups.exists()):
-            raise PermissionDenied("Your account has no role yet. Ask an administrator for one.")
-        return view(request, *arguments, **keywords)
-
-    return checked
-
 
 @dataclass(frozen=True)
 class Choice:
-    """One value of a filter, with how many problems of the whole bank have it."""
+    """A value of a filter with its label and the number of problems in the whole bank that have it."""
 
     value: str
     label: str
@@ -66,7 +48,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Filters:
-    """What the visitor asked for in the address; unknown tiers and datasets simply find nothing."""
+    """The filters in the address. An unknown tier or dataset matches no problem."""
 
     text: str
     tier: str
@@ -93,14 +75,14 @@ class Filters:
 
     @property
     def query(self) -> str:
-        """The filters as they stand in an address, without the page number."""
+        """Return the filters as a query string without the page number."""
         return urlencode({name: value for name, value in vars(self).items() if value})
 
 
 @require_safe
-@for_people_with_a_role
+@requires_role(*Role)
 def problem_list(request: HttpRequest) -> HttpResponse:
-    """The bank, filtered by text, tier and dataset. No statement is read from the database."""
+    """Show the problems. Query: text, tier, dataset, page. No statement is read from the database."""
     filters = Filters.of(request)
     found = filters.apply(Problem.objects.select_related("dataset").only(*LISTED_FIELDS))
     listed = found.annotate(hidden_tests=Coalesce(Subquery(_hidden_tests()), 0))
@@ -120,7 +102,7 @@ def problem_list(request: HttpRequest) -> HttpResponse:
 
 
 def _hidden_tests() -> QuerySet[TestCase, int]:
-    """The number of hidden tests of the problem of an outer query; no row where there are none."""
+    """Return a subquery for the number of hidden tests of the outer query's problem; no row if it has none."""
     hidden = TestCase.objects.filter(problem=OuterRef("pk"), origin=TestCase.Origin.HIDDEN)
     return hidden.order_by().values("problem").annotate(number=Count("pk")).values_list("number", flat=True)
 
@@ -136,17 +118,17 @@ def _datasets() -> list[Choice]:
 
 
 @require_safe
-@for_people_with_a_role
+@requires_role(*Role)
 def problem(request: HttpRequest, dataset: str, external_id: str) -> HttpResponse:
-    """One problem with its samples, official analysis and reference solutions."""
+    """Show one problem with its samples, official analysis and reference solutions."""
     found = get_object_or_404(
         Problem.objects.select_related("dataset"), dataset__name=dataset, external_id=external_id
     )
     return render(request, "benchmark/problem.html", {"problem": found})
 
 
-def _figure_etag(request: HttpRequest, dataset: str, external_id: str, name: str) -> str | None:
-    """The content's hash names it for good, so a browser that has it is spared the bytes."""
+def _figure_etag(_request: HttpRequest, dataset: str, external_id: str, name: str) -> str | None:
+    """Return the hash of the content, so that browsers do not download a picture again."""
     digest = _figures(dataset, external_id, name).values_list("content_hash", flat=True).first()
     return f'"{digest}"' if digest else None
 
@@ -156,10 +138,10 @@ def _figures(dataset: str, external_id: str, name: str) -> QuerySet[Figure]:
 
 
 @require_safe
-@for_people_with_a_role
+@requires_role(*Role)
 @condition(etag_func=_figure_etag)
-def figure(request: HttpRequest, dataset: str, external_id: str, name: str) -> HttpResponse:
-    """A picture's bytes. 404 for one that is unknown, not stored here, or of a type a browser might run."""
+def figure(_request: HttpRequest, dataset: str, external_id: str, name: str) -> HttpResponse:
+    """Return the bytes of a picture. Raises Http404 for one that is unknown, not stored, or of an unsafe type."""
     found = get_object_or_404(_figures(dataset, external_id, name))
     if found.media_type not in FIGURE_MEDIA_TYPES:
         raise Http404(f"{found.media_type} cannot be shown as an image.")

@@ -1,26 +1,29 @@
-"""The papers' tables, with what does not fit in them, and what of them comes out again here."""
+"""The published tables with notes on their inconsistencies, and the figures that Hintbench reproduces."""
 
 from dataclasses import dataclass
+from math import isnan
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from accounts.roles import Role, requires_role
 from benchmark.reports.published_tables import PublishedTable, published_tables
 from benchmark.reproduction import REPRODUCTIONS
-from benchmark.views.access import for_researchers
 
 
 @dataclass(frozen=True)
-class Cell:
+class PublishedCell:
+    """A value as printed, and the numbers of the notes on it."""
+
     value: float | str
     marks: list[int]
 
 
 @require_safe
-@for_researchers
+@requires_role(Role.RESEARCHER)
 def published(request: HttpRequest) -> HttpResponse:
-    """All tables on one page, each with its source."""
+    """Show all tables with their sources."""
     return render(
         request,
         "benchmark/runs/published.html",
@@ -31,12 +34,15 @@ def published(request: HttpRequest) -> HttpResponse:
     )
 
 
-def _rows(table: PublishedTable) -> list[tuple[str, list[Cell]]]:
+def _rows(table: PublishedTable) -> list[tuple[str, list[PublishedCell]]]:
     return [
         (
             row.name,
             [
-                Cell("" if value != value else value, table.marks_at(row.name, column))
+                PublishedCell(
+                    "" if isinstance(value, float) and isnan(value) else value,
+                    table.marks_at(row.name, column),
+                )
                 for column, value in zip(table.columns, row.values, strict=True)
             ],
         )

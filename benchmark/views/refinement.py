@@ -1,4 +1,4 @@
-"""Refine@1 … K of one run, its chains, and the runs that it can be set beside."""
+"""Refine@1 … Refine@K of a run, its chains, and runs of independent attempts to compare it with."""
 
 from django.core.exceptions import BadRequest
 from django.core.paginator import Paginator
@@ -8,42 +8,49 @@ from django.shortcuts import render
 from django.utils.safestring import mark_safe
 from django.views.decorators.http import require_safe
 
+from accounts.roles import Role, requires_role
 from benchmark.methods import methods_scored_by
-from benchmark.metrics import TooFewAttempts
+from benchmark.metrics import TooFewAttemptsError
 from benchmark.models import Run
-from benchmark.reports.refinement import NotRefined, attempts_allowed, beside, curve_of, refinements_of
-from benchmark.views.access import find_run, for_researchers
-from benchmark.views.charts import Curve, Point, curve_svg
+from benchmark.reports.refinement import (
+    NotRefineRunError,
+    attempts_allowed,
+    compare_with_resampling,
+    curve_of,
+    refinements_of,
+)
+from benchmark.views.access import find_run
+from benchmark.views.charts import ChartCurve, ChartPoint, curve_svg
 
 PAGE_LENGTH = 100
 
 
 @require_safe
-@for_researchers
+@requires_role(Role.RESEARCHER)
 def refinement(request: HttpRequest, run_id: object) -> HttpResponse:
-    """The page of a run of the method refine. `against` in the address names a run with independent attempts."""
+    """Show a run of the method refine. Query: against (a run of independent attempts), page."""
     run = find_run(run_id)
     try:
         refinements = refinements_of(run, failures=run.failures)
-    except NotRefined as error:
+    except NotRefineRunError as error:
         raise Http404(str(error)) from None
     k = attempts_allowed(run)
     curve = curve_of(refinements, k) if refinements else None
     svg = ""
     if curve:
         points = tuple(
-            Point(one.k, 100 * one.value, 100 * one.interval.low, 100 * one.interval.high)
+            ChartPoint(one.k, 100 * one.value, 100 * one.interval.low, 100 * one.interval.high)
             for one in curve.points
         )
-        svg = mark_safe(curve_svg([Curve("Refine@k", points)], "k", "Refine@k in percent"))  # noqa: S308
+        svg = mark_safe(curve_svg([ChartCurve("Refine@k", points)], "k", "Refine@k in percent"))  # noqa: S308
     others = Run.objects.filter(dataset=run.dataset, attempts__gte=k).exclude(
         method__in=[*methods_scored_by("refine"), *methods_scored_by("none")]
     )
     compared, fault = None, ""
     if name := request.GET.get("against"):
         try:
-            compared = beside(run, find_run(name), failures=run.failures)
-        except (NotRefined, TooFewAttempts) as error:
+            compared = compare_with_resampling(run, find_run(name), failures=run.failures)
+        except (NotRefineRunError, TooFewAttemptsError) as error:
             fault = str(error)
         except ValueError as error:
             raise BadRequest(str(error)) from None

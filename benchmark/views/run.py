@@ -1,4 +1,4 @@
-"""One run: its figures, how far it is, what it depends on, and the same as files."""
+"""One run: its figures, progress, dependencies, and downloads."""
 
 import json
 import time
@@ -11,33 +11,35 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from accounts.roles import Role, requires_role
 from benchmark.model_calls import Price, Spent
 from benchmark.models import Batch, Run
 from benchmark.models.finishes import FINISHES
 from benchmark.reports import FORMATS
-from benchmark.reports.cached_report import kept_figures
+from benchmark.reports.cached_report import run_report
 from benchmark.reports.formatting import (
-    HEADINGS,
+    GROUP_HEADINGS,
+    format_price,
+    format_spent_money,
     group_name,
     headline,
     intervals_used,
-    price_words,
-    spent_money,
-    verdicts_of,
+    verdict_heading,
 )
+from benchmark.reports.run_metrics import format_metrics
 from benchmark.reports.usage import Usage, measure_usage
-from benchmark.views.access import find_run, for_researchers
+from benchmark.views.access import find_run
 from benchmark.views.leaderboard import progress_of
 
 MEDIA_TYPES = {"csv": "text/csv", "json": "application/json", "html": "text/html"}
 
 
 @require_safe
-@for_researchers
+@requires_role(Role.RESEARCHER)
 def run(request: HttpRequest, run_id: UUID) -> HttpResponse:
-    """The page. While the run is open, its progress is polled."""
+    """Show the run. The page of an open run polls its progress."""
     found = find_run(run_id)
-    figures = kept_figures(found)
+    figures = run_report(found)
     return render(
         request,
         "benchmark/runs/run.html",
@@ -45,26 +47,29 @@ def run(request: HttpRequest, run_id: UUID) -> HttpResponse:
             "run": found,
             "figures": figures,
             "intervals": intervals_used(figures),
-            "price": price_words(figures),
+            "price": format_price(figures),
+            "metrics": format_metrics(figures.metrics),
             "draws": figures.depends_on["draws"],
             "headline": headline(figures) if figures.headline else "",
-            "verdicts": verdicts_of(figures),
+            "verdicts": verdict_heading(figures),
             "finishes": [(kind, FINISHES[kind], count) for kind, count in figures.finishes.items()],
             "parts": [
-                (HEADINGS[by], [(group, group_name(group, figures)) for group in groups])
+                (GROUP_HEADINGS[by], [(group, group_name(group, figures)) for group in groups])
                 for by, groups in groupby(figures.groups, key=lambda group: group.by)
             ],
             "manifest": json.dumps(figures.depends_on, indent=2, ensure_ascii=False),
-            "live": _live(found, time.time(), None),
+            "live": _run_progress(found, time.time(), None),
         },
     )
 
 
 @dataclass(frozen=True)
-class Live:
-    """The progress of a run. `money` is what was paid, in words.
+class RunProgress:
+    """The progress of a run.
 
-    `seconds_left` is None until some items were done since `since`.
+    `money` is the formatted spend. `done_then` items were done at the Unix time `since`; `seconds_left` is estimated
+    from the items done after it, and None without any. `batches` are those that the provider has not finished, `waits`
+    the reasons for which calls wait before a retry.
     """
 
     total: int
@@ -77,45 +82,46 @@ class Live:
     done_then: int
     seconds_left: float | None
     batches: list[Batch]
-    """Those that the provider works on."""
     waits: list[str]
-    """What calls wait for before they are repeated."""
 
     @property
     def share(self) -> int:
-        """Percent done."""
+        """Return the percentage of items that are done, rounded down."""
         return 100 * self.done // self.total if self.total else 0
 
 
 @require_safe
-@for_researchers
+@requires_role(Role.RESEARCHER)
 def progress(request: HttpRequest, run_id: UUID) -> HttpResponse:
-    """The part of the page that is polled. `since` and `done` say what the visitor saw first."""
+    """Show the part of the page that is polled.
+
+    Query: since (the Unix time of the first view), done (the items done then).
+    """
     found = find_run(run_id)
     try:
         since, done = float(request.GET["since"]), int(request.GET["done"])
     except (KeyError, ValueError):
         raise BadRequest("The parameters since and done must be numbers.") from None
-    live = _live(found, since, done)
+    live = _run_progress(found, since, done)
     response = render(request, "benchmark/runs/_progress.html", {"run": found, "live": live})
     if found.state != Run.State.OPEN:
-        response["HX-Refresh"] = "true"  # the figures are there now
+        response["HX-Refresh"] = "true"  # the page now has final figures
     return response
 
 
-def _live(found: Run, since: float, done_then: int | None) -> Live:
+def _run_progress(found: Run, since: float, done_then: int | None) -> RunProgress:
     [counted] = progress_of([found])
     done_then = counted.done if done_then is None else done_then
     new, passed = counted.done - done_then, time.time() - since
     left = counted.total - counted.done - counted.failed
     paid, price = Spent.of_run(found), Price.of_run(found)
-    return Live(
+    return RunProgress(
         counted.total,
         counted.done,
         counted.failed,
         measure_usage(found),
         paid,
-        "unknown" if paid.cost(price) is None else spent_money(paid.to_json(price)),
+        "unknown" if paid.cost(price) is None else format_spent_money(paid.to_json(price)),
         since,
         done_then,
         left * passed / new if new > 0 and passed > 0 else None,
@@ -125,14 +131,14 @@ def _live(found: Run, since: float, done_then: int | None) -> Live:
 
 
 @require_safe
-@for_researchers
-def export(request: HttpRequest, run_id: UUID, form: str) -> HttpResponse:
-    """The report of `manage.py report` as a file."""
+@requires_role(Role.RESEARCHER)
+def export(_request: HttpRequest, run_id: UUID, form: str) -> HttpResponse:
+    """Download the report of `manage.py report` as a file."""
     if form not in MEDIA_TYPES:
         raise Http404(f"There is no report in the format {form}.")
     found = find_run(run_id)
     response = HttpResponse(
-        FORMATS[form]([kept_figures(found)]), content_type=f"{MEDIA_TYPES[form]}; charset=utf-8"
+        FORMATS[form]([run_report(found)]), content_type=f"{MEDIA_TYPES[form]}; charset=utf-8"
     )
     response["Content-Disposition"] = f'attachment; filename="run-{found.pk}.{form}"'
     return response

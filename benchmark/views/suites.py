@@ -1,4 +1,4 @@
-"""Suites of tests: all of them, and one with its kill matrix, its curve and what was dropped. No test is shown."""
+"""Test suites: the list, and one suite with its kill matrix, kill curve and dropped tests. No test is shown."""
 
 from dataclasses import dataclass
 
@@ -8,29 +8,29 @@ from django.shortcuts import get_object_or_404, render
 from django.utils.safestring import SafeString, mark_safe
 from django.views.decorators.http import require_safe
 
+from accounts.roles import Role, requires_role
 from benchmark.models import Suite
 from benchmark.suites import KillMatrix, TriedProgram, stored_report
-from benchmark.views.access import for_researchers
-from benchmark.views.charts import Curve, Point, curve_svg
+from benchmark.views.charts import ChartCurve, ChartPoint, curve_svg
 from judge import Verdict
 
 PAGE_LENGTH = 50
 _SIZES = (1, 2, 3, 5, 8, 12, 20, 30, 50, 80, 120, 200, 300, 500)
-"""Sizes of a suite at which the kill curve is drawn, and its whole size."""
+"""Numbers of tests at which the kill curve is drawn; the size of the suite is added."""
 
 
 @dataclass(frozen=True)
-class Row:
-    """A program and, for each test, its verdict, None where it was not tried."""
+class ProgramRow:
+    """A program and, for each test, the test's name and the verdict (None: not run)."""
 
     program: TriedProgram
     cells: tuple[tuple[str, Verdict | None], ...]
 
 
 @require_safe
-@for_researchers
+@requires_role(Role.RESEARCHER)
 def suites(request: HttpRequest) -> HttpResponse:
-    """Every suite, by problem and version."""
+    """Show all suites by problem, the latest version first."""
     rows = Suite.objects.select_related("problem__dataset").order_by(
         "problem__dataset__name", "problem__external_id", "-version"
     )
@@ -41,9 +41,9 @@ def suites(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-@for_researchers
+@requires_role(Role.RESEARCHER)
 def suite(request: HttpRequest, dataset: str, version: int, external_id: str) -> HttpResponse:
-    """One suite."""
+    """Show one suite."""
     found = get_object_or_404(
         Suite.objects.select_related("problem__dataset"),
         problem__dataset__name=dataset,
@@ -75,29 +75,33 @@ def suite(request: HttpRequest, dataset: str, version: int, external_id: str) ->
     )
 
 
-def _rows(matrix: KillMatrix) -> list[Row]:
-    """Wrong programs first, those that are killed least at the top."""
+def _rows(matrix: KillMatrix) -> list[ProgramRow]:
+    """Return the rows: wrong programs first, those that the fewest tests kill at the top."""
     programs = sorted(matrix.programs, key=lambda one: (one.right, len(one.killers) if not one.right else 0))
-    return [Row(program, tuple(zip(matrix.tests, program.verdicts, strict=True))) for program in programs]
+    return [
+        ProgramRow(program, tuple(zip(matrix.tests, program.verdicts, strict=True))) for program in programs
+    ]
 
 
 def _curve(matrix: KillMatrix) -> list[tuple[int, float]]:
-    """Sizes and the percentage of wrong programs that so many tests kill."""
+    """Return numbers of tests with the percentage of wrong programs that they kill."""
     values = matrix.kill_curve()
     sizes = [size for size in _SIZES if size < len(values)]
     return [(size, 100 * values[size - 1]) for size in (*sizes, len(values))] if values else []
 
 
 def _svg(matrix: KillMatrix) -> SafeString | str:
-    points = tuple(Point(size, value) for size, value in _curve(matrix))
+    points = tuple(ChartPoint(size, value) for size, value in _curve(matrix))
     if not points:
         return ""
-    drawn = curve_svg([Curve("wrong programs killed", points)], "tests", "wrong programs killed, in percent")
-    return mark_safe(drawn)  # noqa: S308  everything in it is escaped
+    drawn = curve_svg(
+        [ChartCurve("wrong programs killed", points)], "tests", "wrong programs killed, in percent"
+    )
+    return mark_safe(drawn)  # noqa: S308  curve_svg escapes every text
 
 
 def _origins(found: Suite) -> list[tuple[str, int]]:
-    """How many tests there are of each kind, in the order of the suite."""
+    """Return the number of tests of each origin, in the order of the suite."""
     counts: dict[str, int] = {}
     for test in found.tests.all():
         label = test.get_origin_display()

@@ -85,7 +85,7 @@ def test_the_program_goes_to_standard_output_and_the_rest_to_standard_error(
     assert printed.out == PROGRAM
     assert printed.err.splitlines() == [
         "Rule: tagged; a generation.",
-        "Not chosen: lines 7-7, fence, tagged, tag python, part, the text says: other.",
+        "Not chosen: lines 7-7, fence, tagged, tag python, part, marked as other.",
     ]
     file.write_text("No code.", encoding="utf-8")
     call_command("extract", str(file), "--language", "python")

@@ -1,4 +1,4 @@
-"""manage.py judge: one file against a stored problem."""
+"""manage.py judge: a program on a stored problem."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""manage.py reproduce: what is published comes out again, and what is missing or differs is said."""
+"""manage.py reproduce: reproduced figures, missing data and differences."""
 
 import json
 from pathlib import Path
@@ -18,7 +18,7 @@ def reproduce(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, 
 
 
 def test_what_is_published_comes_out_again(shared_data: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Without a database: no test here may touch one. Others take long or need data that is not here."""
+    """Figures that need little time. Without the fixture of a database, this shows that none is read."""
     names = ["N-1", "N-2", "N-3", "N-5", "N-12", "N-13", "N-21", "N-22"]
     results = reproduce(capsys, *names, "--data", str(shared_data))
     assert list(results) == names
@@ -58,7 +58,7 @@ def test_choices_made_after_the_result_was_seen_are_marked_where_they_are(
     assert results["N-1"]["chosen_after"] == []
     marked = {one["figure"]: one["chosen_after"] for one in results["N-13"]["checks"] if one["chosen_after"]}
     assert list(marked) == ["Grok 3 mini"]
-    assert "because 11.8 fits no other way" in marked["Grok 3 mini"]
+    assert "because 11.8 fits in no other way" in marked["Grok 3 mini"]
     assert results["N-13"]["chosen_after"] == [*marked.values()]
     fewest = [one for one in results["N-22"]["checks"] if one["chosen_after"]]
     assert len(fewest) == 5
@@ -75,18 +75,18 @@ def test_choices_are_named_for_figures_whose_data_is_missing_too(capsys: pytest.
         "N-13",
         "N-22",
     }
-    with pytest.raises(CommandError, match=r"^Without their data: N-11\.$"):
+    with pytest.raises(CommandError, match=r"^Data missing: N-11\.$"):
         call_command("reproduce", "N-11")
     text = capsys.readouterr().out
-    assert "[1] Chosen after the result was seen: The source does not say how" in text
-    assert "0 of 0 agree, 1 without their data. With a choice made after seeing the result: N-11." in text
+    assert "[1] Chosen after the result was seen: The source does not name its" in text
+    assert "0 of 0 agree, data missing for 1. With a choice made after seeing the result: N-11." in text
 
 
 def test_what_needs_no_data_works_without_and_the_rest_says_what_to_fetch(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     assert reproduce(capsys, "N-1", "N-2", "N-13")["N-1"]["agrees"]
-    with pytest.raises(CommandError, match=r"^Without their data: N-3, N-21\.$"):
+    with pytest.raises(CommandError, match=r"^Data missing: N-3, N-21\.$"):
         call_command("reproduce", "N-1", "N-3", "N-21")
     said = capsys.readouterr().out
     assert "needs usaco/usaco_dict.json in the folder given as --data: the 484 problems" in said
@@ -114,7 +114,7 @@ def test_a_figure_that_differs_ends_with_status_1(
 def test_unknown_names_and_folders_are_refused() -> None:
     with pytest.raises(CommandError, match=r"There is no N-99\. There are: N-1, "):
         call_command("reproduce", "N-99")
-    with pytest.raises(CommandError, match="is no folder"):
+    with pytest.raises(CommandError, match="is not a folder"):
         call_command("reproduce", "--data", "/nowhere")
 
 

@@ -14,7 +14,7 @@ from benchmark.management.encoding import add_encoding, encoding
 from benchmark.management.progress import bar_of
 from benchmark.retrieval import TOKENIZERS
 from benchmark.similarity.building import Builder
-from benchmark.similarity.encoders import NoEncoder
+from benchmark.similarity.encoders import NoEncoderError
 
 THRESHOLDS = {
     "max-sim-positive": "the right option's statement is less like the reference's than this",
@@ -79,7 +79,7 @@ class Command(BaseCommand):
                 made = builder.build(
                     dataset, options["name"], lambda done, total: bar.update(done - bar.n), encoding(options)
                 )
-        except (ValueError, NoEncoder, QuestionsInUse) as error:
+        except (ValueError, NoEncoderError, QuestionsInUse) as error:
             raise CommandError(f"{error}.") from None
         count = made.questions.count()
         if options["json"]:

@@ -23,7 +23,7 @@ from benchmark.management.suite_output import add_judging, each_problem, stage_b
 from benchmark.model_calls.heartbeat import AlreadyRunning, exclusive_lock
 from benchmark.models import PackageProgram, Problem
 from benchmark.providers import ModelSpecError, ProviderError, parse_model_spec
-from benchmark.reports.formatting import paid_told
+from benchmark.reports.formatting import format_spend
 from benchmark.representations import Author
 from benchmark.similarity.estimates import estimate_writing
 from benchmark.suites import (
@@ -111,7 +111,7 @@ class Command(BaseCommand):
             self.stdout.write(json.dumps(document, ensure_ascii=False))
         else:
             if spent:
-                self.stdout.write(f"Paid for generators and validators in all: {paid_told(spent)}")
+                self.stdout.write(f"Paid for generators and validators in all: {format_spend(spent)}")
             self.stdout.write(suites_text(reports, failures))
         released = sum(bool(report.suite and report.suite.released_at) for report in reports)
         if released < len(problems):

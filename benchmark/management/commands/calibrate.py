@@ -1,4 +1,4 @@
-"""manage.py calibrate: what the intervals cover in simulated studies, expected beside obtained."""
+"""manage.py calibrate: coverage of intervals in simulated studies."""
 
 import json
 from typing import Any
@@ -13,12 +13,12 @@ from judge.management.tables import aligned
 
 class Command(BaseCommand):
     help = (
-        "Simulate studies with known truth and print how often the intervals hold it, the expected coverage and the "
-        "percentile bootstrap beside it. The exit status is 1 when an interval that claims 95 % covers less than "
-        f"{100 * LEAST_COVERAGE:.0f} % less two Monte Carlo errors."
+        "Simulate studies with a known true value, and print the coverage of the intervals, the expected coverage and "
+        "that of the percentile bootstrap. The exit status is 1 if an interval that claims 95 % covers less than "
+        f"{100 * LEAST_COVERAGE:.0f} % minus two Monte Carlo errors."
     )
 
-    requires_system_checks = []  # it shows no page, so it need not load them
+    requires_system_checks = []  # the checks import all pages, which this command does not need
     requires_migrations_checks = False
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -32,7 +32,7 @@ class Command(BaseCommand):
             metavar="N",
             help=f"simulated studies with each of the {len(SEEDS)} seeds; default: 1000",
         )
-        parser.add_argument("--json", action="store_true", help="print one JSON document on standard output")
+        parser.add_argument("--json", action="store_true", help="print one JSON document to standard output")
 
     def handle(self, **options: Any) -> None:
         calibration, studies = CALIBRATIONS[options["name"]], options["studies"]
@@ -54,7 +54,7 @@ class Command(BaseCommand):
         missed = [one for one in results if not one.holds]
         if missed:
             named = "; ".join(f"{one.cell.estimator}, {one.cell.problems} problems" for one in missed)
-            raise CommandError(f"Below the coverage that is claimed: {named}.")
+            raise CommandError(f"Coverage too low: {named}.")
 
 
 def _lines(results: list[Result]) -> list[str]:

@@ -1,4 +1,4 @@
-"""manage.py extract: show which program is taken from a model's reply. Nothing is run or stored."""
+"""manage.py extract: show the program in a model's reply. Nothing is run or stored."""
 
 import json
 import sys
@@ -21,11 +21,11 @@ from benchmark.extraction import (
 
 class Command(BaseCommand):
     help = (
-        "Print the program that would be judged of a reply. The rule that chose it and the other candidates go to "
-        "standard error. Exit status 0 whether or not there is a program."
+        "Print the program of a reply that would be judged. The rule that selects it and the other candidates go to "
+        "standard error. The exit status is 0 with or without a program."
     )
 
-    requires_system_checks = []  # no page is shown, so none need be loaded
+    requires_system_checks = []  # the checks import all pages, which this command does not need
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", metavar="FILE", help="the text of a reply, in UTF-8; - is standard input")
@@ -33,15 +33,15 @@ class Command(BaseCommand):
         parser.add_argument(
             "--mode",
             default=MODES[0],
-            help=f"{' or '.join(MODES)}; usaco: as the published code; default: default",
+            help=f"{' or '.join(MODES)}; usaco: as in the published code; default: default",
         )
         parser.add_argument(
             "--ended",
             default=Ended.COMPLETE.value,
             metavar="HOW",
-            help=f"how the reply ended, for what counts as a generation: {', '.join(Ended)}; default: complete",
+            help=f"how the reply ended, which decides on a generation: {', '.join(Ended)}; default: complete",
         )
-        parser.add_argument("--json", action="store_true", help="print one JSON document on standard output")
+        parser.add_argument("--json", action="store_true", help="print one JSON document to standard output")
 
     def handle(self, **options: Any) -> None:
         language, mode, ended = options["language"], options["mode"], options["ended"]
@@ -74,9 +74,9 @@ class Command(BaseCommand):
             shown = _described(reply, other)
             first, last = shown["lines"]
             tag = f", tag {shown['tag']}" if shown["tag"] else ""
-            said = f", the text says: {shown['said']}" if shown["said"] else ""
+            mark = f", marked as {shown['said']}" if shown["said"] else ""
             self.stderr.write(
-                f"Not chosen: lines {first}-{last}, {shown['form']}, {shown['kind']}{tag}, {shown['holds']}{said}.",
+                f"Not chosen: lines {first}-{last}, {shown['form']}, {shown['kind']}{tag}, {shown['holds']}{mark}.",
                 style_func=str,
             )
 

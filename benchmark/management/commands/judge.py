@@ -1,4 +1,4 @@
-"""manage.py judge: judge one file against a stored problem. Nothing is stored."""
+"""manage.py judge: judge a program on a stored problem without storing the result."""
 
 import contextlib
 import json
@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 import judge
 from benchmark.functional import NotFunctional
-from benchmark.judging import checker_for, judge_tests, program_files
+from benchmark.judging import judge_tests
 from benchmark.judging.references import file_names
 from benchmark.management.arguments import find_dataset, find_problem, find_suite, positive
 from benchmark.models import Judgement
@@ -19,30 +19,34 @@ from judge.management.tables import aligned
 
 class Command(BaseCommand):
     help = (
-        "Judge a program against all tests of a stored problem. Exit status 0 when it was judged, whatever the "
-        "verdict. Of hidden tests only the verdict, the time and the memory are shown."
+        "Judge a program on all tests of a stored problem. The exit status is 0 if it is judged, whatever the "
+        "verdict. For hidden tests, only verdict, time and memory are shown."
     )
 
-    requires_system_checks = []  # it shows no page, so it need not load them
+    requires_system_checks = []  # the checks import all pages, which this command does not need
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("file", type=Path, metavar="FILE", help="a source file, or a folder of them")
+        parser.add_argument(
+            "file", type=Path, metavar="FILE", help="a source file, or a folder of source files"
+        )
         parser.add_argument("--problem", required=True, metavar="DATASET/ID")
-        parser.add_argument("--language", help=f"{', '.join(judge.LANGUAGES)}; default: by the file's name")
+        parser.add_argument(
+            "--language", help=f"{', '.join(judge.LANGUAGES)}; default: by the name of the file"
+        )
         parser.add_argument(
             "--policy",
             choices=[policy.value for policy in judge.Policy],
             default=judge.Policy.FAIR.value,
-            help="fair: slow languages get more time; compat: as published judges do; default: fair",
+            help="fair: scaled limits, slow languages have more time; compat: published limits; default: fair",
         )
         parser.add_argument("--all-tests", action="store_true", help="do not stop at the first failed test")
         parser.add_argument(
             "--suite",
             type=positive,
             metavar="VERSION",
-            help="a suite of the problem in place of the imported tests",
+            help="a test suite of the problem instead of the imported tests",
         )
-        parser.add_argument("--json", action="store_true", help="print one JSON document on standard output")
+        parser.add_argument("--json", action="store_true", help="print one JSON document to standard output")
 
     def handle(self, **options: Any) -> None:
         dataset_name, _, external_id = options["problem"].partition("/")
@@ -92,11 +96,11 @@ class Command(BaseCommand):
             self.stdout.write(_text(judgement, problem.samples_only and suite is None))
         if judgement.verdict is judge.Verdict.JE:
             faults = [test.message for test in judgement.tests if test.verdict is judge.Verdict.JE]
-            raise CommandError(f"The judge failed: {faults[0]}")  # its faults quote no test
+            raise CommandError(f"The judge failed: {faults[0]}")  # messages of judge errors quote no test
 
 
 def _language(path: Path) -> str:
-    """By the name of the file, or of the first file in the folder that has one."""
+    """Return the language by the name of the file, or of the first file in the folder with a known name."""
     files = sorted(path.rglob("*")) if path.is_dir() else [path]
     for file in files:
         with contextlib.suppress(judge.UnknownLanguage):
@@ -104,7 +108,7 @@ def _language(path: Path) -> str:
     try:
         return judge.language_of(path)
     except judge.UnknownLanguage as error:
-        raise CommandError(f"{error}. Say which with --language.") from None
+        raise CommandError(f"{error}. Name it with --language.") from None
 
 
 def _source(path: Path) -> str | dict[str, str]:
@@ -118,7 +122,7 @@ def _source(path: Path) -> str | dict[str, str]:
 
 
 def _document(judgement: judge.Judgement) -> dict[str, Any]:
-    """What may be told: of a test nothing it holds and nothing the program said on it."""
+    """Return the result without the texts of tests and the output of the program."""
     return {
         "policy": judgement.policy.value,
         "time_limit": judgement.limits.time,
@@ -150,9 +154,9 @@ def _text(judgement: judge.Judgement, samples_only: bool) -> str:
         rows.append((test.name, origin, test.verdict.value, f"{test.time:.3f}", memory, message))
     lines = [*aligned(rows), ""] if judgement.tests else []
     if judgement.compiler_output.strip():
-        lines += ["The compiler said:", judgement.compiler_output.rstrip(), ""]
+        lines += ["Output of the compiler:", judgement.compiler_output.rstrip(), ""]
     lines.append(f"{judgement.verdict.value}, {judgement.passed} of {judgement.total} tests passed.")
     lines.append(judge.VERDICT_MEANING[judgement.verdict])
     if samples_only:
-        lines.append("No hidden tests are stored: this says no more than the samples do.")
+        lines.append("No hidden tests are stored: the program was judged on the samples only.")
     return "\n".join(lines)

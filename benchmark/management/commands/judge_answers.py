@@ -1,4 +1,4 @@
-"""manage.py judge_answers: judge every answer of runs on all tests, not their attempts alone."""
+"""manage.py judge_answers: judge all answers of runs on all tests, not only their attempts."""
 
 import json
 from typing import Any
@@ -13,19 +13,19 @@ from benchmark.runner import CannotRun, check_judge, cores, judge_answers, unjud
 
 class Command(BaseCommand):
     help = (
-        "Judge every answer of finished chains on all tests, as the run judges its attempts, so that curves over "
-        "reflections and the pages of chains have all verdicts. No score of the run and no prompt changes. It asks "
-        "no model, and the same command goes on where it was cut off."
+        "Judge all answers of finished chains on all tests, as the run judges its attempts. Curves over reflections "
+        "and the pages of chains then have all verdicts. The scores of the run do not change, and no model is called. "
+        "An interrupted command can be repeated."
     )
 
-    requires_system_checks = []  # it shows no page, so it need not load them
+    requires_system_checks = []  # the checks import all pages, which this command does not need
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("runs", nargs="+", metavar="RUN")
         parser.add_argument(
             "--jobs", type=positive, default=cores(), metavar="N", help="programs at once; default: the cores"
         )
-        parser.add_argument("--json", action="store_true", help="print one JSON document on standard output")
+        parser.add_argument("--json", action="store_true", help="print one JSON document to standard output")
 
     def handle(self, **options: Any) -> None:
         runs = [find_run(name) for name in options["runs"]]
@@ -36,7 +36,7 @@ class Command(BaseCommand):
             for one in found:
                 self.stdout.write("{run}: {judged} answers judged, {left} left.".format(**one))
         if any(one["left"] for one in found):
-            raise CommandError("The judge failed on some. The same command tries them again.")
+            raise CommandError("The judge failed on some answers. Repeat the command.")
 
     def _judged(self, run: Run, jobs: int) -> dict[str, Any]:
         try:
@@ -48,6 +48,6 @@ class Command(BaseCommand):
             try:
                 judge_answers(run, answers, jobs=jobs, judged=bar.update)
             except KeyboardInterrupt:
-                raise CommandError("Interrupted. The same command goes on.") from None
+                raise CommandError("Interrupted. Repeat the command to continue.") from None
         left = len(unjudged_answers(run))
         return {"run": str(run.pk), "judged": len(answers) - left, "left": left}

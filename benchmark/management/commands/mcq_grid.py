@@ -18,7 +18,7 @@ from benchmark.providers import ModelSpecError, parse_model_spec
 from benchmark.reports.formatting import percent
 from benchmark.runner import CannotRun, Estimate
 from benchmark.similarity.estimates import estimate_run
-from benchmark.similarity.grid import SCORERS, Cell, grid_of
+from benchmark.similarity.grid import SCORERS, GridCell, grid_of
 from benchmark.similarity.runs import Work
 from judge.management.tables import aligned
 
@@ -80,7 +80,7 @@ class Command(BaseCommand):
                 f"{stopped}\nNot finished. The same command goes on; where a bound was reached, give a higher one."
             )
 
-    def _run(self, cells: Sequence[Cell], options: dict[str, Any]) -> str:
+    def _run(self, cells: Sequence[GridCell], options: dict[str, Any]) -> str:
         """Run the cells that have no finished run; return why the grid was stopped, blank if it was not."""
         for cell in cells:
             if cell.finished or cell.plan is None:
@@ -96,7 +96,7 @@ class Command(BaseCommand):
                 return f"Stopped: {cell.run.stop_reason}"
         return ""
 
-    def _print_cost(self, cells: Sequence[Cell], price: Price | None, as_json: bool) -> None:
+    def _print_cost(self, cells: Sequence[GridCell], price: Price | None, as_json: bool) -> None:
         estimate = _estimate(cells)
         left = [cell for cell in cells if not cell.finished]
         if as_json:
@@ -107,7 +107,7 @@ class Command(BaseCommand):
         self._print_needs(left)
         self.stdout.write("\n".join(estimates_table(estimate, price)))
 
-    def _print(self, cells: Sequence[Cell], as_json: bool) -> None:
+    def _print(self, cells: Sequence[GridCell], as_json: bool) -> None:
         documents = [cell.to_json() for cell in cells]
         if as_json:
             self.stdout.write(json.dumps({"cells": documents}, ensure_ascii=False))
@@ -123,7 +123,7 @@ class Command(BaseCommand):
             self.stdout.write("\n".join([*aligned(rows), ""]))
         self._print_needs([cell for cell in cells if not cell.finished])
 
-    def _print_needs(self, cells: Iterable[Cell]) -> None:
+    def _print_needs(self, cells: Iterable[GridCell]) -> None:
         for cell in cells:
             if cell.needs:
                 name = " ".join(filter(None, (cell.table, cell.model, cell.scorer, cell.kind.name)))
@@ -145,7 +145,7 @@ def _shown(document: dict[str, Any]) -> str:
     return " ".join(figures) + (f" [{beside}]" if beside else "") + partly
 
 
-def _options(cell: Cell, cells: Sequence[Cell], options: dict[str, Any]) -> dict[str, Any]:
+def _options(cell: GridCell, cells: Sequence[GridCell], options: dict[str, Any]) -> dict[str, Any]:
     """Return the options of run_mcqs for a cell; the bounds of the grid are what its other runs have left of them."""
     assert cell.plan is not None
     chosen: dict[str, Any] = {name: options[name] for name in _HANDED_ON}
@@ -173,11 +173,11 @@ def _options(cell: Cell, cells: Sequence[Cell], options: dict[str, Any]) -> dict
     }
 
 
-def _runs(cells: Iterable[Cell]) -> list[SimilarityRun]:
+def _runs(cells: Iterable[GridCell]) -> list[SimilarityRun]:
     return [cell.run for cell in cells if cell.run is not None]
 
 
-def _estimate(cells: Iterable[Cell]) -> dict[str, Estimate]:
+def _estimate(cells: Iterable[GridCell]) -> dict[str, Estimate]:
     """Return what the cells would take together. Representations are counted once: where a model chooses by them."""
     total: dict[str, Estimate] = {}
     for cell in cells:

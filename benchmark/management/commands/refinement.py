@@ -1,4 +1,4 @@
-"""manage.py refinement: Refine@1 … K of runs, and of ICPC-Eval's result files, scored again from their attempts."""
+"""manage.py refinement: Refine@1 … Refine@K of runs and of ICPC-Eval's result files."""
 
 import json
 from collections.abc import Mapping
@@ -10,9 +10,15 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from benchmark.datasets import BrokenSource
 from benchmark.management.arguments import find_dataset, find_run, positive
 from benchmark.management.progress import bar_of
-from benchmark.metrics import TooFewAttempts
+from benchmark.metrics import TooFewAttemptsError
 from benchmark.reports.formatting import INTERVAL_NAMES
-from benchmark.reports.refinement import NotRefined, attempts_allowed, beside, curve_of, refinements_of
+from benchmark.reports.refinement import (
+    NotRefineRunError,
+    attempts_allowed,
+    compare_with_resampling,
+    curve_of,
+    refinements_of,
+)
 from benchmark.reports.refinement.eval_results import read_eval_results
 from benchmark.reports.refinement.rejudging import rejudge
 from benchmark.runner import cores
@@ -21,13 +27,13 @@ from judge.management.tables import aligned
 
 class Command(BaseCommand):
     help = (
-        "Refine@1 … Refine@K with 95 % intervals, mean attempts per solved problem and tokens, of runs of the method "
-        "refine or of result files of ICPC-Eval. With --against, beside pass@K of a run with independent attempts, at "
-        "the same K and with the same tokens. With --judge the programs of a result file are judged here, and our "
-        "verdicts stand beside the file's; what is judged is stored, so the same command goes on."
+        "Print Refine@1 … Refine@K with 95 % intervals, mean attempts per solved problem and tokens, for runs of the "
+        "method refine or result files of ICPC-Eval. --against compares with pass@K of a run of independent attempts, "
+        "at equal K and equal tokens. --judge judges the programs of a result file here and compares the verdicts. "
+        "Judgements are stored: an interrupted command can be repeated."
     )
 
-    requires_system_checks = []  # it shows no page, so it need not load them
+    requires_system_checks = []  # the checks import all pages, which this command does not need
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
@@ -44,7 +50,7 @@ class Command(BaseCommand):
             metavar="N",
             help="programs judged at once (default: the cores)",
         )
-        parser.add_argument("--json", action="store_true", help="print one JSON document on standard output")
+        parser.add_argument("--json", action="store_true", help="print one JSON document to standard output")
 
     def handle(self, **options: Any) -> None:
         documents = []
@@ -52,13 +58,13 @@ class Command(BaseCommand):
             path = Path(source)
             if options["judge"] and not path.is_file():
                 raise CommandError(
-                    f"{source}: --judge is for result files; the programs of a run are judged."
+                    f"{source}: --judge needs a result file; the programs of a run are judged already."
                 )
             try:
                 documents.append(
                     _of_file(path, options) if path.is_file() else _of_run(source, options["against"])
                 )
-            except (BrokenSource, NotRefined, TooFewAttempts, ValueError) as error:
+            except (BrokenSource, NotRefineRunError, TooFewAttemptsError, ValueError) as error:
                 raise CommandError(f"{source}: {error}") from None
         if options["json"]:
             self.stdout.write(json.dumps({"refinements": documents}, ensure_ascii=False))
@@ -66,7 +72,7 @@ class Command(BaseCommand):
             self.stdout.write("\n\n".join(map(_text, documents)))
         if faults := [fault for one in documents for fault in one.get("judged", {}).get("faults", ())]:
             raise CommandError(
-                "The judge failed. The same command tries again; what is judged stays.\n" + "\n".join(faults)
+                "The judge failed. Repeat the command; finished judgements are stored.\n" + "\n".join(faults)
             )
 
 
@@ -100,7 +106,7 @@ def _of_run(name: str, against: str | None) -> dict[str, Any]:
     if against:
         document["against"] = {
             "run": against,
-            **beside(run, find_run(against), failures=failures).to_json(),
+            **compare_with_resampling(run, find_run(against), failures=failures).to_json(),
         }
     return document
 
@@ -118,7 +124,7 @@ def _text(document: dict[str, Any]) -> str:
     ]
     if again := document["with_restarts"]:
         lines.append(
-            f"Refine@k counts the first start; {document['restarted']} chains started again, and with all starts "
+            f"Refine@k counts the first start; {document['restarted']} chains restarted, and with all starts "
             f"{again['value']:.1%} are solved"
         )
     if document.get("charged_empty_replies"):
@@ -128,8 +134,8 @@ def _text(document: dict[str, Any]) -> str:
             f"{last['value']:.1%}"
         )
     if unfinished := document.get("unfinished"):
-        lines.append(f"not evaluated to their end, left out: {', '.join(unfinished)}")
-    lines += [f"inconsistent: {said}" for said in document.get("inconsistencies", ())]
+        lines.append(f"unfinished, left out: {', '.join(unfinished)}")
+    lines += [f"inconsistent: {text}" for text in document.get("inconsistencies", ())]
     if judged := document.get("judged"):
         lines += _judged(judged)
     if other := document.get("against"):
@@ -144,7 +150,7 @@ def _text(document: dict[str, Any]) -> str:
 
 
 def _judged(judged: Mapping[str, Any]) -> list[str]:
-    """Both judges side by side: verdicts, the attempts that only one accepts, and the curves."""
+    """Return the comparison of both judges: verdicts, attempts that only one accepts, and curves."""
     lines = [
         "",
         f"judged on {judged['dataset']}: {judged['agree']} of {judged['attempts']} attempts agree "

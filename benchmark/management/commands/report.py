@@ -5,18 +5,18 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from benchmark.management.arguments import add_failures, day, dollars, find_run, positive
-from benchmark.metrics import TooFewAttempts
+from benchmark.metrics import TooFewAttemptsError
 from benchmark.model_calls import Price
 from benchmark.reports import FORMATS, measure
 
 
 class Command(BaseCommand):
     help = (
-        "Print pass@k (of refine runs Refine@1 … Refine@K) with intervals, verdicts, how replies ended, tokens, faults "
-        "and the manifest of runs."
+        "Print the report of one or more runs: pass@k (for refine runs Refine@1 … Refine@K) with intervals, verdicts, "
+        "how replies ended, tokens, cost, faults and the manifest."
     )
 
-    requires_system_checks = []  # it shows no page, so it need not load them
+    requires_system_checks = []  # the checks import all pages, which this command does not need
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("runs", nargs="+", metavar="RUN")
@@ -27,22 +27,22 @@ class Command(BaseCommand):
             nargs="+",
             default=[1],
             metavar="K",
-            help="pass@k; default: 1. A refine run always has Refine@1 to Refine@K",
+            help="the k of pass@k; default: 1. A refine run always has Refine@1 to Refine@K",
         )
         add_failures(parser, "the choice stored with the run, or wrong")
         parser.add_argument(
             "--cutoff",
             type=day,
             metavar="YYYY-MM-DD",
-            help="last day of the model's training texts; default: the run's own, else what is known of the model",
+            help="last day of the model's training data; default: the date stored with the run, or the known cutoff of "
+            "the model",
         )
         parser.add_argument(
             "--price",
             nargs=2,
             type=dollars,
             metavar=("INPUT", "OUTPUT"),
-            help="US dollars for a million tokens, the usual price for a run in batches too; default: the price "
-            "stored with the run",
+            help="US dollars for a million tokens, without batch discount; default: the price stored with the run",
         )
 
     def handle(self, **options: Any) -> None:
@@ -59,6 +59,6 @@ class Command(BaseCommand):
                 )
                 for run in runs
             ]
-        except TooFewAttempts as error:
+        except TooFewAttemptsError as error:
             raise CommandError(f"{error}.") from None
         self.stdout.write(FORMATS[options["format"]](figures))

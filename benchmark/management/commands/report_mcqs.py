@@ -11,13 +11,15 @@ from benchmark.similarity.report import text_of
 
 
 class Command(BaseCommand):
-    help = "Print accuracy, reciprocal rank, positions, failures by label and token cost of runs of run_mcqs."
+    help = (
+        "Print accuracy, mean reciprocal rank, positions, failures by label and tokens of runs of run_mcqs."
+    )
 
-    requires_system_checks = []  # it shows no page, so it need not load them
+    requires_system_checks = []  # the checks import all pages, which this command does not need
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("runs", nargs="+", metavar="RUN")
-        parser.add_argument("--json", action="store_true", help="print one JSON document on standard output")
+        parser.add_argument("--json", action="store_true", help="print one JSON document to standard output")
 
     def handle(self, **options: Any) -> None:
         figures = [measure(find_similarity_run(name)) for name in options["runs"]]

@@ -21,7 +21,7 @@ from benchmark.model_calls.calls import Ledger
 from benchmark.model_calls.heartbeat import AlreadyRunning, exclusive_lock
 from benchmark.models import Problem, Representation
 from benchmark.providers import ModelSpecError, ProviderError, parse_model_spec
-from benchmark.reports.formatting import paid_told
+from benchmark.reports.formatting import format_spend
 from benchmark.representations import (
     KINDS,
     Author,
@@ -114,7 +114,7 @@ class Command(BaseCommand):
         self.stdout.write(
             f"{options['dataset']}: {len(rows)} of {problems} problems have their {options['representation']}."
         )
-        self.stdout.write(f"Paid for them in all: {paid_told(spent.told)}")
+        self.stdout.write(f"Paid for them in all: {format_spend(spent.told)}")
         if fallbacks:
             named = ", ".join(fallbacks[:5]) + (" …" if len(fallbacks) > 5 else "")
             self.stdout.write(f"In {len(fallbacks)} the whole reply stands for the missing section: {named}")

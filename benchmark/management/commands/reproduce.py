@@ -1,4 +1,4 @@
-"""manage.py reproduce: published figures that need no model, expected beside obtained."""
+"""manage.py reproduce: recompute published figures that need no model."""
 
 import json
 from collections.abc import Sequence
@@ -8,28 +8,28 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from benchmark.reproduction import CONSISTENCY, RECOMPUTED, REPRODUCTIONS, DataMissing, Files
+from benchmark.reproduction import CONSISTENCY, RECOMPUTED, REPRODUCTIONS, DataMissingError, Files
 from judge.management.tables import aligned
 
 
 class Command(BaseCommand):
     help = (
-        "Recompute published figures that need no model and print what was expected beside what came out: figures "
-        f"{RECOMPUTED} apart from the {CONSISTENCY}, and choices that were made after the result was seen. The exit "
-        f"status is 0 when all were computed and agree. There are: {', '.join(sorted(REPRODUCTIONS))}."
+        "Recompute published figures that need no model, and print the expected and the obtained values: figures "
+        f"{RECOMPUTED} separately from the {CONSISTENCY}, with choices that were made after the result was seen. The "
+        f"exit status is 0 if all are computed and agree. Names: {', '.join(sorted(REPRODUCTIONS))}."
     )
 
-    requires_system_checks = []  # it shows no page, so it need not load them
+    requires_system_checks = []  # the checks import all pages, which this command does not need
     requires_migrations_checks = False
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("names", nargs="*", metavar="NAME", help="default: all")
-        parser.add_argument("--data", type=Path, metavar="FOLDER", help="where the published data lies")
-        parser.add_argument("--json", action="store_true", help="print one JSON document on standard output")
+        parser.add_argument("--data", type=Path, metavar="FOLDER", help="folder of the published data")
+        parser.add_argument("--json", action="store_true", help="print one JSON document to standard output")
 
     def handle(self, **options: Any) -> None:
         if options["data"] and not options["data"].is_dir():
-            raise CommandError(f"--data {options['data']} is no folder.")
+            raise CommandError(f"--data {options['data']} is not a folder.")
         unknown = [name for name in options["names"] if name not in REPRODUCTIONS]
         if unknown:
             raise CommandError(
@@ -44,13 +44,13 @@ class Command(BaseCommand):
             results = self._printed(names, files)
         without = [result["name"] for result in results if result["missing"]]
         differing = [result["name"] for result in results if not result["missing"] and not result["agrees"]]
-        said = [f"Not as published: {', '.join(differing)}."] if differing else []
-        said += [f"Without their data: {', '.join(without)}."] if without else []
-        if said:
-            raise CommandError(" ".join(said))
+        failures = [f"Not as published: {', '.join(differing)}."] if differing else []
+        failures += [f"Data missing: {', '.join(without)}."] if without else []
+        if failures:
+            raise CommandError(" ".join(failures))
 
     def _printed(self, names: Sequence[str], files: Files) -> list[dict[str, Any]]:
-        """Print the figures recomputed from data, then those that only compare printed numbers, and a summary."""
+        """Print the figures recomputed from data, then the consistency of printed numbers, each with a summary."""
         results: list[dict[str, Any]] = []
         for kind in (RECOMPUTED, CONSISTENCY):
             chosen = [name for name in names if REPRODUCTIONS[name].kind == kind]
@@ -71,9 +71,9 @@ def _summary(kind: str, results: Sequence[dict[str, Any]]) -> str:
     agreeing = sum(result["agrees"] for result in computed)
     missing = len(results) - len(computed)
     chosen = [result["name"] for result in results if result["chosen_after"]]
-    said = f"{kind.capitalize()}: {agreeing} of {len(computed)} agree"
-    said += f", {missing} without their data." if missing else "."
-    return said + (f" With a choice made after seeing the result: {', '.join(chosen)}." if chosen else "")
+    summary = f"{kind.capitalize()}: {agreeing} of {len(computed)} agree"
+    summary += f", data missing for {missing}." if missing else "."
+    return summary + (f" With a choice made after seeing the result: {', '.join(chosen)}." if chosen else "")
 
 
 def _reproduce(name: str, files: Files) -> dict[str, Any]:
@@ -89,7 +89,7 @@ def _reproduce(name: str, files: Files) -> dict[str, Any]:
     }
     try:
         checks = list(reproduction.checks(files))
-    except DataMissing as error:
+    except DataMissingError as error:
         return result | {"missing": str(error)}
     return result | {"agrees": all(one.agrees for one in checks), "checks": [asdict(one) for one in checks]}
 
@@ -97,7 +97,9 @@ def _reproduce(name: str, files: Files) -> dict[str, Any]:
 def _lines(result: dict[str, Any]) -> list[str]:
     head = f"{result['name']}: {result['title']}"
     choices = result["chosen_after"]
-    notes = [f"[{number}] Chosen after the result was seen: {said}" for number, said in enumerate(choices, 1)]
+    notes = [
+        f"[{number}] Chosen after the result was seen: {choice}" for number, choice in enumerate(choices, 1)
+    ]
     if result["missing"]:
         return [head, *(f"  {line}" for line in [result["missing"], *notes])]
     rows = [("", "expected", "obtained", "")]

@@ -1,6 +1,7 @@
-"""manage.py retrieve: the retrieval of the methods, without a model."""
+"""manage.py retrieve: run the retrieval of the methods without a model."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from benchmark.extraction import extract_program
 from benchmark.management.arguments import find_corpus, find_dataset, find_problem, positive
 from benchmark.management.progress import bar_of
-from benchmark.models import Dataset
+from benchmark.models import Dataset, Problem
 from benchmark.retrieval import (
     CONTENTS,
     ENGINES,
@@ -29,8 +30,8 @@ from benchmark.retrieval import (
 from judge import LANGUAGES
 
 PARAMETERS = {
-    "k1": "how soon repeated words stop to count",
-    "b": "how much a document's length counts",
+    "k1": "saturation of repeated words",
+    "b": "weight of a document's length",
     "epsilon": "weight of words in more than half of the documents",
 }
 EXCLUSIONS = {
@@ -42,11 +43,11 @@ EXCLUSIONS = {
 
 class Command(BaseCommand):
     help = (
-        "Find the problems of a dataset that are most like one of them (or each), or the articles of a textbook, "
-        "best first."
+        "Find the problems of a dataset that are most similar to one problem or to each, or the articles of a "
+        "textbook, best first."
     )
 
-    requires_system_checks = []  # it shows no page, so it need not load them
+    requires_system_checks = []  # the checks import all pages, which this command does not need
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--dataset", required=True)
@@ -57,13 +58,16 @@ class Command(BaseCommand):
         )
         which = parser.add_mutually_exclusive_group(required=True)
         which.add_argument("--problem", metavar="ID")
-        which.add_argument("--all", action="store_true", help="every problem in turn; with --query statement")
+        which.add_argument(
+            "--all", action="store_true", help="search for every problem; needs --query statement"
+        )
         parser.add_argument("--query", choices=QUERY_KINDS, default="statement", help="default: statement")
         parser.add_argument(
             "--reply-file",
             type=Path,
             metavar="FILE",
-            help="the reply for the other queries; for statement+code a file without a fenced block is the program",
+            help="the model's reply, for queries other than statement; for statement+code, a file without a code block "
+            "is the program",
         )
         parser.add_argument("--top", type=positive, default=2, metavar="P", help="default: 2")
         parser.add_argument("--tokenizer", choices=TOKENIZERS, default=Bm25.tokenizer)
@@ -75,13 +79,13 @@ class Command(BaseCommand):
             "--language", choices=LANGUAGES, default="python", help="of the reference solutions"
         )
         parser.add_argument(
-            "--corpus-content", choices=CONTENTS, default="all", help="what is searched in; default: all"
+            "--corpus-content", choices=CONTENTS, default="all", help="texts to search; default: all"
         )
         parser.add_argument(
             "--train",
             type=positive,
             metavar="N",
-            help="search in N problems of all tiers only, and with --all for the others; default: leave-one-out",
+            help="search only N problems, sampled from all tiers, with --all for all others; default: leave-one-out",
         )
         parser.add_argument("--split-seed", type=int, default=123, metavar="SEED", help="default: 123")
         for name, text in EXCLUSIONS.items():
@@ -100,10 +104,7 @@ class Command(BaseCommand):
         code = ""
         if options["query"] == "statement+code":
             code = extract_program(reply, options["language"]).code or reply
-        if options["all"]:
-            problems = sorted(dataset.problems.only("external_id", "statement"), key=lambda p: p.external_id)
-        else:
-            problems = [find_problem(dataset, options["problem"])]
+        problems = self._problems(dataset, options)
         corpus = self._searched(dataset, options)
         try:
             bm25 = Bm25(*(options[name] for name in ("tokenizer", *PARAMETERS, "formula", "engine")))
@@ -115,37 +116,44 @@ class Command(BaseCommand):
             if options["all"]:
                 problems = [one for one in problems if one.external_id not in exclusions["only"]]
 
-        answers: list[dict[str, Any]] = []
-        for problem in bar_of(problems, unit="problem", disable=not options["all"]):
-            answer: dict[str, Any] = {"problem": problem.external_id, "results": []}
+        def search(problem: Problem) -> dict[str, Any]:
+            query = make_query(options["query"], problem.statement, reply=reply, code=code)
+            without = None if options["corpus"] else problem.external_id
             try:
-                hits = rank(
-                    corpus,
-                    make_query(options["query"], problem.statement, reply=reply, code=code),
-                    top=options["top"],
-                    without=None if options["corpus"] else problem.external_id,
-                    bm25=bm25,
-                    **exclusions,
-                )
+                hits = rank(corpus, query, top=options["top"], without=without, bm25=bm25, **exclusions)
             except (NothingToRank, NoDate) as error:
-                answer["reason"] = str(error)
-            else:
-                answer["results"] = [{"id": hit.id, "score": hit.score} for hit in hits]
-            answers.append(answer)
+                return {"problem": problem.external_id, "results": [], "reason": str(error)}
+            return {
+                "problem": problem.external_id,
+                "results": [{"id": hit.id, "score": hit.score} for hit in hits],
+            }
+
+        bar = bar_of(problems, unit="problem", disable=not options["all"])
+        answers = [search(problem) for problem in bar]
         if answers and all("reason" in answer for answer in answers):
             raise CommandError(f"{options['corpus'] or dataset.name}: {answers[0]['reason']}.")
         if options["json"]:
             document: dict[str, Any] = {"results": answers} if options["all"] else answers[0]
             document |= {"corpus_form": corpus.form, "corpus_hash": corpus.content_hash}
             self.stdout.write(json.dumps(document, ensure_ascii=False))
-            return
+        else:
+            self._print(answers)
+
+    def _print(self, answers: Sequence[dict[str, Any]]) -> None:
         for answer in answers:
             reason = f": nothing, because {answer['reason']}" if "reason" in answer else ""
             self.stdout.write(answer["problem"] + reason)
-            for place, hit in enumerate(answer["results"], 1):
-                self.stdout.write(f"  {place}. {hit['score']:10.2f}  {hit['id']}")
+            for number, hit in enumerate(answer["results"], 1):
+                self.stdout.write(f"  {number}. {hit['score']:10.2f}  {hit['id']}")
+
+    def _problems(self, dataset: Dataset, options: dict[str, Any]) -> list[Problem]:
+        """Return the problems to search for, in the order of their ids. Raises CommandError."""
+        if options["all"]:
+            return sorted(dataset.problems.only("external_id", "statement"), key=lambda p: p.external_id)
+        return [find_problem(dataset, options["problem"])]
 
     def _training_part(self, dataset: Dataset, options: dict[str, Any]) -> frozenset[str]:
+        """Return the ids of the problems of --train. Raises CommandError."""
         if options["corpus"]:
             raise CommandError("--train has no use with --corpus: a textbook has no problems.")
         tiers = dataset.problems.values_list("external_id", "tier")
@@ -155,7 +163,7 @@ class Command(BaseCommand):
             raise CommandError(f"{dataset.name}: {error}.") from None
 
     def _searched(self, dataset: Dataset, options: dict[str, Any]) -> Corpus:
-        """The textbook of --corpus, or else the problems."""
+        """Return the textbook of --corpus, or the problems. Raises CommandError."""
         if options["corpus"] is None:
             return problem_corpus(dataset, options["language"]).holding(options["corpus_content"])
         for name in EXCLUSIONS:
@@ -164,7 +172,7 @@ class Command(BaseCommand):
         return article_corpus(find_corpus(options["corpus"]))
 
     def _read_reply(self, options: dict[str, Any]) -> str:
-        """The text of --reply-file where the query needs one, else nothing."""
+        """Return the text of --reply-file; blank for a query that needs none. Raises CommandError."""
         path: Path | None = options["reply_file"]
         if options["query"] == "statement":
             if path:
@@ -172,7 +180,7 @@ class Command(BaseCommand):
             return ""
         if options["all"]:
             raise CommandError(
-                "--all searches with the statements: a reply belongs to one problem. Use --problem."
+                "--all needs --query statement, because a reply belongs to one problem. Use --problem."
             )
         if path is None:
             raise CommandError(

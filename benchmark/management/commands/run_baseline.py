@@ -23,9 +23,9 @@ from benchmark.providers import (
     parse_model_spec,
     part_of_price,
 )
-from benchmark.reports import RunFigures, kept_figures
+from benchmark.reports import RunFigures, run_report
 from benchmark.reports.draws import replay_note
-from benchmark.reports.formatting import broken_off_told, epochs_told, spent_money
+from benchmark.reports.formatting import format_broken_calls, format_epochs, format_spent_money
 from benchmark.runner import (
     ASSUMED,
     CannotRun,
@@ -185,7 +185,7 @@ class Command(BaseCommand):
             cancelling = options["cancel_batches"]
             asyncio.run(carry_out(run, progress_of(run, bar), stop, cancel_batches=cancelling))
         run.refresh_from_db()
-        figures = kept_figures(run)
+        figures = run_report(run)
         estimates = _rescaled(run)
         self._tell(run, figures, estimates, options["json"])
         if run.state != Run.State.FINISHED:
@@ -298,12 +298,12 @@ class Command(BaseCommand):
             self.stdout.write(warning)
         self.stdout.write(
             f"Paid for {spent.calls:,} of {_counted(figures.generations, 'reply', 'replies')}, "
-            f"{spent_money(spent.to_json(price))}."
+            f"{format_spent_money(spent.to_json(price))}."
         )
         for line in (
-            broken_off_told(spent.calls_broken_off),
+            format_broken_calls(spent.calls_broken_off),
             replay_note(figures.replies_repeated, figures.generations),
-            *epochs_told(figures),
+            *format_epochs(figures),
         ):
             if line:
                 self.stdout.write(line)

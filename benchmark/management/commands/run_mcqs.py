@@ -23,14 +23,14 @@ from benchmark.management.model_options import (
 from benchmark.management.progress import bar_of, write_line
 from benchmark.model_calls import Stop
 from benchmark.model_calls.calls import Ledger
-from benchmark.model_calls.heartbeat import AlreadyRunning, exclusive_lock
+from benchmark.model_calls.heartbeat import exclusive_lock
 from benchmark.models import SimilarityRun
 from benchmark.providers import ModelSpecError, ProviderError, parse_model_spec
-from benchmark.reports.formatting import faults_told
+from benchmark.reports.formatting import format_faults
 from benchmark.representations import KINDS
 from benchmark.retrieval import TOKENIZERS
 from benchmark.runner import CannotRun, Draws, Terms
-from benchmark.similarity.encoders import Encoder, NoEncoder
+from benchmark.similarity.encoders import Encoder, NoEncoderError
 from benchmark.similarity.estimates import estimate_run
 from benchmark.similarity.figures import measure
 from benchmark.similarity.report import text_of
@@ -149,7 +149,7 @@ class Command(BaseCommand):
                     ),
                     stop,
                 )
-        except (CannotRun, AlreadyRunning, ModelSpecError, NoEncoder, ProviderError, ValueError) as error:
+        except (CannotRun, AlreadyRunning, ModelSpecError, NoEncoderError, ProviderError, ValueError) as error:
             raise CommandError(str(error)) from None
         run.refresh_from_db()
         figures = measure(run)
@@ -158,7 +158,7 @@ class Command(BaseCommand):
         )
         if run.state != SimilarityRun.State.FINISHED:
             reasons = [f"Stopped: {stop.reason}"] if stop.reason else []
-            reasons += faults_told({one["about"]: one["fault"] for one in run.faults})
+            reasons += format_faults({one["about"]: one["fault"] for one in run.faults})
             reasons.append(f"Not finished. Go on with: manage.py run_mcqs --resume {run.pk}")
             raise CommandError("\n".join(reasons))
 

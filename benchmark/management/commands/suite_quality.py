@@ -1,4 +1,4 @@
-"""manage.py suite_quality: how well the tests of problems tell right programs from wrong ones."""
+"""manage.py suite_quality: how well test suites separate right programs from wrong ones."""
 
 import json
 from typing import Any
@@ -13,12 +13,12 @@ from benchmark.suites import SuiteReport, suite_report
 
 class Command(BaseCommand):
     help = (
-        "Judge the known right and wrong programs of problems on every test of a suite, or on the imported tests: "
-        "TPR and TNR with 95 % intervals, wrong programs that pass, how many tests it takes, and whether the checker "
-        "accepts empty or cut outputs. Programs judged before are not judged again."
+        "Judge the known right and wrong programs of problems on every test of a suite, or on the imported tests. "
+        "Prints TPR and TNR with 95 % intervals, wrong programs that pass, the size of a minimal suite, and whether "
+        "the checker accepts empty or truncated outputs. Stored judgements are used again."
     )
 
-    requires_system_checks = []  # it shows no page, so it need not load them
+    requires_system_checks = []  # the checks import all pages, which this command does not need
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("problems", nargs="+", metavar="DATASET[/ID]")
@@ -26,9 +26,9 @@ class Command(BaseCommand):
         which.add_argument(
             "--suite", type=positive, metavar="VERSION", help="default: the latest of each problem"
         )
-        which.add_argument("--imported", action="store_true", help="the tests that came with the problem")
+        which.add_argument("--imported", action="store_true", help="the imported tests of the problem")
         add_judging(parser)
-        parser.add_argument("--json", action="store_true", help="print one JSON document on standard output")
+        parser.add_argument("--json", action="store_true", help="print one JSON document to standard output")
 
     def handle(self, **options: Any) -> None:
         def measure(problem: Problem) -> SuiteReport:

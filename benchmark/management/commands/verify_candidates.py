@@ -1,4 +1,4 @@
-"""manage.py verify_candidates: what the verifiers of problems say of candidates, and how good they are at it."""
+"""manage.py verify_candidates: verify candidate programs, and measure the verifiers."""
 
 import json
 from collections import Counter
@@ -34,7 +34,7 @@ from judge.management.tables import aligned
 
 
 class JudgedOracle(NamedTuple):
-    """An oracle, the verdict of the judge of its source (blank: unknown), and what was measured here."""
+    """An oracle with its official verdict (blank: unknown) and the correctness measured here."""
 
     problem: str
     official: str
@@ -43,19 +43,21 @@ class JudgedOracle(NamedTuple):
 
 class Command(BaseCommand):
     help = (
-        "Try candidates on the samples and on the oracle's tests of their problems' newest verifiers: the imported "
-        "candidates of a dataset, or all answers of a run. Prints what failed, the smallest failing input found, "
-        "Agreement with the official verdicts, n@k by the verifier, the examples alone, tests that the model wrote, "
-        "majority and at random, and how often oracles are right. A result is stored and not found twice."
+        "Run candidates on the samples and on the oracle tests of their problems' newest verifiers: the imported "
+        "candidates of a dataset, or all answers of a run. Prints failures, the smallest failing input found, "
+        "agreement with the official verdicts, n@k by verifier, examples, tests written by the model, majority and "
+        "random choice, and how often oracles are right. Results are stored and used again."
     )
 
-    requires_system_checks = []  # it shows no page, so it need not load them
+    requires_system_checks = []  # the checks import all pages, which this command does not need
 
     def add_arguments(self, parser: CommandParser) -> None:
         whose = parser.add_mutually_exclusive_group(required=True)
         whose.add_argument("--dataset", metavar="NAME", help="its imported candidates")
-        whose.add_argument("--run", metavar="RUN", help="the answers of a run, judged on the hidden tests")
-        parser.add_argument("--problems", metavar="ID,ID…", help="only of these problems")
+        whose.add_argument(
+            "--run", metavar="RUN", help="the answers of a run, with verdicts on the hidden tests"
+        )
+        parser.add_argument("--problems", metavar="ID,ID…", help="only candidates for these problems")
         parser.add_argument(
             "--n", nargs="+", type=positive, default=[1, 3, 7], metavar="N", help="for n@k; default: 1 3 7"
         )
@@ -70,8 +72,10 @@ class Command(BaseCommand):
         parser.add_argument(
             "--csv", type=Path, metavar="FILE", help="write the table of --sizes to this file"
         )
-        parser.add_argument("--coverage", action="store_true", help="measure the statements reached (Python)")
-        parser.add_argument("--json", action="store_true", help="print one JSON document on standard output")
+        parser.add_argument(
+            "--coverage", action="store_true", help="measure the coverage of statements (Python)"
+        )
+        parser.add_argument("--json", action="store_true", help="print one JSON document to standard output")
 
     def handle(self, **options: Any) -> None:
         ids = {name.strip() for name in (options["problems"] or "").split(",") if name.strip()}
@@ -88,7 +92,9 @@ class Command(BaseCommand):
                     left_out.append({"problem": candidate.problem.external_id, "reason": str(error)})
             oracles = _oracles(verified)
         except (SandboxFault, SandboxUnavailable) as error:
-            raise CommandError(f"The judge failed. Do it again: results so far stay. {error}") from None
+            raise CommandError(
+                f"The judge failed. Repeat the command; finished results are stored. {error}"
+            ) from None
         found = figures(verified, options["n"])
         sizes = []
         if options["sizes"] is not None or options["csv"]:
@@ -114,17 +120,17 @@ class Command(BaseCommand):
     def _print(self, verified: Sequence[Verified], found: Figures, left_out: list[dict[str, str]]) -> None:
         rows = [("problem", "candidate", "official", "samples", "tests", "smallest failing input")]
         for one in verified:
-            said = one.verification
+            result = one.verification
             official = {True: "accepted", False: "rejected", None: "unknown"}[one.candidate.accepted]
-            shown = " ".join(said.minimal["input"].split())[:50] if said.minimal else ""
-            samples = "passed" if said.samples_passed else "failed"
+            shown = " ".join(result.minimal["input"].split())[:50] if result.minimal else ""
+            samples = "passed" if result.samples_passed else "failed"
             rows.append(
                 (
                     one.candidate.problem.external_id,
                     one.candidate.name,
                     official,
                     samples,
-                    f"{said.passed}/{said.total}",
+                    f"{result.passed}/{result.total}",
                     shown,
                 )
             )
@@ -140,8 +146,8 @@ class Command(BaseCommand):
             before, after = found.coverage["samples"], found.coverage["all"]
             self.stdout.write(f"Coverage: {before:.2%} by the samples, {after:.2%} by all tests")
         for n, values in found.rankings.items():
-            told = ", ".join(f"{RANKINGS[name]} {_share(value)}" for name, value in values.items())
-            self.stdout.write(f"{n}@k: {told}")
+            shares = ", ".join(f"{RANKINGS[name]} {_share(value)}" for name, value in values.items())
+            self.stdout.write(f"{n}@k: {shares}")
         for problem in left_out:
             self.stdout.write(f"Left out: {problem['reason']}")
 
@@ -162,8 +168,8 @@ class Command(BaseCommand):
         self.stdout.write(f"Oracles that pass the samples: {passing} of {len(oracles)}")
         self.stdout.write(f"Oracles by samples, hidden tests and reference solutions: {counts}")
         if official := Counter(one.official for one in oracles if one.official):
-            told = ", ".join(f"{number} {verdict}" for verdict, number in sorted(official.items()))
-            self.stdout.write(f"Oracles by the judge of their source: {told}")
+            numbers = ", ".join(f"{number} {verdict}" for verdict, number in sorted(official.items()))
+            self.stdout.write(f"Oracles by the judge of their source: {numbers}")
 
 
 def _share(value: float | None) -> str:
@@ -177,7 +183,7 @@ def _candidates(options: dict[str, Any]) -> list[NamedCandidate]:
 
 
 def _oracles(verified: Sequence[Verified]) -> list[JudgedOracle]:
-    """How often the oracle of each verifier that was asked is right."""
+    """Return the correctness of the oracle of each verifier in use."""
     verifiers = {one.verification.verifier_id: one.verification.verifier for one in verified}
     judged = [(verifier, correctness_of(verifier)) for verifier in verifiers.values()]
     return [
@@ -194,7 +200,7 @@ def _verified(candidate: NamedCandidate, *, coverage: bool) -> Verified:
     if coverage and verification.coverage is None and candidate.submission.language == "python":
         try:
             verification.coverage = measure_coverage(verifier, candidate.submission)
-        except ValueError:  # a program that does not compile reaches nothing
+        except ValueError:  # a program that does not compile covers nothing
             verification.coverage = {"samples": 0.0, "all": 0.0}
         verification.save(update_fields=["coverage"])
     return Verified(candidate, verification)

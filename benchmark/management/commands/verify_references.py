@@ -1,4 +1,4 @@
-"""manage.py verify_references: does the judge accept the reference solutions of a dataset?"""
+"""manage.py verify_references: judge the reference solutions of a dataset."""
 
 import json
 import os
@@ -23,11 +23,11 @@ from judge.management.tables import aligned
 
 class Command(BaseCommand):
     help = (
-        "Judge the reference solutions of a dataset, or, of a problem without any, the programs in its analysis. "
-        "A problem passes when one of its programs is accepted."
+        "Judge the reference solutions of a dataset, or the programs in the analysis of a problem without any. A "
+        "problem passes if one of its programs is accepted."
     )
 
-    requires_system_checks = []  # it shows no page, so it need not load them
+    requires_system_checks = []  # the checks import all pages, which this command does not need
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("dataset", metavar="DATASET")
@@ -37,10 +37,10 @@ class Command(BaseCommand):
             type=positive,
             default=len(os.sched_getaffinity(0)),
             metavar="N",
-            help="problems judged at once; more than there are cores disturbs their times (default: the cores)",
+            help="problems judged at once; more than the number of cores distorts their times (default: the cores)",
         )
-        parser.add_argument("--problems", nargs="+", metavar="ID", help="only these")
-        parser.add_argument("--json", action="store_true", help="print one JSON document on standard output")
+        parser.add_argument("--problems", nargs="+", metavar="ID", help="only these problems")
+        parser.add_argument("--json", action="store_true", help="print one JSON document to standard output")
 
     def handle(self, **options: Any) -> None:
         dataset = find_dataset(options["dataset"])
@@ -49,7 +49,9 @@ class Command(BaseCommand):
         else:
             problems = list(dataset.problems.order_by("external_id").prefetch_related("references"))
         if not problems:
-            raise CommandError(f"{dataset.name} has no problems. `manage.py import_problems` brings them in.")
+            raise CommandError(
+                f"{dataset.name} has no problems. Import them with `manage.py import_problems`."
+            )
         suite = Judgement.Suite.SAMPLES if options["samples_only"] else Judgement.Suite.ALL
         works = [reference_work(problem, suite) for problem in problems]
         try:

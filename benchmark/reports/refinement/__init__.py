@@ -1,19 +1,30 @@
-"""Refine@K: curves from runs and from ICPC-Eval's result files, beside resampling (docs/spec.md 0.1, 5.2).
+"""Refine@K: curves of runs and of ICPC-Eval's result files, compared with resampling (docs/spec.md 0.1, 5.2).
 
-`eval_results` and `rejudging` are imported by themselves: they load the importers, which no run needs.
+Import `eval_results` and `rejudging` separately: they load the importers, which runs do not need.
 """
 
-from benchmark.reports.refinement.curves import Curve, PassAt, Refinement, curve_of, pass_beside
-from benchmark.reports.refinement.runs import NotRefined, attempts_allowed, beside, refinements_of
+from benchmark.reports.refinement.curves import (
+    Refinement,
+    RefinementCurve,
+    ShareAtK,
+    curve_of,
+    resampling_comparison,
+)
+from benchmark.reports.refinement.runs import (
+    NotRefineRunError,
+    attempts_allowed,
+    compare_with_resampling,
+    refinements_of,
+)
 
 __all__ = [
-    "Curve",
-    "NotRefined",
-    "PassAt",
+    "NotRefineRunError",
     "Refinement",
+    "RefinementCurve",
+    "ShareAtK",
     "attempts_allowed",
-    "beside",
+    "compare_with_resampling",
     "curve_of",
-    "pass_beside",
     "refinements_of",
+    "resampling_comparison",
 ]

@@ -1,4 +1,4 @@
-"""Refine@1 … Refine@K of sequential attempts, and pass@K of independent ones at the same K and the same tokens."""
+"""Refine@1 … Refine@K of sequential attempts, and pass@K of independent attempts at equal K and equal tokens."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -11,10 +11,10 @@ from benchmark.metrics import Interval, IntervalMethod, pass_at_k, rate_interval
 
 @dataclass(frozen=True)
 class Refinement:
-    """One chain of attempts at a problem: how many there were, and which was accepted first, if any.
+    """One chain of attempts at a problem: their number, and the number of the first accepted one (None: none).
 
-    `tokens` are those of all its attempts, None where a provider did not say. `first_start` is the number of attempts
-    before the first restart from scratch, None without a restart.
+    `tokens` is the sum over all attempts, None if the provider does not report all. `first_start` is the number of
+    attempts before the first restart from scratch, None without a restart.
     """
 
     problem: str
@@ -25,15 +25,15 @@ class Refinement:
 
     @property
     def accepted_at(self) -> int | None:
-        """The accepted attempt of the first start; None where that start ended without one."""
+        """Return the number of the accepted attempt in the first start; None if that start has none."""
         if self.accepted is None or (self.first_start is not None and self.accepted > self.first_start):
             return None
         return self.accepted
 
 
 @dataclass(frozen=True)
-class PassAt:
-    """A value for a number of attempts, with its 95 % interval over problems."""
+class ShareAtK:
+    """The share of problems solved within k attempts, with its 95 % interval over problems."""
 
     k: int
     value: float
@@ -41,7 +41,7 @@ class PassAt:
     method: IntervalMethod
 
     def to_json(self) -> dict[str, float | str]:
-        """All of it by name."""
+        """Return all fields by name."""
         return {
             "k": self.k,
             "value": self.value,
@@ -52,25 +52,25 @@ class PassAt:
 
 
 @dataclass(frozen=True)
-class Curve:
-    """Refine@1 … Refine@K. One run gives all of it, because a chain stops at its first accepted attempt.
+class RefinementCurve:
+    """Refine@1 … Refine@K. One run gives the whole curve, because a chain stops at its first accepted attempt.
 
-    `points` count the attempts of first starts only: a restart follows only a failure, so a chain with several starts
-    is a better one, not another draw. `with_restarts` is the share solved in any start, None where no chain restarted.
-    `solved` and `mean_attempts_per_solved` are of whole chains, restarts included.
+    `points` count only the attempts of first starts: a restart follows only a failure, so several starts are not
+    independent draws. `with_restarts` is the share solved in any start, None if no chain restarted. `solved` and
+    `mean_attempts_per_solved` cover whole chains, restarts included.
     """
 
     problems: int
     chains: int
     solved: int
-    points: tuple[PassAt, ...]
-    with_restarts: PassAt | None
+    points: tuple[ShareAtK, ...]
+    with_restarts: ShareAtK | None
     restarted: int
     mean_attempts_per_solved: float | None
     tokens: int | None
 
     def to_json(self) -> dict[str, Any]:
-        """All of it by name."""
+        """Return all fields by name."""
         return {
             "problems": self.problems,
             "chains": self.chains,
@@ -83,7 +83,7 @@ class Curve:
         }
 
 
-def curve_of(refinements: Sequence[Refinement], k: int) -> Curve:
+def curve_of(refinements: Sequence[Refinement], k: int) -> RefinementCurve:
     """Return the curve up to k: the mean over problems of `share_within`. Raises ValueError without chains."""
     if not refinements:
         raise ValueError("a curve needs at least one chain")
@@ -98,7 +98,7 @@ def curve_of(refinements: Sequence[Refinement], k: int) -> Curve:
     anywhere = [share_within([one.accepted for one in chains], None) for chains in problems]
     restarted = sum(one.first_start is not None for one in refinements)
     solved = [one for one in refinements if one.accepted is not None]
-    return Curve(
+    return RefinementCurve(
         problems=len(by_problem),
         chains=len(refinements),
         solved=len(solved),
@@ -118,7 +118,7 @@ def share_within(accepted: Sequence[int | None], limit: int | None) -> float:
 
 @dataclass(frozen=True)
 class Resampling:
-    """Independent attempts at a problem: how many, how many were accepted, and the mean tokens of one."""
+    """Independent attempts at a problem: their number, the accepted ones, and the mean tokens of an attempt."""
 
     attempts: int
     accepted: int
@@ -126,22 +126,22 @@ class Resampling:
 
 
 @dataclass(frozen=True)
-class Beside:
-    """Refine@K and pass@K over the same problems: at the same K, and with the tokens that refinement took.
+class ResamplingComparison:
+    """Refine@K and pass@K over the same problems, at equal K and at equal tokens.
 
-    For each problem as many attempts are drawn as its chain's tokens pay for, at least one and at most all there are;
-    `capped` counts the problems where there were too few. None where tokens are unknown.
+    At equal tokens, each problem has as many attempts as its chain's tokens pay for, at least one and at most all
+    stored ones; `capped` counts the problems with too few. `pass_same_tokens` is None if tokens are unknown.
     """
 
     problems: int
     k: int
-    refine: PassAt
-    pass_same_k: PassAt
-    pass_same_tokens: PassAt | None
+    refine: ShareAtK
+    pass_same_k: ShareAtK
+    pass_same_tokens: ShareAtK | None
     capped: int
 
     def to_json(self) -> dict[str, Any]:
-        """All of it by name."""
+        """Return all fields by name."""
         same = self.pass_same_tokens
         return {
             "problems": self.problems,
@@ -153,39 +153,53 @@ class Beside:
         }
 
 
-def pass_beside(refinements: Sequence[Refinement], resampled: Mapping[str, Resampling], k: int) -> Beside:
-    """The comparison over the problems that both have. Raises TooFewAttempts, and ValueError without such problems."""
+def resampling_comparison(
+    refinements: Sequence[Refinement], resampled: Mapping[str, Resampling], k: int
+) -> ResamplingComparison:
+    """Compare refinement with resampling over the problems that both tried.
+
+    Raises TooFewAttemptsError for a problem with fewer than k attempts, and ValueError without a common problem.
+    """
     common = [one for one in refinements if one.problem in resampled]
     if not common:
         raise ValueError("the two runs have no problem in common")
     problems = list(dict.fromkeys(one.problem for one in common))
     same_k = [pass_at_k(resampled[name].attempts, resampled[name].accepted, k) for name in problems]
-    same_tokens: list[float] = []
-    capped = 0
-    for name in problems:
-        chains = [one.tokens for one in common if one.problem == name]
-        total, each = _sum(chains), resampled[name].tokens
-        if total is None or each is None:
-            break
-        # Attempts without tokens failed before any reply: any number of them is affordable.
-        affordable = max(1, int(total / len(chains) / each)) if each else resampled[name].attempts
-        capped += affordable > resampled[name].attempts
-        drawn = min(affordable, resampled[name].attempts)
-        same_tokens.append(pass_at_k(resampled[name].attempts, resampled[name].accepted, drawn))
-    complete = len(same_tokens) == len(problems)
-    return Beside(
+    affordable = _affordable_attempts(common, resampled)
+    same_tokens = [
+        pass_at_k(resampled[name].attempts, resampled[name].accepted, min(count, resampled[name].attempts))
+        for name, count in affordable.items()
+    ]
+    return ResamplingComparison(
         problems=len(problems),
         k=k,
         refine=curve_of(common, k).points[-1],
         pass_same_k=_point(k, same_k),
-        pass_same_tokens=_point(k, same_tokens) if complete else None,
-        capped=capped if complete else 0,
+        pass_same_tokens=_point(k, same_tokens) if same_tokens else None,
+        capped=sum(count > resampled[name].attempts for name, count in affordable.items()),
     )
 
 
-def _point(k: int, shares: Sequence[float]) -> PassAt:
+def _affordable_attempts(
+    refinements: Sequence[Refinement], resampled: Mapping[str, Resampling]
+) -> dict[str, int]:
+    """Return how many attempts the mean tokens of each problem's chains pay for; nothing if any tokens are unknown."""
+    chain_tokens: dict[str, list[int | None]] = defaultdict(list)
+    for one in refinements:
+        chain_tokens[one.problem].append(one.tokens)
+    affordable = {}
+    for name, chains in chain_tokens.items():
+        total, each = _sum(chains), resampled[name].tokens
+        if total is None or each is None:
+            return {}
+        # Attempts without tokens failed before any reply, so any number of them is affordable.
+        affordable[name] = max(1, int(total / len(chains) / each)) if each else resampled[name].attempts
+    return affordable
+
+
+def _point(k: int, shares: Sequence[float]) -> ShareAtK:
     """Return the mean; its interval is Wilson's where every problem is solved or not (see `rate_interval`)."""
-    return PassAt(k, sum(shares) / len(shares), *rate_interval(shares, single=set(shares) <= {0.0, 1.0}))
+    return ShareAtK(k, sum(shares) / len(shares), *rate_interval(shares, single=set(shares) <= {0.0, 1.0}))
 
 
 def _sum(numbers: Sequence[int | None]) -> int | None:

@@ -1,6 +1,6 @@
-"""ICPC-Eval's result files (`eval_results_<model>.json`, docs/spec.md 10.4): scored again from their attempts.
+"""ICPC-Eval's result files (`eval_results_<model>.json`, docs/spec.md 10.4), rescored from their attempts.
 
-The names are those that the published program writes (RUCAIBox/ICPC-Eval, `eval_local.py`).
+The keys are those that the published program writes (RUCAIBox/ICPC-Eval, `eval_local.py`).
 """
 
 import json
@@ -27,11 +27,11 @@ _VERDICTS = {
 
 @dataclass(frozen=True)
 class ResultAttempt:
-    """One attempt of a file: its program, blank where the reply had none, and what the published judge said of it.
+    """One attempt of a file: its program, blank if the reply has none, and the verdict of the published judge.
 
-    `number` counts from 1, through all starts; `generation` is the start from scratch, from 1. `verdict` is None
-    where the file does not say or says something unknown. `charged` marks an empty reply: the published program takes
-    a failed call for an attempt.
+    `number` counts from 1 through all starts; `generation` is the number of the start from scratch, from 1. `verdict`
+    is None if the file holds none or an unknown one. `charged` marks an empty reply: the published program counts a
+    failed call as an attempt.
     """
 
     problem: str
@@ -44,11 +44,11 @@ class ResultAttempt:
 
 @dataclass(frozen=True)
 class EvalResults:
-    """What a file holds, and what in it does not fit together.
+    """The attempts of a file, its chains, and its inconsistencies.
 
     `k` is the number of attempts in the longest start. `refinements` count charged attempts as the published program
-    does, `uncharged` leaves them out. `unfinished` names problems that the program was still working on; they count
-    nowhere, as in its own summary.
+    does, `uncharged` leaves them out. `unfinished` names problems without a final status; they are left out, as in the
+    summary of the file.
     """
 
     name: str
@@ -61,22 +61,24 @@ class EvalResults:
 
     @property
     def charged(self) -> int:
-        """How many attempts have an empty reply."""
+        """Return the number of attempts with an empty reply."""
         return sum(attempt.charged for attempt in self.attempts)
 
 
 def read_eval_results(path: Path) -> EvalResults:
-    """The results in a file. Raises BrokenSource for a file that is none."""
+    """Read the results of a file. Raises BrokenSource for a file of another format."""
     try:
         content = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError) as error:
-        raise BrokenSource(f"{path} cannot be read ({error}). It may be cut off: fetch it again.") from error
+        raise BrokenSource(
+            f"{path} cannot be read ({error}). It may be truncated: download it again."
+        ) from error
     entries = content.get("detailed_results") if isinstance(content, dict) else None
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries) or not entries:
-        raise BrokenSource(f"{path} is no result file of ICPC-Eval: it has no list detailed_results")
+        raise BrokenSource(f"{path} is not a result file of ICPC-Eval: it has no list detailed_results")
     found: list[Refinement] = []
     uncharged: list[Refinement] = []
-    said: list[str] = []
+    inconsistencies: list[str] = []
     read: list[ResultAttempt] = []
     unfinished = [str(entry.get("id")) for entry in entries if _text(entry, "eval_status") == "running"]
     for entry in entries:
@@ -90,13 +92,19 @@ def read_eval_results(path: Path) -> EvalResults:
         found.append(_refinement(name, attempts, tokens))
         paid = [(one, count) for one, count in zip(attempts, tokens, strict=True) if not one.charged]
         uncharged.append(_refinement(name, [one for one, _ in paid], [count for _, count in paid]))
-        said += _inconsistencies(name, entry, rows, found[-1])
+        inconsistencies += _inconsistencies(name, entry, rows, found[-1])
     if not found:
-        raise BrokenSource(f"{path} holds no problem that is evaluated to its end")
-    said += _summary_inconsistencies(content.get("summary"), found)
+        raise BrokenSource(f"{path} holds no problem with a finished evaluation")
+    inconsistencies += _summary_inconsistencies(content.get("summary"), found)
     longest = max(Counter((one.problem, one.generation) for one in read).values(), default=1)
     return EvalResults(
-        path.name, longest, tuple(read), tuple(found), tuple(uncharged), tuple(unfinished), tuple(said)
+        path.name,
+        longest,
+        tuple(read),
+        tuple(found),
+        tuple(uncharged),
+        tuple(unfinished),
+        tuple(inconsistencies),
     )
 
 
@@ -113,7 +121,7 @@ def _attempt(name: str, number: int, row: Mapping[str, Any]) -> ResultAttempt:
 
 
 def _tokens(row: Mapping[str, Any]) -> int | None:
-    """Of prompt and reply together. The published program writes 0 for a reply that it streamed: unknown."""
+    """Return the tokens of prompt and reply; None if unknown, for which the published program writes 0."""
     count = row.get("token_count")
     return count if isinstance(count, int) and (count or not row.get("output")) else None
 
@@ -132,14 +140,14 @@ def _refinement(name: str, attempts: list[ResultAttempt], tokens: list[int | Non
 
 
 def _verdict(row: Mapping[str, Any]) -> Verdict | None:
-    """On the hidden tests, or on the samples where the attempt ended there. None: not told."""
+    """Return the verdict on the hidden tests, or on the samples if they failed; None if the file holds neither."""
     submission = row.get("submission")
     details = submission.get("details") if isinstance(submission, dict) else None
     if isinstance(details, dict):
         return _VERDICTS.get(_text(details, "verdict"))
     samples = row.get("sample_tests")
     verdict = _VERDICTS.get(_text(samples, "status")) if isinstance(samples, dict) else None
-    return None if verdict is Verdict.AC else verdict  # accepted are only the hidden tests
+    return None if verdict is Verdict.AC else verdict  # only the hidden tests accept a program
 
 
 def _text(entry: Mapping[str, Any], name: str) -> str:
@@ -149,13 +157,13 @@ def _text(entry: Mapping[str, Any], name: str) -> str:
 def _inconsistencies(
     name: str, entry: Mapping[str, Any], attempts: list[dict[str, Any]], result: Refinement
 ) -> list[str]:
-    said = []
+    inconsistencies = []
     status = _text(entry, "final_status")
     if status and (status == "accepted") != (result.accepted is not None):
         verdict = "accepted" if result.accepted else "not accepted"
-        said.append(f"problem {name}: final_status is {status!r}, its attempts are {verdict}")
+        inconsistencies.append(f"problem {name}: final_status is {status!r}, its attempts are {verdict}")
     if result.accepted is not None and result.accepted < result.attempts:
-        said.append(
+        inconsistencies.append(
             f"problem {name}: attempts follow the accepted one ({result.accepted} of {result.attempts})"
         )
     numbers = [
@@ -164,16 +172,16 @@ def _inconsistencies(
         if isinstance(one.get("attempt_number"), int) and isinstance(one.get("generation", 1), int)
     ]
     if numbers != sorted(numbers):
-        said.append(f"problem {name}: its attempts are not in order")
-    return said
+        inconsistencies.append(f"problem {name}: its attempts are not in order")
+    return inconsistencies
 
 
 def _summary_inconsistencies(summary: object, found: list[Refinement]) -> list[str]:
     if not isinstance(summary, dict):
         return []
     solved = sum(one.accepted is not None for one in found)
-    said = []
+    inconsistencies = []
     for key, obtained in (("evaluated_problems", len(found)), ("passed_problems", solved)):
         if isinstance(summary.get(key), int) and summary[key] != obtained:
-            said.append(f"summary: {key} is {summary[key]}, the attempts give {obtained}")
-    return said
+            inconsistencies.append(f"summary: {key} is {summary[key]}, the attempts give {obtained}")
+    return inconsistencies

@@ -1,4 +1,4 @@
-"""The programs of ICPC-Eval's result files in our judge: its verdicts beside theirs, and the curve they give."""
+"""Rejudging of the programs in ICPC-Eval's result files: verdicts and curves of both judges."""
 
 import time
 from collections import Counter
@@ -11,35 +11,36 @@ from django.db import connection
 from benchmark import judging
 from benchmark.judging.threads import in_threads
 from benchmark.models import Dataset, Judgement, Problem
-from benchmark.reports.refinement.curves import Curve, Refinement, curve_of
+from benchmark.reports.refinement.curves import Refinement, RefinementCurve, curve_of
 from benchmark.reports.refinement.eval_results import EvalResults, ResultAttempt
 from judge import Policy, Verdict
 
 LANGUAGE = "cpp23"
-"""What the published prompts ask for."""
+"""The language that the published prompts ask for."""
 
-_OTHER_HANDS = 0.5
-"""Seconds between two looks at a judgement that another process, perhaps a dead one, has claimed."""
+_POLL_SECONDS = 0.5
+"""Seconds between two reads of a judgement that another process has claimed."""
 
 
 @dataclass(frozen=True)
-class Compared:
-    """What both judges say of an attempt; `published` is None where the file does not tell a verdict."""
+class JudgePair:
+    """The verdicts of both judges on an attempt."""
 
     attempt: ResultAttempt
     ours: Verdict
 
     @property
     def published(self) -> Verdict | None:
+        """Return the verdict in the file; None if it holds none."""
         return self.attempt.verdict
 
     @property
     def agrees(self) -> bool:
-        """Whether both accept it or both do not. An attempt that theirs rejected on a sample was never submitted."""
+        """Return whether both judges accept the attempt or both reject it."""
         return (self.published is Verdict.AC) == (self.ours is Verdict.AC)
 
     def to_json(self) -> dict[str, Any]:
-        """All of it by name."""
+        """Return all fields by name."""
         published = self.published.value if self.published else None
         return {
             "problem": self.attempt.problem,
@@ -51,25 +52,26 @@ class Compared:
 
 @dataclass(frozen=True)
 class Rejudged:
-    """All programs of a file whose problems are in the dataset. `faults`, of our judge, count against nobody.
+    """The rejudged programs of a file, for the problems in the dataset.
 
-    `published` and `ours` are the curves over the problems whose programs were all judged; None without any.
+    `compared` leaves out programs that failed because of our judge, which `faults` lists. `published` and `ours` are
+    the curves over the problems without such faults; None without any.
     """
 
     dataset: str
-    compared: tuple[Compared, ...]
+    compared: tuple[JudgePair, ...]
     missing: tuple[str, ...]
     faults: tuple[str, ...]
-    published: Curve | None
-    ours: Curve | None
+    published: RefinementCurve | None
+    ours: RefinementCurve | None
 
     @property
-    def disagreements(self) -> list[Compared]:
-        """The attempts that one judge accepts and the other does not."""
+    def disagreements(self) -> list[JudgePair]:
+        """Return the attempts that only one judge accepts."""
         return [one for one in self.compared if not one.agrees]
 
     def to_json(self) -> dict[str, Any]:
-        """All of it by name."""
+        """Return all fields by name."""
         pairs = Counter((str(one.published or "untold"), str(one.ours)) for one in self.compared)
         return {
             "dataset": self.dataset,
@@ -94,9 +96,9 @@ def rejudge(
     begin: Callable[[int], object],
     advance: Callable[[], object],
 ) -> Rejudged:
-    """Judge every program of the file, `jobs` at once. `begin` is told how many are not judged yet.
+    """Judge all programs of the file, `jobs` at once. Stored judgements are used again.
 
-    Each judgement is a row, so what was judged before is not judged again, by whichever command.
+    `begin` is called with the number of programs to judge, `advance` after each of them.
     """
     problems = {one.external_id: one for one in dataset.problems.select_related("dataset")}
     there = [one for one in results.attempts if one.problem in problems and not one.charged]
@@ -113,7 +115,7 @@ def rejudge(
         if row and row.state == Judgement.State.FAILED:
             faults.append(f"problem {one.problem}, attempt {one.number}: {row.fault}")
         else:
-            compared.append(Compared(one, Verdict(row.verdict) if row else Verdict.NO_CODE))
+            compared.append(JudgePair(one, Verdict(row.verdict) if row else Verdict.NO_CODE))
     incomplete = {fault.split(",")[0].removeprefix("problem ") for fault in faults}
     counted = [one for one in results.uncharged if one.problem in problems and one.problem not in incomplete]
     return Rejudged(
@@ -126,8 +128,8 @@ def rejudge(
     )
 
 
-def _ours(published: Refinement, compared: Sequence[Compared]) -> Refinement:
-    """The chain as our verdicts have it."""
+def _ours(published: Refinement, compared: Sequence[JudgePair]) -> Refinement:
+    """Return the chain with our verdicts."""
     mine = [one.ours for one in compared if one.attempt.problem == published.problem]
     accepted = next((place for place, verdict in enumerate(mine, 1) if verdict is Verdict.AC), None)
     return Refinement(
@@ -136,7 +138,7 @@ def _ours(published: Refinement, compared: Sequence[Compared]) -> Refinement:
 
 
 def _judgement(problem: Problem, code: str) -> Judgement:
-    """That of the program on these tests, finished, begun or new. One that failed is asked for again."""
+    """Return the judgement of the program on all tests, a new one if there is none or the judge failed."""
     submission = judging.store_submission(problem, code, LANGUAGE)
     known = submission.judgements.filter(
         suite=Judgement.Suite.ALL,
@@ -149,13 +151,13 @@ def _judgement(problem: Problem, code: str) -> Judgement:
 
 
 def _perform(judgement_id: int) -> None:
-    """Judge in a thread, which has a database connection of its own."""
+    """Judge in a thread, and close the thread's database connection."""
     try:
         while True:
             judging.perform(judgement_id)
             state = Judgement.objects.values_list("state", flat=True).get(pk=judgement_id)
             if state in (Judgement.State.DONE, Judgement.State.FAILED):
                 return
-            time.sleep(_OTHER_HANDS)
+            time.sleep(_POLL_SECONDS)
     finally:
         connection.close()

@@ -1,4 +1,4 @@
-"""The chains of runs of the method refine, and the attempts of another run at the same cost."""
+"""The chains of runs of the method refine, and their comparison with independent attempts of another run."""
 
 from collections import defaultdict
 from typing import Any
@@ -7,32 +7,40 @@ from django.db.models import Count, Q, Sum
 
 from benchmark.methods import scoring_of
 from benchmark.models import Generation, Run, WorkItem
-from benchmark.reports.refinement.curves import Beside, Refinement, Resampling, pass_beside
+from benchmark.reports.refinement.curves import (
+    Refinement,
+    Resampling,
+    ResamplingComparison,
+    resampling_comparison,
+)
 from judge import Verdict
 
 
-class NotRefined(ValueError):
-    """The run is not one whose figures are asked for; the message says what it is."""
+class NotRefineRunError(ValueError):
+    """A run of a method that the figure is not defined for."""
 
 
 def attempts_allowed(run: Run) -> int:
-    """Return K: the most attempts in one start of a chain."""
+    """Return K, the maximum number of attempts in one start of a chain."""
     return int(run.parameters["k"])
 
 
 def refinements_of(run: Run, *, failures: str = "wrong", restarts: bool = True) -> list[Refinement]:
-    """Return the finished chains of a run. Raises NotRefined for a run of another method.
+    """Return the finished chains of a run. Raises NotRefineRunError for a run of another method.
 
     Chains that failed permanently are not accepted with `failures="wrong"` and left out with "excluded". Without
     `restarts` only the first start of a chain is read.
     """
     if scoring_of(run.method) != "refine":
-        raise NotRefined(f"run {run.pk} is one of {run.method}; a curve takes a run of refine")
+        raise NotRefineRunError(f"run {run.pk} is a run of {run.method}; a curve needs a run of refine")
     return list(chains_of(run, permanent=failures == "wrong", restarts=restarts).values())
 
 
 def chains_of(run: Run, *, permanent: bool = True, restarts: bool = True) -> dict[int, Refinement]:
-    """Return the chains of a refine run by the key of their item, those that failed permanently only if asked for."""
+    """Return the finished chains of a refine run by the key of their item.
+
+    `permanent` includes chains that failed permanently. Without `restarts` only the first start of a chain is read.
+    """
     ended = Q(state=WorkItem.State.DONE)
     if permanent:
         ended |= Q(permanent=True)
@@ -64,15 +72,15 @@ def _refinement(name: str, starts: list[list[tuple[str | None, int | None]]]) ->
     )
 
 
-def beside(run: Run, other: Run, *, failures: str = "wrong") -> Beside:
-    """Return Refine@K of a run beside pass@K of another, which must have at least K attempts a problem.
+def compare_with_resampling(run: Run, other: Run, *, failures: str = "wrong") -> ResamplingComparison:
+    """Compare Refine@K of a run with pass@K of another run, which needs at least K attempts a problem.
 
-    Only first starts of chains are compared. Raises NotRefined, TooFewAttempts, and ValueError for runs without a
-    problem in common.
+    Only first starts of chains count. Raises NotRefineRunError, TooFewAttemptsError, and ValueError for runs without a
+    common problem.
     """
     if scoring_of(other.method) != "pass" or other.dataset_id != run.dataset_id:
-        raise NotRefined(
-            f"run {other.pk} cannot be compared: it takes independent attempts on the same dataset"
+        raise NotRefineRunError(
+            f"run {other.pk} cannot be compared: it must have independent attempts on the same dataset"
         )
     ended = Q(state=WorkItem.State.DONE)
     if failures == "wrong":
@@ -100,6 +108,6 @@ def beside(run: Run, other: Run, *, failures: str = "wrong") -> Beside:
         counts = [count for _, count in tried if count is not None]
         mean = sum(counts) / len(counts) if len(counts) == len(tried) else None
         resampled[name] = Resampling(len(tried), sum(accepted for accepted, _ in tried), mean)
-    return pass_beside(
+    return resampling_comparison(
         refinements_of(run, failures=failures, restarts=False), resampled, attempts_allowed(run)
     )

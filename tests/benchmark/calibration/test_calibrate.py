@@ -1,4 +1,4 @@
-"""manage.py calibrate: expected coverage beside obtained, status 1 where an interval covers too little."""
+"""manage.py calibrate: expected and obtained coverage, status 1 if an interval covers too little."""
 
 import json
 from dataclasses import replace
@@ -51,11 +51,11 @@ def test_an_interval_that_covers_too_little_ends_with_status_1(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cells = [
-        Cell("narrow", 8, "1 state", 0.2, "95 %", lambda generator, studies: Covered(9 * studies // 10, 0)),
-        Cell("contrast", 8, "1 state", 0.2, "80 %", lambda generator, studies: Covered(0), claims=False),
+        Cell("narrow", 8, "1 state", 0.2, "95 %", lambda _generator, studies: Covered(9 * studies // 10, 0)),
+        Cell("contrast", 8, "1 state", 0.2, "80 %", lambda _generator, _studies: Covered(0), claims=False),
     ]
     monkeypatch.setitem(calibration.CALIBRATIONS, "intervals", Calibration("intervals", "Too narrow", cells))
-    with pytest.raises(CommandError, match=r"^Below the coverage that is claimed: narrow, 8 problems\.$"):
+    with pytest.raises(CommandError, match=r"^Coverage too low: narrow, 8 problems\.$"):
         call_command("calibrate", "intervals")
     narrow, contrast = capsys.readouterr().out.splitlines()[2:]
     assert narrow.endswith("90.0 %    0.6   0.0 %      TOO LOW")
@@ -64,7 +64,7 @@ def test_an_interval_that_covers_too_little_ends_with_status_1(
 
 @pytest.mark.parametrize(("coverage", "holds"), [(0.919, True), (0.918, False), (0.95, True)])
 def test_two_monte_carlo_errors_are_allowed(coverage: float, holds: bool) -> None:
-    cell = Cell("one", 8, "1 state", 0.0, "95 %", lambda generator, studies: Covered(0))
+    cell = Cell("one", 8, "1 state", 0.0, "95 %", lambda _generator, _studies: Covered(0))
     assert Result(cell, 2_000, (coverage, coverage), None).holds is holds
     assert Result(replace(cell, claims=False), 2_000, (0.5, 0.5), None).holds
 

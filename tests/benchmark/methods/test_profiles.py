@@ -8,7 +8,7 @@ import pytest
 from benchmark.methods import METHODS, PROFILES, SettingsError, parse_settings
 from benchmark.methods.settings import describe_settings
 from benchmark.models import Run
-from benchmark.reports.formatting import own_settings
+from benchmark.reports.formatting import non_default_settings
 
 EVERYTHING: Any = make_dataclass(
     "Everything",
@@ -84,7 +84,7 @@ def test_a_run_of_a_profiles_former_version_is_told_apart() -> None:
         run = Run(
             method=method, model_spec="openai:gpt-4o", parameters=parameters, manifest={"profile": manifest}
         )
-        return own_settings(run)
+        return non_default_settings(run)
 
     for name in ("usaco-paper", "usaco-code", "icpc-b"):
         now = PROFILES[name].record

@@ -78,7 +78,7 @@ def test_a_paired_difference_is_the_difference_of_the_means_and_turns_its_sign(
 
 
 def test_nothing_in_common_has_no_difference() -> None:
-    with pytest.raises(ValueError, match="at least one problem"):
+    with pytest.raises(ValueError, match="at least one common problem"):
         paired_difference([], [])
 
 
@@ -94,7 +94,7 @@ def test_the_visible_difference_needs_just_these_problems(problems: int, discord
 
 
 def test_power_at_the_size_of_the_usaco_benchmark() -> None:
-    """8.70 against 10.26 on 307 problems with a tenth of them discordant: far too few problems to tell."""
+    """8.70 and 10.26 on 307 problems, a tenth of them discordant: too few problems for a significant difference."""
     needed = problems_needed(0.0156, 0.1)
     assert needed is not None
     assert needed > 3000

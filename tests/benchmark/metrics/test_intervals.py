@@ -1,4 +1,4 @@
-"""Intervals: published vectors and the properties any interval of a proportion must have."""
+"""Intervals: published vectors and properties of every interval of a proportion."""
 
 import json
 from pathlib import Path
@@ -61,7 +61,7 @@ def test_like_attempts_of_one_problem_do_not_narrow_the_interval() -> None:
 
 
 def test_contests_are_drawn_whole() -> None:
-    """Problems of one contest that all came out alike say as much as one problem."""
+    """Problems of a contest with equal outcomes give as much information as one problem."""
     values = [1.0] * 5 + [0.0] * 5
     contests = ["a"] * 5 + ["b"] * 5
     assert cluster_bootstrap(values, contests) == (0.0, 1.0)
@@ -69,7 +69,7 @@ def test_contests_are_drawn_whole() -> None:
     assert alone == pytest.approx(cluster_bootstrap(values))
     uneven = cluster_bootstrap([1.0, 0.0, 0.0, 0.0], ["a", "b", "b", "b"])
     assert uneven == (0.0, 1.0)
-    with pytest.raises(ValueError, match="4 values cannot have 1 clusters"):
+    with pytest.raises(ValueError, match="4 values need as many clusters, not 1"):
         cluster_bootstrap([1, 0, 0, 1], ["a"])
 
 

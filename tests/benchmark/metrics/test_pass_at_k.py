@@ -1,4 +1,4 @@
-"""The unbiased pass@k: published vectors, brute force over subsets, refusals."""
+"""The unbiased pass@k: published vectors, brute force over subsets, invalid arguments."""
 
 import json
 from fractions import Fraction
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmark.metrics import TooFewAttempts, mean_pass_at_k, pass_at_k, share_at_k
+from benchmark.metrics import TooFewAttemptsError, mean_pass_at_k, pass_at_k, share_at_k
 
 VECTORS = [
     (1, 0, 1, "0"),
@@ -54,13 +54,15 @@ def test_the_plug_in_estimate_is_not_what_is_computed() -> None:
 
 
 def test_more_draws_than_attempts_are_refused_with_both_numbers() -> None:
-    with pytest.raises(TooFewAttempts, match=r"pass@10 needs at least 10 attempts a problem; there are 4"):
+    with pytest.raises(
+        TooFewAttemptsError, match=r"pass@10 needs at least 10 attempts a problem; there are 4"
+    ):
         pass_at_k(4, 4, 10)
 
 
 @pytest.mark.parametrize(("attempts", "solved", "k"), [(3, 4, 1), (3, -1, 1), (3, 1, 0)])
 def test_impossible_counts_are_refused(attempts: int, solved: int, k: int) -> None:
-    with pytest.raises(ValueError, match=r"cannot be|means nothing"):
+    with pytest.raises(ValueError, match=r"impossible|not defined"):
         pass_at_k(attempts, solved, k)
 
 
@@ -81,5 +83,5 @@ def test_share_at_k_is_the_mean_of_the_best_over_all_subsets(data: st.DataObject
 
 
 def test_share_at_k_refuses_what_pass_at_k_refuses() -> None:
-    with pytest.raises(TooFewAttempts, match="tests@3 needs at least 3 attempts a problem; there are 2"):
+    with pytest.raises(TooFewAttemptsError, match="tests@3 needs at least 3 attempts a problem; there are 2"):
         share_at_k([0.5, 1.0], 3)

@@ -1,4 +1,4 @@
-"""Curves of Refine@K from rows, beside resampling, in the command and on the page."""
+"""Curves of Refine@K and their comparison with resampling, in the command and on the page."""
 
 import json
 from collections.abc import Sequence
@@ -47,7 +47,7 @@ def test_several_chains_of_a_problem_share_its_weight() -> None:
 def make_run(
     dataset: Dataset, method: str, attempts: int, chains: Sequence[Sequence[str]], **parameters: Any
 ) -> Run:
-    """One problem an entry: of refine the verdicts of its chain, 100 tokens each; else of its attempts, 50 each."""
+    """Store a run with a problem for each entry: verdicts of a refine chain (100 tokens each) or attempts (50)."""
     refining = method == "refine"
     run = Run.objects.create(
         dataset=dataset,
@@ -106,7 +106,7 @@ def test_a_run_beside_resampling_at_the_same_k_and_the_same_tokens(
     Generation.objects.filter(work_item__run=resampled, step=0).update(output_tokens=None)
     call_command("refinement", str(refined.pk), "--against", str(resampled.pk))
     assert "unknown: tokens were not reported" in capsys.readouterr().out
-    with pytest.raises(CommandError, match="a curve takes a run of refine"):
+    with pytest.raises(CommandError, match="a curve needs a run of refine"):
         call_command("refinement", str(resampled.pk))
 
     person = User.objects.create_user("rosa")

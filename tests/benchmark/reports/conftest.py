@@ -1,4 +1,4 @@
-"""Finished runs as rows."""
+"""Fixtures that store runs."""
 
 import uuid
 from collections.abc import Callable, Sequence
@@ -7,14 +7,24 @@ from typing import Any
 
 import pytest
 
-from benchmark.models import Dataset, Generation, Judgement, Problem, Run, Submission, WorkItem
+from benchmark.models import (
+    Dataset,
+    Generation,
+    Judgement,
+    Problem,
+    QuestionSet,
+    Run,
+    SimilarityRun,
+    Submission,
+    WorkItem,
+)
 
 MakeRun = Callable[..., Run]
 
 
 @pytest.fixture
 def make_run(db: None) -> MakeRun:
-    """`make_run([("bronze", ["AC", "WA"]), ...])`: a run with one problem a pair and one chain a verdict.
+    """`make_run([("bronze", ["AC", "WA"]), ...])` stores a run: a problem for each pair, a chain for each verdict.
 
     A verdict of "" is a pending item, "fault" a failed one. Every done item has one generation of 100 input
     and 10 output tokens; the keyword `unknown` leaves the tokens of that many out, `on` takes the problems of
@@ -112,6 +122,23 @@ def _add_item(run: Run, problem: Problem, chain: int, verdict: str, known: bool)
 
 
 def _test(name: str, sample: bool) -> dict[str, Any]:
-    """A result whose texts are canaries: of a hidden test none may be shown."""
+    """Return a test result whose texts are canaries, which must not be shown for a hidden test."""
     texts = {field: f"canary-{name}-{field}" for field in ("message", "output", "errors")}
     return {"name": f"{name}-1", "verdict": "WA", "time": 0.1, "memory": 2**20, "sample": sample, **texts}
+
+
+@pytest.fixture
+def similarity_run(db: None) -> SimilarityRun:
+    """A finished run over a set without questions, whose figures are not stored."""
+    dataset = Dataset.objects.create(name="tagged", format="algosimbench")
+    questions = QuestionSet.objects.create(
+        name="alike", dataset=dataset, built=True, parameters={}, content_hash=""
+    )
+    return SimilarityRun.objects.create(
+        question_set=questions,
+        task="rank",
+        representation="statement",
+        state="finished",
+        parameters={"scorer": {"name": "bm25", "statistics": "corpus"}, "correct_at": "", "limit": None},
+        manifest={"scripted_model": False},
+    )

@@ -1,4 +1,4 @@
-"""What counts as an attempt: Refine@K, permanent failures, finish reasons and runs that build verifiers."""
+"""Counting of attempts: Refine@K, permanent failures, finish reasons and runs that build verifiers."""
 
 import csv
 import io
@@ -18,9 +18,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmark.methods import METHODS
-from benchmark.models import Dataset, Generation, KeptFigures, Run, Verifier, WorkItem
+from benchmark.models import CachedRunReport, Dataset, Generation, Run, Verifier, WorkItem
 from benchmark.models.finishes import counted, finish_warnings
-from benchmark.reports.cached_report import kept_figures
+from benchmark.reports.cached_report import run_report, store_report
 from tests.benchmark.refinement.test_refinement import make_run as make_chains
 from tests.benchmark.reports.conftest import MakeRun
 from tests.benchmark.test_run_pages import Visit, researcher, visit  # noqa: F401  fixtures
@@ -40,7 +40,7 @@ def figures(capsys: pytest.CaptureFixture[str], run: Run, *arguments: str) -> di
 
 
 def csv_values(capsys: pytest.CaptureFixture[str], run: Run) -> dict[str, str]:
-    """The value of each figure over all problems."""
+    """Return the value of each figure over all problems."""
     text = printed(capsys, "report", str(run.pk), "--format", "csv")
     return {row["figure"]: row["value"] for row in csv.DictReader(io.StringIO(text)) if row["group"] == "all"}
 
@@ -59,7 +59,7 @@ def reject(run: Run, count: int, fault: str = "provider fault (bad_request): too
 
 @pytest.fixture
 def refined(db: None) -> Run:
-    """Two problems solved at attempts 5 and 2 of 5."""
+    """A run with two problems, solved at attempts 5 and 2 of 5."""
     dataset = Dataset.objects.create(name="eval", format="icpc-eval")
     chains = [["WA"] * 4 + ["AC"], ["WA", "AC"]]
     run = make_chains(dataset, "refine", 1, chains, k=5, g=1, history="last")
@@ -80,6 +80,7 @@ def test_a_refine_run_is_reported_as_refine_at_k_in_every_group_and_format(
     assert (said["scoring"], everything["pass_at"], everything["tests_at"]) == ("refine", [], [])
     assert [point["value"] for point in everything["refine_at"]] == [0.0, 0.5, 0.5, 0.5, 1.0]
     assert (everything["chains"], everything["attempts"], everything["solved"]) == (2, 7, 2)
+    assert said["metrics"] == {"attempts_per_solved": 3.5}
     assert {group["name"]: [point["value"] for point in group["refine_at"]] for group in groups} == {
         "bronze": [0, 1, 1, 1, 1],
         "gold": [0, 0, 0, 0, 1],
@@ -105,6 +106,8 @@ def test_a_refine_run_stands_apart_from_pass_at_1_on_every_page(
     sampled = make_chains(refined.dataset, "zero-shot", 5, [["WA"] * 5, ["AC"] + ["WA"] * 4])
     for run in (once, sampled):
         Run.objects.filter(pk=run.pk).update(**FINISHED)
+    for run in Run.objects.all():
+        store_report(run)
     page = visit(f"/runs/{refined.pk}/")
     assert "Refine@5 100.00 %" in page
     assert "0.00 · 50.00 · 50.00 · 50.00<" in page
@@ -122,7 +125,7 @@ def test_a_refine_run_stands_apart_from_pass_at_1_on_every_page(
         "Equal tokens: 40.00 %",
     ):
         assert said in " ".join(row.split()), said
-    assert KeptFigures.objects.get(run=refined).score == 1.0
+    assert CachedRunReport.objects.get(run=refined).score == 1.0
 
 
 def test_a_refine_run_is_compared_by_name_at_equal_attempts_and_tokens(
@@ -259,9 +262,10 @@ def test_another_choice_on_resume_is_not_answered_from_the_cache(make_run: MakeR
     for failures, value in (("wrong", 0.5), ("excluded", 1.0)):
         run.manifest["failures"] = failures
         run.save()
-        found = kept_figures(run).headline
+        found = run_report(run).headline
         assert found
         assert found.value == value
+        store_report(run)
 
 
 def test_the_migration_marks_stored_failures_that_are_permanent(make_run: MakeRun) -> None:
@@ -297,7 +301,7 @@ def test_items_that_are_not_done_yet_are_no_failures(
 def test_permanent_failures_are_in_refine_at_k_and_in_fewer_reflections(
     refined: Run, make_run: MakeRun, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The chain at p0 is rejected after four attempts, which are attempts all the same."""
+    """The provider rejects the chain at p0 after four attempts, which still count."""
     item = refined.items.get(problem__external_id="p0")
     item.generations.filter(step=4).delete()
     WorkItem.objects.filter(pk=item.pk).update(
@@ -342,7 +346,7 @@ def test_permanent_failures_are_compared_as_the_choice_says(
 
 
 def links(page: str, prefix: str) -> list[tuple[str, str]]:
-    """The addresses under a prefix that a number leads to."""
+    """Return the addresses below a prefix that a number links to."""
 
     return [
         (unescape(address), number)
@@ -355,7 +359,7 @@ def links(page: str, prefix: str) -> list[tuple[str, str]]:
 
 @pytest.fixture
 def ended(make_run: MakeRun) -> Run:
-    """Ten replies: seven stopped, and one each was cut off, filtered and empty."""
+    """A run with ten replies: seven complete, one truncated, one filtered and one empty."""
     run = make_run(
         [("bronze", ["AC"])] * 7 + [("gold", ["WA"]), ("gold", ["NO_CODE"]), ("gold", ["NO_CODE"])],
         **FINISHED,
@@ -428,9 +432,9 @@ def test_a_kind_is_warned_about_above_one_percent_of_all_replies(found: dict[str
 def test_cached_figures_hold_all_of_it(ended: Run, refined: Run, building: Run) -> None:
     reject(ended, 1)
     for run in (ended, refined, building):
-        measured = kept_figures(run)
-        assert kept_figures(run) == measured
-        assert KeptFigures.objects.get(run=run).score == (measured.headline and measured.headline.value)
+        measured = store_report(run)
+        assert run_report(run) == measured
+        assert CachedRunReport.objects.get(run=run).score == (measured.headline and measured.headline.value)
 
 
 def test_every_method_says_what_scores_it() -> None:

@@ -1,4 +1,4 @@
-"""manage.py compare: what differs, by how much, whether it is noise, and what could not be compared."""
+"""manage.py compare: differences, their size and significance, and warnings."""
 
 import json
 import re
@@ -11,7 +11,7 @@ from django.core.management import CommandError, call_command
 
 from benchmark.metrics import Interval, cluster_bootstrap, mcnemar, paired_proportions
 from benchmark.models import Generation, Run
-from benchmark.reports.comparison_text import point_interval, points
+from benchmark.reports.comparison.text import point_interval, points
 from benchmark.reports.formatting import percent
 from tests.benchmark.reports.conftest import MakeRun
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from benchmark.reports.draws import between_epochs, epoch_standard_error, replay_note
 from benchmark.reports.figures import measure
-from benchmark.reports.groups import Outcome, Scale
+from benchmark.reports.groups import ChainOutcome, Scale
 from tests.benchmark.reports.conftest import MakeRun
 
 
@@ -51,10 +51,10 @@ def test_epochs_are_compared_on_the_problems_that_are_finished_in_all_of_them(ma
     assert measure(make_run([("bronze", ["AC", "WA"])])).between_epochs == ()
 
 
-def outcomes(*accepted_at: int | None) -> dict[int, Outcome]:
-    """Chains of refine, each with the place of its accepted attempt."""
+def outcomes(*accepted_at: int | None) -> dict[int, ChainOutcome]:
+    """Return refine chains, each with the number of its accepted attempt."""
     return {
-        chain: Outcome(place is not None, 0.0, True, accepted_at=place)
+        chain: ChainOutcome(place is not None, 0.0, True, accepted_at=place)
         for chain, place in enumerate(accepted_at)
     }
 
@@ -75,7 +75,7 @@ def test_a_permanent_failure_counts_between_epochs_as_in_the_headline(
     run = make_run([("bronze", ["AC", "AC"])], epochs=2)
     rejected = {
         1: outcomes(1, 1),
-        2: {0: Outcome(False, 0.0, True, permanent=True), 1: Outcome(False, 0.0, True)},
+        2: {0: ChainOutcome(False, 0.0, True, permanent=True), 1: ChainOutcome(False, 0.0, True)},
     }
     (found,) = between_epochs(run, Scale("pass", (1,), 2, failures), rejected)
     assert (found.problems, found.values) == (problems, values)

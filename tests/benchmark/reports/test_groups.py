@@ -1,4 +1,4 @@
-"""The figures of groups: tags, years, the model's cutoff, contests, Tests@k, cost and time; the papers beside."""
+"""Figures of groups: tags, years, the model's cutoff, contests, Tests@k, cost and time; published tables."""
 
 import json
 from datetime import UTC, date, datetime, timedelta
@@ -10,9 +10,9 @@ from django.apps import apps
 from django.core.management import CommandError, call_command
 
 from benchmark.metrics import problem_t
-from benchmark.models import Generation, Judgement, Run
+from benchmark.models import CachedRunReport, Generation, Judgement, Run
 from benchmark.reports import measure
-from benchmark.reports.cached_report import kept_figures
+from benchmark.reports.cached_report import run_report, store_report
 from benchmark.reports.cutoffs import cutoff_of, known_cutoffs
 from benchmark.reports.published_tables import published_tables
 from tests.benchmark.reports.conftest import MakeRun
@@ -92,7 +92,7 @@ def test_the_model_that_answered_decides_on_the_cutoff(make_run: MakeRun) -> Non
     assert measure(run).cutoff == date(2023, 10, 31)
     Generation.objects.filter(work_item=run.items.all()[0]).update(model_returned="m-2027")
     assert measure(run).cutoff is None
-    assert "several models: gpt-4o-2024-08-06, m-2027" in " ".join(measure(run).caveats)
+    assert "several models: gpt-4o-2024-08-06, m-2027" in " ".join(measure(run).warnings)
 
 
 def test_contests_are_drawn_whole_where_every_problem_has_one(make_run: MakeRun) -> None:
@@ -168,22 +168,24 @@ def test_every_published_table_is_well_formed() -> None:
     assert tables["T2"].value("episodic + Reflexion", "GPT-4") == 20.2
 
 
-def test_kept_figures_are_those_measured_and_measured_again_when_the_run_went_on(
+def test_stored_figures_are_those_measured_until_the_run_goes_on(
     run: Run, django_assert_num_queries: Any
 ) -> None:
     run.state, run.finished_at = Run.State.FINISHED, datetime(2026, 1, 1, tzinfo=UTC)
     run.started_at = run.finished_at - timedelta(hours=1)
     run.save()
-    first = kept_figures(run)
+    assert run_report(run) == measure(run)
+    assert not CachedRunReport.objects.exists(), "reading a report stores nothing"
+    first = store_report(run)
     assert first == measure(run)
     with django_assert_num_queries(1):
-        assert kept_figures(run) == first
+        assert run_report(run) == first
     run.state, run.finished_at = Run.State.OPEN, None
     run.save()
     run.items.filter(chain=1).update(state="pending")
-    assert kept_figures(run).done == 4
+    assert run_report(run).done == 4
     run.items.update(state="pending")
-    assert kept_figures(run).done == 0
+    assert run_report(run).done == 0
 
 
 def test_the_migration_counts_unknown_and_cached_tokens_of_stored_runs(make_run: MakeRun) -> None:

@@ -1,4 +1,4 @@
-"""manage.py report: figures, their intervals, and what is said about what is missing."""
+"""manage.py report: figures, their intervals, and warnings."""
 
 import csv
 import io

@@ -181,10 +181,12 @@ def test_every_smaller_i_is_scored_from_one_run_once_all_answers_that_would_coun
     run = commands.baseline(*FIRST, *settings, method="reflexion")["run"]
     values = [(one["i"], one["value"], one["unjudged"]) for one in commands.report(run)["after"]]
     assert values == [(0, 0, 0), (1, None, 1), (2, 0, 0), (3, 1, 0)]
+    assert stored_scores(commands) == values, "the end of the run stores its figures"
     output, _ = commands.manage("judge_answers", run, "--json")
     assert json.loads(output) == {"runs": [{"run": run, "judged": 2, "left": 0}]}
     after = [(one["i"], one["value"], one["unjudged"]) for one in commands.report(run)["after"]]
     assert after == [(0, 0, 0), (1, 0, 0), (2, 0, 0), (3, 1, 0)]
+    assert stored_scores(commands) == after, "judging the answers stores them again"
     judged = "select g.step, j.suite, j.verdict from benchmark_generation g left join benchmark_judgement j on j.id = "
     assert commands.rows(judged + "g.hidden_judgement_id order by g.step") == [
         (0, None, None), (1, "all", "WA"), (2, "all", "WA"), (3, "all", "AC")
@@ -193,3 +195,9 @@ def test_every_smaller_i_is_scored_from_one_run_once_all_answers_that_would_coun
     assert "0 answers judged, 0 left" in output
     assert len(commands.fake_providers.requests) == 4
     assert commands.rows("select count(*) from benchmark_judgement where suite = 'all'") == [(3,)]
+
+
+def stored_scores(commands: CommandSandbox) -> list[tuple[int, float | None, int]]:
+    """Return the stored scores of the one run after 0 … i reflections."""
+    [(document,)] = commands.rows("select figures from benchmark_cachedrunreport")
+    return [(one["i"], one["value"], one["unjudged"]) for one in json.loads(document)["after"]]

@@ -1,4 +1,4 @@
-"""Fills a database with our tagged problems and their questions, in a process of its own."""
+"""Fills a database with our tagged problems and their questions, in a separate process."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ TAGGED = REPOSITORY / "benchmark" / "similarity" / "tagged_problems.yaml"
 
 
 def make_tagged(var: Path) -> None:
-    """The dataset `tagged` and the questions `alike` in a `var` with tables."""
+    """Store the dataset `tagged` and the questions `alike`."""
     use_var(var)
     with (var / "made.txt").open("w") as output:
         call_command("import_problems", "algosimbench", str(TAGGED), dataset="tagged", stdout=output)

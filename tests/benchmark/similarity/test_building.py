@@ -1,4 +1,4 @@
-"""Questions built from tags keep the rules of the procedure, and our tagged problems are what they claim."""
+"""Questions built from tags follow the rules of the procedure, and our tagged problems have their stated properties."""
 
 import contextlib
 import importlib
@@ -17,7 +17,7 @@ from pytest_django import Settings
 from benchmark.models import Dataset, Problem, QuestionSet
 from benchmark.similarity.building import Builder
 from benchmark.similarity.choice import shown_order
-from benchmark.similarity.encoders import Encoder, Encoding, NoEncoder
+from benchmark.similarity.encoders import Encoder, Encoding, NoEncoderError
 from benchmark.similarity.labels import label_similarity, subcategories
 from benchmark.similarity.scorers import Scorer
 from tests.benchmark.similarity.tagged import TAGGED
@@ -64,7 +64,7 @@ def test_every_question_keeps_the_rules_and_every_problem_without_one_has_a_reas
     refused = {entry["id"]: entry["reason"] for entry in built.left_out}
     assert asked | refused.keys() == statements.keys()
     assert refused == {
-        "largest-terrace": "all problems with its labels read too much like it: the least, behind-the-breakwater, 0.51"
+        "largest-terrace": "all problems with its labels are too similar: at least 0.51 (behind-the-breakwater)"
     }
     assert Builder().build(tagged, "alike").pk == built.pk
     again = Builder(seed=1).build(tagged, "otherwise")
@@ -124,7 +124,7 @@ def test_shuffled_letters_are_uniform() -> None:
 def test_an_encoder_is_asked_for_unit_vectors_once_a_text_and_ranks_by_their_cosine(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, settings: Settings
 ) -> None:
-    """sentence-transformers is too large to be installed for tests; this stands for it."""
+    """A fake of sentence-transformers, which is too large to install for tests."""
     settings.VAR = tmp_path / "var"
     (tmp_path / "sentence_transformers.py").write_text(
         "asked = []\n"
@@ -155,11 +155,11 @@ def test_an_encoder_is_asked_for_unit_vectors_once_a_text_and_ranks_by_their_cos
         ("huge", Encoding(), "the encoder 'huge' cannot be loaded: no such encoder"),
         ("odd", Encoding(), "add --trust-encoder"),
     ):
-        with pytest.raises(NoEncoder, match=message):
+        with pytest.raises(NoEncoderError, match=message):
             Encoder(name, asked)
     odd = Encoder("odd", Encoding(trusted=True))
     assert Scorer("encoder:odd").over(texts, odd)("p", ["q"]) != [near], "vectors are of one encoder"
-    with pytest.raises(NoEncoder, match="smaller --batch-size"):
+    with pytest.raises(NoEncoderError, match="smaller --batch-size"):
         odd.vectors(["aaaaaa"])
     monkeypatch.delitem(sys.modules, "sentence_transformers")
 

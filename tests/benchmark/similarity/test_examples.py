@@ -1,4 +1,4 @@
-"""Similar problems as examples of `run_baseline`, found by what stands for a problem."""
+"""Similar problems as examples of `run_baseline`, retrieved by their representations."""
 
 import json
 

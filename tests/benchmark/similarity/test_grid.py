@@ -1,4 +1,4 @@
-"""manage.py mcq_grid: every representation with every scorer, run once, bounded, and reported with what is missing."""
+"""manage.py mcq_grid: every representation with every scorer, run once, with limits, and with missing cells."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""AlgoSimBench's own files, in the shape of its card and with other names of fields."""
+"""AlgoSimBench's files, in the format of its data card and with other field names."""
 
 import json
 from io import StringIO

@@ -1,4 +1,4 @@
-"""`manage.py reproduce` on AlgoSimBench: told what is missing, compared where it is there, and on our own problems."""
+"""`manage.py reproduce` on AlgoSimBench: missing data, comparison with published figures, and our own problems."""
 
 import json
 from io import StringIO

@@ -18,6 +18,7 @@ from benchmark.similarity.building import Builder
 from benchmark.similarity.figures import measure
 from benchmark.similarity.scorers import Scorer
 from benchmark.similarity.ties import Placing, tied_best
+from benchmark.worker.reports import store_similarity_figures
 from tests.benchmark.runs.conftest import CommandSandbox
 from tests.benchmark.similarity.tagged import TAGGED
 from tests.benchmark.similarity.test_pages import add_run, visitor  # noqa: F401
@@ -56,7 +57,7 @@ SAME = "openai:fixed:Natural Language Solution: greedy over the sorted numbers"
 def test_equal_representations_rank_like_drawing_lots_wherever_the_right_option_stands(
     commands: CommandSandbox, scorer: tuple[str, str]
 ) -> None:
-    """The former code gave 100 % with the right option at A and 0 % at D."""
+    """Without expected values, a right option at A would give 100 % and at D 0 %."""
     for letter in "AD":
         found = run(
             commands, *RANK, "--representation", "asm_nl", "--model", SAME, "--limit", "6", "--correct-at", letter,
@@ -75,7 +76,7 @@ def test_equal_representations_rank_like_drawing_lots_wherever_the_right_option_
 
 @pytest.fixture
 def tied(db: None) -> tuple[QuestionSet, SimilarityRun]:
-    """A ranking of one question as the former code stored it: all tied, the first letter taken for the answer."""
+    """A stored ranking in the old format: all options tied, with the first letter as the answer."""
     call_command("import_problems", "algosimbench", str(TAGGED), dataset="tagged", stdout=StringIO())
     questions = Builder().build(Dataset.objects.get(name="tagged"), "alike")
     ranked = add_run(questions, "rank", figures={"accuracy": 1.0})
@@ -100,6 +101,8 @@ def test_stored_rankings_are_corrected_and_measured_again(
     assert (answer.chosen, answer.correct, answer.rank) == (None, False, 1)
     page = visitor.get("/runs/mcqs/alike/").content.decode()
     assert "0.25 of 1" in page
+    assert SimilarityRun.objects.filter(figures__isnull=True).get() == ranked, "a page stores nothing"
+    store_similarity_figures(str(ranked.pk))
     ranked.refresh_from_db()
     assert ranked.figures is not None
     assert ranked.figures["accuracy"] == 0.25

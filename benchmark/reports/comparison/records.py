@@ -1,0 +1,149 @@
+"""The records of a comparison, and the JSON document of it."""
+
+from collections import defaultdict
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from benchmark.metrics import Interval, RatioSet
+from benchmark.reports.refinement.curves import ResamplingComparison
+
+
+@dataclass(frozen=True)
+class Divergence:
+    """The step at which two chains at a problem diverge.
+
+    `kind` is "prompt", "reply" (to the same prompt), "length" (one chain has more steps) or "same", with which `step`
+    is None.
+    """
+
+    problem: str
+    kind: str
+    step: int | None
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The comparison of a run with the first one. Differences are this run minus the first, as shares of problems.
+
+    `first_figure` and `figure` name the values, "pass@1" or "Refine@5". `first_curve` and `curve` are Refine@1 …
+    Refine@K of a refine run over the compared problems. `resampling` compares a refine run with independent attempts,
+    at equal attempts and at equal tokens; it is None for other pairs and for too few attempts. `rejected` counts
+    attempts that failed permanently, `unpaired` the problems that only one run tried.
+
+    `holm` is p adjusted for all runs compared with the first. `inside_noise` is True if neither p nor, with several
+    attempts a problem, the interval shows a difference. `visible` is the difference that these problems show with a
+    power of 80 %, `needed` the number of problems that show this difference. `interval_method` and
+    `contest_interval_method` are a `benchmark.metrics.IntervalMethod` or "none".
+    """
+
+    run: str
+    label: str
+    problems: int
+    first_figure: str
+    figure: str
+    first_curve: tuple[float, ...]
+    curve: tuple[float, ...]
+    resampling: ResamplingComparison | None
+    rejected: dict[str, int]
+    unpaired: dict[str, int]
+    warnings: tuple[str, ...]
+    first_value: float | None
+    value: float | None
+    difference: float | None
+    standard_error: float | None
+    interval: Interval | None
+    interval_method: str
+    contest_interval: Interval | None
+    contest_interval_method: str
+    only_first: tuple[str, ...]
+    only_this: tuple[str, ...]
+    p: float
+    holm: float
+    inside_noise: bool
+    visible: float | None
+    needed: int | None
+    transitions: dict[str, dict[str, int]]
+    divergences: tuple[Divergence, ...]
+
+    @property
+    def divergence_counts(self) -> dict[str, int]:
+        """Return how many chains diverge at each step: "same", "prompt at step 0", …"""
+        return {where: len(problems) for where, problems in self.diverging_problems.items()}
+
+    @property
+    def diverging_problems(self) -> dict[str, list[str]]:
+        """Return the problems of the chains that diverge at each step, a problem once for each of its chains."""
+        found: dict[str, list[str]] = defaultdict(list)
+        for one in self.divergences:
+            found[one.kind if one.step is None else f"{one.kind} at step {one.step}"].append(one.problem)
+        return dict(sorted(found.items()))
+
+    @property
+    def power_note(self) -> str:
+        """Return the sentence on the power of a comparison that shows no difference; blank for any other."""
+        if not self.inside_noise or self.visible is None:
+            return ""
+        note = (
+            f"Inside the noise: {self.problems} problems would show a difference of {100 * self.visible:.1f} points "
+            "with a power of 80 %."
+        )
+        if self.needed:
+            note += f" This difference needs about {self.needed:,} problems."
+        return note
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """The share of problems newly solved by `run` that `other` newly solves too.
+
+    A problem is newly solved if the first run does not solve it. `newly` is the number of those that `run` solves.
+    """
+
+    run: str
+    other: str
+    newly: int
+    share: float | None
+
+
+@dataclass(frozen=True)
+class ShareOfBest:
+    """The score of a run, and its gain over the first run, as shares of the best score and the largest gain.
+
+    The best run is the one with the highest score but for the first run; the problems are those that all runs tried. A
+    share of nothing is None. The sets hold the ratios that a t test over problems does not reject; the best run has
+    none, since its ratio to itself is 1. The USACO paper gives such shares for smaller corpora ("% of maximum", Table
+    7) and does not say which of the two they are.
+    """
+
+    run: str
+    of_score: float | None
+    of_gain: float | None
+    of_score_set: RatioSet | None
+    of_gain_set: RatioSet | None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The comparison of runs with the first one.
+
+    `failures` says whether attempts that failed permanently are "wrong" or "excluded". `shares_of_best` is empty for
+    fewer than three runs, and without a problem that all of them tried.
+    """
+
+    failures: str
+    first: str
+    first_label: str
+    pairs: tuple[Pair, ...]
+    overlaps: tuple[Overlap, ...]
+    shares_of_best: tuple[ShareOfBest, ...]
+
+
+def comparison_document(comparison: Comparison) -> dict[str, Any]:
+    """Return the comparison as a JSON document."""
+    document = asdict(comparison)
+    document["parts_of_best"] = document.pop("shares_of_best")
+    for pair, fields in zip(comparison.pairs, document["pairs"], strict=True):
+        fields["caveats"] = fields.pop("warnings")
+        fields["divergence_counts"] = pair.divergence_counts
+        fields["power_note"] = pair.power_note
+    return document

@@ -1,0 +1,174 @@
+"""A GET request never writes: every address of the site, visited by every role."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.contrib.auth.models import Group, User
+from django.db import connection
+from django.test import Client
+from django.urls import get_resolver, reverse
+
+from accounts.roles import Role
+from benchmark.models import (
+    CachedRunReport,
+    Dataset,
+    Figure,
+    Option,
+    Question,
+    QuestionSet,
+    SimilarityRun,
+    Suite,
+    Verifier,
+    blobs,
+)
+from tests.benchmark.reports.conftest import MakeRun, make_run  # noqa: F401  a fixture
+from tests.config.test_permissions import ARGUMENTS, PAGES, patterns
+from tests.problems import store_doubling
+from tests.tutoring.dialogues import start
+from tests.tutoring.review.browsing import whole
+from tests.tutoring.review.readings import claim, recorded_session
+from tests.tutoring.review.readings import review as submit_review
+from tutoring.models import Protocol, TrainingResult
+
+SESSION_TABLES = ("django_session", "auth_user")
+"""Tables that Django itself writes when a visitor logs in or a session is renewed."""
+
+_WRITE = re.compile(
+    r"^\s*(?:INSERT(?:\s+OR\s+\w+)?\s+INTO|REPLACE\s+INTO|UPDATE|DELETE\s+FROM)\s+\"?(\w+)", re.I
+)
+
+
+@contextmanager
+def refused_writes() -> Iterator[list[str]]:
+    """Collect the statements that write, except to Django's own tables."""
+    found: list[str] = []
+
+    def watch(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: dict[str, Any]) -> Any:
+        written = _WRITE.match(sql)
+        if written and written[1] not in SESSION_TABLES:
+            found.append(sql)
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(watch):
+        yield found
+
+
+@pytest.fixture
+def visitors(db: None) -> dict[str, Client]:
+    """A client for nobody, for an account without a role, and for each role."""
+    clients = {"nobody": Client()}
+    for name in ("roleless", *Role):
+        user = User.objects.create_user(name)
+        user.groups.set(Group.objects.filter(name=name))
+        clients[name] = Client()
+        clients[name].force_login(user)
+    return clients
+
+
+@pytest.fixture
+def arguments(visitors: dict[str, Client], make_run: MakeRun) -> dict[str, dict[str, Any]]:  # noqa: F811
+    """The arguments of each address, so that it shows an object that is there."""
+    problem = store_doubling()
+    Figure.objects.create(
+        problem=problem, name="a.gif", media_type="image/gif", content_hash=blobs.put(b"GIF89a")
+    )
+    of_problem = {"dataset": problem.dataset.name, "external_id": problem.external_id}
+    finished = {"state": "finished", "finished_at": datetime(2026, 1, 2, tzinfo=UTC)}
+    run = make_run([("bronze", ["AC", "WA"]), ("gold", ["WA", "fault"])], **finished)
+    refined = make_run([("bronze", ["AC"])], method="refine", parameters={"k": 2, "g": 1}, on=run, **finished)
+    questions = QuestionSet.objects.create(
+        name="alike", dataset=problem.dataset, built=False, parameters={}, content_hash=""
+    )
+    question = Question.objects.create(question_set=questions, number=1, reference=problem)
+    Option.objects.create(question=question, place=0, problem=problem, similar=True)
+    SimilarityRun.objects.create(
+        question_set=questions, task="rank", representation="statement", state="finished",
+        parameters={"scorer": {"name": "bm25", "statistics": "corpus"}, "correct_at": "", "limit": None},
+        manifest={"scripted_model": False},
+    )  # fmt: skip
+    suite = Suite.objects.create(problem=problem, version=1, content_hash="", provenance={})
+    verifier = Verifier.objects.create(
+        problem=problem, state="ready", record={}, problem_hash="", suite=suite
+    )
+    protocol = Protocol.objects.get(name="usaco-2024")
+    session = start(User.objects.get(username=Role.TUTOR), problem, protocol, "practice:student")
+    recorded = recorded_session(str(uuid4()), ("Look at the sample.",))
+    reviewers = [User.objects.get(username=Role.REVIEWER), User.objects.create_user("second reviewer")]
+    reviewers[1].groups.set(Group.objects.filter(name=Role.REVIEWER))
+    for reviewer in reviewers:
+        submit_review(reviewer)
+    recorded_session(str(uuid4()), ("Use a heap.",))
+    review = claim(reviewers[0])
+    result = TrainingResult.objects.create(
+        person=User.objects.get(username=Role.TUTOR), rule_set=1, answers={}, right=0, messages=0
+    )
+    trajectory = {"session_id": recorded.pk}
+    return {
+        "figure": of_problem | {"name": "a.gif"},
+        "problem": of_problem,
+        "question_set": {"name": "alike"},
+        "question": {"name": "alike", "number": 1},
+        "suite": of_problem | {"version": 1},
+        "verifier": {"verifier_id": verifier.pk},
+        "chain": {"item_id": run.items.order_by("pk")[0].pk},
+        "run": {"run_id": run.pk},
+        "run_progress": {"run_id": run.pk},
+        "run_refinement": {"run_id": refined.pk},
+        "run_items": {"run_id": run.pk},
+        "run_report": {"run_id": run.pk, "form": "json"},
+        "session": {"session_id": session.pk},
+        "trajectory": trajectory,
+        "export_trajectory": trajectory,
+        "trajectory_page": trajectory,
+        "compare_reviews": trajectory,
+        "review": {"review_id": review.pk},
+        "training_result": {"result_id": result.pk},
+    }
+
+
+QUERIES = {
+    "run_progress": "since=0&done=0",
+    "detector_messages": "detector=all+detectors&clause=F2&outcome=missed",
+}
+"""Queries without which an address is refused."""
+
+
+def test_a_get_request_writes_nothing(
+    visitors: dict[str, Client], arguments: dict[str, dict[str, Any]], caplog: pytest.LogCaptureFixture
+):
+    caplog.set_level("CRITICAL", "django.request")  # refusals with their tracebacks take long
+    written: list[str] = []
+    shown: set[str] = set()
+    for pattern in patterns(get_resolver()):
+        assert pattern.name
+        names = pattern.pattern.converters
+        given = {name: ARGUMENTS[name] for name in names} | arguments.get(pattern.name, {})
+        address = reverse(pattern.name, kwargs={name: given[name] for name in names})
+        query = QUERIES.get(pattern.name, "")
+        for visitor, client in visitors.items():
+            with refused_writes() as found:
+                answer = client.get(f"{address}?{query}")
+                whole(answer)
+            written += [f"{visitor} at {address}: {sql[:100]}" for sql in found]
+            if answer.status_code == 200:
+                shown.add(pattern.name)
+    assert written == []
+    assert PAGES.keys() - shown == set(), "these pages were shown to nobody"
+    assert not CachedRunReport.objects.exists()
+    assert not SimilarityRun.objects.filter(figures__isnull=False).exists()
+
+
+def test_the_guard_sees_writes(db: None):
+    with refused_writes() as found:
+        Dataset.objects.create(name="one", format="usaco")
+        Dataset.objects.filter(name="one").update(format="icpc")
+        Dataset.objects.all().delete()
+        User.objects.create_user("somebody")
+    assert [sql.split()[0] for sql in found] == ["INSERT", "UPDATE", "DELETE"]
