@@ -61,7 +61,7 @@ def main() -> int:
         return 1 if missed else 0
 
 
-def all_left_out(problems: list[Problem]) -> int:
+def all_excluded(problems: list[Problem]) -> int:
     """Measure leave-one-out retrieval by both implementations; return the number of missed targets."""
     from benchmark.retrieval.index import Bm25Index
     from benchmark.retrieval.reference_bm25 import ReferenceIndex

@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("benchmark", "0029_ties_coverage_and_tags"),
+        ("benchmark", "0031_words"),
     ]
 
     operations = [
