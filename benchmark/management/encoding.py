@@ -7,7 +7,7 @@ from django.core.management.base import CommandParser
 from tqdm import tqdm
 
 from benchmark.management.arguments import positive
-from benchmark.management.progress import bar_of
+from benchmark.management.progress import progress_bar
 from benchmark.similarity.encoders import Encoding
 
 
@@ -34,7 +34,7 @@ def encoding(options: Mapping[str, Any]) -> Encoding:
 
     def progress(done: int, total: int) -> None:
         if not bar:
-            bar.append(bar_of(total=total, initial=done, unit="text", desc="encode"))
+            bar.append(progress_bar(total=total, initial=done, unit="text", desc="encode"))
         bar[0].update(done - bar[0].n)
         if done == total:
             bar[0].close()

@@ -14,12 +14,12 @@ from tqdm import tqdm
 
 from benchmark.management.arguments import dollars, positive
 from benchmark.management.progress import write_line
-from benchmark.model_calls import Budget, Limits, Price, Spent, Stop
-from benchmark.model_calls.calls import Call, Ledger, Outcome, ask_all
+from benchmark.model_calls import Budget, Limits, Price, Spending, Stop
 from benchmark.model_calls.pricing import price_for
+from benchmark.model_calls.requests import ModelRequest, SendOutcome, SpendTracker, send_all
 from benchmark.providers import ModelSpec, Parameters, open_batching_provider, open_provider
 from benchmark.reports.formatting import faults_told
-from benchmark.runner import Estimate, Terms
+from benchmark.runner import Estimate, RunOptions
 from judge.management.tables import aligned
 
 T = TypeVar("T")
@@ -36,7 +36,7 @@ PRICE_HELP = (
 )
 
 
-def add_asking(parser: CommandParser, spender: str) -> None:
+def add_model_options(parser: CommandParser, spender: str) -> None:
     """How the model is asked, and what that may cost; `spender` says of whom the bounds are."""
     parser.add_argument("--temperature", type=_temperature, metavar="T", help="default: the provider's")
     parser.add_argument(
@@ -100,7 +100,7 @@ def price_of(
     return former if former and not given else price_for(spec, given, batch=batch)
 
 
-def terms(options: Mapping[str, Any], price: Price | None, former: Terms) -> Terms:
+def run_options(options: Mapping[str, Any], price: Price | None, former: RunOptions) -> RunOptions:
     """Return the terms that the options ask for, at this price; the rest stays as it was."""
 
     def given(kind: type, prefix: str) -> dict[str, Any]:
@@ -128,14 +128,14 @@ def sampling(options: Mapping[str, Any]) -> Parameters:
     return Parameters(temperature=options["temperature"], max_output_tokens=options["max_output_tokens"])
 
 
-def ledger(options: Mapping[str, Any], spec: ModelSpec, spent: Spent) -> Ledger:
+def ledger(options: Mapping[str, Any], spec: ModelSpec, spent: Spending) -> SpendTracker:
     """What may be spent where no run keeps it; `spent` was. Raises CommandError for a cost without a price."""
-    asked = terms(options, price_of(options, spec), Terms())
+    asked = run_options(options, price_of(options, spec), RunOptions())
     if asked.budget.cost is not None and asked.price is None:
         raise CommandError(
             f"--max-cost needs --price INPUT OUTPUT: no price is listed for {spec}, so its cost is unknown."
         )
-    return Ledger(asked.price, asked.budget, asked.limits, spent=spent)
+    return SpendTracker(asked.price, asked.budget, asked.limits, spent=spent)
 
 
 def estimates_table(
@@ -164,7 +164,7 @@ def estimates_json(estimates: Mapping[str, Estimate], price: Price | None) -> di
     }
 
 
-def carry_out(work: Coroutine[Any, Any, T], stop: Stop) -> T | None:
+def run_interruptibly(work: Coroutine[Any, Any, T], stop: Stop) -> T | None:
     """The result of the work. The first Ctrl-C or SIGTERM asks it to stop, the second drops it: then None."""
 
     async def watched() -> T:
@@ -189,8 +189,12 @@ def carry_out(work: Coroutine[Any, Any, T], stop: Stop) -> T | None:
     return None
 
 
-def ask_under(
-    bar: "tqdm[Any]", calls: Sequence[Call], spec: ModelSpec, parameters: Parameters, ledger: Ledger
+def send_under_bar(
+    bar: "tqdm[Any]",
+    calls: Sequence[ModelRequest],
+    spec: ModelSpec,
+    parameters: Parameters,
+    ledger: SpendTracker,
 ) -> list[str] | None:
     """Make calls that belong to no run, under the bar. Why some are left, or None when all are made.
 
@@ -204,8 +208,8 @@ def ask_under(
         bar.set_postfix(dollars=ledger.shown, refresh=False)
         bar.update()
 
-    work = ask_all(calls, spec, parameters, ledger=ledger, stop=stop, advance=advance, tell=write_line)
-    outcome = carry_out(work, stop) or Outcome()
+    work = send_all(calls, spec, parameters, ledger=ledger, stop=stop, advance=advance, tell=write_line)
+    outcome = run_interruptibly(work, stop) or SendOutcome()
     if outcome.done == len(calls):
         return None
     return [*([f"Stopped: {stop.reason}"] if stop.reason else []), *faults_told(outcome.faults)]

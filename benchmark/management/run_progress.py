@@ -7,9 +7,9 @@ from typing import Any
 
 from tqdm import tqdm
 
-from benchmark.management.progress import bar_of, write_line
+from benchmark.management.progress import progress_bar, write_line
 from benchmark.methods import scoring_of
-from benchmark.model_calls import Price, Spent, Stop
+from benchmark.model_calls import Price, Spending, Stop
 from benchmark.models import Run, WorkItem
 from benchmark.runner import Progress, cores, execute, follow
 from judge import Verdict
@@ -24,7 +24,7 @@ _WAITING_FOR_BATCHES = (
 def run_bar(run: Run) -> "tqdm[Any]":
     """A bar from where the run stands to its end."""
     done = run.items.filter(state=WorkItem.State.DONE).count()
-    return bar_of(total=run.items.count(), initial=done, unit="item", desc=run.method)
+    return progress_bar(total=run.items.count(), initial=done, unit="item", desc=run.method)
 
 
 def progress_of(run: Run, bar: "tqdm[Any]") -> Progress:
@@ -44,10 +44,12 @@ def progress_of(run: Run, bar: "tqdm[Any]") -> Progress:
         bar.update(progress.done - bar.n)
 
     solved = run.items.filter(state=WorkItem.State.DONE, judgement__verdict=Verdict.AC).count()
-    return Progress(int(bar.n), 0, solved, spent=Spent.of_run(run), changed=show, tell=write_line)
+    return Progress(int(bar.n), 0, solved, spent=Spending.of_run(run), changed=show, tell=write_line)
 
 
-async def carry_out(run: Run, progress: Progress, stop: Stop, *, cancel_batches: bool = False) -> None:
+async def run_interruptibly(
+    run: Run, progress: Progress, stop: Stop, *, cancel_batches: bool = False
+) -> None:
     """Execute or follow the run; the first Ctrl-C or SIGTERM asks it to stop, the second cancels it."""
     working = asyncio.current_task()
     assert working is not None

@@ -4,21 +4,21 @@
 every figure (`Method.caveat`).
 """
 
-from benchmark.methods.algo import IMPLICIT, ITERATIVE, TAG_ENUMERATION, VERIFIER, Building
-from benchmark.methods.assumed import AssumedChain
+from benchmark.methods.algo import IMPLICIT, ITERATIVE, TAG_ENUMERATION, VERIFIER, VerifierSettings
 from benchmark.methods.composition import compose
+from benchmark.methods.dry_chain import DryChain
 from benchmark.methods.episodic import EPISODIC
-from benchmark.methods.matched import MATCHED, Matched
 from benchmark.methods.method import Chain, Method, Scoring
 from benchmark.methods.oracle_assisted import ORACLE_ASSISTED
 from benchmark.methods.profiles import PROFILES, Profile
-from benchmark.methods.program_tester import Bench, Score
+from benchmark.methods.program_tester import ProgramTester, VerifierScore
 from benchmark.methods.random_examples import RANDOM
-from benchmark.methods.refine import REFINE, Refine
-from benchmark.methods.reflexion import REFLEXION, Reflexion, Selection, select
-from benchmark.methods.retry import RETRY, Retry
-from benchmark.methods.semantic import SEMANTIC, Semantic
-from benchmark.methods.settings import Sampling, SettingsError, parse_settings, written
+from benchmark.methods.refine import REFINE, RefineSettings
+from benchmark.methods.reflexion import REFLEXION, ReflexionSettings, Selection, select_answer
+from benchmark.methods.representation_retrieval import REPRESENTATION, RepresentationSettings
+from benchmark.methods.retry import RETRY, RetrySettings
+from benchmark.methods.semantic import SEMANTIC, SemanticSettings
+from benchmark.methods.settings import MethodSettings, SettingsError, format_value, parse_settings
 from benchmark.methods.zero_shot import ZERO_SHOT
 
 _RETRIEVAL = ((), (SEMANTIC,), (EPISODIC,), (SEMANTIC, EPISODIC))
@@ -31,7 +31,7 @@ METHODS: dict[str, Method] = {
         (((),), (REFINE, VERIFIER, IMPLICIT, TAG_ENUMERATION, ITERATIVE)),
         (_RETRIEVAL, (RETRY,)),
         (_CONTROLS, (ZERO_SHOT, REFLEXION, RETRY)),
-        (((MATCHED,),), (ZERO_SHOT, REFLEXION)),
+        (((REPRESENTATION,),), (ZERO_SHOT, REFLEXION)),
     )
     for answer in answers
     for method in [compose(found, answer) for found in searches]
@@ -51,25 +51,25 @@ def methods_scored_by(scoring: Scoring) -> list[str]:
 __all__ = [
     "METHODS",
     "PROFILES",
-    "AssumedChain",
-    "Bench",
-    "Building",
     "Chain",
-    "Matched",
+    "DryChain",
     "Method",
+    "MethodSettings",
     "Profile",
-    "Refine",
-    "Reflexion",
-    "Retry",
-    "Sampling",
-    "Score",
+    "ProgramTester",
+    "RefineSettings",
+    "ReflexionSettings",
+    "RepresentationSettings",
+    "RetrySettings",
     "Scoring",
     "Selection",
-    "Semantic",
+    "SemanticSettings",
     "SettingsError",
+    "VerifierScore",
+    "VerifierSettings",
+    "format_value",
     "methods_scored_by",
     "parse_settings",
     "scoring_of",
-    "select",
-    "written",
+    "select_answer",
 ]

@@ -3,11 +3,11 @@
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from benchmark.methods.composition import Answer, always
+from benchmark.methods.composition import Strategy, always
 from benchmark.methods.method import Chain
-from benchmark.methods.program_tester import NO_PROGRAM, Score
-from benchmark.methods.retrieval import Found
-from benchmark.methods.settings import Sampling, takes
+from benchmark.methods.program_tester import NO_PROGRAM, VerifierScore
+from benchmark.methods.retrieval import Retrieved
+from benchmark.methods.settings import MethodSettings, option
 from benchmark.methods.zero_shot import ask_once
 from benchmark.models import Generation
 from benchmark.oracles.inputs import Recipe
@@ -31,41 +31,41 @@ from benchmark.prompts import (
 
 
 @dataclass(frozen=True)
-class Algo(Sampling):
+class AlgoSettings(MethodSettings):
     """What the paper's questions have in common."""
 
     temperature: float | None = field(
         default=1.0,
-        metadata=takes("randomness of the replies; none leaves it to the provider", minimum=0, maximum=2),
+        metadata=option("randomness of the replies; none leaves it to the provider", minimum=0, maximum=2),
     )
 
 
 @dataclass(frozen=True)
-class Building(Algo):
+class VerifierSettings(AlgoSettings):
     """How often each program of a verifier is asked for."""
 
     resamples: int = field(
-        default=20, metadata=takes("oracles asked for until one passes the samples", minimum=1, maximum=100)
+        default=20, metadata=option("oracles asked for until one passes the samples", minimum=1, maximum=100)
     )
     retries: int = field(
         default=5,
-        metadata=takes("times every other program is asked for until it works", minimum=1, maximum=20),
+        metadata=option("times every other program is asked for until it works", minimum=1, maximum=20),
     )
     second_oracle: bool = field(
         default=False,
-        metadata=takes("ask for another oracle; tests on which the two differ are disputed and removed"),
+        metadata=option("ask for another oracle; tests on which the two differ are disputed and removed"),
     )
     written_tests: bool = field(
         default=False,
-        metadata=takes("ask for tests with answers of the model's own, to rank by them for comparison"),
+        metadata=option("ask for tests with answers of the model's own, to rank by them for comparison"),
     )
     oracle_seconds: int = field(
         default=Recipe.oracle_seconds,
-        metadata=takes("CPU seconds of an oracle for one input", minimum=1, maximum=60),
+        metadata=option("CPU seconds of an oracle for one input", minimum=1, maximum=60),
     )
     budget: float | None = field(
         default=Recipe.budget,
-        metadata=takes(
+        metadata=option(
             "CPU seconds for making all inputs, and for an oracle to answer them, the shortest first; none: no bound",
             minimum=0.1,
         ),
@@ -77,15 +77,17 @@ class Building(Algo):
         return Recipe(oracle_seconds=self.oracle_seconds, budget=self.budget)
 
 
-async def build(chain: Chain, settings: Building, found: Found) -> Generation:
+async def build(chain: Chain, settings: VerifierSettings, found: Retrieved) -> Generation:
     """BuildVerifier (docs/spec.md 15): oracle, validator, generators, tricky inputs; then the verifier is stored.
 
     Without an oracle that passes the samples nothing else is asked for. The oracle is the generation that is returned.
     """
-    task, form, bench = chain.task, settings.form, chain.bench
-    oracle, passes = await _first(chain, oracle_prompt(task, form), settings.resamples, bench.oracle_passes)
+    task, form, program_tester = chain.task, settings.form, chain.program_tester
+    oracle, passes = await _first(
+        chain, oracle_prompt(task, form), settings.resamples, program_tester.oracle_passes
+    )
     if not passes:
-        await bench.build(VerifierPrograms(), settings.recipe)
+        await program_tester.build(VerifierPrograms(), settings.recipe)
         return oracle
     programs = VerifierPrograms(oracle=oracle.code)
 
@@ -100,32 +102,32 @@ async def build(chain: Chain, settings: Building, found: Found) -> Generation:
         if works_well:
             programs = replace(before, **{name: answer.code})
 
-    await add("validator", validator_prompt(task, form), bench.validator_works)
+    await add("validator", validator_prompt(task, form), program_tester.validator_works)
     await add(
         "generator",
         generator_prompt(task, form, programs.validator),
-        lambda tried: bench.makes_inputs(tried, "generator"),
+        lambda tried: program_tester.makes_inputs(tried, "generator"),
     )
     if task.signature is not None:
         await add(
             "batch",
             batch_prompt(task, form, programs.generator),
-            lambda tried: bench.makes_inputs(tried, "batch"),
+            lambda tried: program_tester.makes_inputs(tried, "batch"),
         )
-    await add("tricky", tricky_prompt(task, form), lambda tried: bench.makes_inputs(tried, "tricky"))
+    await add("tricky", tricky_prompt(task, form), lambda tried: program_tester.makes_inputs(tried, "tricky"))
     if settings.second_oracle:
         await add(
             "second_oracle",
             oracle_prompt(task, form),
-            lambda tried: bench.oracle_passes(tried.second_oracle),
+            lambda tried: program_tester.oracle_passes(tried.second_oracle),
         )
     if settings.written_tests:
         await add(
             "written_tests",
             written_tests_prompt(task, form),
-            bench.writes_tests,
+            program_tester.writes_tests,
         )
-    await bench.build(programs, settings.recipe)
+    await program_tester.build(programs, settings.recipe)
     return oracle
 
 
@@ -137,37 +139,37 @@ async def _first(
         answer = await chain.ask(prompt, Generation.Purpose.VERIFIER)
         if answer.code and await works(answer.code):
             return answer, True
-    return answer, chain.bench.takes_the_last
+    return answer, chain.program_tester.takes_the_last
 
 
 @dataclass(frozen=True)
-class Implicit(Algo):
+class ImplicitSettings(AlgoSettings):
     """How many candidates are ranked."""
 
     k: int = field(
-        default=20, metadata=takes("candidates, of which the verifier's best is the attempt", minimum=1)
+        default=20, metadata=option("candidates, of which the verifier's best is the attempt", minimum=1)
     )
 
 
-async def search_implicitly(chain: Chain, settings: Implicit, found: Found) -> Generation:
+async def search_implicitly(chain: Chain, settings: ImplicitSettings, found: Retrieved) -> Generation:
     """k answers to the plain question; the one that passes the most tests is the attempt, the first of equals."""
     answers = [await ask_once(chain, settings, found) for _ in range(settings.k)]
     return _best(answers, [await _scored(chain, answer) for answer in answers])
 
 
 @dataclass(frozen=True)
-class Tags(Algo):
+class TagSettings(AlgoSettings):
     """Which tags are enumerated, and how often each is tried."""
 
     tags: int = field(
-        default=len(TAGS), metadata=takes("tags, the most common first", minimum=1, maximum=len(TAGS))
+        default=len(TAGS), metadata=option("tags, the most common first", minimum=1, maximum=len(TAGS))
     )
     n: int = field(
-        default=5, metadata=takes("answers asked for with a tag until one passes the samples", minimum=1)
+        default=5, metadata=option("answers asked for with a tag until one passes the samples", minimum=1)
     )
 
 
-async def enumerate_tags(chain: Chain, settings: Tags, found: Found) -> Generation:
+async def enumerate_tags(chain: Chain, settings: TagSettings, found: Retrieved) -> Generation:
     """One candidate a tag: the first of n answers that passes the samples, else the last; the verifier picks."""
     candidates, scores = [], []
     for tag in TAGS[: settings.tags]:
@@ -182,16 +184,16 @@ async def enumerate_tags(chain: Chain, settings: Tags, found: Found) -> Generati
 
 
 @dataclass(frozen=True)
-class Iterative(Algo):
+class IterativeSettings(AlgoSettings):
     """How often a program is revised, and how many inputs are shown."""
 
-    n: int = field(default=5, metadata=takes("answers at most, each after the one before", minimum=1))
+    n: int = field(default=5, metadata=option("answers at most, each after the one before", minimum=1))
     counterexamples: int = field(
-        default=2, metadata=takes("failing inputs that are shown", minimum=1, maximum=10)
+        default=2, metadata=option("failing inputs that are shown", minimum=1, maximum=10)
     )
 
 
-async def revise(chain: Chain, settings: Iterative, found: Found) -> Generation:
+async def revise(chain: Chain, settings: IterativeSettings, found: Retrieved) -> Generation:
     """Ask, verify, and ask again with inputs on which the answer fails, until the verifier accepts one.
 
     In place of the paper's search over tokens, which needs probabilities that providers do not give (docs/spec.md 3.2).
@@ -206,52 +208,52 @@ async def revise(chain: Chain, settings: Iterative, found: Found) -> Generation:
     return _best(answers, scores)
 
 
-async def _scored(chain: Chain, answer: Generation) -> Score:
-    return await chain.bench.score(answer) if answer.code else NO_PROGRAM
+async def _scored(chain: Chain, answer: Generation) -> VerifierScore:
+    return await chain.program_tester.score(answer) if answer.code else NO_PROGRAM
 
 
-def _best(answers: Sequence[Generation], scores: Sequence[Score]) -> Generation:
+def _best(answers: Sequence[Generation], scores: Sequence[VerifierScore]) -> Generation:
     return answers[max(range(len(answers)), key=lambda place: (scores[place].passed, -place))]
 
 
-def building_templates(settings: Building) -> tuple[str, ...]:
+def building_templates(settings: VerifierSettings) -> tuple[str, ...]:
     """Return the templates for what these settings ask for."""
     return VERIFIER_TEMPLATES + (WRITTEN_TESTS_TEMPLATES if settings.written_tests else ())
 
 
-VERIFIER = Answer(
+VERIFIER = Strategy(
     name="verifier",
     summary="Ask for a brute-force oracle and for what makes its inputs; build the problem's verifier.",
     source="ALGO, verifier",
-    settings=Building,
+    settings=VerifierSettings,
     templates=building_templates,
     solve=build,
     needs_outputs=True,
     scoring="none",
 )
-IMPLICIT = Answer(
+IMPLICIT = Strategy(
     name="algo-implicit",
     summary="Ask for k programs; the one that passes the most tests of the verifier counts.",
     source="ALGO, implicit searcher",
-    settings=Implicit,
+    settings=ImplicitSettings,
     templates=always(()),
     solve=search_implicitly,
     needs_verifier=True,
 )
-TAG_ENUMERATION = Answer(
+TAG_ENUMERATION = Strategy(
     name="algo-tags",
     summary="Ask for a program with each of 71 methods; the one that passes the most tests of the verifier counts.",
     source="ALGO, instruction enumerator",
-    settings=Tags,
+    settings=TagSettings,
     templates=always(TAGGED_TEMPLATES),
     solve=enumerate_tags,
     needs_verifier=True,
 )
-ITERATIVE = Answer(
+ITERATIVE = Strategy(
     name="algo-iterative",
     summary="Ask, and ask for corrections with inputs on which the program differs from the oracle.",
     source="ALGO, iterative searcher, revised instead of searched token by token",
-    settings=Iterative,
+    settings=IterativeSettings,
     templates=always(COUNTEREXAMPLE_TEMPLATES),
     solve=revise,
     needs_verifier=True,

@@ -5,20 +5,20 @@ from dataclasses import dataclass, field, make_dataclass
 from typing import Any
 
 from benchmark.methods.method import Chain, Method, Scoring
-from benchmark.methods.retrieval import Find, Found, retrieve
-from benchmark.methods.settings import Sampling
+from benchmark.methods.retrieval import Retrieved, RetrieveFunction, retrieve
+from benchmark.methods.settings import MethodSettings
 from benchmark.models import Generation
 from benchmark.prompts import SOLVE_TEMPLATES
 
 
 @dataclass(frozen=True)
-class Part:
+class Component:
     """What a part brings into a method: a name, a line of help, where it is from, its settings and its templates."""
 
     name: str
     summary: str
     source: str
-    settings: type[Sampling]
+    settings: type[MethodSettings]
     templates: Callable[[Any], tuple[str, ...]]
     """Names the templates that the part uses with given settings."""
     caveat: str = field(default="", kw_only=True)
@@ -31,19 +31,19 @@ def always(templates: tuple[str, ...]) -> Callable[[Any], tuple[str, ...]]:
 
 
 @dataclass(frozen=True)
-class Search(Part):
+class Retriever(Component):
     """A search for texts, as a rule with a query made of the problem and a draft."""
 
-    find: Find
+    find: RetrieveFunction
     needs_analysis: bool = False
     """Whether there is nothing to show for a problem without an analysis."""
 
 
 @dataclass(frozen=True)
-class Answer(Part):
+class Strategy(Component):
     """A way to get from the problem, and what was found for it, to the attempt."""
 
-    solve: Callable[[Chain, Any, Found], Awaitable[Generation]]
+    solve: Callable[[Chain, Any, Retrieved], Awaitable[Generation]]
     needs_verifier: bool = False
     """Whether there is nothing to go by for a problem without a verifier."""
     needs_outputs: bool = False
@@ -51,7 +51,7 @@ class Answer(Part):
     scoring: Scoring = "pass"
 
 
-def compose(searches: Sequence[Search], answer: Answer) -> Method:
+def compose(searches: Sequence[Retriever], answer: Strategy) -> Method:
     """The searches once, before the first question; then the answer with what they found (docs/spec.md 1.2, A6).
 
     The settings are those of all parts. The name is made of theirs, but "zero-shot" stands alone: it
@@ -59,7 +59,7 @@ def compose(searches: Sequence[Search], answer: Answer) -> Method:
     """
 
     async def solve(chain: Chain, settings: Any) -> Generation:
-        found = Found()
+        found = Retrieved()
         if searches:
             found = await retrieve(chain, settings, [search.find for search in searches])
         return await answer.solve(chain, settings, found)
@@ -68,8 +68,8 @@ def compose(searches: Sequence[Search], answer: Answer) -> Method:
         used = (name for part in parts for name in part.templates(settings))
         return tuple(dict.fromkeys((*SOLVE_TEMPLATES, *used)))
 
-    parts: list[Part] = [*searches, answer]
-    named: Sequence[Part] = searches if searches and answer.name == "zero-shot" else parts
+    parts: list[Component] = [*searches, answer]
+    named: Sequence[Component] = searches if searches and answer.name == "zero-shot" else parts
     name = "+".join(part.name for part in named)
     return Method(
         name=name,

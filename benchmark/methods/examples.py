@@ -4,36 +4,36 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from benchmark.methods.method import Chain
-from benchmark.methods.retrieval import Showing
-from benchmark.methods.settings import takes
+from benchmark.methods.retrieval import ContextSettings
+from benchmark.methods.settings import option
 from benchmark.prompts import ORDINALS
 from benchmark.retrieval import CONTENTS, Content, Corpus, training_part
 
 
 @dataclass(frozen=True)
-class Examples(Showing):
+class ExampleSettings(ContextSettings):
     """How many problems are shown, what of them, and which never are."""
 
-    p: int = field(default=2, metadata=takes("problems in the prompt", minimum=1, maximum=len(ORDINALS)))
+    p: int = field(default=2, metadata=option("problems in the prompt", minimum=1, maximum=len(ORDINALS)))
     corpus_content: Content = field(
         default="all",
-        metadata=takes(
+        metadata=option(
             "what is searched in and shown of a problem; masked: all, its programs without names and numbers",
             choices=CONTENTS,
         ),
     )
     exclude_same_name: bool = field(
-        default=False, metadata=takes("leave problems of the same name out of the search")
+        default=False, metadata=option("leave problems of the same name out of the search")
     )
     exclude_near_duplicates: bool = field(
-        default=False, metadata=takes("leave problems with nearly the same statement out of the search")
+        default=False, metadata=option("leave problems with nearly the same statement out of the search")
     )
     exclude_not_earlier: bool = field(
-        default=False, metadata=takes("search only in problems of earlier contests")
+        default=False, metadata=option("search only in problems of earlier contests")
     )
 
 
-async def other_problems(chain: Chain, settings: Examples) -> tuple[Corpus, dict[str, Any]]:
+async def other_problems(chain: Chain, settings: ExampleSettings) -> tuple[Corpus, dict[str, Any]]:
     """The problems to search in, and who is left out, as `rank` and `draw` take it: always the one under test."""
     corpus = (await chain.problems()).holding(settings.corpus_content)
     left_out: dict[str, Any] = {

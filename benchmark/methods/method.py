@@ -4,8 +4,8 @@ from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from benchmark.methods.program_tester import Bench
-from benchmark.methods.settings import Sampling
+from benchmark.methods.program_tester import ProgramTester
+from benchmark.methods.settings import MethodSettings
 from benchmark.models import Generation
 from benchmark.prompts import HiddenCount, HiddenRun, Prompt, SampleRun, Task
 from benchmark.retrieval import Corpus
@@ -20,7 +20,7 @@ class Chain(Protocol):
     task: Task
 
     @property
-    def bench(self) -> Bench:
+    def program_tester(self) -> ProgramTester:
         """Where programs are tried that are no attempts, and attempts by a verifier."""
         ...
 
@@ -80,7 +80,7 @@ class Method:
     source: str
     caveat: str
     """What stands beside every figure of a control; blank for a method of the papers."""
-    settings: type[Sampling]
+    settings: type[MethodSettings]
     templates: Callable[[Any], tuple[str, ...]]
     """Names the templates that prompts are made of with given settings."""
     needs_analysis: bool

@@ -10,7 +10,7 @@ from benchmark.prompts import OracleCase
 
 
 @dataclass(frozen=True)
-class Score:
+class VerifierScore:
     """What the problem's verifier says of an answer: tests passed, and failing cases, the smallest inputs first."""
 
     passed: int
@@ -19,11 +19,11 @@ class Score:
     cases: tuple[OracleCase, ...] = ()
 
 
-NO_PROGRAM = Score(-1, samples_passed=False, accepted=False)
+NO_PROGRAM = VerifierScore(-1, samples_passed=False, accepted=False)
 """Of an answer without a program, which ranks below all others."""
 
 
-class Bench(Protocol):
+class ProgramTester(Protocol):
     """Runs programs in the judge's sandbox; its answers are the same whenever a chain is continued."""
 
     takes_the_last: bool
@@ -49,12 +49,12 @@ class Bench(Protocol):
         """Store the verifier: inputs, the oracle's answers, and the suite of them."""
         ...
 
-    async def score(self, answer: Generation) -> Score:
+    async def score(self, answer: Generation) -> VerifierScore:
         """What the problem's verifier says of the answer, found once and then remembered."""
         ...
 
 
-class AssumedBench:
+class DryProgramTester:
     """`benchmark.methods.Bench` for an estimate: everything works at once, or nothing before the last time."""
 
     takes_the_last = True
@@ -81,7 +81,7 @@ class AssumedBench:
     async def build(self, programs: VerifierPrograms, recipe: Recipe) -> None:
         """Nothing."""
 
-    async def score(self, answer: Generation) -> Score:
+    async def score(self, answer: Generation) -> VerifierScore:
         """Accepted or failed, as assumed."""
         cases = () if self._passes else (OracleCase("x" * 100, "x" * 100, "x" * 100, "WA"),)
-        return Score(int(self._passes), self._passes, self._passes, cases)
+        return VerifierScore(int(self._passes), self._passes, self._passes, cases)

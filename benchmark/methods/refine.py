@@ -3,41 +3,41 @@
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from benchmark.methods.composition import Answer, always
+from benchmark.methods.composition import Strategy, always
 from benchmark.methods.method import Chain
-from benchmark.methods.retrieval import Found
-from benchmark.methods.settings import Sampling, takes
+from benchmark.methods.retrieval import Retrieved
+from benchmark.methods.settings import MethodSettings, option
 from benchmark.models import Generation
-from benchmark.prompts import REFINE_TEMPLATES, HiddenRun, SampleRun, Turn, refine_prompt
+from benchmark.prompts import REFINE_TEMPLATES, HiddenRun, RefineTurn, SampleRun, refine_prompt
 from judge import Verdict
 
 History = Literal["last", "full"]
 
 
 @dataclass(frozen=True)
-class Refine(Sampling):
+class RefineSettings(MethodSettings):
     """How often the model may try, and what it sees of its earlier attempts."""
 
     k: int = field(
-        default=5, metadata=takes("attempts in a row, each after the one before", minimum=1, maximum=50)
+        default=5, metadata=option("attempts in a row, each after the one before", minimum=1, maximum=50)
     )
     g: int = field(
-        default=1, metadata=takes("times to start from scratch, with k attempts each", minimum=1, maximum=50)
+        default=1, metadata=option("times to start from scratch, with k attempts each", minimum=1, maximum=50)
     )
     history: History = field(
         default="last",
-        metadata=takes(
+        metadata=option(
             "earlier attempts shown again: the last, as the paper says, or the full conversation, as its code",
             choices=get_args(History),
         ),
     )
     repair_temperature: float | None = field(
         default=None,
-        metadata=takes("temperature after the first attempt; none: the same", minimum=0, maximum=2),
+        metadata=option("temperature after the first attempt; none: the same", minimum=0, maximum=2),
     )
 
 
-async def refine(chain: Chain, settings: Refine, found: Found) -> Generation:
+async def refine(chain: Chain, settings: RefineSettings, found: Retrieved) -> Generation:
     """Up to g times k attempts, until one passes the samples and then all tests; else the last one counts.
 
     An attempt that fails is answered with what the compiler said, with the first failing sample, or, when all
@@ -45,7 +45,7 @@ async def refine(chain: Chain, settings: Refine, found: Found) -> Generation:
     fault of the provider or the judge is none.
     """
     for _ in range(settings.g):
-        turns: list[Turn] = []
+        turns: list[RefineTurn] = []
         for _ in range(settings.k):
             shown = turns if settings.history == "full" else turns[-1:]
             temperature = settings.repair_temperature if turns else None
@@ -55,7 +55,7 @@ async def refine(chain: Chain, settings: Refine, found: Found) -> Generation:
             result = await _judged(chain, answer)
             if result.verdict is Verdict.AC:
                 return answer
-            turns.append(Turn(answer.text, result))
+            turns.append(RefineTurn(answer.text, result))
     return answer
 
 
@@ -65,11 +65,11 @@ async def _judged(chain: Chain, answer: Generation) -> SampleRun | HiddenRun:
     return await chain.run_hidden(answer) if samples.passed else samples
 
 
-REFINE = Answer(
+REFINE = Strategy(
     name="refine",
     summary="Ask, judge, and ask for a correction with the verdict, until an attempt is accepted.",
     source="ICPC-Eval, Refine@K",
-    settings=Refine,
+    settings=RefineSettings,
     templates=always(REFINE_TEMPLATES),
     solve=refine,
     scoring="refine",

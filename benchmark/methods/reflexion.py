@@ -8,20 +8,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
-from benchmark.methods.composition import Answer
+from benchmark.methods.composition import Strategy
 from benchmark.methods.method import Chain
-from benchmark.methods.retrieval import Found
-from benchmark.methods.settings import Sampling, takes
+from benchmark.methods.retrieval import Retrieved
+from benchmark.methods.settings import MethodSettings, option
 from benchmark.methods.zero_shot import ask_once
 from benchmark.models import Generation
 from benchmark.prompts import (
     FEEDBACKS,
     REFLECTED_TEMPLATES,
     REVISION_TEMPLATES,
-    Attempt,
     Feedback,
-    Form,
-    Material,
+    PreviousAttempt,
+    PromptContext,
+    PromptFormat,
     Task,
     reflection_prompt,
     revision_prompt,
@@ -33,15 +33,15 @@ Selection = Literal["first-passing", "last"]
 
 
 @dataclass(frozen=True)
-class Reflexion(Sampling):
+class ReflexionSettings(MethodSettings):
     """How often the model may reflect, what it is told, and which of its answers counts."""
 
     i: int = field(
-        default=3, metadata=takes("reflections; the USACO paper has 3, its code 2", minimum=0, maximum=20)
+        default=3, metadata=option("reflections; the USACO paper has 3, its code 2", minimum=0, maximum=20)
     )
     feedback: Feedback = field(
         default="samples",
-        metadata=takes(
+        metadata=option(
             "told of each sample: inputs and outputs, the kind of error (ICPC paper), inputs and outputs and how many "
             "hidden tests are passed, what the USACO code tells (uncut), or nothing at all",
             choices=FEEDBACKS,
@@ -49,25 +49,25 @@ class Reflexion(Sampling):
     )
     reflection: Reflection = field(
         default="with-revision",
-        metadata=takes(
+        metadata=option(
             "where the model says what went wrong: beside the corrected program (USACO), or in a reply before (ICPC)",
             choices=get_args(Reflection),
         ),
     )
     buffer: Buffer = field(
         default="all",
-        metadata=takes(
+        metadata=option(
             "attempts shown again: all as in the USACO code, or the last as in the paper",
             choices=get_args(Buffer),
         ),
     )
     run_all: bool = field(
         default=False,
-        metadata=takes("reflect i times even after an answer that passes, as the USACO code"),
+        metadata=option("reflect i times even after an answer that passes, as the USACO code"),
     )
     selection: Selection = field(
         default="first-passing",
-        metadata=takes(
+        metadata=option(
             "the answer that counts: the first to pass what is told, else the last; or always the last",
             choices=get_args(Selection),
         ),
@@ -79,7 +79,7 @@ class Reflexion(Sampling):
         return self.feedback == "usaco-code"
 
 
-async def reflect(chain: Chain, settings: Reflexion, found: Found) -> Generation:
+async def reflect(chain: Chain, settings: ReflexionSettings, found: Retrieved) -> Generation:
     """Up to i+1 answers, each after the results of those before; the selected one is the attempt.
 
     What was found is shown in every prompt. Stopping early does not change the answer selected as the first
@@ -89,7 +89,7 @@ async def reflect(chain: Chain, settings: Reflexion, found: Found) -> Generation
     attempts = [await _attempt(chain, settings, answers)]
     purposes = Generation.Purpose
 
-    def shown() -> tuple[Task, Form, Material, Sequence[Attempt], Feedback]:
+    def shown() -> tuple[Task, PromptFormat, PromptContext, Sequence[PreviousAttempt], Feedback]:
         seen = attempts if settings.buffer == "all" else attempts[-1:]
         return chain.task, settings.form, found.material, seen, settings.feedback
 
@@ -99,33 +99,35 @@ async def reflect(chain: Chain, settings: Reflexion, found: Found) -> Generation
             attempts[-1] = replace(attempts[-1], reflection=thought.text)
         answers.append(await chain.ask(revision_prompt(*shown()), purposes.REFLECT, retrieval=found.record))
         attempts.append(await _attempt(chain, settings, answers))
-    return answers[select([attempt.passed for attempt in attempts], settings.selection)]
+    return answers[select_answer([attempt.passed for attempt in attempts], settings.selection)]
 
 
-async def _attempt(chain: Chain, settings: Reflexion, answers: Sequence[Generation]) -> Attempt:
+async def _attempt(
+    chain: Chain, settings: ReflexionSettings, answers: Sequence[Generation]
+) -> PreviousAttempt:
     """The last of the answers with what the model is told of it."""
     samples = await chain.run_samples(answers[-1])
     counted = settings.feedback == "samples+hidden_count"
     hidden = await chain.count_hidden(answers[-1]) if counted else None
-    return Attempt(len(answers), answers[-1].text, samples, hidden)
+    return PreviousAttempt(len(answers), answers[-1].text, samples, hidden)
 
 
-def select(passed: Sequence[bool], selection: Selection) -> int:
+def select_answer(passed: Sequence[bool], selection: Selection) -> int:
     """The place of the answer that counts, given which answers passed the samples (docs/spec.md 7.3)."""
     if selection == "first-passing" and True in passed:
         return passed.index(True)
     return len(passed) - 1
 
 
-def _templates(settings: Reflexion) -> tuple[str, ...]:
+def _templates(settings: ReflexionSettings) -> tuple[str, ...]:
     return REFLECTED_TEMPLATES if settings.reflection == "own-reply" else REVISION_TEMPLATES
 
 
-REFLEXION = Answer(
+REFLEXION = Strategy(
     name="reflexion",
     summary="Ask, run the samples, and ask for a correction with their results.",
     source="USACO paper, A2; with feedback=verdicts and reflection=own-reply the ICPC paper's self-judge",
-    settings=Reflexion,
+    settings=ReflexionSettings,
     templates=_templates,
     solve=reflect,
 )

@@ -8,9 +8,9 @@ from functools import partial
 from typing import Any, Literal, get_args
 
 from benchmark.methods.method import Chain
-from benchmark.methods.settings import Sampling, takes
+from benchmark.methods.settings import MethodSettings, option
 from benchmark.models import Generation
-from benchmark.prompts import NOTHING, Material, solve_prompt
+from benchmark.prompts import NO_CONTEXT, PromptContext, solve_prompt
 from benchmark.retrieval import (
     FORMULAS,
     QUERY_KINDS,
@@ -31,12 +31,12 @@ CHARACTERS_PER_TOKEN = 3.5
 
 
 @dataclass(frozen=True)
-class Showing(Sampling):
+class ContextSettings(MethodSettings):
     """How much of the texts found is shown."""
 
     shown_max_tokens: int | None = field(
         default=None,
-        metadata=takes(
+        metadata=option(
             "tokens of all texts shown, estimated; the textbook is cut first, then the least similar problem",
             minimum=1,
         ),
@@ -44,23 +44,23 @@ class Showing(Sampling):
 
 
 @dataclass(frozen=True)
-class Ranking(Showing):
+class RankingSettings(ContextSettings):
     """How texts are ranked, whichever texts they are."""
 
     tokenizer: str = field(
-        default="usaco_split", metadata=takes("how texts are cut into words", choices=tuple(TOKENIZERS))
+        default="usaco_split", metadata=option("how texts are cut into words", choices=tuple(TOKENIZERS))
     )
     formula: str = field(
         default="okapi",
-        metadata=takes("how documents are scored: a form of BM25, or TF-IDF", choices=tuple(FORMULAS)),
+        metadata=option("how documents are scored: a form of BM25, or TF-IDF", choices=tuple(FORMULAS)),
     )
-    k1: float = field(default=1.5, metadata=takes("BM25: how soon repeated words stop to count", minimum=0))
+    k1: float = field(default=1.5, metadata=option("BM25: how soon repeated words stop to count", minimum=0))
     b: float = field(
-        default=0.75, metadata=takes("BM25: how much a document's length counts", minimum=0, maximum=1)
+        default=0.75, metadata=option("BM25: how much a document's length counts", minimum=0, maximum=1)
     )
     epsilon: float = field(
         default=0.25,
-        metadata=takes("BM25Okapi: weight of words in more than half of the documents", minimum=0),
+        metadata=option("BM25Okapi: weight of words in more than half of the documents", minimum=0),
     )
 
     @property
@@ -70,18 +70,18 @@ class Ranking(Showing):
 
 
 @dataclass(frozen=True)
-class Searching(Ranking):
+class QuerySettings(RankingSettings):
     """What texts are searched for with."""
 
     query: QueryKind = field(
         default="reply",
-        metadata=takes(
+        metadata=option(
             "searched with: the statement, alone or with the draft's program or reply", choices=QUERY_KINDS
         ),
     )
     draft: Draft = field(
         default="own",
-        metadata=takes(
+        metadata=option(
             "a draft for each attempt (own), or one for all attempts at a problem, as the USACO code (shared)",
             choices=get_args(Draft),
         ),
@@ -89,21 +89,21 @@ class Searching(Ranking):
 
 
 @dataclass(frozen=True)
-class Found:
+class Retrieved:
     """What goes into the prompts, and how it was found, as it is stored with the replies to them."""
 
-    material: Material = NOTHING
+    material: PromptContext = NO_CONTEXT
     record: Mapping[str, Any] | None = None
 
 
-Find = Callable[[Chain, Any, str], Awaitable[Found]]
+RetrieveFunction = Callable[[Chain, Any, str], Awaitable[Retrieved]]
 """Looks for one kind of text, with a query where it takes one."""
 
 
-async def retrieve(chain: Chain, settings: Showing, finds: Sequence[Find]) -> Found:
+async def retrieve(chain: Chain, settings: ContextSettings, finds: Sequence[RetrieveFunction]) -> Retrieved:
     """One draft for all searches (none where nothing is searched with it); it is never an attempt."""
     query, record = "", {}
-    if isinstance(settings, Searching):
+    if isinstance(settings, QuerySettings):
         reply = code = ""
         if settings.query != "statement":
             prompt = solve_prompt(chain.task, settings.form)
@@ -113,7 +113,7 @@ async def retrieve(chain: Chain, settings: Showing, finds: Sequence[Find]) -> Fo
         query = make_query(settings.query, chain.task.statement, reply=reply, code=code)
         record = {"query": settings.query}
     found = [await find(chain, settings, query) for find in finds]
-    material = Material(
+    material = PromptContext(
         similar=tuple(document for one in found for document in one.material.similar),
         excerpt="".join(one.material.excerpt for one in found),
         analysis="".join(one.material.analysis for one in found),
@@ -122,11 +122,11 @@ async def retrieve(chain: Chain, settings: Showing, finds: Sequence[Find]) -> Fo
         record |= one.record or {}
     if settings.shown_max_tokens is not None:
         material = _within(material, math.floor(settings.shown_max_tokens * CHARACTERS_PER_TOKEN))
-    return Found(material, _with_lengths(record, material))
+    return Retrieved(material, _with_lengths(record, material))
 
 
 async def search(
-    corpus: Corpus, settings: Ranking, query: str, *, top: int, **left_out: Any
+    corpus: Corpus, settings: RankingSettings, query: str, *, top: int, **left_out: Any
 ) -> tuple[list[Hit], dict[str, Any]]:
     """The best documents, and the record of the search. `left_out`: as `rank` takes it."""
     asked = query, top, settings.bm25, *sorted(left_out.items())
@@ -148,7 +148,7 @@ def record_of(corpus: Corpus, hits: Sequence[Hit]) -> dict[str, Any]:
     }
 
 
-def _within(material: Material, characters: int) -> Material:
+def _within(material: PromptContext, characters: int) -> PromptContext:
     """The material cut to so many characters: the textbook first, then the least similar problem, then the next."""
     similar: list[Document] = []
     for document in material.similar:
@@ -159,7 +159,7 @@ def _within(material: Material, characters: int) -> Material:
     return replace(material, similar=tuple(similar), excerpt=material.excerpt[:characters])
 
 
-def _with_lengths(record: dict[str, Any], material: Material) -> dict[str, Any]:
+def _with_lengths(record: dict[str, Any], material: PromptContext) -> dict[str, Any]:
     """The record with the length each text was cut to, None where all of it is shown."""
     shown = {document.id: len(document.text) for document in material.similar}
     if "semantic" in record:

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, TypeVar, get_args, get_type_hints
 
 from benchmark.models import Problem
-from benchmark.prompts import Form, MemoryUnit, TemplateError, our_templates, templates_with
+from benchmark.prompts import MemoryUnit, PromptFormat, TemplateError, our_templates, templates_with
 from benchmark.prompts.published import source_of
 from benchmark.providers import Parameters
 from judge import LANGUAGES, Policy
@@ -18,7 +18,7 @@ class SettingsError(ValueError):
     """A setting that the method does not have, or a value it cannot take; the message lists what there is."""
 
 
-def takes(
+def option(
     help: str, *, choices: Sequence[str] = (), minimum: float | None = None, maximum: float | None = None
 ) -> dict[str, Any]:
     """The metadata of a dataclass field that `parse_settings` reads, checks and explains."""
@@ -26,45 +26,45 @@ def takes(
 
 
 @dataclass(frozen=True)
-class Sampling:
+class MethodSettings:
     """What every method has: how the model is asked, how its program is judged, which problems are tested."""
 
     temperature: float | None = field(
         default=0.7,
-        metadata=takes("randomness of the replies; none leaves it to the provider", minimum=0, maximum=2),
+        metadata=option("randomness of the replies; none leaves it to the provider", minimum=0, maximum=2),
     )
     top_p: float | None = field(
         default=None,
-        metadata=takes(
+        metadata=option(
             "share of likely words to draw from; none leaves it to the provider", minimum=0, maximum=1
         ),
     )
     max_output_tokens: int | None = field(
-        default=4096, metadata=takes("longest reply; none leaves it to the provider", minimum=1)
+        default=4096, metadata=option("longest reply; none leaves it to the provider", minimum=1)
     )
     seed: int | None = field(
-        default=None, metadata=takes("seed of the sampling, for providers that take one; none sends none")
+        default=None, metadata=option("seed of the sampling, for providers that take one; none sends none")
     )
     language: str = field(
-        default="python", metadata=takes("language of the programs", choices=tuple(LANGUAGES))
+        default="python", metadata=option("language of the programs", choices=tuple(LANGUAGES))
     )
     policy: str = field(
         default=Policy.FAIR.value,
-        metadata=takes(
+        metadata=option(
             "fair gives slow languages more time; compat applies the given limits",
             choices=tuple(policy.value for policy in Policy),
         ),
     )
     memory_unit: MemoryUnit = field(
         default="MiB",
-        metadata=takes(
+        metadata=option(
             "how many bytes a megabyte of a memory limit is: MiB 2^20; MB 10^6, as the USACO code",
             choices=get_args(MemoryUnit),
         ),
     )
     tests: str = field(
         default="imported",
-        metadata=takes(
+        metadata=option(
             "what attempts are judged by after the samples: the imported tests, or the newest released suite of each "
             "problem (build_suite, build_verifier)",
             choices=("imported", "suite"),
@@ -72,12 +72,14 @@ class Sampling:
     )
     every_test: bool = field(
         default=False,
-        metadata=takes("judge attempts on the tests after a failure too, so that Tests@k is exact"),
+        metadata=option("judge attempts on the tests after a failure too, so that Tests@k is exact"),
     )
-    state_limits: bool = field(default=True, metadata=takes("end the problem with its time and memory limit"))
+    state_limits: bool = field(
+        default=True, metadata=option("end the problem with its time and memory limit")
+    )
     extraction: str = field(
         default="default",
-        metadata=takes(
+        metadata=option(
             "how the program is taken from a reply; usaco is the published code's way",
             choices=("default", "usaco"),
         ),
@@ -85,18 +87,18 @@ class Sampling:
 
     train: int | None = field(
         default=None,
-        metadata=takes(
+        metadata=option(
             "problems set aside to search in, from every tier its share; the others are tested. none: leave-one-out, "
             "all are tested, each by searching in the others",
             minimum=1,
         ),
     )
     split_seed: int = field(
-        default=123, metadata=takes("which problems are set aside, with train", minimum=0)
+        default=123, metadata=option("which problems are set aside, with train", minimum=0)
     )
     prompts: str | None = field(
         default=None,
-        metadata=takes("folder with prompt templates that go before ours of the same names; none: ours"),
+        metadata=option("folder with prompt templates that go before ours of the same names; none: ours"),
     )
 
     @property
@@ -114,10 +116,10 @@ class Sampling:
         return problem.memory_limit * 10**6 // 2**20 if self.memory_unit == "MB" else None
 
     @cached_property
-    def form(self) -> Form:
+    def form(self) -> PromptFormat:
         """The part that shapes the prompts, with the templates as they are now. Raises TemplateError."""
         templates = our_templates() if self.prompts is None else templates_with(self.prompts)
-        return Form(self.language, self.state_limits, templates, self.memory_unit)
+        return PromptFormat(self.language, self.state_limits, templates, self.memory_unit)
 
     @cached_property
     def prompts_source(self) -> dict[str, Any] | None:
@@ -125,7 +127,7 @@ class Sampling:
         return None if self.prompts is None else source_of(self.prompts)
 
 
-S = TypeVar("S", bound=Sampling)
+S = TypeVar("S", bound=MethodSettings)
 
 
 def parse_settings(cls: type[S], assignments: Sequence[str], profile: Sequence[str] = ()) -> S:
@@ -154,7 +156,7 @@ def parse_settings(cls: type[S], assignments: Sequence[str], profile: Sequence[s
     return settings
 
 
-def _parse(cls: type[Sampling], assignment: str) -> tuple[str, Any]:
+def _parse(cls: type[MethodSettings], assignment: str) -> tuple[str, Any]:
     name, equals, text = assignment.partition("=")
     known = {f.name: f for f in fields(cls)}
     if not equals:
@@ -169,17 +171,17 @@ def _parse(cls: type[Sampling], assignment: str) -> tuple[str, Any]:
         raise SettingsError(f"{name}={text}: {error}.\n{describe_settings(cls)}") from None
 
 
-def describe_settings(cls: type[Sampling]) -> str:
+def describe_settings(cls: type[MethodSettings]) -> str:
     """One line a setting: its name, default, what it takes and what it does."""
     hints = get_type_hints(cls)
     lines = ["Settings (--set name=value):"]
     for f in fields(cls):
-        takes = _takes(hints[f.name], f.metadata)
-        lines.append(f"  {f.name}={written(f.default)}  ({takes}) {f.metadata['help']}")
+        option = _takes(hints[f.name], f.metadata)
+        lines.append(f"  {f.name}={format_value(f.default)}  ({option}) {f.metadata['help']}")
     return "\n".join(lines)
 
 
-def written(value: object) -> str:
+def format_value(value: object) -> str:
     """The value as `--set` takes it."""
     return "none" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 

@@ -20,20 +20,20 @@ from uuid import UUID, uuid4
 from django.utils import timezone
 
 from benchmark.model_calls import batch_rows
-from benchmark.model_calls.batch_calls import Answer, Call
-from benchmark.model_calls.budget import Budget, Price, Spent
-from benchmark.model_calls.commits import Commits
+from benchmark.model_calls.batch_requests import Answer, ModelRequest
+from benchmark.model_calls.budget import Budget, Price, Spending
+from benchmark.model_calls.commit_queue import CommitQueue
 from benchmark.model_calls.rate_limit import Limits, check_length
-from benchmark.model_calls.stopping import Stop, Stopped
+from benchmark.model_calls.stopping import Stop, StopRequestedError
 from benchmark.models import Batch, Run
 from benchmark.providers import (
     REFUSED,
     BatchingProvider,
     Message,
+    ModelReply,
     Parameters,
     ProviderError,
-    Reply,
-    Retry,
+    RetryPolicy,
     StreamEvent,
     complete,
 )
@@ -64,7 +64,7 @@ _SHORTEST_LOOK, _LONGEST_LOOK = 0.2, 60.0
 _PATIENCE = 24 * 3600.0
 """Seconds for which a provider that is away is asked again about a batch that it made."""
 
-_AGAIN = Retry(base=0)
+_AGAIN = RetryPolicy(base=0)
 """A question without a reply goes into the next batch; there is nothing to wait for before."""
 
 _FAULTS_OF_THIS_SIDE = frozenset({"authentication", "configuration"})
@@ -79,13 +79,13 @@ class Batches:
         run: Run,
         provider: BatchingProvider,
         model: str,
-        commits: Commits,
+        commits: CommitQueue,
         stop: Stop,
         *,
-        spent: Callable[[], Spent],
+        spent: Callable[[], Spending],
         under_way: Callable[[], int],
         told: Callable[[int, int], None],
-        retry: Retry,
+        retry: RetryPolicy,
         cancel: bool,
     ) -> None:
         """`under_way` counts the chains that may still ask something; `told` takes how many questions are with the
@@ -107,9 +107,9 @@ class Batches:
         self._context: int | None = run.limits.get("context_tokens")
         self._largest = provider.limits.requests
         self._in_turn = False
-        self._gathered: list[Call] = []
+        self._gathered: list[ModelRequest] = []
         self._asked = asyncio.Event()
-        self._handed_in: dict[UUID, dict[str, Call]] = defaultdict(dict)
+        self._handed_in: dict[UUID, dict[str, ModelRequest]] = defaultdict(dict)
         self._followed: dict[UUID, asyncio.Task[None]] = {}
         self._with_provider: dict[UUID, tuple[int, int]] = {}
         self._tasks: asyncio.TaskGroup | None = None
@@ -125,7 +125,7 @@ class Batches:
                 for task in (gathering, *self._followed.values()):
                     task.cancel()
 
-    async def reply(self, name: str, messages: Sequence[Message], parameters: Parameters) -> Reply:
+    async def reply(self, name: str, messages: Sequence[Message], parameters: Parameters) -> ModelReply:
         """The reply to the question of this name, tried as often as `complete` does; its latency is its batch's time.
 
         Raises ProviderError and Stopped.
@@ -137,7 +137,7 @@ class Batches:
     async def answer(self, name: str, messages: Sequence[Message], parameters: Parameters) -> Answer:
         """One try: the events of the reply, and the seconds that its batch took. Raises ProviderError and Stopped."""
         check_length(messages, parameters, self._context)
-        call = Call(name, messages, parameters, asyncio.get_running_loop().create_future())
+        call = ModelRequest(name, messages, parameters, asyncio.get_running_loop().create_future())
         batch = await self._commits.do(batch_rows.holding, (self._run.pk, name))
         if batch is None:
             self._await_batch(call)
@@ -146,7 +146,7 @@ class Batches:
             self._follow(batch.pk, self._look_after(batch))
         return await call.answer
 
-    def _await_batch(self, call: Call) -> None:
+    def _await_batch(self, call: ModelRequest) -> None:
         self._gathered.append(call)
         self._asked.set()
 
@@ -176,7 +176,7 @@ class Batches:
             await asyncio.sleep(_TICK)
             if self._stop.reason:
                 for call in self._gathered:  # nothing was paid for these
-                    call.fail(Stopped())
+                    call.fail(StopRequestedError())
                 self._gathered.clear()
             elif (self._gathered and not self._is_complete()) or (self._gathered and self._hand_in()):
                 continue
@@ -195,7 +195,7 @@ class Batches:
     def _hand_in(self) -> bool:
         """Begin one batch of the first questions, as many as the provider takes and the budget allows, if any."""
         requests: dict[str, dict[str, Any]] = {}
-        calls: dict[str, Call] = {}
+        calls: dict[str, ModelRequest] = {}
         if self._in_turn and any(self._handed_in.values()):
             return False
         in_flight = [call for batch in self._handed_in.values() for call in batch.values()]
@@ -226,7 +226,7 @@ class Batches:
             self._follow(batch_id, self._begin(batch_id, requests))
         return taken > 0
 
-    def _why_no_more(self, call: Call) -> str:
+    def _why_no_more(self, call: ModelRequest) -> str:
         if self._cancel:
             return "its batches were cancelled"
         tokens = call.most.input_tokens + call.most.output_tokens

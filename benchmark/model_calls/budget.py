@@ -47,7 +47,7 @@ class Price:
         return cls(**run.price) if run.price else None
 
 
-SPENT_COLUMNS = (
+SPENDING_COLUMNS = (
     "paid_calls",
     "paid_input_tokens",
     "paid_output_tokens",
@@ -59,7 +59,7 @@ SPENT_COLUMNS = (
 
 
 @dataclass(frozen=True)
-class Spent:
+class Spending:
     """What was paid for: replies from the reply cache are not in it.
 
     Of `calls_without_tokens` the provider did not report the tokens. `calls_broken_off` gave no complete reply, are
@@ -73,33 +73,33 @@ class Spent:
     calls_without_tokens: int = 0
     calls_broken_off: int = 0
 
-    def __add__(self, other: "Spent") -> "Spent":
-        return Spent(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
+    def __add__(self, other: "Spending") -> "Spending":
+        return Spending(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
 
-    def add_to(self, run: PaidRun) -> "Spent":
+    def add_to(self, run: PaidRun) -> "Spending":
         """Count it in the run's row, in the transaction that stores what was paid for; returns all it has spent."""
-        added = ", ".join(f"{column} = {column} + %s" for column in SPENT_COLUMNS)
+        added = ", ".join(f"{column} = {column} + %s" for column in SPENDING_COLUMNS)
         pk = run._meta.pk
         with connection.cursor() as cursor:
             cursor.execute(
                 f"UPDATE {run._meta.db_table} SET {added} WHERE {pk.column} = %s "  # noqa: S608  (no value is in it)
-                f"RETURNING {', '.join(SPENT_COLUMNS)}",
+                f"RETURNING {', '.join(SPENDING_COLUMNS)}",
                 [*asdict(self).values(), pk.get_db_prep_value(run.pk, connection)],
             )
-            return Spent(*cursor.fetchone())
+            return Spending(*cursor.fetchone())
 
     @classmethod
     def of_reply(
         cls, input_tokens: int | None, output_tokens: int | None, cached_input_tokens: int | None
-    ) -> "Spent":
+    ) -> "Spending":
         """Return what one call took; None: the provider did not report these tokens."""
         unknown = input_tokens is None or output_tokens is None
         return cls(1, input_tokens or 0, output_tokens or 0, cached_input_tokens or 0, int(unknown))
 
     @classmethod
-    def of_run(cls, run: PaidRun) -> "Spent":
+    def of_run(cls, run: PaidRun) -> "Spending":
         """Return what all processes of the run have spent, as of the row that was read."""
-        return cls(*(getattr(run, column) for column in SPENT_COLUMNS))
+        return cls(*(getattr(run, column) for column in SPENDING_COLUMNS))
 
     def cost(self, price: Price | None) -> float | None:
         """Return US dollars; None where the price is unknown or no tokens were reported for any call."""
@@ -139,7 +139,7 @@ class Budget:
     tokens: int | None = None
     calls: int | None = None
 
-    def used_up(self, spent: Spent, price: Price | None, *, in_flight: int = 0) -> str:
+    def used_up(self, spent: Spending, price: Price | None, *, in_flight: int = 0) -> str:
         """Why no further call may begin, or blank. Calls in flight count as calls, their tokens when they are known."""
         if self.calls is not None and spent.calls + in_flight >= self.calls:
             return f"the budget of {self.calls:,} calls is used up"
@@ -151,7 +151,7 @@ class Budget:
             return f"the budget of {self.cost:,.2f} US dollars is used up ({known})"
         return ""
 
-    def allows(self, total: Spent, price: Price | None) -> bool:
+    def allows(self, total: Spending, price: Price | None) -> bool:
         """Whether all of that may be spent."""
         cost = total.cost(price)
         return (

@@ -5,7 +5,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from benchmark.model_calls.budget import Price
-from benchmark.providers import ModelSpec, address_of, is_scripted, part_of_price
+from benchmark.providers import ModelSpec, address_of, is_scripted, price_factor
 
 _LISTED = {"openai": "api.openai.com", "anthropic": "api.anthropic.com"}
 """Providers whose prices the snapshot has, and the host that these prices are for."""
@@ -21,7 +21,7 @@ def price_for(spec: ModelSpec, given: Price | None = None, *, batch: bool = Fals
     `given` is the usual price of single calls and overrides the snapshot. Raises ProviderError (kind
     "configuration") for batches of a provider without them.
     """
-    part = part_of_price(spec, batch=batch)
+    part = price_factor(spec, batch=batch)
     usual = given or (SCRIPTED if is_scripted(spec) else _listed_price(spec))
     return usual.times(part) if usual else None
 

@@ -42,7 +42,7 @@ class Limits:
         return {name: value for name, value in asdict(self).items() if value is not None}
 
 
-class Rate:
+class CellRate:
     """So many a minute, by the generic cell rate algorithm: `due` is when all that was taken is paid off."""
 
     def __init__(self, per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
@@ -50,29 +50,29 @@ class Rate:
         self._clock = clock
         self._due = clock()
 
-    def take(self, number: float, sharers: int) -> None:
+    def take(self, number: float, peers: int) -> None:
         """Take some; a negative number gives them back."""
-        self._due = max(self._due, self._clock()) + number * self._seconds * sharers
+        self._due = max(self._due, self._clock()) + number * self._seconds * peers
 
     def wait(self) -> float:
         """Seconds until more may be taken."""
         return max(0.0, self._due - BURST - self._clock())
 
 
-class Pace:
+class RateLimiter:
     """The share of one process."""
 
     def __init__(self, limits: Limits, sleep: Callable[[float], Awaitable[object]] = asyncio.sleep) -> None:
-        self.sharers = 1
+        self.peers = 1
         self.in_flight = 0
         self._limits = limits
         self._sleep = sleep
-        self._requests = Rate(limits.requests_per_minute) if limits.requests_per_minute else None
-        self._tokens = Rate(limits.tokens_per_minute) if limits.tokens_per_minute else None
+        self._requests = CellRate(limits.requests_per_minute) if limits.requests_per_minute else None
+        self._tokens = CellRate(limits.tokens_per_minute) if limits.tokens_per_minute else None
         self._changed = asyncio.Condition()
 
     @asynccontextmanager
-    async def turn(self, tokens: int) -> AsyncIterator[Callable[[int], None]]:
+    async def acquire(self, tokens: int) -> AsyncIterator[Callable[[int], None]]:
         """One call of about so many tokens, when its turn has come. What is yielded takes the real number."""
         async with self._changed:
             await self._changed.wait_for(lambda: self.in_flight < self._share())
@@ -82,39 +82,39 @@ class Pace:
                 if rate:
                     while wait := rate.wait():
                         await self._sleep(wait)
-                    rate.take(number, self.sharers)
-            yield lambda used: self._tokens.take(used - tokens, self.sharers) if self._tokens else None
+                    rate.take(number, self.peers)
+            yield lambda used: self._tokens.take(used - tokens, self.peers) if self._tokens else None
         finally:
             self.in_flight -= 1
             async with self._changed:
                 self._changed.notify(1)
 
-    async def share_with(self, sharers: int) -> None:
+    async def set_peers(self, peers: int) -> None:
         """From now on so many processes share the limits, this one among them."""
-        if sharers != self.sharers:
-            self.sharers = sharers
+        if peers != self.peers:
+            self.peers = peers
             async with self._changed:
                 self._changed.notify_all()
 
     def _share(self) -> int:
-        return max(1, self._limits.concurrency // self.sharers)
+        return max(1, self._limits.concurrency // self.peers)
 
 
-class PacedProvider:
+class RateLimitedProvider:
     """A provider each of whose calls, repeated ones too, waits for its turn; a prompt that is too long is refused.
 
     It counts the calls that broke off: begun, without a complete reply, and possibly billed. A call that the provider
     refused before its first piece is none of them; one that was dropped on this side is.
     """
 
-    def __init__(self, provider: Provider, pace: Pace, limits: Limits) -> None:
+    def __init__(self, provider: Provider, pace: RateLimiter, limits: Limits) -> None:
         self.scripted = provider.scripted
         self._provider = provider
         self._pace = pace
         self._context = limits.context_tokens
         self._broken_off = 0
 
-    def take_broken_off(self) -> int:
+    def pop_broken_off(self) -> int:
         """Return how many calls broke off since the last time."""
         taken, self._broken_off = self._broken_off, 0
         return taken
@@ -124,7 +124,7 @@ class PacedProvider:
     ) -> AsyncIterator[StreamEvent]:
         """As `Provider.stream`."""
         tokens = check_length(messages, parameters, self._context)
-        async with self._pace.turn(tokens) as used:
+        async with self._pace.acquire(tokens) as used:
             # By its contract a provider's stream is a generator.
             stream = cast("Any", self._provider.stream(model, messages, parameters))
             begun = settled = False

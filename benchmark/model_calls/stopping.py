@@ -3,13 +3,15 @@
 import asyncio
 import time
 
-HOPELESS = frozenset({"authentication", "configuration"})
+FATAL_KINDS = frozenset({"authentication", "configuration"})
 """Faults that every further call would meet too: the run stops instead of failing item by item."""
 
-PERMANENT = frozenset({"bad_request"})
+PERMANENT_KINDS = frozenset({"bad_request"})
 """Faults that this request would meet again and others need not: a context overflow, a refused prompt."""
 
-UNCOUNTED = "the provider does not say how many tokens a reply took: no budget of money or tokens can be kept"
+USAGE_UNREPORTED = (
+    "the provider does not say how many tokens a reply took: no budget of money or tokens can be kept"
+)
 """Why a run with such a budget stops."""
 
 
@@ -17,7 +19,7 @@ _LOOK = 0.2
 """Seconds after which a waiting call looks whether it is to stop."""
 
 
-class Stopped(Exception):
+class StopRequestedError(Exception):
     """No new call and no new judging begins: someone asked the run to stop."""
 
 
@@ -44,10 +46,10 @@ class Stop:
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0:
             if self.ends_waits:
-                raise Stopped
+                raise StopRequestedError
             await asyncio.sleep(min(left, _LOOK))
 
     def check(self) -> None:
         """Raises Stopped once someone asked."""
         if self.reason:
-            raise Stopped
+            raise StopRequestedError

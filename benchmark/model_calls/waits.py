@@ -4,13 +4,13 @@ import time
 from collections.abc import Callable
 
 from benchmark.model_calls.stopping import Stop
-from benchmark.providers import ProviderError, Retry
+from benchmark.providers import ProviderError, RetryPolicy
 
 _SHORTEST_TOLD = 1.0
 """Seconds; shorter waits are not announced."""
 
 
-class Waits:
+class RetryWaits:
     """The waits of a process before calls are repeated. Those at the same time are announced by one line."""
 
     def __init__(self, tell: Callable[[str], object]) -> None:
@@ -23,9 +23,9 @@ class Waits:
         """What calls wait for now, in words; blank when none waits."""
         return self._line if time.monotonic() < self._until else ""
 
-    def retry(self, stop: Stop) -> Retry:
+    def retry(self, stop: Stop) -> RetryPolicy:
         """Return the usual retries, whose waits are announced and end when a stop is asked for."""
-        return Retry(announce=self._announce, sleep=stop.sleep)
+        return RetryPolicy(announce=self._announce, sleep=stop.sleep)
 
     def _announce(self, seconds: float, error: ProviderError) -> None:
         if seconds < _SHORTEST_TOLD or self.line:

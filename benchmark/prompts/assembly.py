@@ -16,7 +16,7 @@ from typing import Literal
 from benchmark.functional import Signature
 from benchmark.models import Problem
 from benchmark.prompts.feedback import FEEDBACK_TEMPLATES, Feedback, HiddenCount, SampleRun, describe
-from benchmark.prompts.leaks import PromptLeak
+from benchmark.prompts.leaks import PromptLeakError
 from benchmark.prompts.templates import Templates, our_templates
 from benchmark.providers import Message, Parameters
 from benchmark.retrieval import Document, has_statement
@@ -57,7 +57,7 @@ MemoryUnit = Literal["MiB", "MB"]
 
 
 @dataclass(frozen=True)
-class Form:
+class PromptFormat:
     """What is the same in every prompt of a run: language asked for, whether limits are stated, the wording.
 
     `memory_unit` is that of the memory limit; programs are judged by it.
@@ -76,7 +76,7 @@ class Form:
 
 
 @dataclass(frozen=True)
-class Material:
+class PromptContext:
     """Texts that a prompt shows beside the problem: other problems with their solutions, and a piece of a textbook.
 
     `analysis` is the problem's own official explanation. Only the oracle-assisted control may fill it in.
@@ -87,12 +87,12 @@ class Material:
     analysis: str = ""
 
 
-NOTHING = Material()
+NO_CONTEXT = PromptContext()
 """Of a prompt that shows the problem alone."""
 
 
 @dataclass(frozen=True)
-class Attempt:
+class PreviousAttempt:
     """An answer given before, numbered from 1, and what its program did on the samples.
 
     `hidden` is what may be told of the hidden tests, `reflection` what the model said of its failure in a reply of
@@ -155,7 +155,7 @@ REFLECTED_TEMPLATES = ("revision_reflected", *_ATTEMPTS_TEMPLATES)
 """The templates that each part of a method uses; a run goes on only while they stay as they were."""
 
 
-def solve_prompt(task: Task, form: Form, material: Material = NOTHING) -> Prompt:
+def solve_prompt(task: Task, form: PromptFormat, material: PromptContext = NO_CONTEXT) -> Prompt:
     """P-1: reason in steps, then one program. With material P-3, P-4 or P-5: the similar problems, then the
     textbook, then the problem (docs/spec.md 6).
 
@@ -169,7 +169,11 @@ def solve_prompt(task: Task, form: Form, material: Material = NOTHING) -> Prompt
 
 
 def revision_prompt(
-    task: Task, form: Form, material: Material, attempts: Sequence[Attempt], feedback: Feedback
+    task: Task,
+    form: PromptFormat,
+    material: PromptContext,
+    attempts: Sequence[PreviousAttempt],
+    feedback: Feedback,
 ) -> Prompt:
     """P-2, with material P-6: the problem, the material again, the attempts with their results (docs/spec.md 6).
 
@@ -188,7 +192,11 @@ def revision_prompt(
 
 
 def reflection_prompt(
-    task: Task, form: Form, material: Material, attempts: Sequence[Attempt], feedback: Feedback
+    task: Task,
+    form: PromptFormat,
+    material: PromptContext,
+    attempts: Sequence[PreviousAttempt],
+    feedback: Feedback,
 ) -> Prompt:
     """As `revision_prompt`, but what went wrong is all that is asked for: the program comes later (docs/spec.md 2).
 
@@ -200,9 +208,9 @@ def reflection_prompt(
 def _attempts_prompt(
     instructions: "_Section",
     task: Task,
-    form: Form,
-    material: Material,
-    attempts: Sequence[Attempt],
+    form: PromptFormat,
+    material: PromptContext,
+    attempts: Sequence[PreviousAttempt],
     feedback: Feedback,
 ) -> Prompt:
     return _prompt(
@@ -218,11 +226,11 @@ def _attempts_prompt(
     )
 
 
-def _all_told(attempts: Sequence[Attempt], form: Form, feedback: Feedback) -> str:
+def _all_told(attempts: Sequence[PreviousAttempt], form: PromptFormat, feedback: Feedback) -> str:
     return "\n\n".join(_told(attempt, form, feedback) for attempt in attempts)
 
 
-def _told(attempt: Attempt, form: Form, feedback: Feedback) -> str:
+def _told(attempt: PreviousAttempt, form: PromptFormat, feedback: Feedback) -> str:
     """An attempt with its result, and with what the model has said of it."""
     number = str(attempt.number)
     result = describe(attempt.samples, feedback, form.templates, attempt.hidden)
@@ -241,14 +249,14 @@ class _Section:
     text: str
 
 
-def _prompt(form: Form, *sections: _Section) -> Prompt:
+def _prompt(form: PromptFormat, *sections: _Section) -> Prompt:
     """The sections as one message, a blank line apart."""
     templates = [name for section in sections for name in section.templates]
     text = "\n\n".join(section.text for section in sections)
     return Prompt((Message("user", text),), form.templates.hash(*templates))
 
 
-def _whole_question(material: Material) -> str:
+def _whole_question(material: PromptContext) -> str:
     """Return the name of the whole prompt that asks with this material; "" where there is none."""
     kinds = [
         kind for kind, found in (("episodic", material.similar), ("semantic", material.excerpt)) if found
@@ -257,7 +265,7 @@ def _whole_question(material: Material) -> str:
 
 
 def _whole_prompt(
-    name: str, task: Task, form: Form, shown: Sequence["_Section"], attempts: str = ""
+    name: str, task: Task, form: PromptFormat, shown: Sequence["_Section"], attempts: str = ""
 ) -> Prompt:
     """Return the prompt that one template words as a whole."""
     retrieved = "\n\n".join(section.text for section in shown)
@@ -270,12 +278,12 @@ def _whole_prompt(
     return Prompt((Message("user", text),), form.templates.hash(*used))
 
 
-def problem_section(task: Task, form: Form) -> _Section:
+def problem_section(task: Task, form: PromptFormat) -> _Section:
     """Return the statement between its markers, with the limits where the form states them."""
     return form.section("problem", problem=_problem_text(task, form))
 
 
-def _problem_text(task: Task, form: Form) -> str:
+def _problem_text(task: Task, form: PromptFormat) -> str:
     statement = task.statement
     if task.samples:
         statement = f"{statement.rstrip()}\n\n{task.samples}"
@@ -287,10 +295,12 @@ def _problem_text(task: Task, form: Form) -> str:
     return statement
 
 
-def _material(task: Task, form: Form, material: Material) -> list[_Section]:
+def _material(task: Task, form: PromptFormat, material: PromptContext) -> list[_Section]:
     """Similar problems first, then the textbook, as the published code puts them (docs/spec.md 1.2, A5)."""
     if any(document.id == task.id for document in material.similar):
-        raise PromptLeak(f"{task.id} was retrieved for itself: its solution must not be in its own prompt")
+        raise PromptLeakError(
+            f"{task.id} was retrieved for itself: its solution must not be in its own prompt"
+        )
     sections = []
     if material.similar:
         introduced = [

@@ -11,7 +11,7 @@ from typing import Literal, get_args
 import judge
 from benchmark.judging import WHOLE_OUTPUT
 from benchmark.models import Judgement, Problem, TestCase, blobs
-from benchmark.prompts.leaks import PromptLeak
+from benchmark.prompts.leaks import PromptLeakError
 from benchmark.prompts.templates import Templates
 from benchmark.text.excerpts import excerpt, excerpt_of
 from judge import Verdict
@@ -82,11 +82,11 @@ class SampleRun:
     def of(cls, problem: Problem, stored: Judgement) -> "SampleRun":
         """What a finished judgement on the samples says. Raises PromptLeak for a judgement on other tests."""
         if stored.suite != Judgement.Suite.SAMPLES or stored.result is None:
-            raise PromptLeak(f"judgement {stored.pk} is not a finished one on the samples of {problem}")
+            raise PromptLeakError(f"judgement {stored.pk} is not a finished one on the samples of {problem}")
         judgement = judge.Judgement.from_json(stored.result)
         samples = {case.name: case for case in problem.tests.filter(origin=TestCase.Origin.SAMPLE)}
         if not all(result.sample and result.name in samples for result in judgement.tests):
-            raise PromptLeak(f"judgement {stored.pk} holds the result of a test that is no sample")
+            raise PromptLeakError(f"judgement {stored.pk} holds the result of a test that is no sample")
         return cls(
             judgement.verdict,
             tuple(
@@ -109,7 +109,7 @@ class HiddenCount:
     def of(cls, problem: Problem, stored: Judgement) -> "HiddenCount":
         """What a finished judgement on all tests says. Raises PromptLeak for one that stopped at a failure."""
         if stored.suite != Judgement.Suite.ALL or stored.result is None or stored.stop_at_first_failure:
-            raise PromptLeak(f"judgement {stored.pk} is not a finished one on every test of {problem}")
+            raise PromptLeakError(f"judgement {stored.pk} is not a finished one on every test of {problem}")
         judgement = judge.Judgement.from_json(stored.result)
         passed = sum(not test.sample and test.verdict is Verdict.AC for test in judgement.tests)
         samples = problem.tests.filter(origin=TestCase.Origin.SAMPLE).count()

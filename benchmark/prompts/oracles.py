@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from benchmark.prompts.assembly import Form, Prompt, Task, problem_section
+from benchmark.prompts.assembly import Prompt, PromptFormat, Task, problem_section
 from benchmark.providers import Message
 from benchmark.text.excerpts import excerpt
 
@@ -52,42 +52,42 @@ class OracleCase:
     fault: str
 
 
-def oracle_prompt(task: Task, form: Form) -> Prompt:
+def oracle_prompt(task: Task, form: PromptFormat) -> Prompt:
     """P-7: a brute-force solution, as a class with the method or as a function of the whole input."""
     return _about(task, form, "brute_force", interface=_one(task, form, "class_interface", "text_interface"))
 
 
-def validator_prompt(task: Task, form: Form) -> Prompt:
+def validator_prompt(task: Task, form: PromptFormat) -> Prompt:
     """P-8."""
     interface = _one(task, form, "validator_of_values", "validator_of_text")
     return _about(task, form, "validator", interface=interface)
 
 
-def generator_prompt(task: Task, form: Form, validator: str) -> Prompt:
+def generator_prompt(task: Task, form: PromptFormat, validator: str) -> Prompt:
     """P-9, or P-11 for a problem whose inputs are texts."""
     if task.signature is None:
         return _about(task, form, "generator_of_text")
     return _about(task, form, "generator", validator=validator, method=task.signature.method)
 
 
-def batch_prompt(task: Task, form: Form, generator: str) -> Prompt:
+def batch_prompt(task: Task, form: PromptFormat, generator: str) -> Prompt:
     """P-10, for a functional problem only."""
     assert task.signature is not None
     return _about(task, form, "batch", generator=generator, method=task.signature.method)
 
 
-def tricky_prompt(task: Task, form: Form) -> Prompt:
+def tricky_prompt(task: Task, form: PromptFormat) -> Prompt:
     """P-12."""
     return _about(task, form, "tricky", interface=_one(task, form, "tricky_values", "tricky_texts"))
 
 
-def written_tests_prompt(task: Task, form: Form) -> Prompt:
+def written_tests_prompt(task: Task, form: PromptFormat) -> Prompt:
     """Tests with answers of the model's own: the written tests of ALGO's Table 4 (docs/spec.md 3.3, T16)."""
     interface = _one(task, form, "written_values", "written_texts")
     return _about(task, form, "written_tests", ("problem", *WRITTEN_TESTS_TEMPLATES), interface=interface)
 
 
-def tagged_prompt(task: Task, form: Form, tag: str) -> Prompt:
+def tagged_prompt(task: Task, form: PromptFormat, tag: str) -> Prompt:
     """P-7t: a solution with the method of a tag, named at the beginning and at the end."""
     sections = (
         form.section("oracle/tagged", tag=tag).text,
@@ -98,7 +98,7 @@ def tagged_prompt(task: Task, form: Form, tag: str) -> Prompt:
 
 
 def counterexample_prompt(
-    task: Task, form: Form, number: int, reply: str, cases: Sequence[OracleCase]
+    task: Task, form: PromptFormat, number: int, reply: str, cases: Sequence[OracleCase]
 ) -> Prompt:
     """The problem, the last attempt, and inputs on which it fails; without any it had no program."""
     told = [
@@ -119,7 +119,7 @@ def counterexample_prompt(
 
 
 def _about(
-    task: Task, form: Form, name: str, templates: Sequence[str] = VERIFIER_TEMPLATES, **parts: str
+    task: Task, form: PromptFormat, name: str, templates: Sequence[str] = VERIFIER_TEMPLATES, **parts: str
 ) -> Prompt:
     """A question about the problem as it is stated, without a word on how solutions are handed in."""
     sections = (
@@ -129,12 +129,12 @@ def _about(
     return _prompt(form, templates, sections)
 
 
-def _one(task: Task, form: Form, functional: str, text: str) -> str:
+def _one(task: Task, form: PromptFormat, functional: str, text: str) -> str:
     """How a program is called, for the one kind of problem or the other."""
     if task.signature is None:
         return form.section(f"oracle/{text}").text
     return form.section(f"oracle/{functional}", method=task.signature.method).text
 
 
-def _prompt(form: Form, templates: Sequence[str], sections: Sequence[str]) -> Prompt:
+def _prompt(form: PromptFormat, templates: Sequence[str], sections: Sequence[str]) -> Prompt:
     return Prompt((Message("user", "\n\n".join(sections)),), form.templates.hash(*templates))

@@ -40,7 +40,7 @@ _FRAMES = {
 """How the published code marks what was retrieved (docs/spec.md 6), which its prompts have as one text."""
 
 
-class WrongShape(Exception):
+class UnexpectedShapeError(Exception):
     """The folder is no clone of the published repository; the message says what was looked for and where."""
 
 
@@ -66,8 +66,8 @@ def import_prompts(clone: Path, output: Path) -> ImportedPrompts:
             folder = Path(scratch) / "prompts"
             _write(folder, commit, templates)
             folder.rename(output)
-    except WrongShape as error:
-        raise WrongShape(f"{clone} at commit {commit[:12]}: {error}") from None
+    except UnexpectedShapeError as error:
+        raise UnexpectedShapeError(f"{clone} at commit {commit[:12]}: {error}") from None
     return ImportedPrompts(commit, templates)
 
 
@@ -76,11 +76,11 @@ def read_prompts(source: str) -> dict[str, str]:
     try:
         module = ast.parse(source)
     except (SyntaxError, ValueError) as error:
-        raise WrongShape(f"{FILE} is no Python: {error}") from None
+        raise UnexpectedShapeError(f"{FILE} is no Python: {error}") from None
     functions = {node.name: node for node in module.body if isinstance(node, ast.FunctionDef)}
     wanted = dict.fromkeys(function for function, _ in _PROMPTS.values())
     if missing := [name for name in wanted if name not in functions]:
-        raise WrongShape(
+        raise UnexpectedShapeError(
             f"looked for the functions {', '.join(wanted)} in {FILE}, and there is no {', '.join(missing)}"
         )
     templates = {}
@@ -89,7 +89,7 @@ def read_prompts(source: str) -> dict[str, str]:
         if missing := sorted(
             key for key, part in _QUERY.items() if part in WHOLE[name] and part not in _parts(text)
         ):
-            raise WrongShape(
+            raise UnexpectedShapeError(
                 f"looked for query[{missing[0]!r}] in the text that {function} returns"
                 f"{f' for {branch}' if branch else ''} ({FILE}), and it is not there"
             )
@@ -116,7 +116,7 @@ def source_of(folder: str) -> dict[str, Any] | None:
 def _read_clone(clone: Path) -> tuple[str, str]:
     """Return the commit that is checked out and its file of prompts. Raises WrongShape."""
     if not clone.is_dir():
-        raise WrongShape(f"{clone} is not a folder; looked for a git clone with {FILE}")
+        raise UnexpectedShapeError(f"{clone} is not a folder; looked for a git clone with {FILE}")
     commit = _git(clone, "rev-parse", "--verify", "HEAD^{commit}", wanted="a git clone with a commit").strip()
     return commit, _git(
         clone, "cat-file", "blob", f"{commit}:{FILE}", wanted=f"{FILE} in commit {commit[:12]}"
@@ -140,7 +140,7 @@ def _git(clone: Path, *arguments: str, wanted: str) -> str:
             if isinstance(error, subprocess.CalledProcessError)
             else error
         )
-        raise WrongShape(f"looked for {wanted} in {clone}: {said}") from None
+        raise UnexpectedShapeError(f"looked for {wanted} in {clone}: {said}") from None
 
 
 class _Reader:
@@ -217,8 +217,8 @@ class _Reader:
             value, f"literals, names of them, and {', '.join(f'query[{key!r}]' for key in _QUERY)}"
         )
 
-    def _unlike(self, node: ast.stmt | ast.expr, wanted: str) -> WrongShape:
-        return WrongShape(
+    def _unlike(self, node: ast.stmt | ast.expr, wanted: str) -> UnexpectedShapeError:
+        return UnexpectedShapeError(
             f"looked for {wanted} in {self._function.name} ({FILE}, line {node.lineno}), and found: "
             f"{ast.unparse(node).splitlines()[0][:100]}"
         )
@@ -238,7 +238,9 @@ def _write(folder: Path, commit: str, templates: Mapping[str, str]) -> None:
     (folder / RECORD).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     read = templates_with(str(folder)).texts
     if unlike := [name for name, text in templates.items() if read[name] != text]:
-        raise WrongShape(f"the text of {unlike[0]} has characters that a template cannot hold ({FILE})")
+        raise UnexpectedShapeError(
+            f"the text of {unlike[0]} has characters that a template cannot hold ({FILE})"
+        )
 
 
 def _hashes(folder: Path) -> dict[str, str]:

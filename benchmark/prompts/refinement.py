@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from benchmark.models import Judgement
-from benchmark.prompts.assembly import Form, Prompt, Task, problem_section
+from benchmark.prompts.assembly import Prompt, PromptFormat, Task, problem_section
 from benchmark.prompts.feedback import FEEDBACK_TEMPLATES, SampleRun, describe_first_failure
-from benchmark.prompts.leaks import PromptLeak
+from benchmark.prompts.leaks import PromptLeakError
 from benchmark.providers import Message
 from judge import VERDICT_MEANING, Verdict
 
@@ -36,20 +36,22 @@ class HiddenRun:
     def of(cls, stored: Judgement) -> "HiddenRun":
         """What a finished judgement says. Raises PromptLeak for one that is not finished."""
         if stored.state != Judgement.State.DONE or stored.result is None:
-            raise PromptLeak(f"judgement {stored.pk} is not finished: it has no verdict to tell")
+            raise PromptLeakError(f"judgement {stored.pk} is not finished: it has no verdict to tell")
         verdict = Verdict(stored.verdict)
         return cls(verdict, stored.result["compiler_output"] if verdict is Verdict.CE else "")
 
 
 @dataclass(frozen=True)
-class Turn:
+class RefineTurn:
     """An answer that was not accepted, and where it failed: on the samples, or on the hidden tests after them."""
 
     reply: str
     failed: SampleRun | HiddenRun
 
 
-def refine_prompt(task: Task, form: Form, turns: Sequence[Turn], temperature: float | None = None) -> Prompt:
+def refine_prompt(
+    task: Task, form: PromptFormat, turns: Sequence[RefineTurn], temperature: float | None = None
+) -> Prompt:
     """P-15, and after it each turn: the answer, and P-16 with what became of it.
 
     `temperature` goes before the run's own.
@@ -66,7 +68,7 @@ def refine_prompt(task: Task, form: Form, turns: Sequence[Turn], temperature: fl
     return Prompt(tuple(messages), form.templates.hash(*used), temperature)
 
 
-def _repair(failed: SampleRun | HiddenRun, form: Form) -> str:
+def _repair(failed: SampleRun | HiddenRun, form: PromptFormat) -> str:
     verdict = failed.verdict
     if verdict is Verdict.NO_CODE:
         phase, details = "no program found", ""

@@ -10,7 +10,7 @@ from benchmark.providers.protocol import (
     ReasoningDelta,
     StreamEvent,
     TextDelta,
-    Usage,
+    TokenUsage,
 )
 from benchmark.providers.registry import (
     ModelSpec,
@@ -20,35 +20,35 @@ from benchmark.providers.registry import (
     open_batching_provider,
     open_provider,
     parse_model_spec,
-    part_of_price,
+    price_factor,
     provider_names,
 )
-from benchmark.providers.retries import Reply, Restarted, Retry, complete, stream_with_retries
+from benchmark.providers.retries import ModelReply, Restarted, RetryPolicy, complete, stream_with_retries
 
 __all__ = [
     "REFUSED",
     "BatchingProvider",
     "Completed",
     "Message",
+    "ModelReply",
     "ModelSpec",
     "ModelSpecError",
     "Parameters",
     "Provider",
     "ProviderError",
     "ReasoningDelta",
-    "Reply",
     "Restarted",
-    "Retry",
+    "RetryPolicy",
     "StreamEvent",
     "TextDelta",
-    "Usage",
+    "TokenUsage",
     "address_of",
     "complete",
     "is_scripted",
     "open_batching_provider",
     "open_provider",
     "parse_model_spec",
-    "part_of_price",
+    "price_factor",
     "provider_names",
     "stream_with_retries",
 ]

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import anthropic
-from anthropic.types import Message as Answer
+from anthropic.types import Message as AnthropicMessage
 from anthropic.types.messages import MessageBatch, MessageBatchIndividualResponse
 
 from benchmark.providers.anthropic_messages import FINISH_REASONS, AnthropicProvider, usage_of
@@ -130,7 +130,7 @@ def _size(batch: MessageBatch) -> int:
     return counts.processing + counts.succeeded + counts.errored + counts.canceled + counts.expired
 
 
-def _events(answer: Answer) -> tuple[StreamEvent, ...]:
+def _events(answer: AnthropicMessage) -> tuple[StreamEvent, ...]:
     """A whole reply as the events of a stream."""
     events: list[StreamEvent] = []
     for block in answer.content:

@@ -18,7 +18,7 @@ from benchmark.providers.protocol import (
     ReasoningDelta,
     StreamEvent,
     TextDelta,
-    Usage,
+    TokenUsage,
 )
 
 _ANTHROPIC_URL = "https://api.anthropic.com"
@@ -109,7 +109,7 @@ class AnthropicProvider:
         await self._client.close()
 
 
-def usage_of(start: StartUsage | None, end: StartUsage | MessageDeltaUsage | None) -> Usage:
+def usage_of(start: StartUsage | None, end: StartUsage | MessageDeltaUsage | None) -> TokenUsage:
     """The tokens of a reply: those read come with its start, those written with its end; a whole one has both.
 
     Anthropic leaves what was read from or written to its cache out of the input tokens; ours include both.
@@ -118,7 +118,7 @@ def usage_of(start: StartUsage | None, end: StartUsage | MessageDeltaUsage | Non
     cached = start.cache_read_input_tokens if start else None
     stored = start.cache_creation_input_tokens if start else None
     details = end.output_tokens_details if end else None
-    return Usage(
+    return TokenUsage(
         input_tokens=None if fresh is None else fresh + (cached or 0) + (stored or 0),
         output_tokens=end.output_tokens if end else None,
         cached_input_tokens=cached,

@@ -21,7 +21,7 @@ from benchmark.providers.protocol import (
     ReasoningDelta,
     StreamEvent,
     TextDelta,
-    Usage,
+    TokenUsage,
 )
 
 _OPENAI_URL = "https://api.openai.com/v1"
@@ -155,13 +155,13 @@ def finish_reason_of(told: str, refusal: str) -> str:
     return "refusal" if refusal or told == "content_filter" else told
 
 
-def usage_of(usage: Mapping[str, Any] | None) -> Usage:
+def usage_of(usage: Mapping[str, Any] | None) -> TokenUsage:
     """The tokens of a reply, as far as the server says them."""
     if usage is None:
-        return Usage(None, None, None, None)
+        return TokenUsage(None, None, None, None)
     prompt = usage.get("prompt_tokens_details") or {}
     completion = usage.get("completion_tokens_details") or {}
-    return Usage(
+    return TokenUsage(
         input_tokens=usage.get("prompt_tokens"),
         output_tokens=usage.get("completion_tokens"),
         cached_input_tokens=prompt.get("cached_tokens"),

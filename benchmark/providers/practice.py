@@ -18,7 +18,7 @@ import yaml
 from django.conf import settings
 
 from benchmark.providers.errors import ProviderError
-from benchmark.providers.protocol import Completed, Message, Parameters, StreamEvent, TextDelta, Usage
+from benchmark.providers.protocol import Completed, Message, Parameters, StreamEvent, TextDelta, TokenUsage
 
 PRACTICE_PROBLEMS = Path(__file__).resolve().parent.parent / "practice_problems"
 MODEL = "student"
@@ -37,7 +37,7 @@ _TALK = re.compile(
 
 
 @dataclass(frozen=True)
-class Stage:
+class ScriptStage:
     """One thing the student believes: its program, what it says about it, and what makes it think again."""
 
     program: str
@@ -59,7 +59,7 @@ class Stage:
 
 
 @dataclass(frozen=True)
-class Ladder:
+class StudentScript:
     """The student's way through one problem, from its first mistake to a right program."""
 
     slug: str
@@ -67,21 +67,21 @@ class Ladder:
     phrase: str
     """Words of the statement, normalised, by which the problem is known where its title is missing."""
     learns_from_examples: bool
-    stages: tuple[Stage, ...]
+    stages: tuple[ScriptStage, ...]
 
 
 @cache
-def practice_ladders() -> tuple[Ladder, ...]:
+def practice_scripts() -> tuple[StudentScript, ...]:
     """The ladders of all practice problems, sorted by the name of their folder."""
     return tuple(_read_ladder(path) for path in sorted(PRACTICE_PROBLEMS.glob("*/student/student.yaml")))
 
 
-def _read_ladder(path: Path) -> Ladder:
+def _read_ladder(path: Path) -> StudentScript:
     package = path.parent.parent
     description: dict[str, Any] = yaml.safe_load((package / "problem.yaml").read_text("utf-8"))
     script: dict[str, Any] = yaml.safe_load(path.read_text("utf-8"))
     stages = tuple(
-        Stage(
+        ScriptStage(
             program=(path.parent / stage["program"]).read_text("utf-8").strip(),
             verdict=stage["verdict"],
             explanation=stage["explanation"].strip(),
@@ -92,7 +92,7 @@ def _read_ladder(path: Path) -> Ladder:
         )
         for stage in script["stages"]
     )
-    return Ladder(
+    return StudentScript(
         package.name,
         description["name"],
         _normalised(script["phrase"]),
@@ -105,8 +105,8 @@ def _read_ladder(path: Path) -> Ladder:
 class _Conversation:
     """What the messages say: the problem, where the student stands, and what it has been asked for."""
 
-    ladder: Ladder
-    stage: Stage
+    ladder: StudentScript
+    stage: ScriptStage
     helped: bool
     """Whether the latest message led to this stage."""
     shown: bool
@@ -141,7 +141,7 @@ class PracticeProvider:
             await asyncio.sleep(settings.PRACTICE_WORD_DELAY)
             yield TextDelta(word)
         asked = sum(len(message.content.split()) for message in messages)
-        usage = Usage(asked, len(words), cached_input_tokens=0, reasoning_tokens=0)
+        usage = TokenUsage(asked, len(words), cached_input_tokens=0, reasoning_tokens=0)
         yield Completed(usage, MODEL, finish_reason, request_id=_request_id(messages))
 
     async def aclose(self) -> None:
@@ -156,7 +156,7 @@ def reply_to(messages: Sequence[Message]) -> str:
     """
     conversation = _read(messages)
     if conversation is None:
-        titles = ", ".join(ladder.title for ladder in practice_ladders())
+        titles = ", ".join(ladder.title for ladder in practice_scripts())
         return (
             "I am a scripted student, not a language model: everything I say was written in advance, and I know "
             f"nothing but the practice problems ({titles}). This seems to be another problem, so I cannot write a "
@@ -187,7 +187,7 @@ def _read(messages: Sequence[Message]) -> _Conversation | None:
     return _Conversation(ladder, stage, helped, shown, talk=bool(_TALK.search(asked[-1])))
 
 
-def _ladder_named_in(text: str) -> Ladder | None:
+def _ladder_named_in(text: str) -> StudentScript | None:
     """The practice problem that a prompt is about; if it names several, the one named first.
 
     Only what stands between the last pair of problem markers counts, if there is one: the examples and the
@@ -198,14 +198,14 @@ def _ladder_named_in(text: str) -> Ladder | None:
     about = _normalised(marked[-1] if marked else without_examples)
     places = {
         place: ladder
-        for ladder in practice_ladders()
+        for ladder in practice_scripts()
         for name in (ladder.phrase, _normalised(ladder.title))
         if (place := f" {about} ".find(f" {name} ")) >= 0
     }
     return places[min(places)] if places else None
 
 
-def _first_stage(ladder: Ladder, opening: str) -> int:
+def _first_stage(ladder: StudentScript, opening: str) -> int:
     """The stage at which the student begins, which examples and recorded attempts in the prompt move on.
 
     A prompt may hold earlier attempts with their results (Reflexion). What follows the latest attempt of

@@ -38,7 +38,7 @@ class Parameters:
 
 
 @dataclass(frozen=True)
-class Usage:
+class TokenUsage:
     """Tokens the provider says it used; None where it did not say.
 
     `input_tokens` includes the cached ones and `output_tokens` the reasoning, whatever the provider's own
@@ -70,7 +70,7 @@ class Completed:
     `finish_reason` is "stop", "length", "refusal", or the provider's own word for anything else.
     """
 
-    usage: Usage
+    usage: TokenUsage
     model: str
     finish_reason: str
     request_id: str

@@ -102,7 +102,7 @@ def open_batching_provider(spec: ModelSpec) -> BatchingProvider:
     return cast(BatchingProvider, _open(_batching(spec).batching))
 
 
-def part_of_price(spec: ModelSpec, *, batch: bool) -> float:
+def price_factor(spec: ModelSpec, *, batch: bool) -> float:
     """What a call costs, as a part of the usual price: less than 1 in a batch, where a discount is known.
 
     Raises ProviderError (kind "configuration") for a batch of a provider without them.

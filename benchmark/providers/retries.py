@@ -20,12 +20,12 @@ from benchmark.providers.protocol import (
     ReasoningDelta,
     StreamEvent,
     TextDelta,
-    Usage,
+    TokenUsage,
 )
 
 
 @dataclass(frozen=True)
-class Retry:
+class RetryPolicy:
     """How often a call is tried in all, and the waits between (seconds).
 
     The n-th wait is drawn between half of and all of `base` doubled n-1 times, and at most `cap`. A wait that the
@@ -76,14 +76,14 @@ class Restarted:
 
 
 @dataclass(frozen=True)
-class Reply:
+class ModelReply:
     """A complete reply. `attempts` counts the calls made; `latency` and `first_token` are the seconds from the
     start of the successful call to its end and to its first piece, text or reasoning (None when it had none).
     """
 
     text: str
     reasoning: str
-    usage: Usage
+    usage: TokenUsage
     model: str
     finish_reason: str
     request_id: str
@@ -98,7 +98,7 @@ async def stream_with_retries(
     messages: Sequence[Message],
     parameters: Parameters,
     *,
-    retry: Retry = Retry(),
+    retry: RetryPolicy = RetryPolicy(),
 ) -> AsyncGenerator[StreamEvent | Restarted, None]:
     """The events of a reply, tried again after retryable errors; ends with `Completed`.
 
@@ -128,8 +128,8 @@ async def complete(
     messages: Sequence[Message],
     parameters: Parameters,
     *,
-    retry: Retry = Retry(),
-) -> Reply:
+    retry: RetryPolicy = RetryPolicy(),
+) -> ModelReply:
     """The whole reply, tried again as `stream_with_retries` does. Raises ProviderError."""
     attempt = 1
     while True:
@@ -144,7 +144,7 @@ async def complete(
 
 async def _complete_once(
     provider: Provider, model: str, messages: Sequence[Message], parameters: Parameters, attempt: int
-) -> Reply:
+) -> ModelReply:
     text: list[str] = []
     reasoning: list[str] = []
     first_token: float | None = None
@@ -152,7 +152,7 @@ async def _complete_once(
     async with aclosing(_events(provider, model, messages, parameters)) as events:
         async for event in events:
             if isinstance(event, Completed):
-                return Reply(
+                return ModelReply(
                     text="".join(text),
                     reasoning="".join(reasoning),
                     usage=event.usage,

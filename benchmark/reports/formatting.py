@@ -6,7 +6,7 @@ from functools import lru_cache
 from itertools import zip_longest
 from typing import Any
 
-from benchmark.methods import METHODS, PROFILES, parse_settings, written
+from benchmark.methods import METHODS, PROFILES, format_value, parse_settings
 from benchmark.models import Run
 from benchmark.reports.figures import RunFigures
 from benchmark.reports.groups import Group, PassAtK, TestsAtK
@@ -231,7 +231,7 @@ def own_settings(run: Run, *, without: str = "") -> str:
         words.append(f"{run.epochs} epochs")
     if run.first_draw:
         words.append(f"draw {run.first_draw}")
-    return ", ".join([*words, *(f"{name}={written(value)}" for name, value in own.items())])
+    return ", ".join([*words, *(f"{name}={format_value(value)}" for name, value in own.items())])
 
 
 @lru_cache(maxsize=1000)

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from benchmark.extraction import extract_program
 from benchmark.models import Dataset, Problem, Representation
 from benchmark.prompts import Prompt, our_templates
-from benchmark.providers import Message, Parameters, Reply
+from benchmark.providers import Message, ModelReply, Parameters
 from benchmark.retrieval import Corpus
 
 
@@ -103,7 +103,7 @@ def find(kind: Kind, author: Author, problems: Iterable[Problem]) -> dict[str, R
     return {wanted[row.key]: row for row in rows if row.key in wanted}
 
 
-def keep(kind: Kind, author: Author, problem: Problem, prompt: Prompt, reply: Reply) -> Representation:
+def keep(kind: Kind, author: Author, problem: Problem, prompt: Prompt, reply: ModelReply) -> Representation:
     """Keep what the model wrote. A reply without the section stands for the problem as a whole, and is flagged."""
     section = read_section(kind, reply.text)
     row, _ = Representation.objects.get_or_create(
@@ -139,7 +139,7 @@ REPLY_COLUMNS = (
 """What a StoredReply consists of."""
 
 
-def stored_columns(prompt: Prompt, reply: Reply) -> dict[str, object]:
+def stored_columns(prompt: Prompt, reply: ModelReply) -> dict[str, object]:
     """The columns of a StoredReply."""
     return {
         "messages": prompt.to_json(),
@@ -155,7 +155,7 @@ def stored_columns(prompt: Prompt, reply: Reply) -> dict[str, object]:
     }
 
 
-class NotRepresented(Exception):
+class MissingRepresentationError(Exception):
     """A model has not written a representation of every problem; the message says how it does."""
 
 
@@ -181,7 +181,7 @@ def represented_corpus(problems: Corpus, dataset: Dataset, kind: Kind, model_spe
     }
     missing = len(wanted.keys() - texts.keys())
     if missing:
-        raise NotRepresented(
+        raise MissingRepresentationError(
             f"{missing} of {len(wanted)} problems have no {kind.name} by {model_spec}. Let it write them first: "
             f"manage.py represent --dataset {dataset.name} --model {model_spec} --representation {kind.name}"
         )

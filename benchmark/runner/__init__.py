@@ -1,15 +1,15 @@
 """Runs: planning one, estimating its cost, carrying it out, and carrying on with one that was cut off."""
 
-from benchmark.runner.answers import judge_answers, unjudged_answers
+from benchmark.runner.answer_judging import judge_answers, unjudged_answers
 from benchmark.runner.distribution import QueueAway, carry_on, follow, hand_out
-from benchmark.runner.estimate import ASSUMED, Estimate, estimate, rescaled
+from benchmark.runner.estimate import ASSUMED, Estimate, estimate, estimate_from_pilot
 from benchmark.runner.execution import Progress, execute
 from benchmark.runner.judges import cores
 from benchmark.runner.plan import (
-    CannotRun,
+    CannotRunError,
     Draws,
     Plan,
-    Terms,
+    RunOptions,
     check_judge,
     plan_like,
     plan_run,
@@ -19,17 +19,18 @@ from benchmark.runner.plan import (
 
 __all__ = [
     "ASSUMED",
-    "CannotRun",
+    "CannotRunError",
     "Draws",
     "Estimate",
     "Plan",
     "Progress",
     "QueueAway",
-    "Terms",
+    "RunOptions",
     "carry_on",
     "check_judge",
     "cores",
     "estimate",
+    "estimate_from_pilot",
     "execute",
     "follow",
     "hand_out",
@@ -37,7 +38,6 @@ __all__ = [
     "plan_like",
     "plan_run",
     "prepare_resume",
-    "rescaled",
     "start_run",
     "unjudged_answers",
 ]

@@ -4,18 +4,18 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from benchmark.model_calls.commits import Commits
+from benchmark.model_calls.commit_queue import CommitQueue
 from benchmark.models import Generation, Judgement, TestCase, WorkItem
 from benchmark.prompts import HiddenCount, HiddenRun, Prompt, SampleRun, Task
 from benchmark.retrieval import Corpus
-from benchmark.runner.judges import Judges
-from benchmark.runner.program_tester import StoredBench
-from benchmark.runner.replies import Question, Replies
-from benchmark.runner.texts import Texts
+from benchmark.runner.judges import RunJudge
+from benchmark.runner.program_tester import JudgedProgramTester
+from benchmark.runner.reply_store import ChainRequest, ReplyStore
+from benchmark.runner.texts import SearchTexts
 from judge import Verdict
 
 
-class PromptChanged(Exception):
+class PromptChangedError(Exception):
     """A stored reply answers another question than the method asks now, so the chain cannot be continued."""
 
 
@@ -30,14 +30,14 @@ class StoredChain:
         self,
         item: WorkItem,
         stored: Mapping[int, Generation],
-        replies: Replies,
-        judges: Judges,
-        texts: Texts,
+        replies: ReplyStore,
+        judges: RunJudge,
+        texts: SearchTexts,
         language: str,
-        commits: Commits,
+        commits: CommitQueue,
     ) -> None:
         self.task = Task.of(item.problem)
-        self.bench = StoredBench(item, judges, language)
+        self.program_tester = JudgedProgramTester(item, judges, language)
         self._item = item
         self._stored = stored
         self._replies = replies
@@ -57,14 +57,16 @@ class StoredChain:
     ) -> Generation:
         """See `benchmark.methods.Chain`. Raises ProviderError and PromptChanged."""
         step, prompt_hash = self._steps, prompt.hash
-        question = Question(
+        question = ChainRequest(
             self._item, step, purpose, prompt, prompt_hash, retrieval, self._asked[prompt_hash], shared
         )
         self._steps += 1
         self._asked[prompt_hash] += 1
         reply = self._stored.get(step) or await self._replies.to(question)
         if reply.prompt_hash != prompt_hash:
-            raise PromptChanged(f"the stored reply of step {step} answers another prompt than is asked now")
+            raise PromptChangedError(
+                f"the stored reply of step {step} answers another prompt than is asked now"
+            )
         return reply
 
     async def run_samples(self, answer: Generation) -> SampleRun:

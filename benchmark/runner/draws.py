@@ -6,7 +6,7 @@ from django.db.models.functions import Greatest
 from benchmark.models import DrawCounter
 
 
-def take_draws(model_spec: str, epochs: int, first: int | None) -> int:
+def reserve_draws(model_spec: str, epochs: int, first: int | None) -> int:
     """Return the draw number of the first epoch: `first`, or for None one above all that runs with this model have.
 
     The counter's row stays locked until the transaction ends, so runs that start at once get different numbers. To be

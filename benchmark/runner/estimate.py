@@ -9,13 +9,13 @@ from asgiref.sync import sync_to_async
 from django.db.models import Count, Sum
 from django.db.models.functions import Coalesce
 
-from benchmark.methods import AssumedChain
+from benchmark.methods import DryChain
 from benchmark.metrics import t_quantile
 from benchmark.model_calls.budget import Price
 from benchmark.models import Generation, Problem, Run
 from benchmark.prompts import Task
 from benchmark.runner.plan import Plan
-from benchmark.runner.texts import Texts
+from benchmark.runner.texts import SearchTexts
 
 PLAYED = 40
 """Problems played through at most, spread evenly over those of the run; the figures are scaled up."""
@@ -67,15 +67,15 @@ class Estimate:
 
 async def estimate(plans: Sequence[Plan]) -> list[dict[str, Estimate]]:
     """For each plan an estimate for each of the ASSUMPTIONS, by name. The plans share their texts where they can."""
-    texts: dict[tuple[int, str, str], Texts] = {}
+    texts: dict[tuple[int, str, str], SearchTexts] = {}
     estimates = []
     for plan in plans:
         key = plan.dataset.pk, plan.settings.language, str(plan.spec)
-        estimates.append(await _estimate(plan, texts.setdefault(key, Texts(plan.dataset, *key[1:]))))
+        estimates.append(await _estimate(plan, texts.setdefault(key, SearchTexts(plan.dataset, *key[1:]))))
     return estimates
 
 
-async def _estimate(plan: Plan, texts: Texts) -> dict[str, Estimate]:
+async def _estimate(plan: Plan, texts: SearchTexts) -> dict[str, Estimate]:
     step = math.ceil(len(plan.problems) / PLAYED)
     played = await sync_to_async(_load)(plan.problems[::step])
     scale = len(plan.problems) / len(played)
@@ -85,7 +85,7 @@ async def _estimate(plan: Plan, texts: Texts) -> dict[str, Estimate]:
         letters = round(reply * assumption.characters_per_token)
         prompts: list[int] = []
         for problem in played:
-            chain = AssumedChain(Task.of(problem), texts, passes=assumption.passes, reply_characters=letters)
+            chain = DryChain(Task.of(problem), texts, passes=assumption.passes, reply_characters=letters)
             await plan.method.solve(chain, plan.settings)
             prompts += plan.attempts * chain.own_prompts + chain.shared_prompts
         asked = sum(math.ceil(characters / assumption.characters_per_token) for characters in prompts)
@@ -95,7 +95,7 @@ async def _estimate(plan: Plan, texts: Texts) -> dict[str, Estimate]:
     return estimates
 
 
-def rescaled(run: Run) -> dict[str, Estimate]:
+def estimate_from_pilot(run: Run) -> dict[str, Estimate]:
     """The estimate for all problems from the replies to those of the pilot, cached ones included.
 
     "expected" scales the mean; "low" and "high" are the 95 % interval of t over the problems of the pilot, of no width

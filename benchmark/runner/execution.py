@@ -14,21 +14,27 @@ from typing import Any, TypeVar
 
 from django.utils import timezone
 
-from benchmark.methods import METHODS, Sampling
+from benchmark.methods import METHODS, MethodSettings
 from benchmark.model_calls.batches import Batches
-from benchmark.model_calls.budget import Budget, Price, Spent
-from benchmark.model_calls.commits import Commits
+from benchmark.model_calls.budget import Budget, Price, Spending
+from benchmark.model_calls.commit_queue import CommitQueue
 from benchmark.model_calls.heartbeat import HEARTBEAT, beat, leave, present
-from benchmark.model_calls.rate_limit import Limits, Pace, PacedProvider
-from benchmark.model_calls.stopping import HOPELESS, PERMANENT, UNCOUNTED, Stop, Stopped
-from benchmark.model_calls.waits import Waits
+from benchmark.model_calls.rate_limit import Limits, RateLimitedProvider, RateLimiter
+from benchmark.model_calls.stopping import (
+    FATAL_KINDS,
+    PERMANENT_KINDS,
+    USAGE_UNREPORTED,
+    Stop,
+    StopRequestedError,
+)
+from benchmark.model_calls.waits import RetryWaits
 from benchmark.models import Generation, Judgement, Problem, Run, WorkItem
 from benchmark.prompts import Prompt
 from benchmark.providers import (
     BatchingProvider,
+    ModelReply,
     Provider,
     ProviderError,
-    Reply,
     complete,
     open_batching_provider,
     open_provider,
@@ -36,9 +42,9 @@ from benchmark.providers import (
 )
 from benchmark.runner import leases
 from benchmark.runner.chain import StoredChain
-from benchmark.runner.judges import JudgeFault, Judges, judge_threads
-from benchmark.runner.replies import Replies
-from benchmark.runner.texts import Texts
+from benchmark.runner.judges import JudgeFaultError, RunJudge, judge_threads
+from benchmark.runner.reply_store import ReplyStore
+from benchmark.runner.texts import SearchTexts
 from judge import Verdict
 
 logger = logging.getLogger(__name__)
@@ -65,7 +71,7 @@ class Progress:
     solved: int = 0
     batched: int = 0
     answered: int = 0
-    spent: Spent = field(default_factory=Spent)
+    spent: Spending = field(default_factory=Spending)
     changed: Callable[["Progress"], None] = lambda progress: None
     tell: Callable[[str], object] = logger.warning
 
@@ -90,7 +96,7 @@ async def execute(
     batching = open_batching_provider(spec) if run.in_batches else None
     provider = batching or open_provider(spec)
     try:
-        with Commits() as commits, present() as name, judge_threads(judges) as pool:
+        with CommitQueue() as commits, present() as name, judge_threads(judges) as pool:
             execution = _Execution(run, provider, name, commits, pool, progress, stop)
             if batching:
                 execution.ask_in_batches(batching, cancel=cancel_batches)
@@ -98,7 +104,7 @@ async def execute(
                 await execution.work()
             finally:
                 # Shielded by its thread: it is done even while this task is being cancelled.
-                broken_off = execution.calls.take_broken_off()
+                broken_off = execution.calls.pop_broken_off()
                 await commits.run(lambda: _conclude(run, name, stop, broken_off))
     finally:
         await provider.aclose()
@@ -106,7 +112,7 @@ async def execute(
 
 def _count_broken_off(run: Run, number: int) -> None:
     if number:
-        Spent(calls_broken_off=number).add_to(run)
+        Spending(calls_broken_off=number).add_to(run)
 
 
 def _conclude(run: Run, runner: str, stop: Stop, broken_off: int) -> None:
@@ -134,7 +140,7 @@ class _Execution:
         run: Run,
         provider: Provider,
         name: str,
-        commits: Commits,
+        commits: CommitQueue,
         pool: ThreadPoolExecutor,
         progress: Progress,
         stop: Stop,
@@ -144,22 +150,22 @@ class _Execution:
         self._run = run
         self._name = name
         self._method = METHODS[run.method]
-        self._settings: Sampling = self._method.settings(**run.parameters)
+        self._settings: MethodSettings = self._method.settings(**run.parameters)
         self._commits = commits
         self._progress = progress
         self._stop = stop
         self._model = spec.model
         self._slots = limits.concurrency
-        self._pace = Pace(limits)
-        self.calls = PacedProvider(provider, self._pace, limits)
-        self._waits = Waits(progress.tell)
+        self._pace = RateLimiter(limits)
+        self.calls = RateLimitedProvider(provider, self._pace, limits)
+        self._waits = RetryWaits(progress.tell)
         self._retry = self._waits.retry(stop)
         self._budget = Budget(**run.budget)
         self._price = Price.of_run(run)
         self._asking = 0
         self._under_way = 0
         self._batches: Batches | None = None
-        self._judges = Judges(
+        self._judges = RunJudge(
             self._settings,
             commits,
             pool,
@@ -167,8 +173,8 @@ class _Execution:
             suites=run.manifest.get("suites") or {},
             shared=run.distributed,
         )
-        self._replies = Replies(run, spec, self._settings, commits, self._call, self._counted)
-        self._texts = Texts(run.dataset, self._settings.language, run.model_spec)
+        self._replies = ReplyStore(run, spec, self._settings, commits, self._call, self._counted)
+        self._texts = SearchTexts(run.dataset, self._settings.language, run.model_spec)
         self._problems: dict[int, Problem] = {}
         self._stored: dict[int, dict[int, Generation]] = defaultdict(dict)
 
@@ -194,7 +200,7 @@ class _Execution:
 
     async def work(self) -> None:
         """Ask and judge until nothing is left to claim."""
-        await self._pace.share_with(await self._commits.run(self._beat))
+        await self._pace.set_peers(await self._commits.run(self._beat))
         heart = asyncio.create_task(self._keep_alive())
         try:
             self._under_way = min(self._slots, await self._commits.run(self._run.items.count))
@@ -211,9 +217,9 @@ class _Execution:
         """Prolong the leases, see who else is there, and stop when the run was stopped elsewhere."""
         while True:
             await asyncio.sleep(HEARTBEAT)
-            broken_off = self.calls.take_broken_off()
-            sharers, state = await self._commits.run(partial(self._heartbeat, broken_off))
-            await self._pace.share_with(sharers)
+            broken_off = self.calls.pop_broken_off()
+            peers, state = await self._commits.run(partial(self._heartbeat, broken_off))
+            await self._pace.set_peers(peers)
             if state == Run.State.STOPPED:
                 self._stop.ask("the run was stopped", final=False)
 
@@ -273,15 +279,15 @@ class _Execution:
         permanent = False
         try:
             return await work
-        except Stopped:
+        except StopRequestedError:
             await self._commits.run(lambda: leases.release(item))
             return None
         except ProviderError as error:
             fault = f"provider fault ({error.kind}): {error.message}"
-            permanent = error.kind in PERMANENT
-            if error.kind in HOPELESS:
+            permanent = error.kind in PERMANENT_KINDS
+            if error.kind in FATAL_KINDS:
                 self._stop.ask(fault)
-        except JudgeFault as error:
+        except JudgeFaultError as error:
             fault = f"judge fault: {error}"
         except Exception as error:  # stored with the item, like a fault of the provider
             logger.exception("item %s of run %s failed", item.pk, self._run.pk)
@@ -298,7 +304,7 @@ class _Execution:
         )
         return await self._method.solve(chain, self._settings)
 
-    async def _call(self, prompt: Prompt, key: str) -> Reply:
+    async def _call(self, prompt: Prompt, key: str) -> ModelReply:
         parameters = prompt.parameters(self._settings.parameters)
         if self._batches:
             self._stop.check()
@@ -312,9 +318,9 @@ class _Execution:
         finally:
             self._asking -= 1
 
-    def _counted(self, reply: Generation, spent: Spent) -> None:
+    def _counted(self, reply: Generation, spent: Spending) -> None:
         if None in (reply.input_tokens, reply.output_tokens) and self._budget.needs_tokens:
-            self._stop.ask(UNCOUNTED)
+            self._stop.ask(USAGE_UNREPORTED)
         self._progress.spent = spent
         self._progress.changed(self._progress)
 

@@ -13,8 +13,8 @@ from typing import TypeVar
 from django.db import connection
 
 from benchmark import judging
-from benchmark.methods import Sampling
-from benchmark.model_calls.commits import Commits
+from benchmark.methods import MethodSettings
+from benchmark.model_calls.commit_queue import CommitQueue
 from benchmark.models import Generation, Judgement, Problem
 from judge import Policy
 
@@ -27,11 +27,11 @@ _OTHER_HANDS = 0.2
 """Seconds between two looks at a judgement that another worker is at."""
 
 
-class JudgeFault(Exception):
+class JudgeFaultError(Exception):
     """The judge failed, which says nothing about the program."""
 
 
-class Judges:
+class RunJudge:
     """`check` is called before each judging and raises to prevent it; `shared` asks other workers to help.
 
     `suites` names by problem the version of the suite whose tests take the place of the imported hidden ones.
@@ -39,8 +39,8 @@ class Judges:
 
     def __init__(
         self,
-        settings: Sampling,
-        commits: Commits,
+        settings: MethodSettings,
+        commits: CommitQueue,
         pool: ThreadPoolExecutor,
         check: Callable[[], None],
         *,
@@ -97,7 +97,7 @@ class Judges:
             if judgement.state == Judgement.State.RUNNING:
                 await asyncio.sleep(_OTHER_HANDS)
         if judgement.state == Judgement.State.FAILED:
-            raise JudgeFault(judgement.fault)
+            raise JudgeFaultError(judgement.fault)
         return judgement
 
     def _check_begun(self, judgement: Judgement) -> None:
@@ -120,7 +120,7 @@ def ensure_judgement(
     answer: Generation,
     problem: Problem,
     suite: Judgement.Suite,
-    settings: Sampling,
+    settings: MethodSettings,
     suites: Mapping[str, int],
     *,
     every_test: bool = False,

@@ -11,7 +11,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 import judge
-from benchmark.methods import Matched, Method, Sampling, Semantic
+from benchmark.methods import Method, MethodSettings, RepresentationSettings, SemanticSettings
 from benchmark.models import Corpus, Dataset, Suite
 from benchmark.providers import ModelSpec, is_scripted
 from benchmark.representations import KINDS, represented_corpus
@@ -20,7 +20,9 @@ from benchmark.retrieval import problem_corpus
 _PACKAGES = ("django", "rank-bm25", "numpy", "openai", "anthropic")
 
 
-def make_manifest(dataset: Dataset, spec: ModelSpec, method: Method, settings: Sampling) -> dict[str, Any]:
+def make_manifest(
+    dataset: Dataset, spec: ModelSpec, method: Method, settings: MethodSettings
+) -> dict[str, Any]:
     """The manifest of a new run, as JSON."""
     return {
         "dataset": {
@@ -48,9 +50,9 @@ def dataset_hash(dataset: Dataset) -> str:
     ).hexdigest()
 
 
-def textbook(settings: Sampling) -> dict[str, str] | None:
+def textbook(settings: MethodSettings) -> dict[str, str] | None:
     """Name and content hash of the textbook that is searched, if one is. Raises Corpus.DoesNotExist."""
-    if not isinstance(settings, Semantic):
+    if not isinstance(settings, SemanticSettings):
         return None
     corpus = Corpus.objects.filter(name=settings.textbook).first()
     if corpus is None:
@@ -58,16 +60,16 @@ def textbook(settings: Sampling) -> dict[str, str] | None:
     return {"name": corpus.name, "content_hash": corpus.content_hash}
 
 
-def representations(dataset: Dataset, spec: ModelSpec, settings: Sampling) -> dict[str, str] | None:
+def representations(dataset: Dataset, spec: ModelSpec, settings: MethodSettings) -> dict[str, str] | None:
     """Kind and content hash of the model's representations that are searched, if any are. Raises NotRepresented."""
-    if not isinstance(settings, Matched) or settings.representation == "statement":
+    if not isinstance(settings, RepresentationSettings) or settings.representation == "statement":
         return None
     problems = problem_corpus(dataset, settings.language)
     found = represented_corpus(problems, dataset, KINDS[settings.representation], str(spec))
     return {"kind": settings.representation, "content_hash": found.content_hash}
 
 
-def suites(dataset: Dataset, settings: Sampling) -> dict[str, int] | None:
+def suites(dataset: Dataset, settings: MethodSettings) -> dict[str, int] | None:
     """The version of the newest released suite of each problem that has one, where attempts are judged by suites.
 
     A suite that known programs measured goes before an oracle's that none did.
@@ -81,7 +83,7 @@ def suites(dataset: Dataset, settings: Sampling) -> dict[str, int] | None:
     return dict(best_last.values_list("problem__external_id", "version"))
 
 
-def template_hashes(method: Method, settings: Sampling) -> dict[str, str]:
+def template_hashes(method: Method, settings: MethodSettings) -> dict[str, str]:
     """Return the hash of each template that the method uses, and of whole prompts. Raises TemplateError."""
     templates = settings.form.templates
     return {name: templates.hash(name) for name in (*method.templates(settings), *templates.whole)}

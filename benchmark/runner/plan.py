@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from django.db import transaction
 
-from benchmark.methods import METHODS, Method, Sampling
+from benchmark.methods import METHODS, Method, MethodSettings
 from benchmark.model_calls.budget import Budget, Price
 from benchmark.model_calls.inserts import insert_items
 from benchmark.model_calls.rate_limit import Limits
@@ -16,10 +16,10 @@ from benchmark.models.metering import PaidRun
 from benchmark.oracles.store import without_outputs
 from benchmark.prompts import TemplateError
 from benchmark.providers import ModelSpec, parse_model_spec
-from benchmark.representations import NotRepresented
+from benchmark.representations import MissingRepresentationError
 from benchmark.retrieval import training_part
 from benchmark.runner import leases
-from benchmark.runner.draws import take_draws
+from benchmark.runner.draws import reserve_draws
 from benchmark.runner.manifest import (
     dataset_hash,
     environment,
@@ -33,7 +33,7 @@ from benchmark.runner.pilot import Pilot, choose_pilot
 from judge import ToolMissing, compiler_version, sandbox_status
 
 
-class CannotRun(Exception):
+class CannotRunError(Exception):
     """The run cannot start or go on; the message says why and what to do."""
 
 
@@ -44,7 +44,7 @@ class Plan:
     dataset: Dataset
     spec: ModelSpec
     method: Method
-    settings: Sampling
+    settings: MethodSettings
     attempts: int
     """Chains a problem, of all epochs together."""
     profile: Mapping[str, Any] | None
@@ -64,12 +64,12 @@ class Plan:
 
 Draws = Literal["repeat", "fresh"]
 
-TERMS = ("price", "budget", "limits", "distributed")
+OPTION_COLUMNS = ("price", "budget", "limits", "distributed")
 """The columns of a run that `Terms` are kept in."""
 
 
 @dataclass(frozen=True)
-class Terms:
+class RunOptions:
     """How a run is carried out; nothing of it touches a result, so a resumed run may have others."""
 
     price: Price | None = None
@@ -80,7 +80,7 @@ class Terms:
     """Questions are handed to the provider in batches; a run does so from its start or never, as its manifest says."""
 
     @classmethod
-    def of_run(cls, run: PaidRun) -> "Terms":
+    def of_run(cls, run: PaidRun) -> "RunOptions":
         """As the run was carried out last."""
         means = Price.of_run(run), Budget(**run.budget), Limits(**run.limits)
         return cls(*means, run.distributed, run.in_batches) if isinstance(run, Run) else cls(*means)
@@ -88,17 +88,17 @@ class Terms:
     def apply_to(self, run: PaidRun) -> None:
         """Write them into the row, which is not saved. Raises CannotRun for terms that do not go together."""
         if self.batch and self.distributed:
-            raise CannotRun(
+            raise CannotRunError(
                 "--batch and --distribute exclude each other: a batch is made of the questions of one process, and "
                 "while it waits no worker is needed. Leave one of them out."
             )
         if self.batch and (self.limits.requests_per_minute or self.limits.tokens_per_minute):
-            raise CannotRun(
+            raise CannotRunError(
                 "--requests-per-minute and --tokens-per-minute have no use with --batch: batches have limits of their "
                 "own. --concurrency N makes batches of N questions at most."
             )
         if self.budget.cost is not None and self.price is None:
-            raise CannotRun(
+            raise CannotRunError(
                 "--max-cost needs a price: give --price INPUT OUTPUT, in US dollars for a million tokens; none is "
                 "listed for this model."
             )
@@ -113,7 +113,7 @@ def plan_run(
     dataset: Dataset,
     spec: ModelSpec,
     method: Method,
-    settings: Sampling,
+    settings: MethodSettings,
     *,
     attempts: int = 1,
     epochs: int = 1,
@@ -164,7 +164,7 @@ def plan_run(
             if reasons
             else "no problem was chosen"
         )
-        raise CannotRun(f"Nothing to run in {dataset.name}: {why}.")
+        raise CannotRunError(f"Nothing to run in {dataset.name}: {why}.")
     _textbook(settings)
     _representations(dataset, spec, settings)
     tried = choose_pilot(problems, pilot, attempts * epochs) if pilot else None
@@ -186,7 +186,7 @@ def plan_run(
     )
 
 
-def start_run(plan: Plan, terms: Terms) -> Run:
+def start_run(plan: Plan, run_options: RunOptions) -> Run:
     """A new run with one pending item for each problem and chain. Raises CannotRun."""
     run = Run(
         dataset=plan.dataset,
@@ -196,12 +196,12 @@ def start_run(plan: Plan, terms: Terms) -> Run:
         attempts=plan.attempts,
         epochs=plan.epochs,
     )
-    terms.apply_to(run)
+    run_options.apply_to(run)
     check_judge(plan.settings.language)
     manifest = make_manifest(plan.dataset, plan.spec, plan.method, plan.settings)
     manifest["left_out"] = [{"id": name, "reason": reason} for name, reason in plan.left_out.items()]
     manifest["without_samples"] = plan.without_samples
-    manifest["batch"] = terms.batch
+    manifest["batch"] = run_options.batch
     manifest["failures"] = plan.failures
     if plan.profile:
         manifest["profile"] = dict(plan.profile)
@@ -209,7 +209,7 @@ def start_run(plan: Plan, terms: Terms) -> Run:
         manifest["pilot"] = plan.pilot.to_json()
     run.manifest = manifest
     with transaction.atomic():
-        run.first_draw = take_draws(run.model_spec, run.epochs, plan.first_draw)
+        run.first_draw = reserve_draws(run.model_spec, run.epochs, plan.first_draw)
         run.save()
         insert_items(run, plan.problems)
     return run
@@ -223,14 +223,14 @@ def _choose(dataset: Dataset, problem_ids: Sequence[str], tier: str, limit: int 
         for unknown in [wanted for wanted in problem_ids if wanted not in known]:
             near = get_close_matches(unknown, known, n=3)
             hint = f" Did you mean {' or '.join(near)}?" if near else ""
-            raise CannotRun(f"{dataset.name} has no problem {unknown!r}.{hint}")
+            raise CannotRunError(f"{dataset.name} has no problem {unknown!r}.{hint}")
         problems = [problem for problem in problems if problem.external_id in set(problem_ids)]
     if tier:
         problems = [problem for problem in problems if problem.tier == tier]
     return problems[:limit]
 
 
-def _training_part(dataset: Dataset, settings: Sampling) -> frozenset[str]:
+def _training_part(dataset: Dataset, settings: MethodSettings) -> frozenset[str]:
     """The ids of the problems that are searched in and not tested. Raises CannotRun."""
     if settings.train is None:
         return frozenset()
@@ -239,38 +239,38 @@ def _training_part(dataset: Dataset, settings: Sampling) -> frozenset[str]:
             dataset.problems.values_list("external_id", "tier"), settings.train, settings.split_seed
         )
     except ValueError as error:
-        raise CannotRun(f"Nothing to run in {dataset.name}: {error}.") from None
+        raise CannotRunError(f"Nothing to run in {dataset.name}: {error}.") from None
 
 
-def _textbook(settings: Sampling) -> dict[str, str] | None:
+def _textbook(settings: MethodSettings) -> dict[str, str] | None:
     """What the manifest says of the textbook; refuses to pay for drafts that there is nothing to search with."""
     try:
         return textbook(settings)
     except Corpus.DoesNotExist as error:
         names = ", ".join(Corpus.objects.values_list("name", flat=True)) or "none yet"
-        raise CannotRun(
+        raise CannotRunError(
             f"{error} There are: {names}. --set textbook=NAME names one, `manage.py import_corpus` makes one "
             "(without a path it loads ours)."
         ) from None
 
 
-def _representations(dataset: Dataset, spec: ModelSpec, settings: Sampling) -> dict[str, str] | None:
+def _representations(dataset: Dataset, spec: ModelSpec, settings: MethodSettings) -> dict[str, str] | None:
     """What the manifest says of the representations; refuses to search in some of them only."""
     try:
         return representations(dataset, spec, settings)
-    except NotRepresented as error:
-        raise CannotRun(str(error)) from None
+    except MissingRepresentationError as error:
+        raise CannotRunError(str(error)) from None
 
 
 def check_judge(language: str) -> None:
     """Raises CannotRun where programs in this language cannot be judged: nobody is to pay for their replies."""
     status = sandbox_status()
     if not status.available:
-        raise CannotRun(f"Programs cannot be judged here: {status.problem}. {status.remedy}")
+        raise CannotRunError(f"Programs cannot be judged here: {status.problem}. {status.remedy}")
     try:
         compiler_version(language)
     except ToolMissing as error:
-        raise CannotRun(str(error)) from None
+        raise CannotRunError(str(error)) from None
 
 
 def plan_like(run: Run, draws: Draws = "repeat") -> Plan:
@@ -282,7 +282,7 @@ def plan_like(run: Run, draws: Draws = "repeat") -> Plan:
     _check_unchanged(run)
     method = METHODS[run.method]
     if suites(run.dataset, method.settings(**run.parameters)) != run.manifest.get("suites"):
-        raise CannotRun(
+        raise CannotRunError(
             f"Suites of {run.dataset.name} were released since run {run.pk} began: start a new run."
         )
     plan = plan_run(
@@ -302,39 +302,41 @@ def plan_like(run: Run, draws: Draws = "repeat") -> Plan:
 def _check_unchanged(run: Run) -> None:
     """Raises CannotRun when the run's problems, textbook or prompts are no longer what they were."""
     if run.method not in METHODS:
-        raise CannotRun(f"Run {run.pk} uses the method {run.method!r}, which this version does not have.")
+        raise CannotRunError(
+            f"Run {run.pk} uses the method {run.method!r}, which this version does not have."
+        )
     began = run.manifest
     if dataset_hash(run.dataset) != began["dataset"]["content_hash"]:
-        raise CannotRun(
+        raise CannotRunError(
             f"The problems of {run.dataset.name} changed since run {run.pk} began, so its results would not "
             "belong together. Import the former version again, or start a new run."
         )
     if _textbook(METHODS[run.method].settings(**run.parameters)) != began.get("textbook"):
-        raise CannotRun(
+        raise CannotRunError(
             f"The textbook {run.parameters['textbook']} changed since run {run.pk} began, so its results would not "
             "belong together. Import the former version again, or start a new run."
         )
     settings = METHODS[run.method].settings(**run.parameters)
     written = _representations(run.dataset, parse_model_spec(run.model_spec), settings)
     if written != began.get("representations"):
-        raise CannotRun(
+        raise CannotRunError(
             f"The representations by {run.model_spec} changed since run {run.pk} began, so its results would not "
             "belong together. Start a new run."
         )
     try:
         now_used = template_hashes(METHODS[run.method], METHODS[run.method].settings(**run.parameters))
     except TemplateError as error:
-        raise CannotRun(f"The prompts of run {run.pk} cannot be read: {error}") from None
+        raise CannotRunError(f"The prompts of run {run.pk} cannot be read: {error}") from None
     # A template that was added since is no change: the run's prompts so far did without it.
     changed = sorted(name for name, digest in began["templates"].items() if now_used.get(name) != digest)
     if changed:
-        raise CannotRun(
+        raise CannotRunError(
             f"Prompt templates changed since run {run.pk} began: {', '.join(changed)}. "
             "Go back to the version it began with, or start a new run."
         )
 
 
-def prepare_resume(run: Run, terms: Terms) -> None:
+def prepare_resume(run: Run, run_options: RunOptions) -> None:
     """Make everything that is not done pending again, failed items included. Raises CannotRun.
 
     A run only goes on with the problems and prompts it began with. Another version of the program or of the
@@ -349,6 +351,6 @@ def prepare_resume(run: Run, terms: Terms) -> None:
         leases.retry_failed(run)
         if now != began.get("continued_in", [began["environment"]])[-1]:
             began["continued_in"] = [*began.get("continued_in", []), now]
-        terms.apply_to(run)
+        run_options.apply_to(run)
         run.state, run.finished_at, run.stop_reason = Run.State.OPEN, None, ""
-        run.save(update_fields=["manifest", "state", "finished_at", "stop_reason", *TERMS])
+        run.save(update_fields=["manifest", "state", "finished_at", "stop_reason", *OPTION_COLUMNS])

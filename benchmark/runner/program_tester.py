@@ -4,24 +4,24 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from benchmark import judging
-from benchmark.methods import Score
+from benchmark.methods import VerifierScore
 from benchmark.models import Generation, WorkItem
 from benchmark.oracles import store, verifications
 from benchmark.oracles.inputs import Recipe, accepts_all, makes_valid_inputs, written_tests
 from benchmark.oracles.programs import VerifierPrograms
 from benchmark.prompts import OracleCase
-from benchmark.runner.judges import JudgeFault, Judges
+from benchmark.runner.judges import JudgeFaultError, RunJudge
 from judge import SandboxFault, SandboxUnavailable
 
 T = TypeVar("T")
 
 
-class StoredBench:
+class JudgedProgramTester:
     """`benchmark.methods.Bench` for the problem of a work item."""
 
     takes_the_last = False
 
-    def __init__(self, item: WorkItem, judges: Judges, language: str) -> None:
+    def __init__(self, item: WorkItem, judges: RunJudge, language: str) -> None:
         self._item = item
         self._problem = item.problem
         self._judges = judges
@@ -63,10 +63,10 @@ class StoredBench:
         rejected = tuple(self._rejected)
         await self._tried(lambda: store.build(self._problem, programs, recipe, self._item.run, rejected))
 
-    async def score(self, answer: Generation) -> Score:
+    async def score(self, answer: Generation) -> VerifierScore:
         """See `benchmark.methods.Bench`. Raises NoVerifier."""
 
-        def score() -> Score:
+        def score() -> VerifierScore:
             verifier = verifications.latest_verifier(self._problem, before=self._item.run.started_at)
             submission = judging.store_submission(self._problem, answer.code, self._language)
             said = verifications.verification_of(verifier, submission, shrunk=True)
@@ -74,7 +74,7 @@ class StoredBench:
                 OracleCase(one["input"], one["expected"], one["output"], one["fault"])
                 for one in verifications.smallest_failures(said)
             )
-            return Score(said.passed, said.samples_passed, said.accepted, cases)
+            return VerifierScore(said.passed, said.samples_passed, said.accepted, cases)
 
         return await self._tried(score)
 
@@ -82,4 +82,4 @@ class StoredBench:
         try:
             return await self._judges.work(work)
         except (SandboxFault, SandboxUnavailable) as error:
-            raise JudgeFault(str(error)) from error
+            raise JudgeFaultError(str(error)) from error

@@ -11,7 +11,7 @@ from benchmark.representations import KINDS, represented_corpus
 from benchmark.retrieval import Corpus, article_corpus, problem_corpus
 
 
-class Texts:
+class SearchTexts:
     """The problems of a dataset, as they are and as a model has represented them, and textbooks by name."""
 
     def __init__(self, dataset: Dataset, language: str, model_spec: str) -> None:

@@ -11,8 +11,8 @@ from django.db.models import Prefetch
 from django.utils import timezone
 
 from benchmark.datasets.question_sets import LETTERS
-from benchmark.model_calls import Spent, Stop
-from benchmark.model_calls.calls import Call, Ledger, ask_all
+from benchmark.model_calls import Spending, Stop
+from benchmark.model_calls.requests import ModelRequest, SpendTracker, send_all
 from benchmark.models import (
     Option,
     Problem,
@@ -37,10 +37,10 @@ from benchmark.representations import (
     texts_of,
     writing_of,
 )
-from benchmark.runner import CannotRun, Terms
-from benchmark.runner.draws import take_draws
+from benchmark.runner import CannotRunError, RunOptions
+from benchmark.runner.draws import reserve_draws
 from benchmark.runner.manifest import dataset_hash, environment
-from benchmark.runner.replies import cache_key, draw_name
+from benchmark.runner.reply_store import cache_key, draw_name
 from benchmark.similarity.choice import TEMPLATES, choice_prompt, read_letter, shown_order
 from benchmark.similarity.encoders import Encoder
 from benchmark.similarity.figures import measure
@@ -72,9 +72,11 @@ class Plan:
     def __post_init__(self) -> None:
         asked = self.kind.made or self.task == Task.CHOOSE
         if asked and self.spec is None:
-            raise CannotRun(f"A model is needed to {self.task} by {self.kind.name}: name one with --model.")
+            raise CannotRunError(
+                f"A model is needed to {self.task} by {self.kind.name}: name one with --model."
+            )
         if not asked and self.spec is not None:
-            raise CannotRun(f"--model has no use: no model is asked to rank by {self.kind.name}.")
+            raise CannotRunError(f"--model has no use: no model is asked to rank by {self.kind.name}.")
 
     @property
     def parameters(self) -> dict[str, object]:
@@ -120,7 +122,7 @@ class Plan:
         return list(rows[: self.limit])
 
 
-def start_run(plan: Plan, terms: Terms) -> SimilarityRun:
+def start_run(plan: Plan, run_options: RunOptions) -> SimilarityRun:
     """Store a new run. Raises CannotRun."""
     run = SimilarityRun(
         question_set=plan.question_set,
@@ -134,10 +136,10 @@ def start_run(plan: Plan, terms: Terms) -> SimilarityRun:
             "environment": environment("python"),
         },
     )
-    terms.apply_to(run)
+    run_options.apply_to(run)
     with transaction.atomic():
         if plan.task == Task.CHOOSE:
-            run.parameters["draw"] = take_draws(run.model_spec, 1, plan.draw)
+            run.parameters["draw"] = reserve_draws(run.model_spec, 1, plan.draw)
         run.save()
     return run
 
@@ -157,16 +159,16 @@ def run_inputs(plan: Plan) -> dict[str, object]:
     }
 
 
-def resume_run(run: SimilarityRun, terms: Terms) -> Plan:
+def resume_run(run: SimilarityRun, run_options: RunOptions) -> Plan:
     """Open the run again, on these terms. Raises CannotRun when it would not go on with what it began with."""
     plan = Plan.of(run)
     for name, now in run_inputs(plan).items():
         if run.manifest[name] != now:
-            raise CannotRun(
+            raise CannotRunError(
                 f"The {name} changed since run {run.pk} began, so its answers would not belong together. "
                 "Go back to the former version, or start a new run."
             )
-    terms.apply_to(run)
+    run_options.apply_to(run)
     run.state, run.finished_at, run.stop_reason, run.faults = SimilarityRun.State.OPEN, None, "", []
     run.save(update_fields=["state", "finished_at", "stop_reason", "faults", "price", "budget", "limits"])
     return plan
@@ -196,7 +198,7 @@ class Work:
             self.texts = own_texts(self.plan.kind, problems)
             missing = sorted(self.problems().keys() - self.texts.keys())
             if missing:
-                raise CannotRun(f"Without a {self.plan.kind.name}: {', '.join(missing)}.")
+                raise CannotRunError(f"Without a {self.plan.kind.name}: {', '.join(missing)}.")
 
     def problems(self) -> dict[str, Problem]:
         """Those of the questions that are left, by external id."""
@@ -220,7 +222,7 @@ def _problems(question: Question) -> list[Problem]:
 async def execute(
     run: SimilarityRun,
     *,
-    ledger: Ledger,
+    ledger: SpendTracker,
     stop: Stop,
     encoder: Encoder | None = None,
     begin: Callable[[int], object] = lambda total: None,
@@ -238,9 +240,9 @@ async def execute(
     plan, author = work.plan, work.plan.author
     faults: dict[str, str] = {}
 
-    async def ask(calls: list[Call]) -> None:
+    async def ask(calls: list[ModelRequest]) -> None:
         assert author is not None
-        outcome = await ask_all(
+        outcome = await send_all(
             calls,
             parse_model_spec(author.spec),
             author.parameters,
@@ -275,24 +277,26 @@ def unwritten(plan: Plan, run: SimilarityRun | None) -> str:
     return writing_of(plan.kind, plan.question_set.dataset, plan.author) if work.missing() else ""
 
 
-def paid_for(rows: Iterable[Representation]) -> Spent:
+def paid_for(rows: Iterable[Representation]) -> Spending:
     """What it cost to have them written, for whichever run."""
     return sum(
-        (Spent.of_reply(row.input_tokens, row.output_tokens, row.cached_input_tokens) for row in rows),
-        Spent(),
+        (Spending.of_reply(row.input_tokens, row.output_tokens, row.cached_input_tokens) for row in rows),
+        Spending(),
     )
 
 
-def write_calls(kind: Kind, author: Author, problems: Sequence[Problem]) -> list[Call]:
+def write_calls(kind: Kind, author: Author, problems: Sequence[Problem]) -> list[ModelRequest]:
     """The calls that write the representations of these problems."""
     prompts = ((problem, representation_prompt(kind, problem.statement)) for problem in problems)
     return [
-        Call(f"{kind.name} of {problem.external_id}", prompt, partial(keep, kind, author, problem, prompt))
+        ModelRequest(
+            f"{kind.name} of {problem.external_id}", prompt, partial(keep, kind, author, problem, prompt)
+        )
         for problem, prompt in prompts
     ]
 
 
-def _choices(work: Work, questions: Sequence[Question], advance: Callable[[], object]) -> list[Call]:
+def _choices(work: Work, questions: Sequence[Question], advance: Callable[[], object]) -> list[ModelRequest]:
     """The calls for these questions; one that another run has paid for is answered with that reply at once."""
     choices = [_Choice.of(work, question) for question in questions]
     paid = QuestionAnswer.objects.filter(reused=None, cache_key__in=[one.key for one in choices])
@@ -331,9 +335,9 @@ class _Choice:
         key = cache_key(work.plan.spec, work.plan.sampling.to_json(), prompt.hash, draw)
         return cls(work, question, right, order, prompt, key)
 
-    def call(self) -> Call:
+    def call(self) -> ModelRequest:
         """What asks the model, and keeps its answer."""
-        return Call(
+        return ModelRequest(
             f"question {self.question.number}",
             self.prompt,
             lambda reply: self.store(reply.text, stored_columns(self.prompt, reply)),

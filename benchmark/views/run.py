@@ -11,7 +11,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from benchmark.model_calls import Price, Spent
+from benchmark.model_calls import Price, Spending
 from benchmark.models import Batch, Run
 from benchmark.models.finishes import FINISHES
 from benchmark.reports import FORMATS
@@ -71,7 +71,7 @@ class Live:
     done: int
     failed: int
     usage: Usage
-    paid: Spent
+    paid: Spending
     money: str
     since: float
     done_then: int
@@ -108,7 +108,7 @@ def _live(found: Run, since: float, done_then: int | None) -> Live:
     done_then = counted.done if done_then is None else done_then
     new, passed = counted.done - done_then, time.time() - since
     left = counted.total - counted.done - counted.failed
-    paid, price = Spent.of_run(found), Price.of_run(found)
+    paid, price = Spending.of_run(found), Price.of_run(found)
     return Live(
         counted.total,
         counted.done,

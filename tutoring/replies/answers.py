@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from benchmark.providers import Completed, Usage
+from benchmark.providers import Completed, TokenUsage
 
 
 @dataclass
@@ -26,5 +26,5 @@ class Answer:
     def from_json(cls, data: dict[str, Any]) -> Answer:
         completed = data["completed"]
         if completed is not None:
-            completed = Completed(**{**completed, "usage": Usage(**completed["usage"])})
+            completed = Completed(**{**completed, "usage": TokenUsage(**completed["usage"])})
         return cls(**{**data, "completed": completed})

@@ -10,15 +10,15 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from benchmark.datasets.records import TestKind
 from benchmark.management.arguments import find_problems, positive
 from benchmark.management.model_options import (
-    add_asking,
-    ask_under,
+    add_model_options,
     estimates_json,
     estimates_table,
     ledger,
     price_of,
     sampling,
+    send_under_bar,
 )
-from benchmark.management.progress import bar_of
+from benchmark.management.progress import progress_bar
 from benchmark.management.suite_output import add_judging, each_problem, stage_bars, suites_text
 from benchmark.model_calls.heartbeat import CarriedOut, alone_with
 from benchmark.models import PackageProgram, Problem
@@ -64,7 +64,7 @@ class Command(BaseCommand):
             metavar="N",
             help="another number lets the model write anew",
         )
-        add_asking(parser, "the writing for these problems, however often it goes on, has")
+        add_model_options(parser, "the writing for these problems, however often it goes on, has")
 
     def handle(self, **options: Any) -> None:
         problems = find_problems(options["problems"])
@@ -150,8 +150,8 @@ def _write(problems: Sequence[Problem], author: Author, options: dict[str, Any])
     calls = [call for problem in problems for call in missing_calls(problem, author, writing)]
     spec = parse_model_spec(author.spec)
     spent = ledger(options, spec, paid_for(problems, author, writing))
-    with bar_of(total=len(calls), unit="program") as bar:
-        reasons = ask_under(bar, calls, spec, author.parameters, spent)
+    with progress_bar(total=len(calls), unit="program") as bar:
+        reasons = send_under_bar(bar, calls, spec, author.parameters, spent)
     if reasons is not None:
         raise CommandError("\n".join([*reasons, "Not all is written. The same command goes on."]))
     return spent.told

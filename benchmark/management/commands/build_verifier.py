@@ -7,9 +7,9 @@ from django.core.management.base import CommandError, CommandParser
 
 from benchmark.management.arguments import find_dataset
 from benchmark.management.commands import run_baseline
-from benchmark.management.progress import bar_of
+from benchmark.management.progress import progress_bar
 from benchmark.methods import PROFILES, SettingsError, parse_settings
-from benchmark.methods.algo import Building
+from benchmark.methods.algo import VerifierSettings
 from benchmark.models import Problem, Run, Verifier
 from benchmark.oracles.inputs import Recipe
 from benchmark.oracles.store import build_imported, without_outputs
@@ -73,7 +73,7 @@ class Command(run_baseline.Command):
             raise CommandError("\n".join(f"{name}: {reason}" for name, reason in left_out.items()))
         building = build_imported(latest, _recipe(options), cores())
         try:
-            outcomes = list(bar_of(building, total=len(latest), unit="verifier"))
+            outcomes = list(progress_bar(building, total=len(latest), unit="verifier"))
         except SandboxUnavailable as error:
             raise CommandError(str(error)) from None
         built = [one for one in outcomes if isinstance(one, Verifier)]
@@ -114,7 +114,7 @@ def _recipe(options: dict[str, Any]) -> Recipe:
     """How inputs are made and answered, by the settings of the method."""
     profile = PROFILES[options["profile"]].settings_for("") if options["profile"] else []
     try:
-        chosen = parse_settings(Building, options["set"] or [], profile)
+        chosen = parse_settings(VerifierSettings, options["set"] or [], profile)
     except SettingsError as error:
         raise CommandError(str(error)) from None
     return chosen.recipe

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from benchmark.prompts.published import WrongShape, import_prompts
+from benchmark.prompts.published import UnexpectedShapeError, import_prompts
 
 
 class Command(BaseCommand):
@@ -32,7 +32,7 @@ class Command(BaseCommand):
             raise CommandError(f"{output} is there already. Name a new folder with --output, or remove it.")
         try:
             imported = import_prompts(options["path"], output)
-        except WrongShape as error:
+        except UnexpectedShapeError as error:
             raise CommandError(
                 f"Nothing was imported: {error}. PATH must be a clone of https://github.com/princeton-nlp/USACO."
             ) from None

@@ -11,12 +11,18 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from benchmark.management.arguments import find_question_set, positive
 from benchmark.management.encoding import add_encoding
-from benchmark.management.model_options import add_asking, estimates_json, estimates_table, price_of, sampling
-from benchmark.model_calls import Price, Spent
+from benchmark.management.model_options import (
+    add_model_options,
+    estimates_json,
+    estimates_table,
+    price_of,
+    sampling,
+)
+from benchmark.model_calls import Price, Spending
 from benchmark.models import SimilarityRun
 from benchmark.providers import ModelSpecError, parse_model_spec
 from benchmark.reports.formatting import percent
-from benchmark.runner import CannotRun, Estimate
+from benchmark.runner import CannotRunError, Estimate
 from benchmark.similarity.estimates import estimate_run
 from benchmark.similarity.grid import SCORERS, Cell, grid_of
 from benchmark.similarity.runs import Work
@@ -57,7 +63,7 @@ class Command(BaseCommand):
         parser.add_argument("--limit", type=positive, metavar="N", help="only the first N questions")
         parser.add_argument("--report", action="store_true", help="run nothing, show what there is")
         add_encoding(parser)
-        add_asking(parser, "the runs of the grid, however often they go on, have")
+        add_model_options(parser, "the runs of the grid, however often they go on, have")
 
     def handle(self, **options: Any) -> None:
         try:
@@ -69,7 +75,7 @@ class Command(BaseCommand):
                 sampling(options),
                 options["limit"],
             )
-        except (CannotRun, ModelSpecError, ValueError) as error:
+        except (CannotRunError, ModelSpecError, ValueError) as error:
             raise CommandError(str(error)) from None
         if options["dry_run"]:
             return self._print_cost(cells, price_of(options, models[0] if models else None), options["json"])
@@ -149,7 +155,7 @@ def _options(cell: Cell, cells: Sequence[Cell], options: dict[str, Any]) -> dict
     """Return the options of run_mcqs for a cell; the bounds of the grid are what its other runs have left of them."""
     assert cell.plan is not None
     chosen: dict[str, Any] = {name: options[name] for name in _HANDED_ON}
-    others = sum((Spent.of_run(run) for run in _runs(cells) if run != cell.run), Spent())
+    others = sum((Spending.of_run(run) for run in _runs(cells) if run != cell.run), Spending())
     price = price_of(options, cell.plan.spec)
     spent = {
         "cost": others.cost(price) or 0,

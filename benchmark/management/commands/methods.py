@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 
 from benchmark.methods import METHODS, PROFILES, Profile
-from benchmark.methods.calls import calls
+from benchmark.methods.call_counts import calls
 from benchmark.methods.settings import describe_settings
 from judge.management.tables import aligned
 

@@ -8,17 +8,17 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from benchmark.management.arguments import find_dataset
 from benchmark.management.model_options import (
-    add_asking,
-    ask_under,
+    add_model_options,
     estimates_json,
     estimates_table,
     ledger,
     price_of,
     sampling,
+    send_under_bar,
 )
-from benchmark.management.progress import bar_of
-from benchmark.model_calls.calls import Ledger
+from benchmark.management.progress import progress_bar
 from benchmark.model_calls.heartbeat import CarriedOut, alone_with
+from benchmark.model_calls.requests import SpendTracker
 from benchmark.models import Problem, Representation
 from benchmark.providers import ModelSpecError, ProviderError, parse_model_spec
 from benchmark.reports.formatting import paid_told
@@ -49,7 +49,7 @@ class Command(BaseCommand):
         parser.add_argument("--dataset", required=True, metavar="NAME")
         parser.add_argument("--model", required=True, metavar="PROVIDER:MODEL")
         parser.add_argument("--representation", required=True, choices=MADE)
-        add_asking(parser, "the writing of this representation, however often it goes on, has")
+        add_model_options(parser, "the writing of this representation, however often it goes on, has")
 
     def handle(self, **options: Any) -> None:
         dataset = find_dataset(options["dataset"])
@@ -90,14 +90,14 @@ class Command(BaseCommand):
         missing = [problem for problem in problems if problem.external_id not in there]
         spec = parse_model_spec(author.spec)
         spent = ledger(options, spec, paid_for(there.values()))
-        with bar_of(total=len(problems), initial=len(there), unit="problem") as bar:
-            reasons = ask_under(bar, write_calls(kind, author, missing), spec, author.parameters, spent)
+        with progress_bar(total=len(problems), initial=len(there), unit="problem") as bar:
+            reasons = send_under_bar(bar, write_calls(kind, author, missing), spec, author.parameters, spent)
         self._tell(len(problems), find(kind, author, problems), spent, options)
         if reasons is not None:
             raise CommandError("\n".join([*reasons, "Not finished. The same command goes on."]))
 
     def _tell(
-        self, problems: int, rows: dict[str, Representation], spent: Ledger, options: dict[str, Any]
+        self, problems: int, rows: dict[str, Representation], spent: SpendTracker, options: dict[str, Any]
     ) -> None:
         fallbacks = sorted(name for name, row in rows.items() if not row.section_found)
         if options["json"]:

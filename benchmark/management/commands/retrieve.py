@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from benchmark.extraction import extract_program
 from benchmark.management.arguments import find_corpus, find_dataset, find_problem, positive
-from benchmark.management.progress import bar_of
+from benchmark.management.progress import progress_bar
 from benchmark.models import Dataset
 from benchmark.retrieval import (
     CONTENTS,
@@ -116,7 +116,7 @@ class Command(BaseCommand):
                 problems = [one for one in problems if one.external_id not in exclusions["only"]]
 
         answers: list[dict[str, Any]] = []
-        for problem in bar_of(problems, unit="problem", disable=not options["all"]):
+        for problem in progress_bar(problems, unit="problem", disable=not options["all"]):
             answer: dict[str, Any] = {"problem": problem.external_id, "results": []}
             try:
                 hits = rank(

@@ -10,9 +10,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from benchmark.management import model_options as asking
 from benchmark.management.arguments import add_failures, day, dollars, find_dataset, find_run, positive
-from benchmark.management.run_progress import carry_out, progress_of, run_bar
-from benchmark.methods import METHODS, PROFILES, Reflexion, SettingsError, parse_settings
-from benchmark.model_calls import IN_BATCHES, Price, Spent, Stop
+from benchmark.management.run_progress import progress_of, run_bar, run_interruptibly
+from benchmark.methods import METHODS, PROFILES, ReflexionSettings, SettingsError, parse_settings
+from benchmark.model_calls import IN_BATCHES, Price, Spending, Stop
 from benchmark.models import Run
 from benchmark.models.finishes import finish_warnings
 from benchmark.models.problems import Tier
@@ -21,25 +21,25 @@ from benchmark.providers import (
     ModelSpecError,
     ProviderError,
     parse_model_spec,
-    part_of_price,
+    price_factor,
 )
 from benchmark.reports import RunFigures, kept_figures
 from benchmark.reports.draws import replay_note
 from benchmark.reports.formatting import broken_off_told, epochs_told, spent_money
 from benchmark.runner import (
     ASSUMED,
-    CannotRun,
+    CannotRunError,
     Draws,
     Estimate,
     Plan,
     QueueAway,
-    Terms,
+    RunOptions,
     estimate,
+    estimate_from_pilot,
     hand_out,
     plan_like,
     plan_run,
     prepare_resume,
-    rescaled,
     start_run,
 )
 
@@ -177,13 +177,13 @@ class Command(BaseCommand):
                 run.save(update_fields=["manifest"])
             if run.distributed:
                 hand_out(run)
-        except (CannotRun, ModelSpecError, ProviderError, QueueAway, SettingsError) as error:
+        except (CannotRunError, ModelSpecError, ProviderError, QueueAway, SettingsError) as error:
             raise CommandError(str(error)) from None
         self.stderr.write(f"Run {run.pk}")
         stop = Stop()
         with run_bar(run) as bar, suppress(asyncio.CancelledError):
             cancelling = options["cancel_batches"]
-            asyncio.run(carry_out(run, progress_of(run, bar), stop, cancel_batches=cancelling))
+            asyncio.run(run_interruptibly(run, progress_of(run, bar), stop, cancel_batches=cancelling))
         run.refresh_from_db()
         figures = kept_figures(run)
         estimates = _rescaled(run)
@@ -204,14 +204,14 @@ class Command(BaseCommand):
     def _started(self, options: dict[str, Any]) -> Run:
         """A new run as the options describe it. Raises what is wrong with them before anything is stored."""
         plan = _planned(options)
-        usual = Terms(batch=True, limits=IN_BATCHES) if _asks_in_batches(options) else Terms()
-        terms = _terms(options, usual, plan.spec)
-        asyncio.run(asking.try_to_open(plan.spec, batch=terms.batch))
-        run = start_run(plan, terms)
+        usual = RunOptions(batch=True, limits=IN_BATCHES) if _asks_in_batches(options) else RunOptions()
+        run_options = _terms(options, usual, plan.spec)
+        asyncio.run(asking.try_to_open(plan.spec, batch=run_options.batch))
+        run = start_run(plan, run_options)
         for reason in sorted(set(plan.left_out.values())):
             names = [name for name, why in plan.left_out.items() if why == reason]
             self.stderr.write(f"Left out, each because {reason}: {', '.join(names)}.")
-        if plan.without_samples and isinstance(plan.settings, Reflexion):
+        if plan.without_samples and isinstance(plan.settings, ReflexionSettings):
             self.stderr.write(
                 f"Without samples, so that the first answer with a program counts: {', '.join(plan.without_samples)}."
             )
@@ -259,7 +259,7 @@ class Command(BaseCommand):
     def _tell(
         self, run: Run, figures: RunFigures, estimates: dict[str, Estimate] | None, as_json: bool
     ) -> None:
-        price, spent = Price.of_run(run), Spent.of_run(run)
+        price, spent = Price.of_run(run), Spending.of_run(run)
         if as_json:
             document = {
                 "run": figures.run,
@@ -332,7 +332,7 @@ def _counted(number: int, one: str, many: str) -> str:
 def _rescaled(run: Run) -> dict[str, Estimate] | None:
     """The estimate that a pilot gives, None for another run or where the tokens are unknown."""
     with suppress(ValueError):
-        return rescaled(run) if "pilot" in run.manifest else None
+        return estimate_from_pilot(run) if "pilot" in run.manifest else None
     return None
 
 
@@ -388,14 +388,14 @@ def _asks_in_batches(options: dict[str, Any]) -> bool:
 
 
 def _discount(spec: ModelSpec) -> str:
-    part = part_of_price(spec, batch=True)
+    part = price_factor(spec, batch=True)
     return f"at {part:.0%} of the usual price" if part < 1 else "for which no discount is known"
 
 
-def _terms(options: dict[str, Any], former: Terms, spec: ModelSpec) -> Terms:
+def _terms(options: dict[str, Any], former: RunOptions, spec: ModelSpec) -> RunOptions:
     """The terms that the options ask for; what they do not say stays as it was."""
     price = asking.price_of(options, spec, former=former.price, batch=former.batch)
-    return asking.terms(options, price, former)
+    return asking.run_options(options, price, former)
 
 
 def _resumed(options: dict[str, Any]) -> Run:
@@ -408,5 +408,5 @@ def _resumed(options: dict[str, Any]) -> Run:
         raise CommandError(f"Run {run.pk} has no batches: leave out --cancel-batches.")
     spec = parse_model_spec(run.model_spec)
     asyncio.run(asking.try_to_open(spec, batch=run.in_batches))
-    prepare_resume(run, _terms(options, Terms.of_run(run), spec))
+    prepare_resume(run, _terms(options, RunOptions.of_run(run), spec))
     return run

@@ -11,25 +11,25 @@ from benchmark.datasets.question_sets import LETTERS
 from benchmark.management.arguments import find_question_set, find_similarity_run, not_negative, positive
 from benchmark.management.encoding import add_encoding, encoding
 from benchmark.management.model_options import (
-    add_asking,
-    carry_out,
+    add_model_options,
     estimates_json,
     estimates_table,
     price_of,
+    run_interruptibly,
+    run_options,
     sampling,
-    terms,
     try_to_open,
 )
-from benchmark.management.progress import bar_of, write_line
+from benchmark.management.progress import progress_bar, write_line
 from benchmark.model_calls import Stop
-from benchmark.model_calls.calls import Ledger
 from benchmark.model_calls.heartbeat import CarriedOut, alone_with
+from benchmark.model_calls.requests import SpendTracker
 from benchmark.models import SimilarityRun
 from benchmark.providers import ModelSpecError, ProviderError, parse_model_spec
 from benchmark.reports.formatting import faults_told
 from benchmark.representations import KINDS
 from benchmark.retrieval import TOKENIZERS
-from benchmark.runner import CannotRun, Draws, Terms
+from benchmark.runner import CannotRunError, Draws, RunOptions
 from benchmark.similarity.encoders import Encoder, NoEncoder
 from benchmark.similarity.estimates import estimate_run
 from benchmark.similarity.figures import measure
@@ -105,14 +105,14 @@ class Command(BaseCommand):
         )
         parser.add_argument("--resume", metavar="RUN", help="go on with this run")
         add_encoding(parser)
-        add_asking(parser, "the whole run, however often it goes on, has")
+        add_model_options(parser, "the whole run, however often it goes on, has")
 
     def handle(self, **options: Any) -> None:
         try:
             stored = find_similarity_run(options["resume"]) if options["resume"] else None
             plan = self._resumed(options, stored) if stored else self._planned(options)
-            former = Terms.of_run(stored) if stored else Terms()
-            asked = terms(options, price_of(options, plan.spec, former=former.price), former)
+            former = RunOptions.of_run(stored) if stored else RunOptions()
+            asked = run_options(options, price_of(options, plan.spec, former=former.price), former)
             if options["dry_run"]:
                 work = Work(plan, stored)
                 work.load()
@@ -121,7 +121,7 @@ class Command(BaseCommand):
                 asyncio.run(try_to_open(plan.spec))
             name = plan.scorer.encoder if plan.scorer else ""
             encoder = Encoder(name, encoding(options)) if name else None  # both before a run is stored
-            with ExitStack() as alone, bar_of(unit="step", desc=plan.task) as bar:
+            with ExitStack() as alone, progress_bar(unit="step", desc=plan.task) as bar:
                 if writing := unwritten(plan, stored):
                     alone.enter_context(alone_with(writing))
                 run = stored or start_run(plan, asked)
@@ -129,7 +129,7 @@ class Command(BaseCommand):
                 if stored:
                     stored.refresh_from_db()  # another process may have paid since it was read
                     resume_run(stored, asked)
-                ledger, stop = Ledger.of_run(run), Stop()
+                ledger, stop = SpendTracker.of_run(run), Stop()
                 self.stderr.write(f"Run {run.pk}")
 
                 def advance() -> None:
@@ -137,7 +137,7 @@ class Command(BaseCommand):
                         bar.set_postfix(dollars=ledger.shown, refresh=False)
                     bar.update()
 
-                carry_out(
+                run_interruptibly(
                     execute(
                         run,
                         ledger=ledger,
@@ -149,7 +149,7 @@ class Command(BaseCommand):
                     ),
                     stop,
                 )
-        except (CannotRun, CarriedOut, ModelSpecError, NoEncoder, ProviderError, ValueError) as error:
+        except (CannotRunError, CarriedOut, ModelSpecError, NoEncoder, ProviderError, ValueError) as error:
             raise CommandError(str(error)) from None
         run.refresh_from_db()
         figures = measure(run)

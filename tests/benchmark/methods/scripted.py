@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from benchmark.methods.program_tester import AssumedBench
+from benchmark.methods.program_tester import DryProgramTester
 from benchmark.models import Generation
 from benchmark.prompts import HiddenCount, HiddenRun, Prompt, SampleRun, Task
 from benchmark.retrieval import Corpus, Document
@@ -21,7 +21,7 @@ class ScriptedChain:
     ) -> None:
         self.task = task or Task("1_cows", "Count the cows in the field.", time_limit=2, memory_limit=2**28)
         self._problems = problems
-        self.bench = AssumedBench(passes=True)
+        self.program_tester = DryProgramTester(passes=True)
         self.asked: list[tuple[Generation.Purpose, str, Mapping[str, Any] | None]] = []
         self._passes = iter(passes)
 

@@ -6,8 +6,8 @@ import re
 import pytest
 from django.core.management import call_command
 
-from benchmark.methods import METHODS, PROFILES, Profile, Sampling, parse_settings
-from benchmark.methods.calls import calls
+from benchmark.methods import METHODS, PROFILES, MethodSettings, Profile, parse_settings
+from benchmark.methods.call_counts import calls
 from benchmark.retrieval import CONTENTS, FORMULAS, QUERY_KINDS
 from tests.stack import REPOSITORY
 
@@ -45,7 +45,7 @@ def test_the_command_lists_the_profiles_with_what_they_assume(capsys: pytest.Cap
 
 @pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda profile: profile.name)
 def test_a_longest_reply_that_no_paper_states_is_named_as_assumed(profile: Profile) -> None:
-    longest = parse_settings(Sampling, [], profile.settings_for("gpt-4")).max_output_tokens
+    longest = parse_settings(MethodSettings, [], profile.settings_for("gpt-4")).max_output_tokens
     assert longest is None or f"max_output_tokens={longest}" in profile.assumed
 
 

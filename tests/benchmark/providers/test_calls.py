@@ -16,9 +16,9 @@ from benchmark.providers import (
     ProviderError,
     ReasoningDelta,
     Restarted,
-    Retry,
+    RetryPolicy,
     TextDelta,
-    Usage,
+    TokenUsage,
     complete,
     open_provider,
     parse_model_spec,
@@ -28,8 +28,8 @@ from tests.imitation import Imitation, Script, Tokens, failure
 from tests.stack import HANG
 
 MESSAGES = [Message("system", "Be brief."), Message("user", "Say hi there.")]
-FAST = Retry(base=0.001, cap=0.2)
-ONCE = Retry(attempts=1)
+FAST = RetryPolicy(base=0.001, cap=0.2)
+ONCE = RetryPolicy(attempts=1)
 DATE_IN_590_SECONDS = "a date in 590 seconds"
 DEFAULTS = Parameters()
 KEY = "sk-imitation-000000"
@@ -47,12 +47,12 @@ async def opened(name: str):
         await provider.aclose()
 
 
-async def reply_to(name: str, model: str, retry: Retry = ONCE, parameters: Parameters = DEFAULTS):
+async def reply_to(name: str, model: str, retry: RetryPolicy = ONCE, parameters: Parameters = DEFAULTS):
     async with opened(name) as provider:
         return await complete(provider, model, MESSAGES, parameters, retry=retry)
 
 
-async def error_of(name: str, model: str, retry: Retry = ONCE) -> ProviderError:
+async def error_of(name: str, model: str, retry: RetryPolicy = ONCE) -> ProviderError:
     with pytest.raises(ProviderError) as caught:
         await reply_to(name, model, retry)
     assert caught.value.__cause__ is caught.value.__context__ is None, "an SDK exception is carried along"
@@ -70,7 +70,7 @@ async def test_a_reply_streams_in_pieces_and_ends_with_its_record(imitation: Imi
         TextDelta("Hello"),
         TextDelta(", "),
         TextDelta("world."),
-        Completed(Usage(11, 7, 3, 2), "reasoning@imitation", "stop", "req_1"),
+        Completed(TokenUsage(11, 7, 3, 2), "reasoning@imitation", "stop", "req_1"),
     ]
 
 
@@ -81,13 +81,13 @@ async def test_a_whole_reply_tells_what_it_cost_and_took(imitation: Imitation, n
     monkeypatch.setattr("benchmark.providers.retries.time", clock)
     reply = await reply_to(name, "some-model")
     assert (reply.text, reply.reasoning, reply.attempts) == ("a b", "", 1)
-    assert reply.usage == Usage(100, 50, 0, 0)
+    assert reply.usage == TokenUsage(100, 50, 0, 0)
     assert (reply.first_token, reply.latency) == (2.0, 5.0)
 
 
 @each_sdk
 async def test_usage_that_was_not_told_is_unknown_and_not_zero(imitation: Imitation, name):
-    assert (await reply_to(name, "no-usage")).usage == Usage(None, None, None, None)
+    assert (await reply_to(name, "no-usage")).usage == TokenUsage(None, None, None, None)
 
 
 @each_sdk
@@ -161,7 +161,7 @@ async def test_a_key_that_is_refused_is_named_and_not_shown(imitation: Imitation
 async def test_errors_are_retried_within_bounds_when_that_can_help(
     imitation: Imitation, name, status, kind, calls
 ):
-    error = await error_of(name, f"error-{status}", Retry(attempts=3, base=0.001))
+    error = await error_of(name, f"error-{status}", RetryPolicy(attempts=3, base=0.001))
     assert (error.kind, error.retryable, len(imitation.requests)) == (kind, calls > 1, calls)
     assert "No luck this time." in error.message
 
@@ -189,7 +189,7 @@ async def test_the_wait_a_provider_asks_for_is_honoured_and_announced(
     date = format_datetime(datetime.now(UTC) + timedelta(seconds=590), usegmt=True)
     headers = {key: value.replace(DATE_IN_590_SECONDS, date) for key, value in headers.items()}
     imitation.script(failure(429, **headers))
-    retry = Retry(
+    retry = RetryPolicy(
         announce=lambda seconds, error: announced.append((seconds, error.kind)),
         sleep=sleep,
         random=lambda: chance,
@@ -203,7 +203,7 @@ async def test_the_wait_a_provider_asks_for_is_honoured_and_announced(
 @each_sdk
 async def test_a_wait_of_more_than_ten_minutes_is_a_failure_that_says_so(imitation: Imitation, name):
     imitation.script(failure(429, retry_after="900"))
-    error = await error_of(name, "echo", Retry())
+    error = await error_of(name, "echo", RetryPolicy())
     assert len(imitation.requests) == 1
     assert (error.kind, error.retryable, error.retry_after) == ("rate_limit", False, 900)
     assert "asks for a wait of 900 seconds, longer than the 600 seconds" in error.message
@@ -216,7 +216,7 @@ async def test_waits_without_a_wish_of_the_provider_double_up_to_the_cap(imitati
         waits.append(seconds)
 
     await error_of(
-        "openai", "error-500", Retry(attempts=5, base=1.0, cap=5.0, sleep=sleep, random=lambda: 1.0)
+        "openai", "error-500", RetryPolicy(attempts=5, base=1.0, cap=5.0, sleep=sleep, random=lambda: 1.0)
     )
     assert waits == [1.0, 2.0, 4.0, 5.0]
 
@@ -244,7 +244,7 @@ async def test_a_reply_that_breaks_off_starts_again_and_says_so(imitation: Imita
 
 @each_sdk
 async def test_a_reply_that_keeps_breaking_off_is_given_up(imitation: Imitation, name):
-    error = await error_of(name, "cut-after-5", Retry(attempts=3, base=0.001))
+    error = await error_of(name, "cut-after-5", RetryPolicy(attempts=3, base=0.001))
     assert (error.kind, len(imitation.requests)) == ("connection", 3)
 
 

@@ -13,7 +13,7 @@ from pytest_django import Settings
 
 from benchmark.model_calls import batches
 from benchmark.models import Run
-from benchmark.providers import parse_model_spec, part_of_price
+from benchmark.providers import parse_model_spec, price_factor
 from tests.benchmark.runs.bank import REPLY, fill
 from tests.benchmark.runs.conftest import Workshop
 from tests.benchmark.runs.processes import FORKS, use_var
@@ -217,4 +217,4 @@ def test_a_dry_run_tells_the_price_in_batches_where_it_is_known(workshop: Worksh
     assert "in batches, at 50% of the usual price. Nobody was called." in told
     assert "unknown" in told
     for model, part in (("anthropic:m", 0.5), ("compatible:m", 1)):
-        assert part_of_price(parse_model_spec(model), batch=True) == part
+        assert price_factor(parse_model_spec(model), batch=True) == part

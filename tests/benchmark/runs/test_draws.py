@@ -6,7 +6,7 @@ import io
 import pytest
 
 from benchmark.models import Run
-from benchmark.runner.replies import draw_name
+from benchmark.runner.reply_store import draw_name
 from tests.benchmark.runs.bank import REPLY
 from tests.benchmark.runs.conftest import Workshop
 from tests.imitation import Script, pieces_of

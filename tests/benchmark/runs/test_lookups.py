@@ -7,7 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from benchmark.runner import leases
-from benchmark.runner.replies import find_paid
+from benchmark.runner.reply_store import find_paid
 
 pytestmark = [
     pytest.mark.django_db,

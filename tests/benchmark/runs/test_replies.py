@@ -2,10 +2,10 @@
 
 import pytest
 
-from benchmark.model_calls import Spent
+from benchmark.model_calls import Spending
 from benchmark.models import Dataset, Generation, Run, WorkItem
 from benchmark.runner.leases import claim, finish
-from benchmark.runner.replies import find_paid, store
+from benchmark.runner.reply_store import find_paid, store
 from tests.benchmark.runs.bank import fill
 
 pytestmark = pytest.mark.django_db
@@ -44,10 +44,10 @@ def reply(item: WorkItem, text: str) -> Generation:
 def test_a_step_that_another_process_stored_meanwhile_stands_and_the_others_are_stored(run: Run):
     first, second, _ = claim(run.pk, "a runner", 3)
     [(stored, spent)] = store([(run, reply(first, "the first"))])
-    assert spent == Spent(1, 10, 3)
+    assert spent == Spending(1, 10, 3)
     (known, _), (new, spent) = store([(run, reply(first, "too late")), (run, reply(second, "the second"))])
     assert (known.pk, known.text) == (stored.pk, "the first")
-    assert spent == Spent(2, 20, 6)
+    assert spent == Spending(2, 20, 6)
     kept = Generation.objects.get(pk=new.pk)
     assert (kept.text, kept.messages, kept.parameters, kept.retrieval, kept.latency) == (
         "the second",

@@ -7,7 +7,7 @@ import signal
 
 import pytest
 
-from benchmark.model_calls.stopping import Stop, Stopped
+from benchmark.model_calls.stopping import Stop, StopRequestedError
 from tests.benchmark.runs.bank import REPLY
 from tests.benchmark.runs.conftest import Workshop
 from tests.benchmark.runs.test_resume import only_run, until
@@ -116,6 +116,6 @@ async def test_the_end_of_a_workers_turn_does_not_end_a_wait_but_a_stop_does() -
     await stop.sleep(0.01)
     waiting = asyncio.create_task(stop.sleep(500))
     stop.ask("interrupted")
-    with pytest.raises(Stopped):
+    with pytest.raises(StopRequestedError):
         await waiting
     assert (stop.reason, stop.final) == ("the turn is over", False)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from benchmark.model_calls.budget import Spent
+from benchmark.model_calls.budget import Spending
 from benchmark.providers import Message, Parameters, StreamEvent
 
 _LONGEST_REPLY = 16_384
@@ -20,7 +20,7 @@ Answer = tuple[tuple[StreamEvent, ...], float]
 
 
 @dataclass(eq=False)
-class Call:
+class ModelRequest:
     """A chain that waits for the reply to one question."""
 
     name: str
@@ -28,13 +28,13 @@ class Call:
     parameters: Parameters
     answer: "asyncio.Future[Answer]"
     asked: float = field(default_factory=time.monotonic)
-    most: Spent = field(init=False)
+    most: Spending = field(init=False)
     """The most that it may cost."""
 
     def __post_init__(self) -> None:
         characters = sum(len(message.content) for message in self.messages)
         reply = self.parameters.max_output_tokens or _LONGEST_REPLY
-        self.most = Spent(1, math.ceil(characters / _CHARACTERS_PER_TOKEN), reply)
+        self.most = Spending(1, math.ceil(characters / _CHARACTERS_PER_TOKEN), reply)
 
     def succeed(self, answer: Answer) -> None:
         """Here it is."""

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from benchmark.methods.assumed import AssumedChain
+from benchmark.methods.dry_chain import DryChain
 from benchmark.methods.method import Method
 from benchmark.prompts import Task
 from benchmark.retrieval import Corpus, Document, ProblemText
@@ -14,7 +14,7 @@ def calls(method: Method) -> str:
     """The fewest and the most calls of an attempt with the default settings, as "1" or "1 to 4"."""
     counts = []
     for passes in (True, False):
-        chain = AssumedChain(_TASK, _FewTexts(), passes=passes, reply_characters=10)
+        chain = DryChain(_TASK, _FewTexts(), passes=passes, reply_characters=10)
         asyncio.run(method.solve(chain, method.settings()))
         counts.append(len(chain.own_prompts) + len(chain.shared_prompts))
     fewest, most = counts

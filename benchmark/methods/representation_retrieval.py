@@ -7,30 +7,30 @@ matching (docs/spec.md 4.3, 15).
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from benchmark.methods.composition import Search, always
-from benchmark.methods.examples import Examples, other_problems
+from benchmark.methods.composition import Retriever, always
+from benchmark.methods.examples import ExampleSettings, other_problems
 from benchmark.methods.method import Chain
-from benchmark.methods.retrieval import Found, Ranking, search
-from benchmark.methods.settings import takes
-from benchmark.prompts import SIMILAR_TEMPLATES, Material
+from benchmark.methods.retrieval import RankingSettings, Retrieved, search
+from benchmark.methods.settings import option
+from benchmark.prompts import SIMILAR_TEMPLATES, PromptContext
 
-Compared = Literal["statement", "summary", "asm_nl", "asm_pl"]
+ComparedText = Literal["statement", "summary", "asm_nl", "asm_pl"]
 
 
 @dataclass(frozen=True)
-class Matched(Examples, Ranking):
+class RepresentationSettings(ExampleSettings, RankingSettings):
     """What is compared."""
 
-    representation: Compared = field(
+    representation: ComparedText = field(
         default="statement",
-        metadata=takes(
+        metadata=option(
             "compared: statements, or what the model wrote of every problem (manage.py represent)",
-            choices=get_args(Compared),
+            choices=get_args(ComparedText),
         ),
     )
 
 
-async def find_matched(chain: Chain, settings: Matched, query: str) -> Found:
+async def retrieve_by_representation(chain: Chain, settings: RepresentationSettings, query: str) -> Retrieved:
     """The p problems whose representations are most like that of the problem under test; they are shown as they are."""
     shown, left_out = await other_problems(chain, settings)
     corpus = await chain.represented(settings.representation)
@@ -38,14 +38,14 @@ async def find_matched(chain: Chain, settings: Matched, query: str) -> Found:
     hits, record = await search(corpus, settings, own, top=settings.p, **left_out)
     record |= {"representation": settings.representation, "corpus_content": settings.corpus_content}
     documents = {document.id: document for document in shown.documents}
-    return Found(Material(tuple(documents[hit.id] for hit in hits)), {"matched": record})
+    return Retrieved(PromptContext(tuple(documents[hit.id] for hit in hits)), {"matched": record})
 
 
-MATCHED = Search(
+REPRESENTATION = Retriever(
     name="matched",
     summary="Show the problems whose statements, or attempted solutions by the same model, are most alike.",
     source="AlgoSimBench, Table 4",
-    settings=Matched,
+    settings=RepresentationSettings,
     templates=always(SIMILAR_TEMPLATES),
-    find=find_matched,
+    find=retrieve_by_representation,
 )

@@ -11,13 +11,13 @@ from weakref import WeakValueDictionary
 from django.db import connection
 
 from benchmark.extraction import extract_program
-from benchmark.methods import Sampling
-from benchmark.model_calls.budget import Spent
-from benchmark.model_calls.commits import Commits
+from benchmark.methods import MethodSettings
+from benchmark.model_calls.budget import Spending
+from benchmark.model_calls.commit_queue import CommitQueue
 from benchmark.model_calls.inserts import insert
 from benchmark.models import Generation, Run, WorkItem
 from benchmark.prompts import Prompt
-from benchmark.providers import ModelSpec, Reply, address_of
+from benchmark.providers import ModelReply, ModelSpec, address_of
 
 _COPIED = (
     "model_returned",
@@ -36,7 +36,7 @@ _COPIED = (
 
 
 @dataclass(frozen=True)
-class Question:
+class ChainRequest:
     """A prompt at its place: `asked` is how often this chain has asked the same before.
 
     All chains of a problem ask a `shared` question as the first of them does.
@@ -52,7 +52,7 @@ class Question:
     shared: bool
 
 
-class Replies:
+class ReplyStore:
     """Replies of one model under one run's parameters, each stored before anybody sees it.
 
     The cache key is made of all a reply depends on and of the attempt, so a question that another method or run has
@@ -64,10 +64,10 @@ class Replies:
         self,
         run: Run,
         spec: ModelSpec,
-        settings: Sampling,
-        commits: Commits,
-        call: Callable[[Prompt, str], Awaitable[Reply]],
-        stored: Callable[[Generation, Spent], None],
+        settings: MethodSettings,
+        commits: CommitQueue,
+        call: Callable[[Prompt, str], Awaitable[ModelReply]],
+        stored: Callable[[Generation, Spending], None],
     ) -> None:
         self._run = run
         self._settings = settings
@@ -79,7 +79,7 @@ class Replies:
         self.held_up = 0
         """Chains that wait because another asks their question already."""
 
-    async def to(self, question: Question) -> Generation:
+    async def to(self, question: ChainRequest) -> Generation:
         """The stored reply. Raises ProviderError."""
         parameters = question.prompt.parameters(self._settings.parameters).to_json()
         number, chain = self._run.draw_of(question.item.chain)
@@ -97,7 +97,9 @@ class Replies:
         finally:
             lock.release()
 
-    async def _to(self, question: Question, parameters: Mapping[str, float | int], key: str) -> Generation:
+    async def _to(
+        self, question: ChainRequest, parameters: Mapping[str, float | int], key: str
+    ) -> Generation:
         known = await self._commits.do(find_paid, key)
         if known is not None:
             row = self._row(question, parameters, key, {name: getattr(known, name) for name in _COPIED})
@@ -124,7 +126,11 @@ class Replies:
         return row
 
     def _row(
-        self, question: Question, parameters: Mapping[str, float | int], key: str, reply: Mapping[str, Any]
+        self,
+        question: ChainRequest,
+        parameters: Mapping[str, float | int],
+        key: str,
+        reply: Mapping[str, Any],
     ) -> Generation:
         extraction = dict(
             vars(extract_program(reply["text"], self._settings.language, self._settings.extraction))
@@ -171,7 +177,7 @@ def find_paid(keys: list[str]) -> list[Generation | None]:
     return [found.get(key) for key in keys]
 
 
-def store(entries: list[tuple[Run, Generation]]) -> Sequence[tuple[Generation, Spent]]:
+def store(entries: list[tuple[Run, Generation]]) -> Sequence[tuple[Generation, Spending]]:
     """Store rows of one run and what they cost, in one transaction; returns them and all that the run has spent.
 
     Should another process have stored the same step meanwhile, its row stands.
@@ -179,11 +185,11 @@ def store(entries: list[tuple[Run, Generation]]) -> Sequence[tuple[Generation, S
     run = entries[0][0]
     new = insert([row for _, row in entries])
     paid = (
-        Spent.of_reply(row.input_tokens, row.output_tokens, row.cached_input_tokens)
+        Spending.of_reply(row.input_tokens, row.output_tokens, row.cached_input_tokens)
         for row in new
         if row.reused_id is None
     )
-    spent = sum(paid, Spent()).add_to(run)
+    spent = sum(paid, Spending()).add_to(run)
     return [
         (row if row.pk else Generation.objects.get(work_item=row.work_item_id, step=row.step), spent)
         for _, row in entries

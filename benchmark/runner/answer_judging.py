@@ -11,7 +11,7 @@ from django.db.models import Q
 
 from benchmark import judging
 from benchmark.judging.threads import in_threads
-from benchmark.methods import METHODS, Sampling
+from benchmark.methods import METHODS, MethodSettings
 from benchmark.models import Generation, Judgement, KeptFigures, Run, WorkItem
 from benchmark.runner.judges import ensure_judgement
 
@@ -49,7 +49,7 @@ def judge_answers(run: Run, answers: list[int], *, jobs: int, judged: Callable[[
         KeptFigures.objects.filter(run=run).delete()  # they say what is not judged
 
 
-def _asked_for(pk: int, run: Run, settings: Sampling) -> Judgement:
+def _asked_for(pk: int, run: Run, settings: MethodSettings) -> Judgement:
     with transaction.atomic():
         answer = Generation.objects.select_for_update().get(pk=pk)
         judgement, _ = ensure_judgement(

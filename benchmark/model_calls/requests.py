@@ -9,44 +9,44 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from benchmark.model_calls.budget import Budget, Price, Spent
-from benchmark.model_calls.commits import Commits
+from benchmark.model_calls.budget import Budget, Price, Spending
+from benchmark.model_calls.commit_queue import CommitQueue
 from benchmark.model_calls.heartbeat import HEARTBEAT, beat, leave, present
-from benchmark.model_calls.rate_limit import Limits, Pace, PacedProvider
-from benchmark.model_calls.stopping import HOPELESS, UNCOUNTED, Stop, Stopped
-from benchmark.model_calls.waits import Waits
+from benchmark.model_calls.rate_limit import Limits, RateLimitedProvider, RateLimiter
+from benchmark.model_calls.stopping import FATAL_KINDS, USAGE_UNREPORTED, Stop, StopRequestedError
+from benchmark.model_calls.waits import RetryWaits
 from benchmark.models.metering import PaidRun
 from benchmark.prompts import Prompt
-from benchmark.providers import ModelSpec, Parameters, ProviderError, Reply, complete, open_provider
+from benchmark.providers import ModelReply, ModelSpec, Parameters, ProviderError, complete, open_provider
 
-NO_BOUND, NOTHING, USUAL = Budget(), Spent(), Limits()
+NO_BOUND, NOTHING, USUAL = Budget(), Spending(), Limits()
 
 
 @dataclass(frozen=True)
-class Call:
+class ModelRequest:
     """A question: what it is about, in words for people, and what is done with its reply, in a transaction."""
 
     about: str
     prompt: Prompt
-    keep: Callable[[Reply], object]
+    keep: Callable[[ModelReply], object]
 
 
 @dataclass
-class Ledger:
+class SpendTracker:
     """What was spent and what may be, in all: by the run where there is one, else for everything of the same kind."""
 
     price: Price | None = None
     budget: Budget = NO_BOUND
     limits: Limits = USUAL
     run: PaidRun | None = None
-    spent: Spent = NOTHING
+    spent: Spending = NOTHING
 
     @classmethod
-    def of_run(cls, run: PaidRun) -> "Ledger":
+    def of_run(cls, run: PaidRun) -> "SpendTracker":
         """The means a run was given, and what it has paid so far."""
-        return cls(Price.of_run(run), Budget(**run.budget), Limits(**run.limits), run, Spent.of_run(run))
+        return cls(Price.of_run(run), Budget(**run.budget), Limits(**run.limits), run, Spending.of_run(run))
 
-    def write(self, paid: Spent) -> None:
+    def write(self, paid: Spending) -> None:
         """Count it in the run's row, in the transaction that stores what was paid for."""
         if self.run is not None:
             paid.add_to(self.run)
@@ -63,37 +63,37 @@ class Ledger:
 
 
 @dataclass
-class Outcome:
+class SendOutcome:
     """How calls went. `faults` are the provider's, by what the call is about; they count against no model."""
 
     done: int = 0
     faults: dict[str, str] = field(default_factory=dict)
 
 
-async def ask_all(
-    calls: Sequence[Call],
+async def send_all(
+    calls: Sequence[ModelRequest],
     spec: ModelSpec,
     parameters: Parameters,
     *,
-    ledger: Ledger,
+    ledger: SpendTracker,
     stop: Stop,
     advance: Callable[[], object],
     tell: Callable[[str], object],
-) -> Outcome:
+) -> SendOutcome:
     """Make the calls until all are made or a stop is asked for, as many at once as the limits allow.
 
     No call begins once the ledger has reached its budget; those in flight are waited for. A call that fails is
     counted and left for the next time. `tell` takes lines for the user. Raises ProviderError when the provider cannot
     be opened.
     """
-    outcome = Outcome()
-    pace = Pace(ledger.limits)
-    provider = PacedProvider(open_provider(spec), pace, ledger.limits)
-    retry = Waits(tell).retry(stop)
+    outcome = SendOutcome()
+    pace = RateLimiter(ledger.limits)
+    provider = RateLimitedProvider(open_provider(spec), pace, ledger.limits)
+    retry = RetryWaits(tell).retry(stop)
     waiting = iter(calls)
     in_flight = 0
 
-    async def work(commits: Commits) -> None:
+    async def work(commits: CommitQueue) -> None:
         nonlocal in_flight
         for call in waiting:
             if reason := ledger.budget.used_up(ledger.spent, ledger.price, in_flight=in_flight):
@@ -104,34 +104,34 @@ async def ask_all(
             try:
                 reply = await complete(provider, spec.model, call.prompt.messages, parameters, retry=retry)
                 ledger.spent += await commits.run(partial(_store, call, reply, ledger))
-            except Stopped:
+            except StopRequestedError:
                 return
             except ProviderError as error:
                 outcome.faults[call.about] = f"provider fault ({error.kind}): {error.message}"
-                if error.kind in HOPELESS:
+                if error.kind in FATAL_KINDS:
                     stop.ask(error.message)
                 continue
             finally:
                 in_flight -= 1
             if None in (reply.usage.input_tokens, reply.usage.output_tokens) and ledger.budget.needs_tokens:
-                stop.ask(UNCOUNTED)
+                stop.ask(USAGE_UNREPORTED)
             outcome.done += 1
             advance()
 
-    async def count_broken_off(commits: Commits) -> None:
-        if number := provider.take_broken_off():
-            broken_off = Spent(calls_broken_off=number)
+    async def count_broken_off(commits: CommitQueue) -> None:
+        if number := provider.pop_broken_off():
+            broken_off = Spending(calls_broken_off=number)
             ledger.spent += broken_off
             await commits.run(lambda: ledger.write(broken_off))
 
-    async def keep_alive(commits: Commits, name: str) -> None:
+    async def keep_alive(commits: CommitQueue, name: str) -> None:
         while True:
-            await pace.share_with(await commits.run(lambda: beat(name, str(spec))))
+            await pace.set_peers(await commits.run(lambda: beat(name, str(spec))))
             await count_broken_off(commits)
             await asyncio.sleep(HEARTBEAT)
 
     try:
-        with Commits() as commits, present() as name:
+        with CommitQueue() as commits, present() as name:
             heart = asyncio.create_task(keep_alive(commits, name))
             try:
                 async with asyncio.TaskGroup() as tasks:
@@ -146,10 +146,10 @@ async def ask_all(
     return outcome
 
 
-def _store(call: Call, reply: Reply, ledger: Ledger) -> Spent:
+def _store(call: ModelRequest, reply: ModelReply, ledger: SpendTracker) -> Spending:
     """Keep the reply and count it; returns what it cost."""
     call.keep(reply)
     usage = reply.usage
-    paid = Spent.of_reply(usage.input_tokens, usage.output_tokens, usage.cached_input_tokens)
+    paid = Spending.of_reply(usage.input_tokens, usage.output_tokens, usage.cached_input_tokens)
     ledger.write(paid)
     return paid

@@ -30,7 +30,7 @@ Work = Callable[[list[Any]], Sequence[Any]]
 _Entry = tuple[Work, Any, "asyncio.Future[Any]"]
 
 
-class Commits:
+class CommitQueue:
     """Start it with `with`, on the event loop that it serves."""
 
     def __init__(self) -> None:

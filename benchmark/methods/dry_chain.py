@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from benchmark.methods.program_tester import AssumedBench
+from benchmark.methods.program_tester import DryProgramTester
 from benchmark.models import Generation
 from benchmark.prompts import HiddenCount, HiddenRun, Prompt, SampleResult, SampleRun, Task
 from benchmark.retrieval import Corpus
@@ -22,7 +22,7 @@ class Library(Protocol):
     async def represented(self, kind: str) -> Corpus: ...
 
 
-class AssumedChain:
+class DryChain:
     """`Chain` whose replies are `reply_characters` of one letter, and whose drafts are that letter.
 
     No prompt shows a draft, and one letter changes nothing in a search, so what is searched for is always the same.
@@ -33,7 +33,7 @@ class AssumedChain:
 
     def __init__(self, task: Task, library: Library, *, passes: bool, reply_characters: int) -> None:
         self.task = task
-        self.bench = AssumedBench(passes=passes)
+        self.program_tester = DryProgramTester(passes=passes)
         self.own_prompts: list[int] = []
         self.shared_prompts: list[int] = []
         self._library = library
