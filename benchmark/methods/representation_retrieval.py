@@ -1,41 +1,43 @@
-"""Examples by matched representations: what stands for the problem is compared with what stands for the others.
+"""Representation retrieval: examples whose representations are most similar to that of the problem under test.
 
-With asm_nl and asm_pl these are attempted solutions by one model on both sides: AlgoSimBench's attempted solution
-matching (docs/spec.md 4.3, 15).
+With asm_nl and asm_pl the representations are attempted solutions by one model for all problems: AlgoSimBench's
+attempted solution matching (docs/spec.md 4.3, 15). Stored runs and `--method` name this retriever "matched".
 """
 
-from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Literal
 
-from benchmark.methods.composition import Retriever, always
+from pydantic.dataclasses import dataclass
+
+from benchmark.methods.composition import Retriever, fixed_templates
 from benchmark.methods.examples import ExampleSettings, other_problems
 from benchmark.methods.method import Chain
 from benchmark.methods.retrieval import RankingSettings, Retrieved, search
 from benchmark.methods.settings import option
 from benchmark.prompts import SIMILAR_TEMPLATES, PromptContext
 
-ComparedText = Literal["statement", "summary", "asm_nl", "asm_pl"]
-
 
 @dataclass(frozen=True)
 class RepresentationSettings(ExampleSettings, RankingSettings):
-    """What is compared."""
+    """Settings for the representation that is compared."""
 
-    representation: ComparedText = field(
-        default="statement",
-        metadata=option(
-            "compared: statements, or what the model wrote of every problem (manage.py represent)",
-            choices=get_args(ComparedText),
-        ),
+    representation: Literal["statement", "summary", "asm_nl", "asm_pl"] = option(
+        "statement",
+        "representation compared: the statements, or texts that the model generated for every problem "
+        "(manage.py represent)",
     )
 
 
-async def retrieve_by_representation(chain: Chain, settings: RepresentationSettings, query: str) -> Retrieved:
-    """The p problems whose representations are most like that of the problem under test; they are shown as they are."""
-    shown, left_out = await other_problems(chain, settings)
+async def retrieve_by_representation(
+    chain: Chain, settings: RepresentationSettings, _query: str
+) -> Retrieved:
+    """Return the p problems whose representations are most similar to that of the problem under test.
+
+    Prompts show the problems themselves, not their representations.
+    """
+    shown, exclusions = await other_problems(chain, settings)
     corpus = await chain.represented(settings.representation)
     own = next(document.text for document in corpus.documents if document.id == chain.task.id)
-    hits, record = await search(corpus, settings, own, top=settings.p, **left_out)
+    hits, record = await search(corpus, settings, own, top=settings.p, **exclusions)
     record |= {"representation": settings.representation, "corpus_content": settings.corpus_content}
     documents = {document.id: document for document in shown.documents}
     return Retrieved(PromptContext(tuple(documents[hit.id] for hit in hits)), {"matched": record})
@@ -43,9 +45,9 @@ async def retrieve_by_representation(chain: Chain, settings: RepresentationSetti
 
 REPRESENTATION = Retriever(
     name="matched",
-    summary="Show the problems whose statements, or attempted solutions by the same model, are most alike.",
+    summary="Show the problems whose statements, or attempted solutions by the same model, are most similar.",
     source="AlgoSimBench, Table 4",
     settings=RepresentationSettings,
-    templates=always(SIMILAR_TEMPLATES),
-    find=retrieve_by_representation,
+    templates=fixed_templates(*SIMILAR_TEMPLATES),
+    retrieve=retrieve_by_representation,
 )

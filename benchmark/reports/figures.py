@@ -116,7 +116,7 @@ class RunFigures:
     def caveats(self) -> list[str]:
         """What a reader must know before using the figures."""
         method = METHODS.get(self.method)
-        said = [method.caveat] if method and method.caveat else []
+        said = [method.warning] if method and method.warning else []
         if not self.complete:
             rest = f", and {self.rejected} failed permanently" if self.rejected else ""
             said.append(

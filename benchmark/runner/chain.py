@@ -47,7 +47,7 @@ class StoredChain:
         self._steps = 0
         self._asked: Counter[str] = Counter()
 
-    async def ask(
+    async def request(
         self,
         prompt: Prompt,
         purpose: Generation.Purpose,

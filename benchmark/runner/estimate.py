@@ -9,7 +9,7 @@ from asgiref.sync import sync_to_async
 from django.db.models import Count, Sum
 from django.db.models.functions import Coalesce
 
-from benchmark.methods import DryChain
+from benchmark.methods import DryChain, dry_run
 from benchmark.metrics import t_quantile
 from benchmark.model_calls.budget import Price
 from benchmark.models import Generation, Problem, Run
@@ -86,8 +86,8 @@ async def _estimate(plan: Plan, texts: SearchTexts) -> dict[str, Estimate]:
         prompts: list[int] = []
         for problem in played:
             chain = DryChain(Task.of(problem), texts, passes=assumption.passes, reply_characters=letters)
-            await plan.method.solve(chain, plan.settings)
-            prompts += plan.attempts * chain.own_prompts + chain.shared_prompts
+            for request in await dry_run(plan.method, plan.settings, chain):
+                prompts += [request.characters] * (1 if request.shared else plan.attempts)
         asked = sum(math.ceil(characters / assumption.characters_per_token) for characters in prompts)
         estimates[assumption.name] = Estimate(
             round(scale * len(prompts)), round(scale * asked), round(scale * len(prompts) * reply)

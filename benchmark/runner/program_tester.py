@@ -19,7 +19,7 @@ T = TypeVar("T")
 class JudgedProgramTester:
     """`benchmark.methods.Bench` for the problem of a work item."""
 
-    takes_the_last = False
+    accepts_last = False
 
     def __init__(self, item: WorkItem, judges: RunJudge, language: str) -> None:
         self._item = item

@@ -5,8 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from benchmark.methods import METHODS, PROFILES, Profile
-from benchmark.methods.call_counts import calls
+from benchmark.methods import METHODS, PROFILES, Profile, count_calls
 from benchmark.methods.settings import describe_settings
 from judge.management.tables import aligned
 
@@ -31,8 +30,8 @@ class Command(BaseCommand):
                     "name": method.name,
                     "summary": method.summary,
                     "source": method.source,
-                    "caveat": method.caveat,
-                    "calls": calls(method),
+                    "caveat": method.warning,
+                    "calls": count_calls(method),
                 }
                 for method in chosen
             ]
@@ -40,12 +39,12 @@ class Command(BaseCommand):
             self.stdout.write(json.dumps({"methods": rows, "profiles": profiles}, ensure_ascii=False))
         elif options["method"]:
             [method] = chosen
-            told = [method.name, method.summary, f"Source: {method.source}.", method.caveat]
-            told += [f"Calls an attempt: {calls(method)}.", describe_settings(method.settings)]
+            told = [method.name, method.summary, f"Source: {method.source}.", method.warning]
+            told += [f"Calls an attempt: {count_calls(method)}.", describe_settings(method.settings)]
             self.stdout.write("\n".join(text for text in told if text))
         else:
             table = [("method", "calls", "source")]
-            table += [(method.name, calls(method), method.source) for method in chosen]
+            table += [(method.name, count_calls(method), method.source) for method in chosen]
             for line in aligned(table):
                 self.stdout.write(line)
             for profile in PROFILES.values():

@@ -50,7 +50,7 @@ _OF_NEW_RUNS = (
 _SUMMARIES = "; ".join(f"{profile.name}, {profile.summary}" for profile in PROFILES.values())
 _REQUIRED = ("dataset", "model", "method")
 _ALL = "all"
-_OF_THE_PAPERS = list(METHODS)[:8]
+_USACO_METHODS = [name for name, method in METHODS.items() if method.in_usaco_paper]
 _EACH_ALONE = (
     "Each as if it were the only one; what methods ask alike, drafts for instance, is paid for once."
 )
@@ -338,7 +338,7 @@ def _rescaled(run: Run) -> dict[str, Estimate] | None:
 
 def _all_planned(options: dict[str, Any]) -> list[Plan]:
     """The runs that the options of a dry run describe: one, or those of the eight methods of the papers."""
-    methods = _OF_THE_PAPERS if options["method"] == _ALL else [options["method"]]
+    methods = _USACO_METHODS if options["method"] == _ALL else [options["method"]]
     return [_planned(options | {"method": method}) for method in methods]
 
 
