@@ -69,8 +69,8 @@ class VerifierSettings(AlgoSettings):
 async def build(chain: Chain, settings: VerifierSettings, _retrieved: Retrieved) -> Generation:
     """Store the problem's verifier and return the generation of its oracle (BuildVerifier, docs/spec.md 15).
 
-    The programs are requested in this order: oracle, validator, generators, tricky inputs. Without an oracle that passes
-    the samples no other program is requested.
+    The order of the programs is oracle, validator, generators, tricky inputs. Without an oracle that passes the samples
+    no other program is requested.
     """
     task, form, tester = chain.task, settings.form, chain.program_tester
     oracle, passes = await _first_working(

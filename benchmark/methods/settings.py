@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Literal, TypeVar, cast, get_args, get_origin
 
 from pydantic import ConfigDict, Field, GetCoreSchemaHandler, ValidationError
 from pydantic.dataclasses import dataclass
@@ -116,7 +116,8 @@ S = TypeVar("S", bound=MethodSettings)
 def combine_settings(name: str, classes: Iterable[type[MethodSettings]]) -> type[MethodSettings]:
     """Return a settings class of this name with the fields of all classes."""
     # Without the module name pydantic resolves annotations in the module of `type`.
-    return dataclass(frozen=True)(type(name, tuple(classes), {"__module__": __name__}))
+    plain: type[MethodSettings] = type(name, tuple(classes), {"__module__": __name__})
+    return cast("type[MethodSettings]", dataclass(frozen=True)(plain))
 
 
 def parse_settings(cls: type[S], assignments: Sequence[str], profile: Sequence[str] = ()) -> S:
@@ -182,7 +183,7 @@ def _split(cls: type[MethodSettings], assignment: str) -> tuple[str, str]:
     return name, text.strip()
 
 
-def _read(text: str, field: FieldInfo) -> object:
+def _read(text: str, field: FieldInfo) -> Any:
     """Return the text as a value of one of the field's types, or the text itself, which validation then rejects."""
     types = _types(field)
     if type(None) in types and text.lower() == "none":
@@ -201,7 +202,7 @@ def _fault(text: str, field: FieldInfo) -> str:
     if not choices:
         return f"not a {_valid_values(field)}" if bool not in _types(field) else "not true or false"
     near = get_close_matches(text, choices, n=1)
-    hint = f"; did you mean {near[0]}?" if near else ""
+    hint = f" (did you mean {near[0]}?)" if near else ""
     return f"not one of {', '.join(choices)}{hint}"
 
 

@@ -64,7 +64,7 @@ def test_all_invalid_settings_are_named_at_once_with_the_nearest_choice() -> Non
         parse_settings(EPISODIC, ["p=0", "tokenizer=word", "temperature=warm"])
     assert str(raised.value).splitlines()[:3] == [
         "temperature=warm: not a number from 0 to 2 or none.",
-        "tokenizer=word: not one of usaco_split, words; did you mean words?",
+        "tokenizer=word: not one of usaco_split, words (did you mean words?).",
         "p=0: not a whole number from 1 to 7.",
     ]
 
