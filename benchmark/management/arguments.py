@@ -1,4 +1,4 @@
-"""Options that several commands share: how they are read and what is said when they are wrong."""
+"""Parsers of arguments that several commands share."""
 
 import math
 from argparse import ArgumentTypeError
@@ -13,7 +13,7 @@ from benchmark.models import Corpus, Dataset, Problem, QuestionSet, Run, Similar
 
 
 def positive(text: str) -> int:
-    """A whole number from 1, as the `type` of an argparse option."""
+    """Return a whole number from 1, as the `type` of an argparse option."""
     if not text.isdecimal() or int(text) < 1:
         raise ArgumentTypeError(f"{text!r} is not a whole number from 1")
     return int(text)
@@ -27,7 +27,7 @@ def not_negative(text: str) -> int:
 
 
 def dollars(text: str) -> float:
-    """An amount of money that is not negative, as the `type` of an argparse option."""
+    """Return a non-negative amount of US dollars, as the `type` of an argparse option."""
     try:
         amount = float(text)
     except ValueError:
@@ -38,7 +38,7 @@ def dollars(text: str) -> float:
 
 
 def day(text: str) -> date:
-    """A day, as the `type` of an argparse option."""
+    """Return a day, as the `type` of an argparse option."""
     try:
         return date.fromisoformat(text)
     except ValueError:
@@ -46,7 +46,7 @@ def day(text: str) -> date:
 
 
 def add_failures(parser: CommandParser, default: str) -> None:
-    """Add --failures, the choice of how permanent failures count."""
+    """Add --failures, which sets how permanent failures count."""
     parser.add_argument(
         "--failures",
         choices=("wrong", "excluded"),
@@ -56,7 +56,7 @@ def add_failures(parser: CommandParser, default: str) -> None:
 
 
 def find_dataset(name: str) -> Dataset:
-    """The dataset of that name. Raises CommandError, which names those there are."""
+    """Return the dataset of that name. Raises CommandError with the existing names."""
     try:
         return Dataset.objects.get(name=name)
     except Dataset.DoesNotExist:
@@ -68,7 +68,7 @@ def find_dataset(name: str) -> Dataset:
 
 
 def find_corpus(name: str) -> Corpus:
-    """The textbook of that name. Raises CommandError, which names those there are."""
+    """Return the textbook of that name. Raises CommandError with the existing names."""
     try:
         return Corpus.objects.get(name=name)
     except Corpus.DoesNotExist:
@@ -80,7 +80,7 @@ def find_corpus(name: str) -> Corpus:
 
 
 def find_problem(dataset: Dataset, external_id: str) -> Problem:
-    """The problem of that id. Raises CommandError, which names similar ids."""
+    """Return the problem of that id. Raises CommandError with similar ids."""
     try:
         return dataset.problems.get(external_id=external_id)
     except Problem.DoesNotExist:
@@ -91,9 +91,9 @@ def find_problem(dataset: Dataset, external_id: str) -> Problem:
 
 
 def find_problems(names: Sequence[str]) -> list[Problem]:
-    """The problems named as DATASET/ID, or as DATASET for all of it, in this order and each once.
+    """Return the problems named as DATASET/ID, or as DATASET for all of it, in this order and each once.
 
-    Raises CommandError for a name there is not, and for a dataset without problems.
+    Raises CommandError for an unknown name and for a dataset without problems.
     """
     found: dict[int, Problem] = {}
     for name in names:
@@ -110,7 +110,7 @@ def find_problems(names: Sequence[str]) -> list[Problem]:
 
 
 def find_suite(problem: Problem, version: int | None) -> Suite:
-    """The problem's suite of that version; None: the latest. Raises CommandError, which says what there is."""
+    """Return the problem's suite of that version; None: the latest. Raises CommandError with the existing versions."""
     suites = problem.suites.exclude(content_hash="").order_by("-version")
     suite = suites.filter(version=version).first() if version else suites.first()
     if suite is None:
@@ -123,7 +123,7 @@ def find_suite(problem: Problem, version: int | None) -> Suite:
 
 
 def find_run(name: str) -> Run:
-    """The run of that id. Raises CommandError, which names the latest runs."""
+    """Return the run of that id. Raises CommandError with the latest runs."""
     try:
         return Run.objects.select_related("dataset").get(pk=UUID(name))
     except (ValueError, Run.DoesNotExist):
@@ -132,7 +132,7 @@ def find_run(name: str) -> Run:
 
 
 def find_question_set(name: str) -> QuestionSet:
-    """The questions of that name. Raises CommandError, which names those there are."""
+    """Return the questions of that name. Raises CommandError with the existing names."""
     try:
         return QuestionSet.objects.select_related("dataset").get(name=name)
     except QuestionSet.DoesNotExist:
@@ -144,7 +144,7 @@ def find_question_set(name: str) -> QuestionSet:
 
 
 def find_similarity_run(name: str) -> SimilarityRun:
-    """The run over questions of that id. Raises CommandError, which names the latest runs."""
+    """Return the run over questions of that id. Raises CommandError with the latest runs."""
     try:
         return SimilarityRun.objects.select_related("question_set__dataset").get(pk=UUID(name))
     except (ValueError, SimilarityRun.DoesNotExist):

@@ -1,4 +1,4 @@
-"""Model calls: rate limits, budgets, batches, heartbeats and the rows that record what was paid."""
+"""Model calls: rate limits, budgets, batches, heartbeats and the rows that record their cost."""
 
 from benchmark.model_calls.batches import IN_BATCHES
 from benchmark.model_calls.budget import Budget, Price, Spending

@@ -1,4 +1,4 @@
-"""A question that is to go into a batch, and the most that it may cost."""
+"""A request that waits for a batch, and the most that it may cost."""
 
 import asyncio
 import math
@@ -10,38 +10,38 @@ from benchmark.model_calls.budget import Spending
 from benchmark.providers import Message, Parameters, StreamEvent
 
 _LONGEST_REPLY = 16_384
-"""Tokens that a reply is taken to have at most, for budgets, where no limit is set."""
+"""Tokens of the longest reply that budgets assume where no limit is set."""
 
 _CHARACTERS_PER_TOKEN = 3.0
-"""Of prompts, for the most that a question may cost."""
+"""Of prompts; a low value, for the most that a request may cost."""
 
-Answer = tuple[tuple[StreamEvent, ...], float]
+BatchReply = tuple[tuple[StreamEvent, ...], float]
 """The events of a reply, and the seconds that its batch took."""
 
 
 @dataclass(eq=False)
-class ModelRequest:
-    """A chain that waits for the reply to one question."""
+class BatchRequest:
+    """A request of a chain that waits for its reply."""
 
     name: str
     messages: Sequence[Message]
     parameters: Parameters
-    answer: "asyncio.Future[Answer]"
-    asked: float = field(default_factory=time.monotonic)
+    reply: "asyncio.Future[BatchReply]"
+    created: float = field(default_factory=time.monotonic)
     most: Spending = field(init=False)
     """The most that it may cost."""
 
     def __post_init__(self) -> None:
         characters = sum(len(message.content) for message in self.messages)
-        reply = self.parameters.max_output_tokens or _LONGEST_REPLY
-        self.most = Spending(1, math.ceil(characters / _CHARACTERS_PER_TOKEN), reply)
+        reply_tokens = self.parameters.max_output_tokens or _LONGEST_REPLY
+        self.most = Spending(1, math.ceil(characters / _CHARACTERS_PER_TOKEN), reply_tokens)
 
-    def succeed(self, answer: Answer) -> None:
-        """Here it is."""
-        if not self.answer.done():  # it is when whoever asked was cancelled
-            self.answer.set_result(answer)
+    def succeed(self, reply: BatchReply) -> None:
+        """Set the reply, unless the waiting chain was cancelled."""
+        if not self.reply.done():
+            self.reply.set_result(reply)
 
     def fail(self, error: Exception) -> None:
-        """There is none."""
-        if not self.answer.done():
-            self.answer.set_exception(error)
+        """Set the error, unless the waiting chain was cancelled."""
+        if not self.reply.done():
+            self.reply.set_exception(error)

@@ -1,6 +1,6 @@
-"""Questions that belong to no chain: many to one model, each reply stored the moment it arrives.
+"""Model requests outside of chains: many to one model, each reply stored when it arrives.
 
-They keep to budgets and to the limits of the model, which they share with runs.
+They share budgets and the limits of the model with runs.
 """
 
 import asyncio
@@ -19,137 +19,175 @@ from benchmark.models.metering import PaidRun
 from benchmark.prompts import Prompt
 from benchmark.providers import ModelReply, ModelSpec, Parameters, ProviderError, complete, open_provider
 
-NO_BOUND, NOTHING, USUAL = Budget(), Spending(), Limits()
+NO_BOUND, NOTHING_SPENT, USUAL = Budget(), Spending(), Limits()
 
 
 @dataclass(frozen=True)
 class ModelRequest:
-    """A question: what it is about, in words for people, and what is done with its reply, in a transaction."""
+    """A prompt, its subject in words for users, and the function that stores its reply in a transaction."""
 
-    about: str
+    subject: str
     prompt: Prompt
-    keep: Callable[[ModelReply], object]
+    store: Callable[[ModelReply], object]
 
 
 @dataclass
 class SpendTracker:
-    """What was spent and what may be, in all: by the run where there is one, else for everything of the same kind."""
+    """Spending and budget of a run, or of all requests of one kind where there is no run."""
 
     price: Price | None = None
     budget: Budget = NO_BOUND
     limits: Limits = USUAL
     run: PaidRun | None = None
-    spent: Spending = NOTHING
+    spent: Spending = NOTHING_SPENT
 
     @classmethod
     def of_run(cls, run: PaidRun) -> "SpendTracker":
-        """The means a run was given, and what it has paid so far."""
+        """Return the tracker of a run, with its price, budget, limits and spending."""
         return cls(Price.of_run(run), Budget(**run.budget), Limits(**run.limits), run, Spending.of_run(run))
 
-    def write(self, paid: Spending) -> None:
-        """Count it in the run's row, in the transaction that stores what was paid for."""
+    def store(self, spending: Spending) -> None:
+        """Add the spending to the run's row, in the transaction that stores the replies."""
         if self.run is not None:
-            paid.add_to(self.run)
+            spending.add_to(self.run)
 
     @property
-    def told(self) -> dict[str, Any]:
-        """What was spent, for documents of commands."""
+    def as_json(self) -> dict[str, Any]:
+        """The spending for the JSON documents of commands."""
         return self.spent.to_json(self.price)
 
     @property
-    def shown(self) -> str:
-        """Money, for a bar."""
-        return self.spent.shown(self.price)
+    def summary(self) -> str:
+        """The cost as a short text for progress bars."""
+        return self.spent.summary(self.price)
+
+
+@dataclass(frozen=True)
+class RequestMonitor:
+    """The observer of requests: `begin` gets the number of steps, `advance` is called after each, `report` gets lines.
+
+    `stop` ends the work early.
+    """
+
+    stop: Stop
+    begin: Callable[[int], object]
+    advance: Callable[[], object]
+    report: Callable[[str], object]
 
 
 @dataclass
 class SendOutcome:
-    """How calls went. `faults` are the provider's, by what the call is about; they count against no model."""
+    """The result of sending requests; `faults` of the provider by subject. They count against no model."""
 
     done: int = 0
     faults: dict[str, str] = field(default_factory=dict)
 
 
 async def send_all(
-    calls: Sequence[ModelRequest],
+    requests: Sequence[ModelRequest],
     spec: ModelSpec,
     parameters: Parameters,
-    *,
-    ledger: SpendTracker,
-    stop: Stop,
-    advance: Callable[[], object],
-    tell: Callable[[str], object],
+    tracker: SpendTracker,
+    monitor: RequestMonitor,
 ) -> SendOutcome:
-    """Make the calls until all are made or a stop is asked for, as many at once as the limits allow.
+    """Send the requests until all have a reply or a stop is requested, as many at once as the limits allow.
 
-    No call begins once the ledger has reached its budget; those in flight are waited for. A call that fails is
-    counted and left for the next time. `tell` takes lines for the user. Raises ProviderError when the provider cannot
-    be opened.
+    No call begins after the budget is used up; calls in flight are completed. A failed request is counted and left for
+    the next time. Raises ProviderError when the provider cannot be opened.
     """
-    outcome = SendOutcome()
-    pace = RateLimiter(ledger.limits)
-    provider = RateLimitedProvider(open_provider(spec), pace, ledger.limits)
-    retry = RetryWaits(tell).retry(stop)
-    waiting = iter(calls)
-    in_flight = 0
-
-    async def work(commits: CommitQueue) -> None:
-        nonlocal in_flight
-        for call in waiting:
-            if reason := ledger.budget.used_up(ledger.spent, ledger.price, in_flight=in_flight):
-                stop.ask(reason)
-            if stop.reason:
-                return
-            in_flight += 1
-            try:
-                reply = await complete(provider, spec.model, call.prompt.messages, parameters, retry=retry)
-                ledger.spent += await commits.run(partial(_store, call, reply, ledger))
-            except StopRequestedError:
-                return
-            except ProviderError as error:
-                outcome.faults[call.about] = f"provider fault ({error.kind}): {error.message}"
-                if error.kind in FATAL_KINDS:
-                    stop.ask(error.message)
-                continue
-            finally:
-                in_flight -= 1
-            if None in (reply.usage.input_tokens, reply.usage.output_tokens) and ledger.budget.needs_tokens:
-                stop.ask(USAGE_UNREPORTED)
-            outcome.done += 1
-            advance()
-
-    async def count_broken_off(commits: CommitQueue) -> None:
-        if number := provider.pop_broken_off():
-            broken_off = Spending(calls_broken_off=number)
-            ledger.spent += broken_off
-            await commits.run(lambda: ledger.write(broken_off))
-
-    async def keep_alive(commits: CommitQueue, name: str) -> None:
-        while True:
-            await pace.set_peers(await commits.run(lambda: beat(name, str(spec))))
-            await count_broken_off(commits)
-            await asyncio.sleep(HEARTBEAT)
-
+    limiter = RateLimiter(tracker.limits)
+    provider = RateLimitedProvider(open_provider(spec), limiter, tracker.limits)
     try:
-        with CommitQueue() as commits, present() as name:
-            heart = asyncio.create_task(keep_alive(commits, name))
-            try:
-                async with asyncio.TaskGroup() as tasks:
-                    for _ in range(min(ledger.limits.concurrency, len(calls))):
-                        tasks.create_task(work(commits))
-            finally:
-                heart.cancel()
-                await count_broken_off(commits)
-                await commits.run(lambda: leave(None, name))
+        with CommitQueue() as commits:
+            sender = _Sender(spec, parameters, tracker, monitor, provider, limiter, commits)
+            await sender.send(requests)
     finally:
         await provider.aclose()
-    return outcome
+    return sender.outcome
 
 
-def _store(call: ModelRequest, reply: ModelReply, ledger: SpendTracker) -> Spending:
-    """Keep the reply and count it; returns what it cost."""
-    call.keep(reply)
+@dataclass
+class _Sender:
+    """The calls of one `send_all`."""
+
+    spec: ModelSpec
+    parameters: Parameters
+    tracker: SpendTracker
+    monitor: RequestMonitor
+    provider: RateLimitedProvider
+    limiter: RateLimiter
+    commits: CommitQueue
+    outcome: SendOutcome = field(default_factory=SendOutcome)
+    in_flight: int = 0
+
+    def __post_init__(self) -> None:
+        self.retry = RetryWaits(self.monitor.report).policy(self.monitor.stop)
+
+    async def send(self, requests: Sequence[ModelRequest]) -> None:
+        """Send all requests, with a heartbeat in the meantime."""
+        waiting = iter(requests)
+
+        async def work() -> None:
+            for request in waiting:
+                if not await self._send_one(request):
+                    return
+
+        with present() as name:
+            heart = asyncio.create_task(self._keep_alive(name))
+            try:
+                async with asyncio.TaskGroup() as tasks:
+                    for _ in range(min(self.tracker.limits.concurrency, len(requests))):
+                        tasks.create_task(work())
+            finally:
+                heart.cancel()
+                await self._count_broken_off()
+                await self.commits.run(lambda: leave(None, name))
+
+    async def _send_one(self, request: ModelRequest) -> bool:
+        """Send one request; return whether further ones may follow."""
+        tracker, stop = self.tracker, self.monitor.stop
+        if reason := tracker.budget.used_up(tracker.spent, tracker.price, in_flight=self.in_flight):
+            stop.request(reason)
+        if stop.reason:
+            return False
+        self.in_flight += 1
+        try:
+            reply = await complete(
+                self.provider, self.spec.model, request.prompt.messages, self.parameters, retry=self.retry
+            )
+            tracker.spent += await self.commits.run(partial(_store, request, reply, tracker))
+        except StopRequestedError:
+            return False
+        except ProviderError as error:
+            self.outcome.faults[request.subject] = f"provider fault ({error.kind}): {error.message}"
+            if error.kind in FATAL_KINDS:
+                stop.request(error.message)
+            return True
+        finally:
+            self.in_flight -= 1
+        if None in (reply.usage.input_tokens, reply.usage.output_tokens) and tracker.budget.needs_tokens:
+            stop.request(USAGE_UNREPORTED)
+        self.outcome.done += 1
+        self.monitor.advance()
+        return True
+
+    async def _count_broken_off(self) -> None:
+        if number := self.provider.pop_broken_off():
+            broken_off = Spending(calls_broken_off=number)
+            self.tracker.spent += broken_off
+            await self.commits.run(lambda: self.tracker.store(broken_off))
+
+    async def _keep_alive(self, name: str) -> None:
+        while True:
+            await self.limiter.set_peers(await self.commits.run(lambda: beat(name, str(self.spec))))
+            await self._count_broken_off()
+            await asyncio.sleep(HEARTBEAT)
+
+
+def _store(request: ModelRequest, reply: ModelReply, tracker: SpendTracker) -> Spending:
+    """Store the reply and its cost, and return the cost."""
+    request.store(reply)
     usage = reply.usage
-    paid = Spending.of_reply(usage.input_tokens, usage.output_tokens, usage.cached_input_tokens)
-    ledger.write(paid)
-    return paid
+    spending = Spending.of_reply(usage.input_tokens, usage.output_tokens, usage.cached_input_tokens)
+    tracker.store(spending)
+    return spending

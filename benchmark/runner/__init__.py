@@ -1,8 +1,8 @@
-"""Runs: planning one, estimating its cost, carrying it out, and carrying on with one that was cut off."""
+"""Runs: plans, cost estimates, execution, and resumption after an interruption."""
 
 from benchmark.runner.answer_judging import judge_answers, unjudged_answers
 from benchmark.runner.distribution import QueueAway, carry_on, follow, hand_out
-from benchmark.runner.estimate import ASSUMED, Estimate, estimate, estimate_from_pilot
+from benchmark.runner.estimate import RUN_ASSUMPTIONS, Estimate, estimate, estimate_from_pilot
 from benchmark.runner.execution import Progress, execute
 from benchmark.runner.judges import cores
 from benchmark.runner.plan import (
@@ -10,6 +10,7 @@ from benchmark.runner.plan import (
     Draws,
     Plan,
     RunOptions,
+    RunScope,
     check_judge,
     plan_like,
     plan_run,
@@ -18,7 +19,7 @@ from benchmark.runner.plan import (
 )
 
 __all__ = [
-    "ASSUMED",
+    "RUN_ASSUMPTIONS",
     "CannotRunError",
     "Draws",
     "Estimate",
@@ -26,6 +27,7 @@ __all__ = [
     "Progress",
     "QueueAway",
     "RunOptions",
+    "RunScope",
     "carry_on",
     "check_judge",
     "cores",

@@ -106,7 +106,7 @@ async def _watch(stop: Stop, pool: ThreadPoolExecutor) -> None:
         await loop.run_in_executor(pool, _serve_tutors)
         if loop.time() > end:
             # A wait that the provider asked for goes on: the next turn would call too early.
-            stop.ask("the turn is over", final=False, ends_waits=False)
+            stop.request("the turn is over", final=False, cancels_waits=False)
 
 
 def _serve_tutors() -> None:
@@ -128,10 +128,10 @@ async def follow(run: Run, progress: Progress, stop: Stop) -> None:
     while True:
         waits = await asyncio.to_thread(waits_of, run)
         for line in sorted(waits - told):
-            progress.tell(line)
+            progress.report(line)
         told = waits
         at_work = await asyncio.to_thread(_look, run, progress, stop.reason)
-        progress.changed(progress)
+        progress.on_change(progress)
         if not at_work:
             return
         await asyncio.sleep(_LOOK)

@@ -139,8 +139,8 @@ def _cells(
     limit: int | None,
 ) -> Iterator[Cell]:
     own, written = (
-        [kind for kind in KINDS.values() if not kind.made],
-        [kind for kind in KINDS.values() if kind.made],
+        [kind for kind in KINDS.values() if not kind.generated],
+        [kind for kind in KINDS.values() if kind.generated],
     )
     for scorer in scorers:
         for kind in own:

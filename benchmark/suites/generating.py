@@ -14,7 +14,7 @@ import judge
 from benchmark.datasets.records import TestKind
 from benchmark.models import SuiteTest, blobs
 from benchmark.suites.recipes import FixedTest, Generator, Recipe, SuiteProgram
-from benchmark.suites.running import ModelRequest, run_on_all
+from benchmark.suites.running import Call, run_on_all
 
 GENERATOR_LIMITS = judge.Limits(time=10.0, memory=2**30)
 """What one run of a generator or a validator may use."""
@@ -203,9 +203,7 @@ def _drop_invalid(
     """A validator that refuses a known input, or does not compile, is wrong itself and decides nothing."""
     for validator in recipe.validators:
         on_done = on_stage("validation", len(known_inputs) + len(made.tests))
-        calls: list[ModelRequest] = [
-            (given, ()) for given in (*known_inputs, *(test.input for test in made.tests))
-        ]
+        calls: list[Call] = [(given, ()) for given in (*known_inputs, *(test.input for test in made.tests))]
         try:
             said = run_on_all(validator, calls, GENERATOR_LIMITS, pool, jobs, on_done)
         except judge.CannotCompile as error:
@@ -252,7 +250,7 @@ def _answer(
     answered: dict[int, judge.Execution] = {}
     for program in _each_once(answering):
         places = [place for place, one in enumerate(answering) if one is program]
-        calls: list[ModelRequest] = [(made.tests[place].input, ()) for place in places]
+        calls: list[Call] = [(made.tests[place].input, ()) for place in places]
         answered |= dict(zip(places, run_on_all(program, calls, limits, pool, jobs, on_done), strict=True))
     kept = []
     for place, test in enumerate(made.tests):

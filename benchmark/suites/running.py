@@ -6,13 +6,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import judge
 from benchmark.suites.recipes import SuiteProgram
 
-ModelRequest = tuple[bytes, tuple[str, ...]]
+Call = tuple[bytes, tuple[str, ...]]
 """What a run gets: standard input and arguments."""
 
 
 def run_on_all(
     program: SuiteProgram,
-    calls: Sequence[ModelRequest],
+    calls: Sequence[Call],
     limits: judge.Limits,
     pool: ThreadPoolExecutor,
     jobs: int,
@@ -46,7 +46,7 @@ def _finished(futures: Sequence[Future[list[judge.Execution]]]) -> Iterator[list
 
 
 def _run_slice(
-    program: SuiteProgram, calls: Sequence[ModelRequest], limits: judge.Limits, collect: Sequence[str]
+    program: SuiteProgram, calls: Sequence[Call], limits: judge.Limits, collect: Sequence[str]
 ) -> list[judge.Execution]:
     with judge.open_program(*_runnable(program), limits) as opened:
         return [opened.run(given, arguments, collect) for given, arguments in calls]

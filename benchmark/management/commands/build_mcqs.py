@@ -77,7 +77,7 @@ class Command(BaseCommand):
             builder = Builder(**{name: options[name] for name in fields})
             with progress_bar(unit="problem", total=dataset.problems.count()) as bar:
                 made = builder.build(
-                    dataset, options["name"], lambda done, total: bar.update(done - bar.n), encoding(options)
+                    dataset, options["name"], lambda done, _total: bar.update(done - bar.n), encoding(options)
                 )
         except (ValueError, NoEncoder, QuestionsInUse) as error:
             raise CommandError(f"{error}.") from None

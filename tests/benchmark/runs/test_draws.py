@@ -5,8 +5,8 @@ import io
 
 import pytest
 
+from benchmark.model_calls.reply_cache import draw_name
 from benchmark.models import Run
-from benchmark.runner.reply_store import draw_name
 from tests.benchmark.runs.bank import REPLY
 from tests.benchmark.runs.conftest import Workshop
 from tests.imitation import Script, pieces_of

@@ -6,8 +6,9 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from benchmark.model_calls.reply_cache import find_paid
+from benchmark.models import Generation
 from benchmark.runner import leases
-from benchmark.runner.reply_store import find_paid
 
 pytestmark = [
     pytest.mark.django_db,
@@ -19,7 +20,7 @@ def test_paid_replies_are_found_by_their_keys() -> None:
     with CaptureQueriesContext(
         connection,
     ) as queries:
-        find_paid([f"{number:064}" for number in range(30)])
+        find_paid(Generation, [f"{number:064}" for number in range(30)])
     assert "paid_generation_by_cache_key" in plan_of(queries)
 
 

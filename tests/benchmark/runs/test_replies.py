@@ -3,9 +3,10 @@
 import pytest
 
 from benchmark.model_calls import Spending
+from benchmark.model_calls.reply_cache import find_paid
 from benchmark.models import Dataset, Generation, Run, WorkItem
 from benchmark.runner.leases import claim, finish
-from benchmark.runner.reply_store import find_paid, store
+from benchmark.runner.reply_store import store
 from tests.benchmark.runs.bank import fill
 
 pytestmark = pytest.mark.django_db
@@ -57,7 +58,7 @@ def test_a_step_that_another_process_stored_meanwhile_stands_and_the_others_are_
         0.25,
     )
     assert kept.created_at == new.created_at
-    assert find_paid(["key of the second", "key of nothing"]) == [kept, None]
+    assert find_paid(Generation, ["key of the second", "key of nothing"]) == [kept, None]
 
 
 def test_whoever_lost_an_item_does_not_finish_it(run: Run):

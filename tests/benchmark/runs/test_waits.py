@@ -112,10 +112,10 @@ def test_questions_outside_runs_count_and_wait_the_same_way(workshop: Workshop) 
 
 async def test_the_end_of_a_workers_turn_does_not_end_a_wait_but_a_stop_does() -> None:
     stop = Stop()
-    stop.ask("the turn is over", final=False, ends_waits=False)
+    stop.request("the turn is over", final=False, cancels_waits=False)
     await stop.sleep(0.01)
     waiting = asyncio.create_task(stop.sleep(500))
-    stop.ask("interrupted")
+    stop.request("interrupted")
     with pytest.raises(StopRequestedError):
         await waiting
     assert (stop.reason, stop.final) == ("the turn is over", False)
