@@ -35,7 +35,7 @@ class AnthropicBatches(AnthropicProvider):
     limits = BatchLimits(100_000, 256_000_000)
 
     async def check_batches(self) -> None:
-        """As `BatchingProvider.check_batches`: one batch is listed."""
+        """See `BatchingProvider.check_batches`: one batch is listed."""
         await self._endpoint.check_batches(
             self._client.messages.batches.list(limit=1), anthropic.AnthropicError
         )
@@ -43,7 +43,7 @@ class AnthropicBatches(AnthropicProvider):
     def request(
         self, name: str, model: str, messages: Sequence[Message], parameters: Parameters
     ) -> dict[str, Any]:
-        """As `BatchingProvider.request`. Raises ProviderError for a seed."""
+        """See `BatchingProvider.request`. Raises ProviderError for a seed."""
         return {"custom_id": name, "params": self.body(model, messages, parameters)}
 
     async def prepare_batch(self, requests: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
@@ -51,14 +51,14 @@ class AnthropicBatches(AnthropicProvider):
         return requests
 
     async def create_batch(self, mark: str, prepared: Sequence[Any]) -> str:
-        """As `BatchingProvider.create_batch`. Anthropic keeps no mark."""
+        """See `BatchingProvider.create_batch`. Anthropic keeps no mark."""
         with self._endpoint.errors(anthropic.AnthropicError):
             return (await self._client.messages.batches.create(requests=prepared)).id
 
     async def find_batch(
         self, mark: str, names: Collection[str], since: datetime, known: Container[str]
     ) -> str | None:
-        """As `BatchingProvider.find_batch`, by the ids of the requests, which are told when a batch has ended.
+        """See `BatchingProvider.find_batch`, by the ids of the requests, which are told when a batch has ended.
 
         So every batch of that time with as many requests has to end before it is certain that none is ours.
         """
@@ -84,7 +84,7 @@ class AnthropicBatches(AnthropicProvider):
         return False
 
     async def batch_state(self, batch_id: str) -> BatchState:
-        """As `BatchingProvider.batch_state`. Anthropic counts what is answered when the batch has ended."""
+        """See `BatchingProvider.batch_state`. Anthropic counts what is answered when the batch has ended."""
         with self._endpoint.errors(anthropic.AnthropicError):
             batch = await self._client.messages.batches.retrieve(batch_id)
         ended = batch.processing_status == "ended"
@@ -94,7 +94,7 @@ class AnthropicBatches(AnthropicProvider):
         )
 
     async def batch_results(self, batch_id: str) -> AsyncIterator[BatchResult]:
-        """As `BatchingProvider.batch_results`."""
+        """See `BatchingProvider.batch_results`."""
         with self._endpoint.errors(anthropic.AnthropicError):
             results = await self._client.messages.batches.results(batch_id)
             try:
@@ -111,11 +111,11 @@ class AnthropicBatches(AnthropicProvider):
             except (TypeError, AttributeError) as error:
                 return BatchResult(line.custom_id, self._endpoint.failure(error))
         if result.type == "errored":
-            return BatchResult(line.custom_id, self._endpoint.in_batch(result.error.error.to_dict()))
+            return BatchResult(line.custom_id, self._endpoint.batch_error(result.error.error.to_dict()))
         return BatchResult(line.custom_id, unanswered(self._endpoint.name, result.type))
 
     async def cancel_batch(self, batch_id: str) -> None:
-        """As `BatchingProvider.cancel_batch`; one that has ended refuses, which is no error here."""
+        """See `BatchingProvider.cancel_batch`; one that has ended refuses, which is no error here."""
         with self._endpoint.errors(anthropic.AnthropicError):
             try:
                 await self._client.messages.batches.cancel(batch_id)

@@ -44,13 +44,13 @@ class _Batches(ChatCompletions):
     limits = BatchLimits(50_000, 200_000_000)
 
     async def check_batches(self) -> None:
-        """As `BatchingProvider.check_batches`: one batch is listed."""
+        """See `BatchingProvider.check_batches`: one batch is listed."""
         await self._endpoint.check_batches(self._client.batches.list(limit=1), openai.OpenAIError)
 
     def request(
         self, name: str, model: str, messages: Sequence[Message], parameters: Parameters
     ) -> dict[str, Any]:
-        """As `BatchingProvider.request`."""
+        """See `BatchingProvider.request`."""
         body = self.body(model, messages, parameters)
         return {"custom_id": name, "method": "POST", "url": _ENDPOINT, "body": body}
 
@@ -62,7 +62,7 @@ class _Batches(ChatCompletions):
         return file.id
 
     async def create_batch(self, mark: str, prepared: str) -> str:
-        """As `BatchingProvider.create_batch`; the mark is among the metadata."""
+        """See `BatchingProvider.create_batch`; the mark is among the metadata."""
         with self._endpoint.errors(openai.OpenAIError):
             batch = await self._client.batches.create(
                 completion_window="24h",
@@ -75,7 +75,7 @@ class _Batches(ChatCompletions):
     async def find_batch(
         self, mark: str, names: Collection[str], since: datetime, known: Container[str]
     ) -> str | None:
-        """As `BatchingProvider.find_batch`, by the mark in the list of batches, whose newest come first."""
+        """See `BatchingProvider.find_batch`, by the mark in the list of batches, whose newest come first."""
         with self._endpoint.errors(openai.OpenAIError):
             async for batch in self._client.batches.list(limit=100):
                 if (batch.metadata or {}).get(_MARK) == mark:
@@ -85,7 +85,7 @@ class _Batches(ChatCompletions):
         return None
 
     async def batch_state(self, batch_id: str) -> BatchState:
-        """As `BatchingProvider.batch_state`."""
+        """See `BatchingProvider.batch_state`."""
         with self._endpoint.errors(openai.OpenAIError):
             batch = await self._client.batches.retrieve(batch_id)
         counts = batch.request_counts
@@ -99,10 +99,10 @@ class _Batches(ChatCompletions):
     def _failure(self, batch: Batch) -> ProviderError:
         """Why the provider did not begin with the batch."""
         told = batch.errors.data[0].to_dict() if batch.errors and batch.errors.data else {}
-        return self._endpoint.in_batch(told, 400)
+        return self._endpoint.batch_error(told, 400)
 
     async def batch_results(self, batch_id: str) -> AsyncIterator[BatchResult]:
-        """As `BatchingProvider.batch_results`."""
+        """See `BatchingProvider.batch_results`."""
         with self._endpoint.errors(openai.OpenAIError):
             batch = await self._client.batches.retrieve(batch_id)
             for file_id in filter(None, (batch.output_file_id, batch.error_file_id)):
@@ -120,14 +120,14 @@ class _Batches(ChatCompletions):
         if error := line.get("error"):
             if error.get("code") in _UNANSWERED:
                 return unanswered(self._endpoint.name, error["code"])
-            return self._endpoint.in_batch(error)
+            return self._endpoint.batch_error(error)
         response = line["response"]
         if response["status_code"] >= 400:
-            return self._endpoint.in_batch(response["body"].get("error"), response["status_code"])
+            return self._endpoint.batch_error(response["body"].get("error"), response["status_code"])
         return _events(response["body"], response.get("request_id") or "")
 
     async def cancel_batch(self, batch_id: str) -> None:
-        """As `BatchingProvider.cancel_batch`; one that has ended is a conflict, which is no error here."""
+        """See `BatchingProvider.cancel_batch`; one that has ended is a conflict, which is no error here."""
         with self._endpoint.errors(openai.OpenAIError):
             try:
                 await self._client.batches.cancel(batch_id)

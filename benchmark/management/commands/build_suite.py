@@ -40,7 +40,7 @@ from benchmark.suites import (
 
 class Command(BaseCommand):
     help = (
-        "Build a suite of tests for each problem: inputs by generators, answers by a reference solution. It is released "
+        "Build a test suite for each problem: inputs by generators, answers by a reference solution. It is released "
         "only when every known correct program passes it and every known wrong one fails. The generators are those of "
         "the problem's package; with --model a model writes them, and an input validator where the package has none. "
         "An interrupted build continues when the command is repeated; the same settings always give the same suite."

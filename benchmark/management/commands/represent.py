@@ -39,7 +39,7 @@ GENERATED = [name for name, kind in KINDS.items() if kind.generated]
 class Command(BaseCommand):
     help = (
         "Generate a representation of every problem of a dataset with a model: a summary, or an attempted solution in "
-        "English (asm_nl) or Python (asm_pl). Each is generated once for a model and its parameters. The command may be "
+        "English (asm_nl) or Python (asm_pl). Each is generated once for a model and its parameters; the command may be "
         "stopped and repeated; stored representations are not requested again."
     )
 

@@ -134,7 +134,7 @@ class Command(BaseCommand):
             "--batch",
             action="store_true",
             default=None,
-            help="send requests in the provider's batches, which are answered within a day at a lower price; --price remains "
+            help="send requests in the provider's batches, which are answered within a day at a lower price; --price stays "
             "the price of single calls",
         )
         parser.add_argument(
