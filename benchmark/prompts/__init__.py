@@ -1,4 +1,4 @@
-"""What models are asked: template files, and the only code that fills them in."""
+"""The prompts: template files, and the only code that fills them in."""
 
 from benchmark.prompts.assembly import (
     ANALYSIS_TEMPLATES,

@@ -1,4 +1,4 @@
-"""Language models behind one interface. Importing this loads no SDK; opening a provider does."""
+"""Language models behind one interface. Importing this package loads no SDK; opening a provider does."""
 
 from benchmark.providers.batching import BatchingProvider
 from benchmark.providers.errors import REFUSED, ProviderError
@@ -22,6 +22,7 @@ from benchmark.providers.registry import (
     parse_model_spec,
     price_factor,
     provider_names,
+    required_settings,
 )
 from benchmark.providers.retries import ModelReply, Restarted, RetryPolicy, complete, stream_with_retries
 
@@ -50,5 +51,6 @@ __all__ = [
     "parse_model_spec",
     "price_factor",
     "provider_names",
+    "required_settings",
     "stream_with_retries",
 ]

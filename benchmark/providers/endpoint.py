@@ -1,7 +1,7 @@
 """The address of an SDK's client, and the conversion of its exceptions into ProviderError.
 
-This module is loaded with the SDKs only. No SDK exception leaves a provider: SDK exceptions contain requests with keys in
-the headers, and some cannot be unpickled.
+This module is loaded with the SDKs only. No SDK exception leaves a provider: SDK exceptions contain requests with keys
+in the headers, and some cannot be unpickled.
 """
 
 from __future__ import annotations

@@ -138,7 +138,7 @@ class CompatibleProvider(ChatCompletions):
 
 
 def reasoning_of(delta: Mapping[str, Any]) -> str:
-    """Return the visible reasoning of a delta. OpenAI's format has none; vLLM, DeepSeek and Ollama add a field for it."""
+    """Return the visible reasoning of a delta, in the field that vLLM, DeepSeek and Ollama add to OpenAI's format."""
     reasoning = delta.get("reasoning_content") or delta.get("reasoning")
     return reasoning if isinstance(reasoning, str) else ""
 

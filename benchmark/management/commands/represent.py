@@ -39,7 +39,7 @@ GENERATED = [name for name, kind in KINDS.items() if kind.generated]
 class Command(BaseCommand):
     help = (
         "Generate a representation of every problem of a dataset with a model: a summary, or an attempted solution in "
-        "English (asm_nl) or Python (asm_pl). Each is generated once for a model and its parameters; the command may be "
+        "English (asm_nl) or Python (asm_pl). Each is generated once for a model and its parameters; it can be "
         "stopped and repeated; stored representations are not requested again."
     )
 
@@ -115,7 +115,8 @@ class Command(BaseCommand):
             self.stdout.write(json.dumps(document, ensure_ascii=False))
             return
         self.stdout.write(
-            f"{options['dataset']}: {len(rows)} of {problems} problems have a {options['representation']}."
+            f"{options['dataset']}: {len(rows)} of {problems} problems have the representation "
+            f"{options['representation']}."
         )
         self.stdout.write(f"Paid for them in total: {paid_told(tracker.as_json)}")
         if fallbacks:

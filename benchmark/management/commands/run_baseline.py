@@ -134,8 +134,8 @@ class Command(BaseCommand):
             "--batch",
             action="store_true",
             default=None,
-            help="send requests in the provider's batches, which are answered within a day at a lower price; --price stays "
-            "the price of single calls",
+            help="send requests in the provider's batches, which are answered within a day at a lower price; --price "
+            "stays the price of single calls",
         )
         parser.add_argument(
             "--cancel-batches",

@@ -128,7 +128,7 @@ def test_the_commit_is_known_and_nothing_of_the_clone_is_run(clone: Path, tmp_pa
     (tmp_path / "out" / "whole" / "solve.txt").write_text("{{problem}}")
     assert (source_of(str(tmp_path / "out")) or {})["edited"]
     assert not list(clone.rglob("executed"))
-    with pytest.raises(CommandError, match=r"is there already"):
+    with pytest.raises(CommandError, match=r"already exists"):
         imported(clone, tmp_path / "out")
 
 

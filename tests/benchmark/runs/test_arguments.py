@@ -23,7 +23,7 @@ GOOD = {"--dataset": "orchard", "--model": "openai:gpt-4o", "--method": "zero-sh
         ({"--attempts": "0"}, "'0' is not a whole number from 1"),
         (
             {"--resume": "x"},
-            "A run goes on as it began: leave out --dataset, --model, --method with --resume.",
+            "A resumed run keeps its options: leave out --dataset, --model, --method with --resume.",
         ),
     ],
 )

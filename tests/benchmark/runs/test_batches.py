@@ -214,7 +214,7 @@ def test_a_dry_run_tells_the_price_in_batches_where_it_is_known(workshop: Worksh
         costs.append(document["estimates"]["expected"]["cost_usd"])
     assert costs[1] == costs[0] / 2
     told, _ = workshop.manage(*dry, "--batch")
-    assert "in batches, at 50% of the usual price. Nobody was called." in told
+    assert "in batches, at 50% of the usual price. No call was made." in told
     assert "unknown" in told
     for model, part in (("anthropic:m", 0.5), ("compatible:m", 1)):
         assert price_factor(parse_model_spec(model), batch=True) == part

@@ -100,7 +100,7 @@ def test_epochs_are_whole_passes_with_draws_of_their_own(workshop: Workshop) -> 
         "run_baseline", "--dry-run", "--dataset", "orchard", "--model", "openai:m", "--method", "zero-shot",
         "--epochs", "3", "--attempts", "2",
     )  # fmt: skip
-    assert "zero-shot on 4 problems, 6 attempts in 3 epochs each. Nobody was called." in told
+    assert "zero-shot on 4 problems, 6 attempts in 3 epochs each. No call was made." in told
 
 
 def test_fresh_draws_in_batches_are_batches_of_their_own(workshop: Workshop) -> None:
@@ -124,7 +124,7 @@ def test_a_fresh_pilot_says_that_a_run_of_all_problems_pays_for_its_problems_too
         "--pilot",
         "2",
     )
-    assert "pays nothing again for those of the pilot" in workshop.manage(*pilot)[0]
+    assert "does not pay again for those of the pilot" in workshop.manage(*pilot)[0]
     assert "pays for those of the pilot too" in workshop.manage(*pilot, *FRESH)[0]
 
 

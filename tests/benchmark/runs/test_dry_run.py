@@ -59,7 +59,7 @@ def test_it_is_told_in_words_as_well(workshop: Workshop) -> None:
     told, _ = workshop.manage(
         "run_baseline", "--dry-run", "--dataset", "orchard", "--model", "openai:m", "--method", "reflexion"
     )
-    assert "reflexion on 4 problems, 1 attempt each. Nobody was called." in told
+    assert "reflexion on 4 problems, 1 attempt each. No call was made." in told
     low, high = (line.split() for line in told.splitlines() if line.startswith(("low ", "high ")))
     assert (low[1], low[-1], high[1], high[-1]) == ("4", "unknown", "16", "unknown")
 
@@ -72,7 +72,7 @@ def test_the_eight_methods_of_the_papers_are_told_at_once(workshop: Workshop) ->
     assert methods[4] == dry_run(workshop, "reflexion", "--attempts", "2")
     command = ["run_baseline", "--dataset", "orchard", "--model", "openai:m", "--method", "all"]
     told, _ = workshop.manage(*command, "--dry-run")
-    assert told.count("on 4 problems, 1 attempt each. Nobody was called.") == 8
+    assert told.count("on 4 problems, 1 attempt each. No call was made.") == 8
     assert told.count("A token is counted as") == 1
     _, errors = workshop.manage(*command, status=1)
     assert "A run has one method; --method all is for --dry-run." in errors

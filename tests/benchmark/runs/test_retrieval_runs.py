@@ -64,7 +64,7 @@ def test_the_draft_is_searched_with_as_the_setting_says(workshop: Workshop, quer
 def test_a_textbook_that_is_not_there_is_said_before_anything_is_paid(workshop: Workshop) -> None:
     run = ["run_baseline", "--dataset", "orchard", "--model", "openai:gpt-4o", "--method", "semantic"]
     _, errors = workshop.manage(*run, "--set", "textbook=cookbook", status=1)
-    assert "There is no textbook 'cookbook' to search in. There are: hintbench." in errors
+    assert "There is no textbook 'cookbook' to search. There are: hintbench." in errors
     assert "manage.py import_corpus" in errors
     assert workshop.imitation.requests == []
 

@@ -156,7 +156,7 @@ def test_the_section_is_read_and_without_one_the_reply_stands_for_it(workshop: W
     assert "1 failed: provider fault (bad_request)" in errors
     before = len(workshop.imitation.requests)
     output, _ = workshop.manage("represent", *arguments)
-    assert "tagged: 48 of 48 problems have their asm_pl." in output
+    assert "tagged: 48 of 48 problems have the representation asm_pl." in output
     assert len(workshop.imitation.requests) == before + 1
 
 
