@@ -3,13 +3,19 @@
 import math
 from argparse import ArgumentTypeError
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import date
 from difflib import get_close_matches
+from typing import TypeVar
 from uuid import UUID
 
 from django.core.management.base import CommandError, CommandParser
+from django.db.models import QuerySet
 
 from benchmark.models import Corpus, Dataset, Problem, QuestionSet, Run, SimilarityRun, Suite
+
+Named = TypeVar("Named", Dataset, Corpus, QuestionSet)
+AnyRun = TypeVar("AnyRun", Run, SimilarityRun)
 
 
 def positive(text: str) -> int:
@@ -57,26 +63,27 @@ def add_failures(parser: CommandParser, default: str) -> None:
 
 def find_dataset(name: str) -> Dataset:
     """Return the dataset of that name. Raises CommandError with the existing names."""
-    try:
-        return Dataset.objects.get(name=name)
-    except Dataset.DoesNotExist:
-        names = ", ".join(Dataset.objects.values_list("name", flat=True))
-        there_are = (
-            f"There are: {names}." if names else "There is none yet; `manage.py import_problems` makes one."
-        )
-        raise CommandError(f"There is no dataset {name!r}. {there_are}") from None
+    return _find_by_name(Dataset.objects.all(), name, "dataset", "import_problems")
 
 
 def find_corpus(name: str) -> Corpus:
     """Return the textbook of that name. Raises CommandError with the existing names."""
-    try:
-        return Corpus.objects.get(name=name)
-    except Corpus.DoesNotExist:
-        names = ", ".join(Corpus.objects.values_list("name", flat=True))
-        there_are = (
-            f"There are: {names}." if names else "There is none yet; `manage.py import_corpus` makes one."
-        )
-        raise CommandError(f"There is no corpus {name!r}. {there_are}") from None
+    return _find_by_name(Corpus.objects.all(), name, "corpus", "import_corpus")
+
+
+def find_question_set(name: str) -> QuestionSet:
+    """Return the question set of that name. Raises CommandError with the existing names."""
+    return _find_by_name(QuestionSet.objects.select_related("dataset"), name, "question set", "build_mcqs")
+
+
+def _find_by_name(rows: QuerySet[Named], name: str, kind: str, command: str) -> Named:
+    """Return the row of that name; `kind` and `command`, which creates such rows, are for the error message."""
+    row = rows.filter(name=name).first()
+    if row is not None:
+        return row
+    names = ", ".join(rows.values_list("name", flat=True))
+    hint = f"There are: {names}." if names else f"There is none yet; `manage.py {command}` makes one."
+    raise CommandError(f"There is no {kind} {name!r}. {hint}")
 
 
 def find_problem(dataset: Dataset, external_id: str) -> Problem:
@@ -124,30 +131,18 @@ def find_suite(problem: Problem, version: int | None) -> Suite:
 
 def find_run(name: str) -> Run:
     """Return the run of that id. Raises CommandError with the latest runs."""
-    try:
-        return Run.objects.select_related("dataset").get(pk=UUID(name))
-    except (ValueError, Run.DoesNotExist):
-        latest = "".join(f"\n  {run.pk}  {run}" for run in Run.objects.select_related("dataset")[:5])
-        raise CommandError(f"There is no run {name!r}. The latest runs: {latest or 'none yet'}") from None
-
-
-def find_question_set(name: str) -> QuestionSet:
-    """Return the questions of that name. Raises CommandError with the existing names."""
-    try:
-        return QuestionSet.objects.select_related("dataset").get(name=name)
-    except QuestionSet.DoesNotExist:
-        names = ", ".join(QuestionSet.objects.values_list("name", flat=True))
-        there_are = (
-            f"There are: {names}." if names else "There are none yet; `manage.py build_mcqs` makes some."
-        )
-        raise CommandError(f"There are no questions {name!r}. {there_are}") from None
+    return _find_by_id(Run.objects.select_related("dataset"), name)
 
 
 def find_similarity_run(name: str) -> SimilarityRun:
     """Return the run over questions of that id. Raises CommandError with the latest runs."""
-    try:
-        return SimilarityRun.objects.select_related("question_set__dataset").get(pk=UUID(name))
-    except (ValueError, SimilarityRun.DoesNotExist):
-        rows = SimilarityRun.objects.select_related("question_set")[:5]
-        latest = "".join(f"\n  {run.pk}  {run}" for run in rows)
-        raise CommandError(f"There is no run {name!r}. The latest runs: {latest or 'none yet'}") from None
+    return _find_by_id(SimilarityRun.objects.select_related("question_set__dataset"), name)
+
+
+def _find_by_id(runs: QuerySet[AnyRun], name: str) -> AnyRun:
+    with suppress(ValueError):
+        run = runs.filter(pk=UUID(name)).first()
+        if run is not None:
+            return run
+    latest = "".join(f"\n  {run.pk}  {run}" for run in runs[:5])
+    raise CommandError(f"There is no run {name!r}. The latest runs: {latest or 'none yet'}")

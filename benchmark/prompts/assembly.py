@@ -77,8 +77,7 @@ class PromptFormat:
 
 @dataclass(frozen=True)
 class PromptContext:
-    """Texts that a prompt shows besides the problem: other problems with their solutions, and an excerpt of a
-    textbook.
+    """Texts in a prompt besides the problem: other problems with their solutions, and a textbook excerpt.
 
     `analysis` is the problem's own official analysis. Only the oracle-assisted control may set it.
     """

@@ -86,9 +86,7 @@ def tricky_prompt(task: Task, form: PromptFormat) -> Prompt:
 
 
 def written_tests_prompt(task: Task, form: PromptFormat) -> Prompt:
-    """Return the prompt for tests with answers by the model: the written tests of ALGO's Table 4 (docs/spec.md 3.3,
-    T16).
-    """
+    """Return the prompt for tests with the model's own answers, ALGO's Table 4 (docs/spec.md 3.3, T16)."""
     interface = _interface(task, form, "written_values", "written_texts")
     return _statement_prompt(
         task, form, "written_tests", ("problem", *WRITTEN_TESTS_TEMPLATES), interface=interface
@@ -108,8 +106,9 @@ def tagged_prompt(task: Task, form: PromptFormat, tag: str) -> Prompt:
 def counterexample_prompt(
     task: Task, form: PromptFormat, number: int, reply: str, cases: Sequence[OracleCase]
 ) -> Prompt:
-    """Return the prompt with the problem, the last attempt and inputs on which it fails; without inputs it had no
-    program.
+    """Return the prompt with the problem, the last attempt and inputs on which it fails.
+
+    Without such inputs the attempt had no program.
     """
     failures = [
         form.templates.render(

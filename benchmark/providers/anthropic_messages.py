@@ -42,11 +42,8 @@ class AnthropicProvider:
         self._endpoint.require_key()
         self._client = anthropic.AsyncAnthropic(
             api_key=self._endpoint.key,
-            base_url=self._endpoint.address,
-            default_headers=self._endpoint.headers,
-            timeout=self._endpoint.timeout,
-            max_retries=0,
             http_client=anthropic.DefaultAioHttpClient(verify=trusted_certificates(), limits=CONNECTIONS),
+            **self._endpoint.client_options,
         )
 
     async def stream(

@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import aiohttp
@@ -94,6 +95,16 @@ class Endpoint:
         """PROVIDER_TIMEOUT seconds for each wait: for the first byte and between two pieces of a reply."""
         seconds = float(settings.PROVIDER_TIMEOUT)
         return httpx2.Timeout(seconds, connect=min(seconds, _CONNECT_TIMEOUT))
+
+    @property
+    def client_options(self) -> dict[str, Any]:
+        """The arguments of an SDK's client that do not depend on the SDK."""
+        return {
+            "base_url": self.address,
+            "default_headers": self.headers,
+            "timeout": self.timeout,
+            "max_retries": 0,
+        }
 
     def incomplete_reply(self) -> ProviderError:
         """Return the error of a reply that ended without a finish reason."""

@@ -43,11 +43,8 @@ class ChatCompletions:
         self._prefix, self._calls = uuid4(), count()
         self._client = openai.AsyncOpenAI(
             api_key=endpoint.key or "none",  # the SDK requires one; servers without keys ignore it
-            base_url=endpoint.address,
-            default_headers=endpoint.headers,
-            timeout=endpoint.timeout,
-            max_retries=0,
             http_client=openai.DefaultAioHttpClient(verify=trusted_certificates(), limits=CONNECTIONS),
+            **endpoint.client_options,
         )
 
     async def stream(

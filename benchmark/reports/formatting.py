@@ -158,7 +158,7 @@ def epochs_told(figures: RunFigures) -> list[str]:
 
 
 def spent_money(spent: Mapping[str, Any]) -> str:
-    """The money that `Spent.to_json` gives, as "at least 1.25 US dollars" where that is a lower bound."""
+    """The money that `Spending.to_json` gives, as "at least 1.25 US dollars" where that is a lower bound."""
     if spent["cost_usd"] is None:
         return "at an unknown price"
     return f"{'at least ' if spent['cost_is_lower_bound'] else ''}{spent['cost_usd']:,.2f} US dollars"
@@ -195,7 +195,7 @@ def faults_told(faults: Mapping[str, str]) -> list[str]:
 
 
 def paid_told(spent: Mapping[str, Any]) -> str:
-    """Calls, tokens and money, as `Spent.to_json` gives them."""
+    """Calls, tokens and money, as `Spending.to_json` gives them."""
     tokens = spent["input_tokens"] + spent["output_tokens"]
     words = f"{spent['calls']:,} calls, {tokens:,} tokens, {spent_money(spent)}"
     broken_off = broken_off_told(spent["calls_broken_off"])

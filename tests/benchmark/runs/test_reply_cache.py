@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from typing import Any
 
 import pytest
 from pytest_django import Settings
@@ -73,7 +74,8 @@ def test_paid_rows_of_runs_and_of_questions_are_found_and_copied(settings: Setti
     )
     answer = QuestionAnswer.objects.create(run=chosen, question=question, order=[], correct=True, **common)
     wanted = cache_key(SPEC, PARAMETERS, PROMPT, draw_name(0, 0, 0))
-    for paid in (generation, answer):
+    rows: list[Any] = [generation, answer]
+    for paid in rows:
         assert find_paid(type(paid), ["none", wanted]) == [None, paid]
         assert find_paid(type(paid), []) == []
         columns = reused_columns(paid)
