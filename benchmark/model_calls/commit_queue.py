@@ -1,4 +1,4 @@
-"""Database work of a run in a thread of its own, with one transaction for everything that waits.
+"""Database work of a run in a separate thread, with one transaction for everything that waits.
 
 A model call and the rows about it thus share a commit with other calls, and no result is returned before it is
 committed.

@@ -36,7 +36,7 @@ class HiddenRun:
     def of(cls, stored: Judgement) -> "HiddenRun":
         """Return the result of a finished judgement. Raises PromptLeakError for an unfinished one."""
         if stored.state != Judgement.State.DONE or stored.result is None:
-            raise PromptLeakError(f"judgement {stored.pk} is not finished: it has no verdict to tell")
+            raise PromptLeakError(f"judgement {stored.pk} is not finished and has no verdict")
         verdict = Verdict(stored.verdict)
         return cls(verdict, stored.result["compiler_output"] if verdict is Verdict.CE else "")
 

@@ -141,8 +141,8 @@ class PracticeProvider:
         for word in words:
             await asyncio.sleep(settings.PRACTICE_WORD_DELAY)
             yield TextDelta(word)
-        asked = sum(len(message.content.split()) for message in messages)
-        usage = TokenUsage(asked, len(words), cached_input_tokens=0, reasoning_tokens=0)
+        prompt_words = sum(len(message.content.split()) for message in messages)
+        usage = TokenUsage(prompt_words, len(words), cached_input_tokens=0, reasoning_tokens=0)
         yield Completed(usage, MODEL, finish_reason, request_id=_request_id(messages))
 
     async def aclose(self) -> None:
@@ -172,12 +172,12 @@ def reply_to(messages: Sequence[Message]) -> str:
 
 def _read(messages: Sequence[Message]) -> _Conversation | None:
     """Return the state after these messages; None if no user message names a practice problem."""
-    asked = [message.content for message in messages if message.role == "user"]
-    openings = ((number, _script_named_in(text)) for number, text in enumerate(asked))
+    user_texts = [message.content for message in messages if message.role == "user"]
+    openings = ((number, _script_named_in(text)) for number, text in enumerate(user_texts))
     number, script = next(((number, script) for number, script in openings if script), (0, None))
     if script is None:
         return None
-    opening, later = asked[number], asked[number + 1 :]
+    opening, later = user_texts[number], user_texts[number + 1 :]
     position, helped = _first_stage(script, opening), False
     for text in later:
         helped = script.stages[position].is_helped_by(text)
@@ -185,7 +185,7 @@ def _read(messages: Sequence[Message]) -> _Conversation | None:
     stage = script.stages[position]
     program = _collapse_spaces(stage.program)
     shown = any(program in _collapse_spaces(message.content) for message in messages)
-    return _Conversation(script, stage, helped, shown, talk=bool(_TALK.search(asked[-1])))
+    return _Conversation(script, stage, helped, shown, talk=bool(_TALK.search(user_texts[-1])))
 
 
 def _script_named_in(text: str) -> StudentScript | None:

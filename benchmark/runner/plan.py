@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from typing import Any, Literal
 
 from django.db import transaction
+from pydantic import ValidationError
 
 from benchmark.methods import METHODS, Method, MethodSettings
 from benchmark.model_calls.budget import Budget, Price
@@ -307,7 +308,13 @@ def _check_unchanged(run: Run) -> None:
             f"Run {run.pk} uses the method {run.method!r}, which this version does not have."
         )
     method, began = METHODS[run.method], run.manifest
-    settings = method.settings(**run.parameters)
+    try:
+        settings = method.settings(**run.parameters)
+    except ValidationError as error:
+        names = ", ".join(sorted({str(one["loc"][0]) for one in error.errors()}))
+        raise CannotRunError(
+            f"The settings of run {run.pk} are not valid in this version: {names}."
+        ) from None
     restore = "Import the former version again, or start a new run."
     if dataset_hash(run.dataset) != began["dataset"]["content_hash"]:
         raise _changed(run, f"The problems of {run.dataset.name}", restore)

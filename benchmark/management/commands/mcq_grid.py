@@ -122,7 +122,7 @@ class Command(BaseCommand):
         for table, group in groupby(documents, key=lambda one: str(one["table"])):
             own = list(group)
             kinds = list(dict.fromkeys(one["representation"] for one in own))
-            self.stdout.write(f"{table}: accuracy, MRR where options are ranked, and what is published")
+            self.stdout.write(f"{table}: accuracy, MRR where options are ranked, and the published values")
             rows = [("", *kinds)]
             for name, of_row in groupby(own, key=_row_name):
                 by_kind = {one["representation"]: _shown(one) for one in of_row}

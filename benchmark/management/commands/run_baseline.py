@@ -198,7 +198,7 @@ class Command(BaseCommand):
             self.stderr.write(f"Left out, each because {reason}: {', '.join(names)}.")
         if plan.without_samples and isinstance(plan.settings, ReflexionSettings):
             self.stderr.write(
-                f"Without samples, so that the first answer with a program counts: {', '.join(plan.without_samples)}."
+                f"Without samples; the first answer with a program counts: {', '.join(plan.without_samples)}."
             )
         return run
 
@@ -231,8 +231,10 @@ class Command(BaseCommand):
             attempts = _count(plan.attempts, "attempt", "attempts")
             if plan.epochs > 1:
                 attempts += f" in {plan.epochs} epochs"
-            asked = f", in batches, {_discount(plan.spec)}" if batch else ""
-            self.stdout.write(f"{plan.method.name} on {problems}, {attempts} each{asked}. No call was made.")
+            batches = f", in batches, {_discount(plan.spec)}" if batch else ""
+            self.stdout.write(
+                f"{plan.method.name} on {problems}, {attempts} each{batches}. No call was made."
+            )
             *table, assumed = model_options.estimates_table(found, price, RUN_ASSUMPTIONS)
             self.stdout.write("\n".join(table))
         if price:

@@ -202,6 +202,7 @@ def test_a_run_does_not_go_on_with_other_prompts_problems_or_methods(workshop: W
             "x",
             "problems of orchard",
         ),
+        ("update benchmark_run set parameters = ?", '{"k1": 1.5, "top_p": 7}', "in this version: k1, top_p."),
         ("update benchmark_run set method = ?", "telepathy", "'telepathy', which this version does not have"),
     ):
         workshop.rows(change, [value])
