@@ -69,12 +69,7 @@ class ChatCompletions:
                 request_id = response.headers.get("x-request-id", "")
                 usage: Mapping[str, Any] | None = None
                 finish_reason = refusal = ""
-                async for data in event_data(response.aiter_bytes()):
-                    if data.startswith(b"[DONE]"):
-                        continue
-                    chunk: dict[str, Any] = json.loads(data)
-                    if error := chunk.get("error"):
-                        raise self._endpoint.stream_error(error)
+                async for chunk in self._chunks(response):
                     for choice in chunk.get("choices") or ():
                         delta = choice["delta"]
                         if reasoning := reasoning_of(delta):
@@ -100,6 +95,16 @@ class ChatCompletions:
             # Raised here, not above: the SDK's exception must not become its context.
             raise failure or self._endpoint.incomplete_reply()
         yield completed
+
+    async def _chunks(self, response: httpx2.Response) -> AsyncIterator[dict[str, Any]]:
+        """Yield the chunks of a streamed reply. Raises ValueError for invalid JSON, ProviderError for an error event."""
+        async for data in event_data(response.aiter_bytes()):
+            if data.startswith(b"[DONE]"):
+                continue
+            chunk: dict[str, Any] = json.loads(data)
+            if error := chunk.get("error"):
+                raise self._endpoint.stream_error(error)
+            yield chunk
 
     def body(self, model: str, messages: Sequence[Message], parameters: Parameters) -> dict[str, Any]:
         """Return the body of the request, without the fields for a stream."""

@@ -153,7 +153,7 @@ def test_a_problem_without_samples_is_named_and_its_first_answer_counts(workshop
     _, errors = workshop.manage(
         "run_baseline", "--dataset", "orchard", "--model", "openai:gpt-4o", "--method", "reflexion", *FIRST
     )
-    assert "Without samples, so that the first answer with a program counts: apple_sum." in errors
+    assert "Without samples; the first answer with a program counts: apple_sum." in errors
     assert len(workshop.imitation.requests) == 1
 
 

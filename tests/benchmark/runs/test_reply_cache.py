@@ -36,12 +36,12 @@ def stored_key(address: str, parameters: str, draw: str) -> str:
 
 
 @pytest.mark.parametrize("address", ["", "http://proxy/v1"])
-@pytest.mark.parametrize(("number", "chain", "repetition", "draw"), [(0, 3, 1, "3.1"), (2, 0, 0, "0.0.2")])
+@pytest.mark.parametrize(("place", "draw"), [((0, 3, 1), "3.1"), ((2, 0, 0), "0.0.2")])
 def test_keys_have_the_form_of_stored_ones(
-    settings: Settings, address: str, number: int, chain: int, repetition: int, draw: str
+    settings: Settings, address: str, place: tuple[int, int, int], draw: str
 ) -> None:
     settings.OPENAI_BASE_URL = address
-    key = cache_key(SPEC, PARAMETERS, PROMPT, draw_name(number, chain, repetition))
+    key = cache_key(SPEC, PARAMETERS, PROMPT, draw_name(*place))
     assert key == stored_key(address, '{"max_output_tokens": 4096, "temperature": 0.7}', draw)
 
 
