@@ -97,7 +97,7 @@ class ChatCompletions:
         yield completed
 
     async def _chunks(self, response: httpx2.Response) -> AsyncIterator[dict[str, Any]]:
-        """Yield the chunks of a streamed reply. Raises ValueError for invalid JSON, ProviderError for an error event."""
+        """Yield the chunks of a reply. Raises ValueError for invalid JSON, ProviderError for an error event."""
         async for data in event_data(response.aiter_bytes()):
             if data.startswith(b"[DONE]"):
                 continue

@@ -53,7 +53,7 @@ class CommandProcess:
         self._output = var / f"{stem}.out"
         self._errors = var / f"{stem}.err"
         self._process: ForkServerProcess = FORKS.Process(
-            target=_run, args=(arguments, var, values, self._output, self._errors, database)
+            target=_run, args=(arguments, (var, database), values, self._output, self._errors)
         )
         self._process.start()
 
@@ -73,13 +73,17 @@ class CommandProcess:
 
 
 def _run(
-    arguments: tuple[str, ...], var: Path, values: dict[str, str], output: Path, errors: Path, database: str
+    arguments: tuple[str, ...],
+    place: tuple[Path, str],
+    values: dict[str, str],
+    output: Path,
+    errors: Path,
 ) -> None:
     for path, stream in ((output, sys.stdout), (errors, sys.stderr)):
         descriptor = os.open(path, os.O_CREAT | os.O_WRONLY)
         os.dup2(descriptor, stream.fileno())
         os.close(descriptor)
-    use_var(var, database)
+    use_var(*place)
     for name, value in values.items():
         setattr(settings, name, value)
     execute_from_command_line(["manage.py", *arguments])

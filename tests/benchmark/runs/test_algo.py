@@ -99,6 +99,24 @@ def candidates(workshop: Workshop, run: str) -> dict[str, Any]:
     return document
 
 
+def check_candidates(found: dict[str, Any], by_name: dict[str, Any], tests: int) -> None:
+    assert [by_name[f"step {n}"]["official"] for n in range(4)] == [False, True, True, False]
+    assert [by_name[f"step {n}"]["samples_passed"] for n in range(4)] == [True, True, True, False]
+    assert by_name["step 2"]["accepted"]
+    assert by_name["step 2"]["total"] == tests + 1
+    smallest = by_name["step 1"]["minimal"]
+    assert smallest["input"].startswith("-1 ")
+    assert smallest["fault"] == "WA"
+    assert found["agreement"]["samples"] == {"agreeing": 3, "total": 4}
+    assert found["n_at_k"]["1"] == {"verifier": 1.0, "majority": 0.5, "random": 0.5}
+    assert found["n_at_k"]["4"] == {"verifier": 1.0, "majority": 1.0, "random": 1.0}
+    [oracle] = found["oracles"]
+    assert oracle["correctness"]["verdict"] == "right"
+    assert oracle["correctness"]["samples"] == {"right": 1, "wrong": 0, "unanswered": 0}
+    assert oracle["correctness"]["hidden"]["right"] >= 1
+    assert oracle["correctness"]["reference"] == {"right": tests, "wrong": 0, "unanswered": 0}
+
+
 def test_a_verifier_is_built_once_and_ranks_what_three_coders_write(verified: Workshop) -> None:
     asked = [request.body["messages"][0]["content"] for request in verified.imitation.requests]
     assert len(asked) == 8, "the one in flight at kill -9, and the one that failed, are asked for again"
@@ -118,21 +136,8 @@ def test_a_verifier_is_built_once_and_ranks_what_three_coders_write(verified: Wo
     assert (document["solved"], document["generations"]) == (1, 4)
     found = candidates(verified, document["run"])
     by_name = {one["candidate"][-6:]: one for one in found["candidates"]}
-    assert [by_name[f"step {n}"]["official"] for n in range(4)] == [False, True, True, False]
-    assert [by_name[f"step {n}"]["samples_passed"] for n in range(4)] == [True, True, True, False]
-    assert by_name["step 2"]["accepted"]
-    assert by_name["step 2"]["total"] == tests + 1
     smallest = by_name["step 1"]["minimal"]
-    assert smallest["input"].startswith("-1 ")
-    assert smallest["fault"] == "WA"
-    assert found["agreement"]["samples"] == {"agreeing": 3, "total": 4}
-    assert found["n_at_k"]["1"] == {"verifier": 1.0, "majority": 0.5, "random": 0.5}
-    assert found["n_at_k"]["4"] == {"verifier": 1.0, "majority": 1.0, "random": 1.0}
-    [oracle] = found["oracles"]
-    assert oracle["correctness"]["verdict"] == "right"
-    assert oracle["correctness"]["samples"] == {"right": 1, "wrong": 0, "unanswered": 0}
-    assert oracle["correctness"]["hidden"]["right"] >= 1
-    assert oracle["correctness"]["reference"] == {"right": tests, "wrong": 0, "unanswered": 0}
+    check_candidates(found, by_name, tests)
 
     # The program that only errs on negative numbers passes the imported tests and fails the oracle's.
     by_suite = ("--set", "tests=suite", "temperature=0.3", "repair_temperature=0.3")
