@@ -1,4 +1,4 @@
-"""docs/methods.md says of the methods what the program says, and names tests that exist."""
+"""docs/methods.md agrees with the program on the methods, and names existing tests."""
 
 import json
 import re

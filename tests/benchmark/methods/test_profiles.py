@@ -1,4 +1,4 @@
-"""Profiles: the published evaluations' settings, for every method and every model."""
+"""Profiles: the settings of published evaluations, for every method and every model."""
 
 from dataclasses import asdict
 from typing import Any

@@ -1,4 +1,4 @@
-"""Reflexion: which answer counts, what each question shows, and when it stops."""
+"""Reflexion: the answer that counts, the content of each prompt, and the end."""
 
 import asyncio
 

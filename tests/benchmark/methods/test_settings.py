@@ -1,4 +1,4 @@
-"""Settings of methods as people write them."""
+"""Settings of methods in the form of the command line."""
 
 import json
 from dataclasses import asdict

@@ -1,4 +1,4 @@
-"""Prompts: what they must hold, what can never get in, and that nothing in a text is taken for a template."""
+"""Prompts: their required content, the content that is kept out, and texts with braces."""
 
 import pytest
 from hypothesis import given

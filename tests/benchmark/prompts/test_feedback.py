@@ -1,4 +1,4 @@
-"""What a model is told of its program: the real judge on the samples, and never a word of a hidden test."""
+"""Feedback on a program: the real judge on the samples, without any hidden test."""
 
 import pytest
 

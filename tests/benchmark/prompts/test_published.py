@@ -1,4 +1,4 @@
-"""Prompts out of a clone of the published repository: byte for byte, by commit, without running any of it."""
+"""Prompts from a clone of the published repository: byte for byte, by commit, without executing its code."""
 
 import json
 import subprocess

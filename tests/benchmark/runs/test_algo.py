@@ -1,4 +1,4 @@
-"""ALGO as a whole: a model writes a verifier, coders are ranked by it, and what was paid for is not asked for again."""
+"""ALGO end to end: a model writes a verifier, which ranks coders; nothing is paid for twice."""
 
 import json
 import re
@@ -55,7 +55,7 @@ APPLE = ("--problems", "apple_sum")
 
 
 def killed_after(workshop: Workshop, answers: Sequence[Script], *command: str) -> None:
-    """Let the command have these answers, and end it with kill -9 while it waits for one more."""
+    """Run the command with these replies, and kill it with SIGKILL while it waits for another one."""
     sent = len(workshop.imitation.requests) + len(answers) + 1
     workshop.imitation.script(*answers, HANGING)
     running = workshop.start(*command)
@@ -66,7 +66,7 @@ def killed_after(workshop: Workshop, answers: Sequence[Script], *command: str) -
 
 @pytest.fixture
 def verified(workshop: Workshop) -> Workshop:
-    """A workshop whose first problem has a verifier, after a small budget, kill -9 and a fault of the provider."""
+    """Return a workshop whose first problem has a verifier, after a small budget, SIGKILL and a provider fault."""
     workshop.imitation.script(*VERIFIER[:2])
     new = ("--dataset", "orchard", "--model", "openai:gpt-4o", *APPLE)
     _, errors = workshop.manage("build_verifier", *new, "--max-calls", "2", status=1)

@@ -1,4 +1,4 @@
-"""What run_baseline refuses before it stores or pays anything."""
+"""Errors of run_baseline before a run is stored or paid for."""
 
 import pytest
 from django.core.management import CommandError, call_command

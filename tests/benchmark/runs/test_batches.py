@@ -1,4 +1,4 @@
-"""Runs in the batches of both providers: half the price, the same rows, and no question paid for twice."""
+"""Runs in the batches of both providers: half the price, the same rows, and no request paid for twice."""
 
 import json
 import signal
@@ -70,7 +70,7 @@ def test_a_run_in_batches_ends_like_any_other_at_half_the_price(workshop: Worksh
 
 
 def kill_in_three_places(workshop: Workshop, model: str) -> None:
-    """While a batch is handed in, while the provider works on one, while results come; then to the end."""
+    """Kill the client while a batch is submitted, processed and read; then run to the end."""
     workshop.imitation.script(*[SOLUTION] * 16)
     unnoted, unended, unread = Hold(0), Hold(0), Hold(3)
     workshop.imitation.batch(BatchScript(answer=unnoted), BatchScript(hold=unended, results=unread))
@@ -104,7 +104,7 @@ def test_no_question_is_paid_for_twice_wherever_the_client_is_killed(workshop: W
 
 
 def resume_patiently(var: Path, values: dict[str, str], run: str) -> None:
-    """`run_baseline --resume` that hands a batch in for no other reason than that every chain waits."""
+    """Run `run_baseline --resume` so that a batch is only submitted when every chain waits."""
     batches._QUIET = 2 * HANG
     use_var(var)
     for name, value in values.items():

@@ -1,4 +1,4 @@
-"""What a run may spend and how fast: budgets, shared limits, replies paid for once, pilots."""
+"""Budgets, shared limits, replies paid for once, and pilots."""
 
 from math import sqrt
 from statistics import stdev

@@ -1,4 +1,4 @@
-"""Fresh draws and epochs: what is asked again, what is repeated, and what a repeated run says of itself."""
+"""Fresh draws and epochs: new and repeated replies, and the report of repeated ones."""
 
 import csv
 import io

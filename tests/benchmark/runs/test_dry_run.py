@@ -1,4 +1,4 @@
-"""What a run would cost, said without a call, a key or a stored run."""
+"""Cost estimates of a run without a call, a key or a stored run."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""The statements of every reply read what they ask for and nothing else, however many rows there are."""
+"""The statements of every reply use an index, for any number of rows."""
 
 from uuid import uuid4
 

@@ -1,4 +1,4 @@
-"""Prices of models: the given one, else that of the shipped snapshot, else unknown."""
+"""Prices of models: the given one, else that of the snapshot, else unknown."""
 
 import json
 import sys
@@ -101,7 +101,7 @@ def test_a_cost_without_any_known_tokens_is_unknown_and_not_0() -> None:
 
 
 def load_the_program() -> None:
-    """Import the web server and a command, and price what needs no list."""
+    """Import the web server and a command, and price a model without the snapshot."""
     import config.asgi
     import config.urls
     from benchmark.management.commands import run_baseline

@@ -1,4 +1,4 @@
-"""Reflexion as a whole: the command, the real SDKs, the real judge, and rows that say what happened."""
+"""Reflexion end to end: the command, the real SDKs, the real judge, and the stored rows."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What becomes of replies that are stored together."""
+"""Replies that are stored together."""
 
 import pytest
 

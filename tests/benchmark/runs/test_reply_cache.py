@@ -30,7 +30,7 @@ REPLY = {"model_returned": "gpt-4o@old", "reasoning": "Hm.", "input_tokens": 11,
 
 
 def stored_key(address: str, parameters: str, draw: str) -> str:
-    """The form of all stored keys: four lines, the first with the model and the address where one is set."""
+    """Return the key of a stored row: four lines, the first with the model and the address where one is set."""
     lines = [f"openai:gpt-4o {address}", parameters, PROMPT, draw]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 

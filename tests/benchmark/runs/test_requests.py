@@ -1,8 +1,4 @@
-"""Every method and every control as a whole: exactly what is sent, and that no secret is in it.
-
-The requests of those in GOLDEN are compared with files, prompt by prompt as people read them. A file that is missing
-is written, and the test fails once, so that somebody looks at it.
-"""
+"""Every method and every control end to end: the exact requests, without any secret."""
 
 import json
 import shutil
@@ -41,7 +37,7 @@ SMALL = {"i": 1, "k": 2, "n": 1, "tags": 2, "resamples": 1, "retries": 1}
 def sent(
     filled_var: Path, imitation_server: Imitation, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, list[Request]]:
-    """The requests of every run, made one after the other by one process."""
+    """Return the requests of every run, made one after another by one process."""
     imitation_server.reset()
     imitation_server.script(*[Script(pieces_of(REPLY))] * 200)
     var = tmp_path_factory.mktemp("requests") / "var"
@@ -84,7 +80,7 @@ def _run_all(var: Path, values: dict[str, str], runs: list[list[str]]) -> None:
 
 
 def readable(requests: list[Request]) -> str:
-    """The requests as text: the parameters as JSON, then the message as it is."""
+    """Return the requests as text: the parameters as JSON, then the message."""
     told = []
     for number, request in enumerate(requests, 1):
         body = dict(request.body)

@@ -1,4 +1,4 @@
-"""Runs that are cut off in every way, and go on: nothing paid for is lost, and nothing is counted twice."""
+"""Runs that are interrupted in every way and resumed: no paid reply is lost, and none is counted twice."""
 
 import json
 import os
@@ -47,7 +47,7 @@ def only_run(workshop: Workshop) -> str:
 
 
 def comparable(workshop: Workshop, run: str) -> dict[str, object]:
-    """The figures of a run that do not name the run or its time."""
+    """Return the figures of a run that do not name the run or its time."""
     figures = workshop.report(run, "--k", "1", "2")
     return {
         name: figures[name]

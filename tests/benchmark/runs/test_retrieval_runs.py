@@ -1,4 +1,4 @@
-"""Retrieval in whole runs: what is searched with, what is shown, and what is stored of it."""
+"""Retrieval end to end: the query, the texts in prompts, and the stored record."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Waits that the provider asks for, and calls that broke off: what a user sees, and what holds meanwhile."""
+"""Waits that the provider requests, and calls that broke off: messages to the user and stored counts."""
 
 import asyncio
 import csv
