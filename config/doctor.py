@@ -15,6 +15,7 @@ from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 
 import judge
+from benchmark.providers import required_settings
 from config import valkey
 from config.env import env_text
 from config.health import queue_answers
@@ -214,12 +215,8 @@ def _pandoc() -> Part:
 
 
 def _providers() -> Iterator[Part]:
-    configured = {
-        "openai": ("OPENAI_API_KEY", settings.OPENAI_API_KEY),
-        "anthropic": ("ANTHROPIC_API_KEY", settings.ANTHROPIC_API_KEY),
-        "compatible": ("COMPATIBLE_BASE_URL", settings.COMPATIBLE_BASE_URL),
-    }
-    for provider, (variable, value) in configured.items():
+    for provider, variable in required_settings().items():
+        value = getattr(settings, variable)
         yield Part(
             f"provider {provider}",
             bool(value),

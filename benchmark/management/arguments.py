@@ -1,19 +1,25 @@
-"""Options that several commands share: how they are read and what is said when they are wrong."""
+"""Parsers of arguments that several commands share."""
 
 import math
 from argparse import ArgumentTypeError
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import date
 from difflib import get_close_matches
+from typing import TypeVar
 from uuid import UUID
 
 from django.core.management.base import CommandError, CommandParser
+from django.db.models import QuerySet
 
 from benchmark.models import Corpus, Dataset, Problem, QuestionSet, Run, SimilarityRun, Suite
 
+Named = TypeVar("Named", Dataset, Corpus, QuestionSet)
+AnyRun = TypeVar("AnyRun", Run, SimilarityRun)
+
 
 def positive(text: str) -> int:
-    """A whole number from 1, as the `type` of an argparse option."""
+    """Return a whole number from 1, as the `type` of an argparse option."""
     if not text.isdecimal() or int(text) < 1:
         raise ArgumentTypeError(f"{text!r} is not a whole number from 1")
     return int(text)
@@ -27,7 +33,7 @@ def not_negative(text: str) -> int:
 
 
 def dollars(text: str) -> float:
-    """An amount of money that is not negative, as the `type` of an argparse option."""
+    """Return a non-negative amount of US dollars, as the `type` of an argparse option."""
     try:
         amount = float(text)
     except ValueError:
@@ -38,7 +44,7 @@ def dollars(text: str) -> float:
 
 
 def day(text: str) -> date:
-    """A day, as the `type` of an argparse option."""
+    """Return a day, as the `type` of an argparse option."""
     try:
         return date.fromisoformat(text)
     except ValueError:
@@ -46,7 +52,7 @@ def day(text: str) -> date:
 
 
 def add_failures(parser: CommandParser, default: str) -> None:
-    """Add --failures, the choice of how permanent failures count."""
+    """Add --failures, which sets how permanent failures count."""
     parser.add_argument(
         "--failures",
         choices=("wrong", "excluded"),
@@ -56,31 +62,32 @@ def add_failures(parser: CommandParser, default: str) -> None:
 
 
 def find_dataset(name: str) -> Dataset:
-    """The dataset of that name. Raises CommandError, which names those there are."""
-    try:
-        return Dataset.objects.get(name=name)
-    except Dataset.DoesNotExist:
-        names = ", ".join(Dataset.objects.values_list("name", flat=True))
-        there_are = (
-            f"There are: {names}." if names else "There is none yet; `manage.py import_problems` makes one."
-        )
-        raise CommandError(f"There is no dataset {name!r}. {there_are}") from None
+    """Return the dataset of that name. Raises CommandError with the existing names."""
+    return _find_by_name(Dataset.objects.all(), name, "dataset", "import_problems")
 
 
 def find_corpus(name: str) -> Corpus:
-    """The textbook of that name. Raises CommandError, which names those there are."""
-    try:
-        return Corpus.objects.get(name=name)
-    except Corpus.DoesNotExist:
-        names = ", ".join(Corpus.objects.values_list("name", flat=True))
-        there_are = (
-            f"There are: {names}." if names else "There is none yet; `manage.py import_corpus` makes one."
-        )
-        raise CommandError(f"There is no corpus {name!r}. {there_are}") from None
+    """Return the textbook of that name. Raises CommandError with the existing names."""
+    return _find_by_name(Corpus.objects.all(), name, "corpus", "import_corpus")
+
+
+def find_question_set(name: str) -> QuestionSet:
+    """Return the question set of that name. Raises CommandError with the existing names."""
+    return _find_by_name(QuestionSet.objects.select_related("dataset"), name, "question set", "build_mcqs")
+
+
+def _find_by_name(rows: QuerySet[Named], name: str, kind: str, command: str) -> Named:
+    """Return the row of that name; `kind` and `command`, which creates such rows, are for the error message."""
+    row = rows.filter(name=name).first()
+    if row is not None:
+        return row
+    names = ", ".join(rows.values_list("name", flat=True))
+    hint = f"There are: {names}." if names else f"There is none yet; `manage.py {command}` makes one."
+    raise CommandError(f"There is no {kind} {name!r}. {hint}")
 
 
 def find_problem(dataset: Dataset, external_id: str) -> Problem:
-    """The problem of that id. Raises CommandError, which names similar ids."""
+    """Return the problem of that id. Raises CommandError with similar ids."""
     try:
         return dataset.problems.get(external_id=external_id)
     except Problem.DoesNotExist:
@@ -91,9 +98,9 @@ def find_problem(dataset: Dataset, external_id: str) -> Problem:
 
 
 def find_problems(names: Sequence[str]) -> list[Problem]:
-    """The problems named as DATASET/ID, or as DATASET for all of it, in this order and each once.
+    """Return the problems named as DATASET/ID, or as DATASET for all of it, in this order and each once.
 
-    Raises CommandError for a name there is not, and for a dataset without problems.
+    Raises CommandError for an unknown name and for a dataset without problems.
     """
     found: dict[int, Problem] = {}
     for name in names:
@@ -110,7 +117,7 @@ def find_problems(names: Sequence[str]) -> list[Problem]:
 
 
 def find_suite(problem: Problem, version: int | None) -> Suite:
-    """The problem's suite of that version; None: the latest. Raises CommandError, which says what there is."""
+    """Return the problem's suite of that version; None: the latest. Raises CommandError with the existing versions."""
     suites = problem.suites.exclude(content_hash="").order_by("-version")
     suite = suites.filter(version=version).first() if version else suites.first()
     if suite is None:
@@ -123,31 +130,19 @@ def find_suite(problem: Problem, version: int | None) -> Suite:
 
 
 def find_run(name: str) -> Run:
-    """The run of that id. Raises CommandError, which names the latest runs."""
-    try:
-        return Run.objects.select_related("dataset").get(pk=UUID(name))
-    except (ValueError, Run.DoesNotExist):
-        latest = "".join(f"\n  {run.pk}  {run}" for run in Run.objects.select_related("dataset")[:5])
-        raise CommandError(f"There is no run {name!r}. The latest runs: {latest or 'none yet'}") from None
-
-
-def find_question_set(name: str) -> QuestionSet:
-    """The questions of that name. Raises CommandError, which names those there are."""
-    try:
-        return QuestionSet.objects.select_related("dataset").get(name=name)
-    except QuestionSet.DoesNotExist:
-        names = ", ".join(QuestionSet.objects.values_list("name", flat=True))
-        there_are = (
-            f"There are: {names}." if names else "There are none yet; `manage.py build_mcqs` makes some."
-        )
-        raise CommandError(f"There are no questions {name!r}. {there_are}") from None
+    """Return the run of that id. Raises CommandError with the latest runs."""
+    return _find_by_id(Run.objects.select_related("dataset"), name)
 
 
 def find_similarity_run(name: str) -> SimilarityRun:
-    """The run over questions of that id. Raises CommandError, which names the latest runs."""
-    try:
-        return SimilarityRun.objects.select_related("question_set__dataset").get(pk=UUID(name))
-    except (ValueError, SimilarityRun.DoesNotExist):
-        rows = SimilarityRun.objects.select_related("question_set")[:5]
-        latest = "".join(f"\n  {run.pk}  {run}" for run in rows)
-        raise CommandError(f"There is no run {name!r}. The latest runs: {latest or 'none yet'}") from None
+    """Return the run over questions of that id. Raises CommandError with the latest runs."""
+    return _find_by_id(SimilarityRun.objects.select_related("question_set__dataset"), name)
+
+
+def _find_by_id(runs: QuerySet[AnyRun], name: str) -> AnyRun:
+    with suppress(ValueError):
+        run = runs.filter(pk=UUID(name)).first()
+        if run is not None:
+            return run
+    latest = "".join(f"\n  {run.pk}  {run}" for run in runs[:5])
+    raise CommandError(f"There is no run {name!r}. The latest runs: {latest or 'none yet'}")

@@ -1,4 +1,4 @@
-"""What commands that compare texts by an encoder share: how it is run, and how far it is."""
+"""Options and progress of commands that compare texts by an encoder."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,13 +7,13 @@ from django.core.management.base import CommandParser
 from tqdm import tqdm
 
 from benchmark.management.arguments import positive
-from benchmark.management.progress import bar_of
+from benchmark.management.progress import progress_bar
 from benchmark.similarity.encoders import Encoding
 
 
 def add_encoding(parser: CommandParser) -> None:
-    """How an encoder is run; nothing of it touches a result."""
-    parser.add_argument("--device", metavar="cpu|cuda|…", help="of an encoder; default: the best there is")
+    """Add the options of an encoder, which do not affect results."""
+    parser.add_argument("--device", metavar="cpu|cuda|…", help="of an encoder; default: the best available")
     parser.add_argument(
         "--batch-size",
         type=positive,
@@ -24,17 +24,17 @@ def add_encoding(parser: CommandParser) -> None:
     parser.add_argument(
         "--trust-encoder",
         action="store_true",
-        help="let the code that comes with an encoder run in this process; some cannot be loaded without",
+        help="run code that is shipped with an encoder in this process; some encoders need it",
     )
 
 
 def encoding(options: Mapping[str, Any]) -> Encoding:
-    """The same as given, with a bar."""
+    """Return the encoder settings of the options, with a progress bar."""
     bar: list[tqdm[Any]] = []
 
     def progress(done: int, total: int) -> None:
         if not bar:
-            bar.append(bar_of(total=total, initial=done, unit="text", desc="encode"))
+            bar.append(progress_bar(total=total, initial=done, unit="text", desc="encode"))
         bar[0].update(done - bar[0].n)
         if done == total:
             bar[0].close()

@@ -1,30 +1,26 @@
-"""What commands that ask a model about problems share: their options, the cost told beforehand, and Ctrl-C."""
+"""Options and cost estimates of the commands that call a model."""
 
-import asyncio
-import signal
-import sys
 from argparse import ArgumentTypeError
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, fields, replace
-from typing import Any, TypeVar
+from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 from tqdm import tqdm
 
 from benchmark.management.arguments import dollars, positive
+from benchmark.management.interrupts import run_interruptibly
 from benchmark.management.progress import write_line
-from benchmark.model_calls import Budget, Limits, Price, Spent, Stop
-from benchmark.model_calls.calls import Call, Ledger, Outcome, ask_all
+from benchmark.model_calls import Budget, Limits, Price, Spending, Stop
 from benchmark.model_calls.pricing import price_for
+from benchmark.model_calls.requests import ModelRequest, RequestMonitor, SpendTracker, send_all
 from benchmark.providers import ModelSpec, Parameters, open_batching_provider, open_provider
 from benchmark.reports.formatting import format_faults
-from benchmark.runner import Estimate, Terms
+from benchmark.runner import Estimate, RunOptions
 from judge.management.tables import aligned
 
-T = TypeVar("T")
-
-ASSUMED = (
+REQUEST_ASSUMPTIONS = (
     "Assumed: replies of 500 tokens (low), 1,500 (expected) and 8,000 (high), or --max-output-tokens where that is "
     "less. A token is counted as 4.5, 4 and 3 characters of a prompt."
 )
@@ -36,8 +32,8 @@ PRICE_HELP = (
 )
 
 
-def add_asking(parser: CommandParser, spender: str) -> None:
-    """How the model is asked, and what that may cost; `spender` says of whom the bounds are."""
+def add_model_options(parser: CommandParser, spender: str) -> None:
+    """Add the options of the model calls and their budget; `spender` is the subject of the budget in the help."""
     parser.add_argument("--temperature", type=_temperature, metavar="T", help="default: the provider's")
     parser.add_argument(
         "--max-output-tokens", type=positive, metavar="N", help="longest reply; default: the provider's"
@@ -46,8 +42,14 @@ def add_asking(parser: CommandParser, spender: str) -> None:
     parser.add_argument(
         "--dry-run",
         action="store_true",
-        help="call nobody and say how many calls and tokens it would take",
+        help="make no call; print the calls and tokens that would be needed",
     )
+    add_budget(parser, spender)
+    parser.add_argument("--json", action="store_true", help="print one JSON document on standard output")
+
+
+def add_budget(parser: CommandParser, spender: str) -> None:
+    """Add the price and the bounds on spending; `spender` is their subject in the help, with its verb."""
     parser.add_argument(
         "--price",
         nargs=2,
@@ -58,19 +60,18 @@ def add_asking(parser: CommandParser, spender: str) -> None:
     for name, kind, help in (
         ("cost", dollars, "US dollars; needs a known price"),
         ("tokens", positive, "tokens, input and output together"),
-        ("calls", positive, "calls"),
+        ("calls", positive, "calls of the model"),
     ):
         parser.add_argument(
             f"--max-{name}",
             type=kind,
             metavar="N",
-            help=f"stop, after what is in flight, when {spender} spent so many {help}",
+            help=f"stop, after the calls in flight, when {spender} spent N {help}",
         )
-    parser.add_argument("--json", action="store_true", help="print one JSON document on standard output")
 
 
 def add_limits(parser: CommandParser, concurrency: str = "calls in flight; default: 8") -> None:
-    """What all processes of a model may do together, and how long a prompt may be."""
+    """Add the limits of all processes of a model together, and of a prompt's length."""
     for name, help in (
         ("concurrency", concurrency),
         ("requests-per-minute", "calls a minute"),
@@ -90,7 +91,7 @@ def add_limits(parser: CommandParser, concurrency: str = "calls in flight; defau
 def price_of(
     options: Mapping[str, Any], spec: ModelSpec | None, *, former: Price | None = None, batch: bool = False
 ) -> Price | None:
-    """Return the price that --price gives, else the `former` one of the run, else the listed one; None: unknown.
+    """Return the price from --price, else the run's `former` price, else the listed one; None: unknown.
 
     Raises ProviderError for batches of a provider without them.
     """
@@ -100,12 +101,12 @@ def price_of(
     return former if former and not given else price_for(spec, given, batch=batch)
 
 
-def terms(options: Mapping[str, Any], price: Price | None, former: Terms) -> Terms:
-    """Return the terms that the options ask for, at this price; the rest stays as it was."""
+def run_options(options: Mapping[str, Any], price: Price | None, former: RunOptions) -> RunOptions:
+    """Return the former run options with this price and with what the command line sets."""
 
     def given(kind: type, prefix: str) -> dict[str, Any]:
-        asked = {field.name: options.get(prefix + field.name) for field in fields(kind)}
-        return {name: value for name, value in asked.items() if value is not None}
+        values = {field.name: options.get(prefix + field.name) for field in fields(kind)}
+        return {name: value for name, value in values.items() if value is not None}
 
     return replace(
         former,
@@ -124,24 +125,24 @@ def _temperature(text: str) -> float:
 
 
 def sampling(options: Mapping[str, Any]) -> Parameters:
-    """The parameters that are sent."""
+    """Return the sampling parameters of the options."""
     return Parameters(temperature=options["temperature"], max_output_tokens=options["max_output_tokens"])
 
 
-def ledger(options: Mapping[str, Any], spec: ModelSpec, spent: Spent) -> Ledger:
-    """What may be spent where no run keeps it; `spent` was. Raises CommandError for a cost without a price."""
-    asked = terms(options, price_of(options, spec), Terms())
-    if asked.budget.cost is not None and asked.price is None:
+def spend_tracker(options: Mapping[str, Any], spec: ModelSpec, spent: Spending) -> SpendTracker:
+    """Return a tracker without a run, which starts at `spent`. Raises CommandError for --max-cost without a price."""
+    chosen = run_options(options, price_of(options, spec), RunOptions())
+    if chosen.budget.cost is not None and chosen.price is None:
         raise CommandError(
             f"--max-cost needs --price INPUT OUTPUT: no price is listed for {spec}, so its cost is unknown."
         )
-    return Ledger(asked.price, asked.budget, asked.limits, spent=spent)
+    return SpendTracker(chosen.price, chosen.budget, chosen.limits, spent=spent)
 
 
 def estimates_table(
-    estimates: Mapping[str, Estimate], price: Price | None, assumed: str = ASSUMED
+    estimates: Mapping[str, Estimate], price: Price | None, assumed: str = REQUEST_ASSUMPTIONS
 ) -> list[str]:
-    """The lines to print: a table, and what is assumed in it."""
+    """Return the lines of a table of estimates, and the text about its assumptions."""
     rows = [("", "calls", "input tokens", "output tokens", "US dollars")]
     rows += [
         (
@@ -157,64 +158,50 @@ def estimates_table(
 
 
 def estimates_json(estimates: Mapping[str, Estimate], price: Price | None) -> dict[str, Any]:
-    """The same for --json."""
+    """Return the estimates for --json."""
     return {
         name: asdict(one) | {"cost_usd": None if price is None else one.cost(price)}
         for name, one in estimates.items()
     }
 
 
-def carry_out(work: Coroutine[Any, Any, T], stop: Stop) -> T | None:
-    """The result of the work. The first Ctrl-C or SIGTERM asks it to stop, the second drops it: then None."""
-
-    async def watched() -> T:
-        task = asyncio.current_task()
-        assert task is not None
-
-        def interrupt() -> None:
-            if stop.reason:
-                task.cancel()
-                return
-            stop.ask("interrupted")
-            tqdm.write(
-                "Waiting for the calls in flight, which are paid for. Once more drops them.", file=sys.stderr
-            )
-
-        for number in (signal.SIGINT, signal.SIGTERM):
-            asyncio.get_running_loop().add_signal_handler(number, interrupt)
-        return await work
-
-    with suppress(asyncio.CancelledError):
-        return asyncio.run(watched())
-    return None
-
-
-def ask_under(
-    bar: "tqdm[Any]", calls: Sequence[Call], spec: ModelSpec, parameters: Parameters, ledger: Ledger
+def send_under_bar(
+    bar: "tqdm[Any]",
+    requests: Sequence[ModelRequest],
+    spec: ModelSpec,
+    parameters: Parameters,
+    tracker: SpendTracker,
 ) -> list[str] | None:
-    """Make calls that belong to no run, under the bar. Why some are left, or None when all are made.
+    """Send requests that belong to no run, under the bar. Return why some are left, or None when none is.
 
-    Where there are none, the model's key is not needed. Raises ProviderError.
+    Without requests the model's key is not needed. Raises ProviderError.
     """
-    if not calls:
+    if not requests:
         return None
-    stop = Stop()
+    monitor = monitor_under(bar, Stop(), tracker)
+    outcome = run_interruptibly(send_all(requests, spec, parameters, tracker, monitor), monitor.stop)
+    if outcome and outcome.done == len(requests):
+        return None
+    stopped = [f"Stopped: {monitor.stop.reason}"] if monitor.stop.reason else []
+    return [*stopped, *format_faults(outcome.faults if outcome else {})]
+
+
+def monitor_under(bar: "tqdm[Any]", stop: Stop, tracker: SpendTracker | None) -> RequestMonitor:
+    """Return a monitor that shows steps in the bar, with the cost where a tracker is given."""
 
     def advance() -> None:
-        bar.set_postfix(dollars=ledger.shown, refresh=False)
+        if tracker:
+            bar.set_postfix(dollars=tracker.summary, refresh=False)
         bar.update()
 
-    work = ask_all(calls, spec, parameters, ledger=ledger, stop=stop, advance=advance, tell=write_line)
-    outcome = carry_out(work, stop) or Outcome()
-    if outcome.done == len(calls):
-        return None
-    return [*([f"Stopped: {stop.reason}"] if stop.reason else []), *format_faults(outcome.faults)]
+    return RequestMonitor(stop, bar.reset, advance, write_line)
 
 
 async def try_to_open(spec: ModelSpec, *, batch: bool = False) -> None:
-    """Raises ProviderError when the provider lacks its key or address, or its batches."""
+    """Raise ProviderError when the provider's key or address is missing, or it has no batches."""
     if not batch:
-        return await open_provider(spec).aclose()
+        await open_provider(spec).aclose()
+        return
     provider = open_batching_provider(spec)
     try:
         await provider.check_batches()

@@ -12,6 +12,6 @@ def write_line(line: str) -> None:
     tqdm.write(line, file=sys.stderr)
 
 
-def bar_of(items: "Iterable[Any] | None" = None, **options: Any) -> "tqdm[Any]":
-    """tqdm's bar. Where standard error is no terminal, such as a log, it is drawn every ten seconds at most."""
+def progress_bar(items: "Iterable[Any] | None" = None, **options: Any) -> "tqdm[Any]":
+    """Return a tqdm bar. Where standard error is not a terminal, it is drawn every ten seconds at most."""
     return tqdm(items, mininterval=0.1 if sys.stderr.isatty() else 10, **options)

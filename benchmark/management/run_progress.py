@@ -1,20 +1,17 @@
-"""A run at a terminal: its bar, and what Ctrl-C does."""
+"""A run at a terminal: its progress bar, and its execution until Ctrl-C."""
 
-import asyncio
-import signal
-import sys
 from typing import Any
 
 from tqdm import tqdm
 
-from benchmark.management.progress import bar_of, write_line
+from benchmark.management.interrupts import WAITING_FOR_CALLS, run_interruptibly
+from benchmark.management.progress import progress_bar, write_line
 from benchmark.methods import scoring_of
-from benchmark.model_calls import Price, Spent, Stop
+from benchmark.model_calls import Price, Spending, Stop
 from benchmark.models import Run, WorkItem
 from benchmark.runner import Progress, cores, execute, monitor
 from judge import Verdict
 
-_WAITING = "Waiting for the calls in flight, which are paid for. Once more drops them."
 _WAITING_FOR_BATCHES = (
     "No new batch begins. Waiting for those that the provider has, which may take hours. Once more leaves them there: "
     "--resume gets their replies."
@@ -22,46 +19,37 @@ _WAITING_FOR_BATCHES = (
 
 
 def run_bar(run: Run) -> "tqdm[Any]":
-    """A bar from where the run stands to its end."""
+    """Return a bar over the items of the run, with those done before."""
     done = run.items.filter(state=WorkItem.State.DONE).count()
-    return bar_of(total=run.items.count(), initial=done, unit="item", desc=run.method)
+    return progress_bar(total=run.items.count(), initial=done, unit="item", desc=run.method)
 
 
-def progress_of(run: Run, bar: "tqdm[Any]") -> Progress:
-    """Progress that goes on from what was done before and is shown in the bar."""
+def execute_run(run: Run, bar: "tqdm[Any]", stop: Stop, *, cancel_batches: bool = False) -> None:
+    """Execute the run, or monitor it where workers do, and show its progress in the bar."""
+    progress = _progress(run, bar)
+    if run.distributed:
+        work = monitor(run, progress, stop)
+    else:
+        work = execute(run, judges=cores(), progress=progress, stop=stop, cancel_batches=cancel_batches)
+    message = _WAITING_FOR_BATCHES if run.in_batches else WAITING_FOR_CALLS
+    run_interruptibly(work, stop, final=False, message=message)
+
+
+def _progress(run: Run, bar: "tqdm[Any]") -> Progress:
+    """Return the progress of the run so far, whose changes update the bar."""
     price = Price.of_run(run)
 
     def show(progress: Progress) -> None:
         spent = progress.spent
-        shown = f"failed={progress.failed}, tokens={spent.tokens}"
+        postfix = f"failed={progress.failed}, tokens={spent.tokens}"
         if scoring_of(run.method) != "none":
-            shown = f"solved={progress.solved}, {shown}"
+            postfix = f"solved={progress.solved}, {postfix}"
         if price is not None:
-            shown += f", usd={spent.shown(price)}"
+            postfix += f", usd={spent.summary(price)}"
         if progress.batched:
-            shown += f", batch={progress.answered}/{progress.batched}"
-        bar.set_postfix_str(shown, refresh=False)
+            postfix += f", batch={progress.answered}/{progress.batched}"
+        bar.set_postfix_str(postfix, refresh=False)
         bar.update(progress.done - bar.n)
 
     solved = run.items.filter(state=WorkItem.State.DONE, judgement__verdict=Verdict.AC).count()
-    return Progress(int(bar.n), 0, solved, spent=Spent.of_run(run), changed=show, tell=write_line)
-
-
-async def carry_out(run: Run, progress: Progress, stop: Stop, *, cancel_batches: bool = False) -> None:
-    """Execute or monitor the run; the first Ctrl-C or SIGTERM asks it to stop, the second cancels it."""
-    working = asyncio.current_task()
-    assert working is not None
-
-    def interrupt() -> None:
-        if stop.reason:
-            working.cancel()
-            return
-        stop.ask("interrupted", final=False)
-        tqdm.write(_WAITING_FOR_BATCHES if run.in_batches else _WAITING, file=sys.stderr)
-
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, interrupt)
-    if run.distributed:
-        await monitor(run, progress, stop)
-    else:
-        await execute(run, judges=cores(), progress=progress, stop=stop, cancel_batches=cancel_batches)
+    return Progress(int(bar.n), 0, solved, spent=Spending.of_run(run), on_change=show, report=write_line)

@@ -10,7 +10,7 @@ from tqdm import tqdm
 
 import judge
 from benchmark.management.arguments import positive
-from benchmark.management.progress import bar_of
+from benchmark.management.progress import progress_bar
 from benchmark.models import Problem
 from benchmark.models.suites import Rate
 from benchmark.suites import OVERTIME, NoRecipe, Progress, SuiteReport, ValidationFault
@@ -75,7 +75,7 @@ def stage_bars(name: str) -> Iterator[Progress]:
     def on_stage(stage: str, steps: int) -> Callable[[], None]:
         while bars:
             bars.pop().close()
-        bars.append(bar_of(total=steps, desc=f"{name}: {stage}", leave=False))
+        bars.append(progress_bar(total=steps, desc=f"{name}: {stage}", leave=False))
         bar = bars[-1]
 
         def step() -> None:

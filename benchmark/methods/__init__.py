@@ -1,24 +1,23 @@
-"""The baselines of the papers and their controls, composed of the parts in this folder.
+"""The methods of the papers and their controls, each composed of the components in this folder.
 
-`METHODS` is the table of them: the eight of the papers first, then those with a control in them, which say so beside
-every figure (`Method.caveat`).
+A new method is a module with a `Strategy` or a `Retriever`, and a line in `METHODS`.
 """
 
-from benchmark.methods.algo import IMPLICIT, ITERATIVE, TAG_ENUMERATION, VERIFIER, Building
-from benchmark.methods.assumed import AssumedChain
+from benchmark.methods.algo import IMPLICIT, ITERATIVE, TAG_ENUMERATION, VERIFIER, VerifierSettings
 from benchmark.methods.composition import compose
+from benchmark.methods.dry_run import DryChain, count_calls, dry_run
 from benchmark.methods.episodic import EPISODIC
-from benchmark.methods.matched import MATCHED, Matched
 from benchmark.methods.method import Chain, Method, Scoring
 from benchmark.methods.oracle_assisted import ORACLE_ASSISTED
 from benchmark.methods.profiles import PROFILES, Profile
-from benchmark.methods.program_tester import Bench, Score
+from benchmark.methods.program_tester import ProgramTester, VerifierScore
 from benchmark.methods.random_examples import RANDOM
-from benchmark.methods.refine import REFINE, Refine
-from benchmark.methods.reflexion import REFLEXION, Reflexion, Selection, select
-from benchmark.methods.retry import RETRY, Retry
-from benchmark.methods.semantic import SEMANTIC, Semantic
-from benchmark.methods.settings import Sampling, SettingsError, parse_settings, written
+from benchmark.methods.refine import REFINE, RefineSettings
+from benchmark.methods.reflexion import REFLEXION, ReflexionSettings, Selection, select_answer
+from benchmark.methods.representation_retrieval import REPRESENTATION, RepresentationSettings
+from benchmark.methods.retry import RETRY, RetrySettings
+from benchmark.methods.semantic import SEMANTIC, SemanticSettings
+from benchmark.methods.settings import MethodSettings, SettingsError, format_value, parse_settings
 from benchmark.methods.zero_shot import ZERO_SHOT
 
 _RETRIEVAL = ((), (SEMANTIC,), (EPISODIC,), (SEMANTIC, EPISODIC))
@@ -26,50 +25,55 @@ _CONTROLS = ((RANDOM,), (ORACLE_ASSISTED,))
 
 METHODS: dict[str, Method] = {
     method.name: method
-    for searches, answers in (
-        (_RETRIEVAL, (ZERO_SHOT, REFLEXION)),
-        (((),), (REFINE, VERIFIER, IMPLICIT, TAG_ENUMERATION, ITERATIVE)),
-        (_RETRIEVAL, (RETRY,)),
-        (_CONTROLS, (ZERO_SHOT, REFLEXION, RETRY)),
-        (((MATCHED,),), (ZERO_SHOT, REFLEXION)),
+    for method in (
+        *(compose(retrievers, strategy) for strategy in (ZERO_SHOT, REFLEXION) for retrievers in _RETRIEVAL),
+        *(compose((), strategy) for strategy in (REFINE, VERIFIER, IMPLICIT, TAG_ENUMERATION, ITERATIVE)),
+        *(compose(retrievers, RETRY) for retrievers in _RETRIEVAL),
+        *(
+            compose(retrievers, strategy)
+            for strategy in (ZERO_SHOT, REFLEXION, RETRY)
+            for retrievers in _CONTROLS
+        ),
+        *(compose((REPRESENTATION,), strategy) for strategy in (ZERO_SHOT, REFLEXION)),
     )
-    for answer in answers
-    for method in [compose(found, answer) for found in searches]
 }
+"""All methods by name, in the order in which commands and documents list them."""
 
 
 def scoring_of(method: str) -> Scoring:
-    """Return what scores the runs of a method; one that this version does not have is scored by pass@k."""
+    """Return the scoring of the method's runs; pass@k for a method that this version does not have."""
     return METHODS[method].scoring if method in METHODS else "pass"
 
 
 def methods_scored_by(scoring: Scoring) -> list[str]:
-    """Return the names of the methods whose runs are scored so."""
+    """Return the names of the methods whose runs have this scoring."""
     return [name for name, method in METHODS.items() if method.scoring == scoring]
 
 
 __all__ = [
     "METHODS",
     "PROFILES",
-    "AssumedChain",
-    "Bench",
-    "Building",
     "Chain",
-    "Matched",
+    "DryChain",
     "Method",
+    "MethodSettings",
     "Profile",
-    "Refine",
-    "Reflexion",
-    "Retry",
-    "Sampling",
-    "Score",
+    "ProgramTester",
+    "RefineSettings",
+    "ReflexionSettings",
+    "RepresentationSettings",
+    "RetrySettings",
     "Scoring",
     "Selection",
-    "Semantic",
+    "SemanticSettings",
     "SettingsError",
+    "VerifierScore",
+    "VerifierSettings",
+    "count_calls",
+    "dry_run",
+    "format_value",
     "methods_scored_by",
     "parse_settings",
     "scoring_of",
-    "select",
-    "written",
+    "select_answer",
 ]

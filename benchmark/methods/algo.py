@@ -1,14 +1,16 @@
-"""ALGO: a model writes a problem's verifier, and coders whose candidates the verifier ranks (docs/spec.md 3, 15)."""
+"""ALGO: a model writes a problem's verifier, which then ranks candidate programs (docs/spec.md 3, 15)."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
-from benchmark.methods.composition import Answer, always
+from pydantic.dataclasses import dataclass
+
+from benchmark.methods.composition import Strategy, fixed_templates
 from benchmark.methods.method import Chain
-from benchmark.methods.program_tester import NO_PROGRAM, Score
-from benchmark.methods.retrieval import Found
-from benchmark.methods.settings import Sampling, takes
-from benchmark.methods.zero_shot import ask_once
+from benchmark.methods.program_tester import NO_PROGRAM, VerifierScore
+from benchmark.methods.retrieval import Retrieved
+from benchmark.methods.settings import MethodSettings, option
+from benchmark.methods.zero_shot import solve_once
 from benchmark.models import Generation
 from benchmark.oracles.inputs import Recipe
 from benchmark.oracles.programs import VerifierPrograms
@@ -31,61 +33,51 @@ from benchmark.prompts import (
 
 
 @dataclass(frozen=True)
-class Algo(Sampling):
-    """What the paper's questions have in common."""
+class AlgoSettings(MethodSettings):
+    """Settings that the paper's methods have in common."""
 
-    temperature: float | None = field(
-        default=1.0,
-        metadata=takes("randomness of the replies; none leaves it to the provider", minimum=0, maximum=2),
+    temperature: float | None = option(
+        1.0, "randomness of the replies; none leaves it to the provider", ge=0, le=2
     )
 
 
 @dataclass(frozen=True)
-class Building(Algo):
-    """How often each program of a verifier is asked for."""
+class VerifierSettings(AlgoSettings):
+    """Settings for the number of requests for each program of a verifier, and for its tests."""
 
-    resamples: int = field(
-        default=20, metadata=takes("oracles asked for until one passes the samples", minimum=1, maximum=100)
+    resamples: int = option(20, "requests for an oracle until one passes the samples", ge=1, le=100)
+    retries: int = option(5, "requests for each other program until it works", ge=1, le=20)
+    second_oracle: bool = option(
+        False, "request a second oracle; tests on which the two differ are conflicting and are removed"
     )
-    retries: int = field(
-        default=5,
-        metadata=takes("times every other program is asked for until it works", minimum=1, maximum=20),
+    written_tests: bool = option(
+        False, "request tests with answers by the model itself, as a ranking for comparison"
     )
-    second_oracle: bool = field(
-        default=False,
-        metadata=takes("ask for another oracle; tests on which the two differ are disputed and removed"),
-    )
-    written_tests: bool = field(
-        default=False,
-        metadata=takes("ask for tests with answers of the model's own, to rank by them for comparison"),
-    )
-    oracle_seconds: int = field(
-        default=Recipe.oracle_seconds,
-        metadata=takes("CPU seconds of an oracle for one input", minimum=1, maximum=60),
-    )
-    budget: float | None = field(
-        default=Recipe.budget,
-        metadata=takes(
-            "CPU seconds for making all inputs, and for an oracle to answer them, the shortest first; none: no bound",
-            minimum=0.1,
-        ),
+    oracle_seconds: int = option(Recipe.oracle_seconds, "CPU seconds of an oracle for one input", ge=1, le=60)
+    budget: float | None = option(
+        Recipe.budget,
+        "CPU seconds for making all inputs, and for an oracle to answer them, in order of size; none: unlimited",
+        ge=0.1,
     )
 
     @property
     def recipe(self) -> Recipe:
-        """The part that makes the tests."""
+        """The settings for making the tests."""
         return Recipe(oracle_seconds=self.oracle_seconds, budget=self.budget)
 
 
-async def build(chain: Chain, settings: Building, found: Found) -> Generation:
-    """BuildVerifier (docs/spec.md 15): oracle, validator, generators, tricky inputs; then the verifier is stored.
+async def build(chain: Chain, settings: VerifierSettings, _retrieved: Retrieved) -> Generation:
+    """Store the problem's verifier and return the generation of its oracle (BuildVerifier, docs/spec.md 15).
 
-    Without an oracle that passes the samples nothing else is asked for. The oracle is the generation that is returned.
+    The order of the programs is oracle, validator, generators, tricky inputs. Without an oracle that passes the samples
+    no other program is requested.
     """
-    task, form, bench = chain.task, settings.form, chain.bench
-    oracle, passes = await _first(chain, oracle_prompt(task, form), settings.resamples, bench.oracle_passes)
+    task, form, tester = chain.task, settings.form, chain.program_tester
+    oracle, passes = await _first_working(
+        chain, oracle_prompt(task, form), settings.resamples, tester.oracle_passes
+    )
     if not passes:
-        await bench.build(VerifierPrograms(), settings.recipe)
+        await tester.build(VerifierPrograms(), settings.recipe)
         return oracle
     programs = VerifierPrograms(oracle=oracle.code)
 
@@ -93,87 +85,81 @@ async def build(chain: Chain, settings: Building, found: Found) -> Generation:
         nonlocal programs
         before = programs
 
-        async def tried(code: str) -> bool:
+        async def test(code: str) -> bool:
             return await works(replace(before, **{name: code}))
 
-        answer, works_well = await _first(chain, prompt, settings.retries, tried)
+        answer, works_well = await _first_working(chain, prompt, settings.retries, test)
         if works_well:
             programs = replace(before, **{name: answer.code})
 
-    await add("validator", validator_prompt(task, form), bench.validator_works)
+    await add("validator", validator_prompt(task, form), tester.validator_works)
     await add(
         "generator",
         generator_prompt(task, form, programs.validator),
-        lambda tried: bench.makes_inputs(tried, "generator"),
+        lambda candidate: tester.makes_inputs(candidate, "generator"),
     )
     if task.signature is not None:
         await add(
             "batch",
             batch_prompt(task, form, programs.generator),
-            lambda tried: bench.makes_inputs(tried, "batch"),
+            lambda candidate: tester.makes_inputs(candidate, "batch"),
         )
-    await add("tricky", tricky_prompt(task, form), lambda tried: bench.makes_inputs(tried, "tricky"))
+    await add("tricky", tricky_prompt(task, form), lambda candidate: tester.makes_inputs(candidate, "tricky"))
     if settings.second_oracle:
         await add(
             "second_oracle",
             oracle_prompt(task, form),
-            lambda tried: bench.oracle_passes(tried.second_oracle),
+            lambda candidate: tester.oracle_passes(candidate.second_oracle),
         )
     if settings.written_tests:
-        await add(
-            "written_tests",
-            written_tests_prompt(task, form),
-            bench.writes_tests,
-        )
-    await bench.build(programs, settings.recipe)
+        await add("written_tests", written_tests_prompt(task, form), tester.writes_tests)
+    await tester.build(programs, settings.recipe)
     return oracle
 
 
-async def _first(
+async def _first_working(
     chain: Chain, prompt: Prompt, times: int, works: Callable[[str], Awaitable[bool]]
 ) -> tuple[Generation, bool]:
-    """The first answer whose program works, or the last one, and whether it works."""
+    """Return the first answer whose program works, else the last one, and whether it works."""
     for _ in range(times):
-        answer = await chain.ask(prompt, Generation.Purpose.VERIFIER)
+        answer = await chain.request(prompt, Generation.Purpose.VERIFIER)
         if answer.code and await works(answer.code):
             return answer, True
-    return answer, chain.bench.takes_the_last
+    return answer, chain.program_tester.accepts_last
 
 
 @dataclass(frozen=True)
-class Implicit(Algo):
-    """How many candidates are ranked."""
+class ImplicitSettings(AlgoSettings):
+    """Setting for the number of candidates."""
 
-    k: int = field(
-        default=20, metadata=takes("candidates, of which the verifier's best is the attempt", minimum=1)
-    )
+    k: int = option(20, "candidates, of which the verifier's best is the attempt", ge=1)
 
 
-async def search_implicitly(chain: Chain, settings: Implicit, found: Found) -> Generation:
-    """k answers to the plain question; the one that passes the most tests is the attempt, the first of equals."""
-    answers = [await ask_once(chain, settings, found) for _ in range(settings.k)]
-    return _best(answers, [await _scored(chain, answer) for answer in answers])
+async def search_implicitly(chain: Chain, settings: ImplicitSettings, retrieved: Retrieved) -> Generation:
+    """Return the one of k answers to the problem's prompt that passes the most tests, the first of equals."""
+    answers = [await solve_once(chain, settings, retrieved) for _ in range(settings.k)]
+    return _best(answers, [await _score(chain, answer) for answer in answers])
 
 
 @dataclass(frozen=True)
-class Tags(Algo):
-    """Which tags are enumerated, and how often each is tried."""
+class TagSettings(AlgoSettings):
+    """Settings for the tags and the number of requests with each."""
 
-    tags: int = field(
-        default=len(TAGS), metadata=takes("tags, the most common first", minimum=1, maximum=len(TAGS))
-    )
-    n: int = field(
-        default=5, metadata=takes("answers asked for with a tag until one passes the samples", minimum=1)
-    )
+    tags: int = option(len(TAGS), "tags, the most common first", ge=1, le=len(TAGS))
+    n: int = option(5, "requests with a tag until an answer passes the samples", ge=1)
 
 
-async def enumerate_tags(chain: Chain, settings: Tags, found: Found) -> Generation:
-    """One candidate a tag: the first of n answers that passes the samples, else the last; the verifier picks."""
+async def enumerate_tags(chain: Chain, settings: TagSettings, _retrieved: Retrieved) -> Generation:
+    """Return the verifier's best of one candidate for each tag.
+
+    The candidate of a tag is the first of n answers that passes the samples, else the last.
+    """
     candidates, scores = [], []
     for tag in TAGS[: settings.tags]:
         for _ in range(settings.n):
-            answer = await chain.ask(tagged_prompt(chain.task, settings.form, tag), Generation.Purpose.SOLVE)
-            score = await _scored(chain, answer)
+            prompt = tagged_prompt(chain.task, settings.form, tag)
+            answer = await chain.request(prompt, Generation.Purpose.SOLVE)
+            score = await _score(chain, answer)
             if score.samples_passed:
                 break
         candidates.append(answer)
@@ -182,77 +168,75 @@ async def enumerate_tags(chain: Chain, settings: Tags, found: Found) -> Generati
 
 
 @dataclass(frozen=True)
-class Iterative(Algo):
-    """How often a program is revised, and how many inputs are shown."""
+class IterativeSettings(AlgoSettings):
+    """Settings for the number of revisions and of the counterexamples that prompts show."""
 
-    n: int = field(default=5, metadata=takes("answers at most, each after the one before", minimum=1))
-    counterexamples: int = field(
-        default=2, metadata=takes("failing inputs that are shown", minimum=1, maximum=10)
-    )
+    n: int = option(5, "answers at most, each a revision of the previous one", ge=1)
+    counterexamples: int = option(2, "failing inputs in the prompt", ge=1, le=10)
 
 
-async def revise(chain: Chain, settings: Iterative, found: Found) -> Generation:
-    """Ask, verify, and ask again with inputs on which the answer fails, until the verifier accepts one.
+async def revise(chain: Chain, settings: IterativeSettings, retrieved: Retrieved) -> Generation:
+    """Return the first answer that the verifier accepts; each prompt shows inputs on which the previous answer fails.
 
-    In place of the paper's search over tokens, which needs probabilities that providers do not give (docs/spec.md 3.2).
+    The paper searches over tokens instead, which needs probabilities that providers do not return (docs/spec.md 3.2).
     """
-    answers = [await ask_once(chain, settings, found)]
-    scores = [await _scored(chain, answers[0])]
+    answers = [await solve_once(chain, settings, retrieved)]
+    scores = [await _score(chain, answers[0])]
     while not scores[-1].accepted and len(answers) < settings.n:
         cases = scores[-1].cases[: settings.counterexamples]
         prompt = counterexample_prompt(chain.task, settings.form, len(answers), answers[-1].text, cases)
-        answers.append(await chain.ask(prompt, Generation.Purpose.REFLECT))
-        scores.append(await _scored(chain, answers[-1]))
+        answers.append(await chain.request(prompt, Generation.Purpose.REFLECT))
+        scores.append(await _score(chain, answers[-1]))
     return _best(answers, scores)
 
 
-async def _scored(chain: Chain, answer: Generation) -> Score:
-    return await chain.bench.score(answer) if answer.code else NO_PROGRAM
+async def _score(chain: Chain, answer: Generation) -> VerifierScore:
+    return await chain.program_tester.score(answer) if answer.code else NO_PROGRAM
 
 
-def _best(answers: Sequence[Generation], scores: Sequence[Score]) -> Generation:
-    return answers[max(range(len(answers)), key=lambda place: (scores[place].passed, -place))]
+def _best(answers: Sequence[Generation], scores: Sequence[VerifierScore]) -> Generation:
+    return answers[max(range(len(answers)), key=lambda index: (scores[index].passed, -index))]
 
 
-def building_templates(settings: Building) -> tuple[str, ...]:
-    """Return the templates for what these settings ask for."""
+def building_templates(settings: VerifierSettings) -> tuple[str, ...]:
+    """Return the templates of the prompts that these settings lead to."""
     return VERIFIER_TEMPLATES + (WRITTEN_TESTS_TEMPLATES if settings.written_tests else ())
 
 
-VERIFIER = Answer(
+VERIFIER = Strategy(
     name="verifier",
-    summary="Ask for a brute-force oracle and for what makes its inputs; build the problem's verifier.",
+    summary="Ask for a brute-force oracle and for programs that make its inputs; build the problem's verifier.",
     source="ALGO, verifier",
-    settings=Building,
+    settings=VerifierSettings,
     templates=building_templates,
     solve=build,
     needs_outputs=True,
     scoring="none",
 )
-IMPLICIT = Answer(
+IMPLICIT = Strategy(
     name="algo-implicit",
     summary="Ask for k programs; the one that passes the most tests of the verifier counts.",
     source="ALGO, implicit searcher",
-    settings=Implicit,
-    templates=always(()),
+    settings=ImplicitSettings,
+    templates=fixed_templates(),
     solve=search_implicitly,
     needs_verifier=True,
 )
-TAG_ENUMERATION = Answer(
+TAG_ENUMERATION = Strategy(
     name="algo-tags",
     summary="Ask for a program with each of 71 methods; the one that passes the most tests of the verifier counts.",
     source="ALGO, instruction enumerator",
-    settings=Tags,
-    templates=always(TAGGED_TEMPLATES),
+    settings=TagSettings,
+    templates=fixed_templates(*TAGGED_TEMPLATES),
     solve=enumerate_tags,
     needs_verifier=True,
 )
-ITERATIVE = Answer(
+ITERATIVE = Strategy(
     name="algo-iterative",
     summary="Ask, and ask for corrections with inputs on which the program differs from the oracle.",
     source="ALGO, iterative searcher, revised instead of searched token by token",
-    settings=Iterative,
-    templates=always(COUNTEREXAMPLE_TEMPLATES),
+    settings=IterativeSettings,
+    templates=fixed_templates(*COUNTEREXAMPLE_TEMPLATES),
     solve=revise,
     needs_verifier=True,
 )

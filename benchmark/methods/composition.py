@@ -1,86 +1,89 @@
-"""A method is composed of searches for help, any number of them, and one way to answer."""
+"""Composition of a method from any number of retrievers and one strategy."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field, make_dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from benchmark.methods.method import Chain, Method, Scoring
-from benchmark.methods.retrieval import Find, Found, retrieve
-from benchmark.methods.settings import Sampling
+from benchmark.methods.retrieval import Retrieved, RetrieveFunction, retrieve
+from benchmark.methods.settings import MethodSettings, combine_settings
 from benchmark.models import Generation
 from benchmark.prompts import SOLVE_TEMPLATES
 
 
 @dataclass(frozen=True)
-class Part:
-    """What a part brings into a method: a name, a line of help, where it is from, its settings and its templates."""
+class Component:
+    """A part of a method: name, line of help, source, settings and templates."""
 
     name: str
     summary: str
     source: str
-    settings: type[Sampling]
+    settings: type[MethodSettings]
     templates: Callable[[Any], tuple[str, ...]]
-    """Names the templates that the part uses with given settings."""
-    caveat: str = field(default="", kw_only=True)
-    """What stands beside every figure of the method."""
+    """Returns the names of the templates that the component uses under given settings."""
+    warning: str = field(default="", kw_only=True)
+    """The text shown beside every figure of the method."""
+    in_usaco_paper: bool = field(default=False, kw_only=True)
+    """Whether the USACO paper evaluates methods made of such components."""
 
 
-def always(templates: tuple[str, ...]) -> Callable[[Any], tuple[str, ...]]:
-    """Return the `Part.templates` of a part that uses the same templates with all settings."""
-    return lambda settings: templates
+def fixed_templates(*names: str) -> Callable[[Any], tuple[str, ...]]:
+    """Return the `Component.templates` of a component that uses the same templates under all settings."""
+    return lambda _settings: names
 
 
 @dataclass(frozen=True)
-class Search(Part):
-    """A search for texts, as a rule with a query made of the problem and a draft."""
+class Retriever(Component):
+    """A retrieval step, usually with a query made of the problem and a draft."""
 
-    find: Find
+    retrieve: RetrieveFunction
     needs_analysis: bool = False
-    """Whether there is nothing to show for a problem without an analysis."""
+    """Whether it retrieves nothing for a problem without an analysis."""
 
 
 @dataclass(frozen=True)
-class Answer(Part):
-    """A way to get from the problem, and what was found for it, to the attempt."""
+class Strategy(Component):
+    """A way from the problem and the retrieved texts to the attempt."""
 
-    solve: Callable[[Chain, Any, Found], Awaitable[Generation]]
+    solve: Callable[[Chain, Any, Retrieved], Awaitable[Generation]]
     needs_verifier: bool = False
-    """Whether there is nothing to go by for a problem without a verifier."""
+    """Whether it cannot score candidates of a problem without a verifier."""
     needs_outputs: bool = False
-    """Whether a finished output must answer an input, which is not so for interactive and multi-pass problems."""
+    """Whether an input must have one finished output, unlike in interactive and multi-pass problems."""
     scoring: Scoring = "pass"
 
 
-def compose(searches: Sequence[Search], answer: Answer) -> Method:
-    """The searches once, before the first question; then the answer with what they found (docs/spec.md 1.2, A6).
+def compose(retrievers: Sequence[Retriever], strategy: Strategy) -> Method:
+    """Return the method that retrieves once and then applies the strategy (docs/spec.md 1.2, A6).
 
-    The settings are those of all parts. The name is made of theirs, but "zero-shot" stands alone: it
-    says that nothing was found.
+    The method has the settings of all components. Its name joins their names, except that "zero-shot" is only named
+    where nothing is retrieved.
     """
 
     async def solve(chain: Chain, settings: Any) -> Generation:
-        found = Found()
-        if searches:
-            found = await retrieve(chain, settings, [search.find for search in searches])
-        return await answer.solve(chain, settings, found)
+        retrieved = Retrieved()
+        if retrievers:
+            retrieved = await retrieve(chain, settings, [one.retrieve for one in retrievers])
+        return await strategy.solve(chain, settings, retrieved)
 
     def templates(settings: Any) -> tuple[str, ...]:
-        used = (name for part in parts for name in part.templates(settings))
+        used = (name for component in components for name in component.templates(settings))
         return tuple(dict.fromkeys((*SOLVE_TEMPLATES, *used)))
 
-    parts: list[Part] = [*searches, answer]
-    named: Sequence[Part] = searches if searches and answer.name == "zero-shot" else parts
-    name = "+".join(part.name for part in named)
+    components: list[Component] = [*retrievers, strategy]
+    named: Sequence[Component] = retrievers if retrievers and strategy.name == "zero-shot" else components
+    name = "+".join(component.name for component in named)
     return Method(
         name=name,
-        summary=" ".join(part.summary for part in parts),
-        source="; ".join(part.source for part in named),
-        caveat=" ".join(part.caveat for part in parts if part.caveat),
-        settings=make_dataclass(name, (), bases=tuple(part.settings for part in parts), frozen=True),
+        summary=" ".join(component.summary for component in components),
+        source="; ".join(component.source for component in named),
+        warning=" ".join(component.warning for component in components if component.warning),
+        settings=combine_settings(name, (component.settings for component in components)),
         templates=templates,
-        needs_analysis=any(search.needs_analysis for search in searches),
-        needs_verifier=answer.needs_verifier,
-        needs_outputs=answer.needs_outputs,
-        scoring=answer.scoring,
+        needs_analysis=any(retriever.needs_analysis for retriever in retrievers),
+        needs_verifier=strategy.needs_verifier,
+        needs_outputs=strategy.needs_outputs,
+        in_usaco_paper=all(component.in_usaco_paper for component in components),
+        scoring=strategy.scoring,
         solve=solve,
     )

@@ -1,32 +1,33 @@
 """Episodic retrieval: similar problems of the same dataset with their solutions (docs/spec.md 1.2, A4)."""
 
-from dataclasses import dataclass
+from pydantic.dataclasses import dataclass
 
-from benchmark.methods.composition import Search, always
-from benchmark.methods.examples import Examples, other_problems
+from benchmark.methods.composition import Retriever, fixed_templates
+from benchmark.methods.examples import ExampleSettings, other_problems
 from benchmark.methods.method import Chain
-from benchmark.methods.retrieval import Found, Searching, search
-from benchmark.prompts import SIMILAR_TEMPLATES, Material
+from benchmark.methods.retrieval import QuerySettings, Retrieved, search
+from benchmark.prompts import SIMILAR_TEMPLATES, PromptContext
 
 
 @dataclass(frozen=True)
-class Episodic(Examples, Searching):
-    """Examples that are searched for."""
+class EpisodicSettings(ExampleSettings, QuerySettings):
+    """Settings of examples that are retrieved by a query."""
 
 
-async def find_similar(chain: Chain, settings: Episodic, query: str) -> Found:
-    """The p problems of the dataset most like the query, the problem under test left out (docs/spec.md 15)."""
-    corpus, left_out = await other_problems(chain, settings)
-    hits, record = await search(corpus, settings, query, top=settings.p, **left_out)
+async def retrieve_similar(chain: Chain, settings: EpisodicSettings, query: str) -> Retrieved:
+    """Return the p problems most similar to the query, without the problem under test (docs/spec.md 15)."""
+    corpus, exclusions = await other_problems(chain, settings)
+    hits, record = await search(corpus, settings, query, top=settings.p, **exclusions)
     record["corpus_content"] = settings.corpus_content
-    return Found(Material(tuple(corpus.documents[hit.index] for hit in hits)), {"episodic": record})
+    return Retrieved(PromptContext(tuple(corpus.documents[hit.index] for hit in hits)), {"episodic": record})
 
 
-EPISODIC = Search(
+EPISODIC = Retriever(
     name="episodic",
     summary="Show similar problems of the dataset with their solutions.",
     source="USACO paper, A4",
-    settings=Episodic,
-    templates=always(SIMILAR_TEMPLATES),
-    find=find_similar,
+    settings=EpisodicSettings,
+    templates=fixed_templates(*SIMILAR_TEMPLATES),
+    retrieve=retrieve_similar,
+    in_usaco_paper=True,
 )

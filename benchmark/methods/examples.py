@@ -1,42 +1,37 @@
-"""Other problems of the dataset as examples: which may be shown, and what of them (docs/spec.md 1.2, A4; 1.3; 15)."""
+"""Other problems of the dataset as examples, and their content in prompts (docs/spec.md 1.2, A4; 1.3; 15)."""
 
-from dataclasses import dataclass, field
 from typing import Any
 
+from pydantic.dataclasses import dataclass
+
 from benchmark.methods.method import Chain
-from benchmark.methods.retrieval import Showing
-from benchmark.methods.settings import takes
+from benchmark.methods.retrieval import ContextSettings
+from benchmark.methods.settings import option
 from benchmark.prompts import ORDINALS
-from benchmark.retrieval import CONTENTS, Content, Corpus, training_part
+from benchmark.retrieval import Content, Corpus, training_part
 
 
 @dataclass(frozen=True)
-class Examples(Showing):
-    """How many problems are shown, what of them, and which never are."""
+class ExampleSettings(ContextSettings):
+    """Settings for the number of example problems, their content, and the problems to exclude."""
 
-    p: int = field(default=2, metadata=takes("problems in the prompt", minimum=1, maximum=len(ORDINALS)))
-    corpus_content: Content = field(
-        default="all",
-        metadata=takes(
-            "what is searched in and shown of a problem; masked: all, its programs without names and numbers",
-            choices=CONTENTS,
-        ),
+    p: int = option(2, "problems in the prompt", ge=1, le=len(ORDINALS))
+    corpus_content: Content = option(
+        "all",
+        "content of a problem that is searched and shown; masked: all, with names and numbers removed from programs",
     )
-    exclude_same_name: bool = field(
-        default=False, metadata=takes("leave problems of the same name out of the search")
-    )
-    exclude_near_duplicates: bool = field(
-        default=False, metadata=takes("leave problems with nearly the same statement out of the search")
-    )
-    exclude_not_earlier: bool = field(
-        default=False, metadata=takes("search only in problems of earlier contests")
-    )
+    exclude_same_name: bool = option(False, "exclude problems with the same name")
+    exclude_near_duplicates: bool = option(False, "exclude problems with nearly the same statement")
+    exclude_not_earlier: bool = option(False, "search only problems of earlier contests")
 
 
-async def other_problems(chain: Chain, settings: Examples) -> tuple[Corpus, dict[str, Any]]:
-    """The problems to search in, and who is left out, as `rank` and `draw` take it: always the one under test."""
+async def other_problems(chain: Chain, settings: ExampleSettings) -> tuple[Corpus, dict[str, Any]]:
+    """Return the corpus to search and the exclusions as `rank` and `draw` accept them.
+
+    The problem under test is always excluded.
+    """
     corpus = (await chain.problems()).holding(settings.corpus_content)
-    left_out: dict[str, Any] = {
+    exclusions: dict[str, Any] = {
         "without": chain.task.id,
         "exclude_same_name": settings.exclude_same_name,
         "exclude_near_duplicates": settings.exclude_near_duplicates,
@@ -44,5 +39,5 @@ async def other_problems(chain: Chain, settings: Examples) -> tuple[Corpus, dict
     }
     if settings.train is not None:
         tiers = [(document.id, document.tier) for document in corpus.documents]
-        left_out["only"] = training_part(tiers, settings.train, settings.split_seed)
-    return corpus, left_out
+        exclusions["only"] = training_part(tiers, settings.train, settings.split_seed)
+    return corpus, exclusions

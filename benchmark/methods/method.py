@@ -1,30 +1,46 @@
-"""What a method is, and what it is given to work with."""
+"""The interfaces of a method: the method itself, and the chain that it works on."""
 
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from benchmark.methods.program_tester import Bench
-from benchmark.methods.settings import Sampling
+from benchmark.methods.program_tester import ProgramTester
+from benchmark.methods.settings import MethodSettings
 from benchmark.models import Generation
 from benchmark.prompts import HiddenCount, HiddenRun, Prompt, SampleRun, Task
 from benchmark.retrieval import Corpus
 
 Scoring = Literal["pass", "refine", "none"]
-"""What scores a chain: pass@k of independent attempts, Refine@K of attempts in a row, or nothing without attempts."""
+"""The score of a chain: pass@k of independent attempts, Refine@K of successive attempts, or none without attempts."""
 
 
-class Chain(Protocol):
-    """One attempt at one problem as its method sees it: the task, the texts to search, a model and a judge."""
+class TextLibrary(Protocol):
+    """The texts that a method may search."""
+
+    async def problems(self) -> Corpus:
+        """Return all problems of the run's dataset, the problem under test included."""
+        ...
+
+    async def textbook(self, name: str) -> Corpus:
+        """Return the articles of the textbook of that name."""
+        ...
+
+    async def represented(self, kind: str) -> Corpus:
+        """Return all problems of the run's dataset, each as its representation of that kind by the run's model."""
+        ...
+
+
+class Chain(TextLibrary, Protocol):
+    """One attempt at one problem from the view of a method: the problem, the texts, a model and a judge."""
 
     task: Task
 
     @property
-    def bench(self) -> Bench:
-        """Where programs are tried that are no attempts, and attempts by a verifier."""
+    def program_tester(self) -> ProgramTester:
+        """The tester for programs that are not attempts, and for attempts that a verifier scores."""
         ...
 
-    async def ask(
+    async def request(
         self,
         prompt: Prompt,
         purpose: Generation.Purpose,
@@ -32,37 +48,23 @@ class Chain(Protocol):
         retrieval: Mapping[str, Any] | None = None,
         shared: bool = False,
     ) -> Generation:
-        """The reply to the chain's next question, from the database when it was asked before.
+        """Return the reply to the chain's next prompt, from the database if the chain already sent it.
 
-        The same question asked again in one chain is another question and gets a reply of its own. A `shared`
-        question gets the same reply in all chains of its problem.
-
-        `retrieval` says where texts in the prompt came from and is stored with the reply.
+        A prompt that is repeated within a chain gets a reply of its own. A `shared` prompt gets the same reply in all
+        chains of its problem. `retrieval` is the source of the texts in the prompt; it is stored with the reply.
         """
         ...
 
     async def run_samples(self, answer: Generation) -> SampleRun:
-        """What the answer's program does on the samples of the statement, judged once and then remembered."""
+        """Return the result of the answer's program on the samples of the statement, which is judged once."""
         ...
 
     async def run_hidden(self, answer: Generation) -> HiddenRun:
-        """The verdict of the answer's program on all tests, judged once and then remembered; nothing more of it."""
+        """Return the verdict of the answer's program on all tests, which is judged once, and no test data."""
         ...
 
     async def count_hidden(self, answer: Generation) -> HiddenCount:
-        """How many hidden tests the answer's program passes, judged once on every test and then remembered."""
-        ...
-
-    async def problems(self) -> Corpus:
-        """All problems of the run's dataset, the one under test included."""
-        ...
-
-    async def textbook(self, name: str) -> Corpus:
-        """The articles of the textbook of that name."""
-        ...
-
-    async def represented(self, kind: str) -> Corpus:
-        """All problems of the run's dataset, each as its representation of that kind by the run's model."""
+        """Return the number of hidden tests that the answer's program passes; every test is judged once."""
         ...
 
 
@@ -70,24 +72,26 @@ class Chain(Protocol):
 class Method:
     """A way to get an attempt from a model.
 
-    `solve` is a deterministic function of the task, the settings, the replies it gets and what their programs
-    do on the samples, so a chain that was cut off is continued by calling it again. It returns the generation
-    that counts as the attempt.
+    `solve` is a deterministic function of the task, the settings, the replies and the results of their programs on the
+    samples. An interrupted chain is therefore resumed by calling it again. It returns the generation that counts as the
+    attempt.
     """
 
     name: str
     summary: str
     source: str
-    caveat: str
-    """What stands beside every figure of a control; blank for a method of the papers."""
-    settings: type[Sampling]
+    warning: str
+    """The text shown beside every figure of a control; blank for a method of the papers."""
+    settings: type[MethodSettings]
     templates: Callable[[Any], tuple[str, ...]]
-    """Names the templates that prompts are made of with given settings."""
+    """Returns the names of the templates of the prompts under given settings."""
     needs_analysis: bool
-    """Whether it cannot be tested on a problem without an analysis."""
+    """Whether the method cannot be tested on a problem without an analysis."""
     needs_verifier: bool
-    """Whether it cannot be tested on a problem for which no verifier was built."""
+    """Whether the method cannot be tested on a problem without a verifier."""
     needs_outputs: bool
-    """Whether it cannot be tested on interactive and multi-pass problems."""
+    """Whether the method cannot be tested on interactive and multi-pass problems."""
+    in_usaco_paper: bool
+    """Whether the USACO paper evaluates it; `run_baseline --method all` selects these."""
     scoring: Scoring
     solve: Callable[[Chain, Any], Coroutine[Any, Any, Generation]]

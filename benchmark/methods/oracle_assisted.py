@@ -1,30 +1,30 @@
-"""The oracle-assisted control: the model is shown how the problem is solved (docs/spec.md 1.2, extras in the code).
+"""The oracle-assisted control: the prompt shows the official analysis (docs/spec.md 1.2, extras in the code).
 
-It says how much of a model's failure is not knowing the idea, and bounds what any retrieval could do.
+It measures the share of failures that are due to not knowing the idea, and is an upper bound for any retrieval.
 """
 
-from benchmark.methods.composition import Search, always
+from benchmark.methods.composition import Retriever, fixed_templates
 from benchmark.methods.method import Chain
-from benchmark.methods.retrieval import Found, Showing
-from benchmark.prompts import ANALYSIS_TEMPLATES, Material
+from benchmark.methods.retrieval import ContextSettings, Retrieved
+from benchmark.prompts import ANALYSIS_TEMPLATES, PromptContext
 from benchmark.retrieval import split_analysis
 
 
-async def show_analysis(chain: Chain, settings: Showing, query: str) -> Found:
-    """The official analysis of the problem under test without the programs in it. Reference solutions are not shown."""
+async def retrieve_analysis(chain: Chain, _settings: ContextSettings, _query: str) -> Retrieved:
+    """Return the official analysis of the problem under test without its programs or reference solutions."""
     corpus = await chain.problems()
     [problem] = [document.problem for document in corpus.documents if document.id == chain.task.id]
     analysis = split_analysis(problem.analysis)[0] if problem else ""
-    return Found(Material(analysis=analysis), {"oracle": {"characters": len(analysis)}})
+    return Retrieved(PromptContext(analysis=analysis), {"oracle": {"characters": len(analysis)}})
 
 
-ORACLE_ASSISTED = Search(
+ORACLE_ASSISTED = Retriever(
     name="oracle-assisted",
     summary="Show the official analysis of the problem itself, without its programs.",
     source="control; the USACO code has it",
-    caveat="Oracle-assisted: the model was shown the official analysis of each problem. No score of a method.",
-    settings=Showing,
-    templates=always(ANALYSIS_TEMPLATES),
-    find=show_analysis,
+    warning="Oracle-assisted: the model was shown the official analysis of each problem. Not a score of a method.",
+    settings=ContextSettings,
+    templates=fixed_templates(*ANALYSIS_TEMPLATES),
+    retrieve=retrieve_analysis,
     needs_analysis=True,
 )

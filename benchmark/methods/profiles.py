@@ -1,4 +1,4 @@
-"""Profiles: the settings that a published evaluation used, as data in profiles.toml (docs/spec.md 14)."""
+"""Profiles: the settings of published evaluations, as data in profiles.toml (docs/spec.md 14)."""
 
 import tomllib
 from collections.abc import Mapping
@@ -9,10 +9,10 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Profile:
-    """Settings as texts for `parse_settings`, and attempts by method; `assumed` is what the papers leave open.
+    """Settings as texts for `parse_settings`, and attempts by method.
 
-    `methods` and `models` add settings for those with a text in their names. `version` rises with every change of
-    what the profile means.
+    `assumed` names the assumptions where the papers are silent. `methods` and `models` add settings for methods and
+    models whose names contain a text. `version` increases with every change of the profile's meaning.
     """
 
     name: str
@@ -38,7 +38,7 @@ class Profile:
 
     @property
     def record(self) -> dict[str, Any]:
-        """Return what a run's manifest says of its profile."""
+        """The profile as a run's manifest stores it."""
         return {"name": self.name, "version": self.version, "assumed": self.assumed}
 
 

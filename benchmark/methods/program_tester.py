@@ -1,4 +1,4 @@
-"""Where a method tries programs that a model wrote: oracles, what makes their inputs, and candidates."""
+"""Tests of programs that a model wrote: oracles, generators of their inputs, and candidates."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -10,8 +10,8 @@ from benchmark.prompts import OracleCase
 
 
 @dataclass(frozen=True)
-class Score:
-    """What the problem's verifier says of an answer: tests passed, and failing cases, the smallest inputs first."""
+class VerifierScore:
+    """The result of the problem's verifier for an answer: tests passed, and failing cases by increasing input size."""
 
     passed: int
     samples_passed: bool
@@ -19,69 +19,69 @@ class Score:
     cases: tuple[OracleCase, ...] = ()
 
 
-NO_PROGRAM = Score(-1, samples_passed=False, accepted=False)
-"""Of an answer without a program, which ranks below all others."""
+NO_PROGRAM = VerifierScore(-1, samples_passed=False, accepted=False)
+"""The score of an answer without a program, which ranks below all others."""
 
 
-class Bench(Protocol):
-    """Runs programs in the judge's sandbox; its answers are the same whenever a chain is continued."""
+class ProgramTester(Protocol):
+    """A tester that runs programs in the judge's sandbox; its results are the same when a chain is resumed."""
 
-    takes_the_last: bool
-    """Whether the last program that may be asked for counts as one that works."""
+    accepts_last: bool
+    """Whether the last program that may be requested counts as working."""
 
     async def oracle_passes(self, oracle: str) -> bool:
-        """Whether it answers every sample of the statement rightly."""
+        """Return whether the oracle answers every sample of the statement correctly."""
         ...
 
     async def validator_works(self, programs: VerifierPrograms) -> bool:
-        """Whether it accepts the inputs of all samples."""
+        """Return whether the validator accepts the inputs of all samples."""
         ...
 
     async def makes_inputs(self, programs: VerifierPrograms, kind: str) -> bool:
-        """Whether the generator, the batch or the tricky function (`kind`) makes an input that is valid."""
+        """Return whether the function of this kind (generator, batch or tricky) makes a valid input."""
         ...
 
     async def writes_tests(self, programs: VerifierPrograms) -> bool:
-        """Whether the function that returns tests with answers returns any."""
+        """Return whether the function for tests with answers returns any."""
         ...
 
     async def build(self, programs: VerifierPrograms, recipe: Recipe) -> None:
-        """Store the verifier: inputs, the oracle's answers, and the suite of them."""
+        """Store the verifier: inputs, the oracle's answers, and their suite."""
         ...
 
-    async def score(self, answer: Generation) -> Score:
-        """What the problem's verifier says of the answer, found once and then remembered."""
+    async def score(self, answer: Generation) -> VerifierScore:
+        """Return the score of the answer by the problem's verifier, which is computed once."""
         ...
 
 
-class AssumedBench:
-    """`benchmark.methods.Bench` for an estimate: everything works at once, or nothing before the last time."""
+class DryProgramTester:
+    """A `ProgramTester` for estimates: all programs work at once, or none before the last one."""
 
-    takes_the_last = True
+    accepts_last = True
 
     def __init__(self, *, passes: bool) -> None:
         self._passes = passes
 
-    async def oracle_passes(self, oracle: str) -> bool:
-        """As assumed."""
+    async def oracle_passes(self, _oracle: str) -> bool:
+        """Return the assumed result."""
         return self._passes
 
-    async def validator_works(self, programs: VerifierPrograms) -> bool:
-        """As assumed."""
+    async def validator_works(self, _programs: VerifierPrograms) -> bool:
+        """Return the assumed result."""
         return self._passes
 
-    async def makes_inputs(self, programs: VerifierPrograms, kind: str) -> bool:
-        """As assumed."""
+    async def makes_inputs(self, _programs: VerifierPrograms, _kind: str) -> bool:
+        """Return the assumed result."""
         return self._passes
 
-    async def writes_tests(self, programs: VerifierPrograms) -> bool:
-        """As assumed."""
+    async def writes_tests(self, _programs: VerifierPrograms) -> bool:
+        """Return the assumed result."""
         return self._passes
 
     async def build(self, programs: VerifierPrograms, recipe: Recipe) -> None:
-        """Nothing."""
+        """Store nothing."""
 
-    async def score(self, answer: Generation) -> Score:
-        """Accepted or failed, as assumed."""
+    async def score(self, _answer: Generation) -> VerifierScore:
+        """Return the assumed score, with one failing case of 100 characters a text."""
         cases = () if self._passes else (OracleCase("x" * 100, "x" * 100, "x" * 100, "WA"),)
-        return Score(int(self._passes), self._passes, self._passes, cases)
+        return VerifierScore(int(self._passes), self._passes, self._passes, cases)

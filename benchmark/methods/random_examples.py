@@ -1,39 +1,39 @@
-"""The control for episodic retrieval: as many solved problems, drawn by lot (docs/spec.md 1.2, extras in the code)."""
+"""The control for episodic retrieval: as many solved problems, drawn at random (docs/spec.md 1.2)."""
 
-from dataclasses import dataclass, field
+from pydantic.dataclasses import dataclass
 
-from benchmark.methods.composition import Search, always
-from benchmark.methods.examples import Examples, other_problems
+from benchmark.methods.composition import Retriever, fixed_templates
+from benchmark.methods.examples import ExampleSettings, other_problems
 from benchmark.methods.method import Chain
-from benchmark.methods.retrieval import Found, record_of
-from benchmark.methods.settings import takes
-from benchmark.prompts import SIMILAR_TEMPLATES, Material
+from benchmark.methods.retrieval import Retrieved, record_of
+from benchmark.methods.settings import option
+from benchmark.prompts import SIMILAR_TEMPLATES, PromptContext
 from benchmark.retrieval import draw
 
 
 @dataclass(frozen=True)
-class RandomExamples(Examples):
-    """Examples that are drawn."""
+class RandomExampleSettings(ExampleSettings):
+    """Settings of examples that are drawn at random."""
 
-    lot_seed: int = field(default=0, metadata=takes("which problems are drawn", minimum=0))
+    lot_seed: int = option(0, "seed of the random draw of problems", ge=0)
 
 
-async def draw_examples(chain: Chain, settings: RandomExamples, query: str) -> Found:
-    """p problems of the dataset by lot, from those that episodic retrieval would search in; there is no query."""
-    corpus, left_out = await other_problems(chain, settings)
-    hits = draw(corpus, top=settings.p, seed=settings.lot_seed, **left_out)
-    left_out.pop("only", None)
-    record = {"lot_seed": settings.lot_seed, "corpus_content": settings.corpus_content, **left_out}
+async def draw_examples(chain: Chain, settings: RandomExampleSettings, _query: str) -> Retrieved:
+    """Return p random problems from the candidates of episodic retrieval, without a query."""
+    corpus, exclusions = await other_problems(chain, settings)
+    hits = draw(corpus, top=settings.p, seed=settings.lot_seed, **exclusions)
+    exclusions.pop("only", None)
+    record = {"lot_seed": settings.lot_seed, "corpus_content": settings.corpus_content, **exclusions}
     shown = tuple(corpus.documents[hit.index] for hit in hits)
-    return Found(Material(shown), {"random": record | record_of(corpus, hits)})
+    return Retrieved(PromptContext(shown), {"random": record | record_of(corpus, hits)})
 
 
-RANDOM = Search(
+RANDOM = Retriever(
     name="random",
-    summary="Show problems of the dataset with their solutions, drawn by lot.",
+    summary="Show problems of the dataset with their solutions, drawn at random.",
     source="control; the USACO code and AlgoSimBench have it",
-    caveat="A control: the problems shown are drawn by lot, not found.",
-    settings=RandomExamples,
-    templates=always(SIMILAR_TEMPLATES),
-    find=draw_examples,
+    warning="A control: the problems shown are drawn at random, not retrieved.",
+    settings=RandomExampleSettings,
+    templates=fixed_templates(*SIMILAR_TEMPLATES),
+    retrieve=draw_examples,
 )

@@ -1,76 +1,66 @@
-"""Refine@K: attempt after attempt with feedback, until one is accepted (ICPC-Eval; docs/spec.md 5.2 and 15)."""
+"""Refine@K: successive attempts with feedback, until one is accepted (ICPC-Eval; docs/spec.md 5.2 and 15)."""
 
-from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Literal
 
-from benchmark.methods.composition import Answer, always
+from pydantic.dataclasses import dataclass
+
+from benchmark.methods.composition import Strategy, fixed_templates
 from benchmark.methods.method import Chain
-from benchmark.methods.retrieval import Found
-from benchmark.methods.settings import Sampling, takes
+from benchmark.methods.retrieval import Retrieved
+from benchmark.methods.settings import MethodSettings, option
 from benchmark.models import Generation
-from benchmark.prompts import REFINE_TEMPLATES, HiddenRun, SampleRun, Turn, refine_prompt
+from benchmark.prompts import REFINE_TEMPLATES, HiddenRun, RefineTurn, SampleRun, refine_prompt
 from judge import Verdict
-
-History = Literal["last", "full"]
 
 
 @dataclass(frozen=True)
-class Refine(Sampling):
-    """How often the model may try, and what it sees of its earlier attempts."""
+class RefineSettings(MethodSettings):
+    """Settings for the number of attempts and the history that prompts show."""
 
-    k: int = field(
-        default=5, metadata=takes("attempts in a row, each after the one before", minimum=1, maximum=50)
+    k: int = option(5, "successive attempts, each with feedback on the previous one", ge=1, le=50)
+    g: int = option(1, "restarts from scratch, with k attempts each", ge=1, le=50)
+    history: Literal["last", "full"] = option(
+        "last",
+        "earlier attempts in the prompt: the last, as in the paper, or the full conversation, as in its code",
     )
-    g: int = field(
-        default=1, metadata=takes("times to start from scratch, with k attempts each", minimum=1, maximum=50)
-    )
-    history: History = field(
-        default="last",
-        metadata=takes(
-            "earlier attempts shown again: the last, as the paper says, or the full conversation, as its code",
-            choices=get_args(History),
-        ),
-    )
-    repair_temperature: float | None = field(
-        default=None,
-        metadata=takes("temperature after the first attempt; none: the same", minimum=0, maximum=2),
+    repair_temperature: float | None = option(
+        None, "temperature after the first attempt; none: the same", ge=0, le=2
     )
 
 
-async def refine(chain: Chain, settings: Refine, found: Found) -> Generation:
-    """Up to g times k attempts, until one passes the samples and then all tests; else the last one counts.
+async def refine(chain: Chain, settings: RefineSettings, _retrieved: Retrieved) -> Generation:
+    """Return the first attempt of up to g times k that passes the samples and then all tests, else the last one.
 
-    An attempt that fails is answered with what the compiler said, with the first failing sample, or, when all
-    samples passed, with the name of the verdict on the hidden tests. A reply without a program is an attempt too; a
-    fault of the provider or the judge is none.
+    The feedback on a failed attempt is the compiler output, the first failing sample, or, where all samples passed, the
+    verdict on the hidden tests. A reply without a program is an attempt; a fault of the provider or the judge is not.
     """
     for _ in range(settings.g):
-        turns: list[Turn] = []
+        turns: list[RefineTurn] = []
         for _ in range(settings.k):
             shown = turns if settings.history == "full" else turns[-1:]
             temperature = settings.repair_temperature if turns else None
             prompt = refine_prompt(chain.task, settings.form, shown, temperature)
             purpose = Generation.Purpose.REPAIR if turns else Generation.Purpose.SOLVE
-            answer = await chain.ask(prompt, purpose)
-            result = await _judged(chain, answer)
+            answer = await chain.request(prompt, purpose)
+            result = await _judge(chain, answer)
             if result.verdict is Verdict.AC:
                 return answer
-            turns.append(Turn(answer.text, result))
+            turns.append(RefineTurn(answer.text, result))
     return answer
 
 
-async def _judged(chain: Chain, answer: Generation) -> SampleRun | HiddenRun:
-    """Where the attempt ends: on the samples, or with its verdict on all tests."""
+async def _judge(chain: Chain, answer: Generation) -> SampleRun | HiddenRun:
+    """Return the result on the samples if one fails, else the verdict on all tests."""
     samples = await chain.run_samples(answer)
     return await chain.run_hidden(answer) if samples.passed else samples
 
 
-REFINE = Answer(
+REFINE = Strategy(
     name="refine",
     summary="Ask, judge, and ask for a correction with the verdict, until an attempt is accepted.",
     source="ICPC-Eval, Refine@K",
-    settings=Refine,
-    templates=always(REFINE_TEMPLATES),
+    settings=RefineSettings,
+    templates=fixed_templates(*REFINE_TEMPLATES),
     solve=refine,
     scoring="refine",
 )

@@ -5,127 +5,114 @@ The ICPC paper's self-judge is the same loop with `feedback=verdicts`, `reflecti
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import Literal, get_args
+from dataclasses import replace
+from typing import Literal
 
-from benchmark.methods.composition import Answer
+from pydantic.dataclasses import dataclass
+
+from benchmark.methods.composition import Strategy
 from benchmark.methods.method import Chain
-from benchmark.methods.retrieval import Found
-from benchmark.methods.settings import Sampling, takes
-from benchmark.methods.zero_shot import ask_once
+from benchmark.methods.retrieval import Retrieved
+from benchmark.methods.settings import MethodSettings, option
+from benchmark.methods.zero_shot import solve_once
 from benchmark.models import Generation
 from benchmark.prompts import (
-    FEEDBACKS,
     REFLECTED_TEMPLATES,
     REVISION_TEMPLATES,
-    Attempt,
     Feedback,
-    Form,
-    Material,
+    PreviousAttempt,
+    PromptContext,
+    PromptFormat,
     Task,
     reflection_prompt,
     revision_prompt,
 )
 
-Buffer = Literal["all", "last"]
-Reflection = Literal["with-revision", "own-reply"]
 Selection = Literal["first-passing", "last"]
 
 
 @dataclass(frozen=True)
-class Reflexion(Sampling):
-    """How often the model may reflect, what it is told, and which of its answers counts."""
+class ReflexionSettings(MethodSettings):
+    """Settings for the number of reflections, the feedback, and the selection of the answer that counts."""
 
-    i: int = field(
-        default=3, metadata=takes("reflections; the USACO paper has 3, its code 2", minimum=0, maximum=20)
+    i: int = option(3, "reflections; the USACO paper has 3, its code 2", ge=0, le=20)
+    feedback: Feedback = option(
+        "samples",
+        "feedback on each sample: inputs and outputs; the kind of error (ICPC paper); inputs and outputs, and the "
+        "number of hidden tests passed; the uncut feedback of the USACO code; or none",
     )
-    feedback: Feedback = field(
-        default="samples",
-        metadata=takes(
-            "told of each sample: inputs and outputs, the kind of error (ICPC paper), inputs and outputs and how many "
-            "hidden tests are passed, what the USACO code tells (uncut), or nothing at all",
-            choices=FEEDBACKS,
-        ),
+    reflection: Literal["with-revision", "own-reply"] = option(
+        "with-revision",
+        "place of the reflection: in the reply with the corrected program (USACO), or in a reply before it (ICPC)",
     )
-    reflection: Reflection = field(
-        default="with-revision",
-        metadata=takes(
-            "where the model says what went wrong: beside the corrected program (USACO), or in a reply before (ICPC)",
-            choices=get_args(Reflection),
-        ),
+    buffer: Literal["all", "last"] = option(
+        "all", "previous attempts in the prompt: all as in the USACO code, or the last as in the paper"
     )
-    buffer: Buffer = field(
-        default="all",
-        metadata=takes(
-            "attempts shown again: all as in the USACO code, or the last as in the paper",
-            choices=get_args(Buffer),
-        ),
-    )
-    run_all: bool = field(
-        default=False,
-        metadata=takes("reflect i times even after an answer that passes, as the USACO code"),
-    )
-    selection: Selection = field(
-        default="first-passing",
-        metadata=takes(
-            "the answer that counts: the first to pass what is told, else the last; or always the last",
-            choices=get_args(Selection),
-        ),
+    run_all: bool = option(False, "reflect i times even after an answer that passes, as the USACO code")
+    selection: Selection = option(
+        "first-passing",
+        "the answer that counts: the first that passes the tests of the feedback, else the last; or always the last",
     )
 
     @property
     def shows_whole_output(self) -> bool:
-        """Return whether prompts quote all that a program printed for a sample."""
+        """Whether prompts quote the complete output of a program on a sample."""
         return self.feedback == "usaco-code"
 
 
-async def reflect(chain: Chain, settings: Reflexion, found: Found) -> Generation:
-    """Up to i+1 answers, each after the results of those before; the selected one is the attempt.
+async def reflect(chain: Chain, settings: ReflexionSettings, retrieved: Retrieved) -> Generation:
+    """Return the selected one of up to i+1 answers, each with feedback on the previous ones.
 
-    What was found is shown in every prompt. Stopping early does not change the answer selected as the first
-    to pass, only what is paid for.
+    Every prompt shows the retrieved texts. An early stop does not change the first answer that passes, only the cost.
     """
-    answers = [await ask_once(chain, settings, found)]
+    answers = [await solve_once(chain, settings, retrieved)]
     attempts = [await _attempt(chain, settings, answers)]
     purposes = Generation.Purpose
 
-    def shown() -> tuple[Task, Form, Material, Sequence[Attempt], Feedback]:
+    def shown() -> tuple[Task, PromptFormat, PromptContext, Sequence[PreviousAttempt], Feedback]:
         seen = attempts if settings.buffer == "all" else attempts[-1:]
-        return chain.task, settings.form, found.material, seen, settings.feedback
+        return chain.task, settings.form, retrieved.context, seen, settings.feedback
 
     while len(attempts) <= settings.i and (settings.run_all or not attempts[-1].passed):
         if settings.reflection == "own-reply":
-            thought = await chain.ask(reflection_prompt(*shown()), purposes.CRITIQUE, retrieval=found.record)
+            thought = await chain.request(
+                reflection_prompt(*shown()), purposes.CRITIQUE, retrieval=retrieved.record
+            )
             attempts[-1] = replace(attempts[-1], reflection=thought.text)
-        answers.append(await chain.ask(revision_prompt(*shown()), purposes.REFLECT, retrieval=found.record))
+        answers.append(
+            await chain.request(revision_prompt(*shown()), purposes.REFLECT, retrieval=retrieved.record)
+        )
         attempts.append(await _attempt(chain, settings, answers))
-    return answers[select([attempt.passed for attempt in attempts], settings.selection)]
+    return answers[select_answer([attempt.passed for attempt in attempts], settings.selection)]
 
 
-async def _attempt(chain: Chain, settings: Reflexion, answers: Sequence[Generation]) -> Attempt:
-    """The last of the answers with what the model is told of it."""
+async def _attempt(
+    chain: Chain, settings: ReflexionSettings, answers: Sequence[Generation]
+) -> PreviousAttempt:
+    """Return the last of the answers with the results that the feedback is made of."""
     samples = await chain.run_samples(answers[-1])
     counted = settings.feedback == "samples+hidden_count"
     hidden = await chain.count_hidden(answers[-1]) if counted else None
-    return Attempt(len(answers), answers[-1].text, samples, hidden)
+    return PreviousAttempt(len(answers), answers[-1].text, samples, hidden)
 
 
-def select(passed: Sequence[bool], selection: Selection) -> int:
-    """The place of the answer that counts, given which answers passed the samples (docs/spec.md 7.3)."""
+def select_answer(passed: Sequence[bool], selection: Selection) -> int:
+    """Return the index of the answer that counts; `passed` says which answers passed the samples (docs/spec.md 7.3)."""
     if selection == "first-passing" and True in passed:
         return passed.index(True)
     return len(passed) - 1
 
 
-def _templates(settings: Reflexion) -> tuple[str, ...]:
+def _templates(settings: ReflexionSettings) -> tuple[str, ...]:
     return REFLECTED_TEMPLATES if settings.reflection == "own-reply" else REVISION_TEMPLATES
 
 
-REFLEXION = Answer(
+REFLEXION = Strategy(
     name="reflexion",
     summary="Ask, run the samples, and ask for a correction with their results.",
     source="USACO paper, A2; with feedback=verdicts and reflection=own-reply the ICPC paper's self-judge",
-    settings=Reflexion,
+    settings=ReflexionSettings,
     templates=_templates,
     solve=reflect,
+    in_usaco_paper=True,
 )

@@ -1,19 +1,21 @@
-"""Retrieval: a draft serves as the query, and what it finds goes into every prompt of the attempt (docs/spec.md 15)."""
+"""Retrieval: a draft serves as the query, and every prompt of the attempt shows the results (docs/spec.md 15)."""
 
 import asyncio
 import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
+from dataclasses import dataclass as plain_dataclass
 from functools import partial
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal
+
+from pydantic.dataclasses import dataclass
 
 from benchmark.methods.method import Chain
-from benchmark.methods.settings import Sampling, takes
+from benchmark.methods.settings import MethodSettings, OneOf, option
 from benchmark.models import Generation
-from benchmark.prompts import NOTHING, Material, solve_prompt
+from benchmark.prompts import NO_CONTEXT, PromptContext, solve_prompt
 from benchmark.retrieval import (
     FORMULAS,
-    QUERY_KINDS,
     TOKENIZERS,
     Bm25,
     Corpus,
@@ -24,120 +26,110 @@ from benchmark.retrieval import (
     rank,
 )
 
-Draft = Literal["own", "shared"]
-
 CHARACTERS_PER_TOKEN = 3.5
-"""Few for a token of English with programs (3.4 to 3.8 were measured), so that a guard in tokens is kept."""
+"""A low value for English with programs (3.4 to 3.8 were measured), which keeps texts within a bound in tokens."""
 
 
 @dataclass(frozen=True)
-class Showing(Sampling):
-    """How much of the texts found is shown."""
+class ContextSettings(MethodSettings):
+    """Setting for the total length of the retrieved texts in a prompt."""
 
-    shown_max_tokens: int | None = field(
-        default=None,
-        metadata=takes(
-            "tokens of all texts shown, estimated; the textbook is cut first, then the least similar problem",
-            minimum=1,
-        ),
+    shown_max_tokens: int | None = option(
+        None,
+        "estimated tokens of all retrieved texts; the textbook is cut first, then the least similar problem",
+        ge=1,
     )
 
 
 @dataclass(frozen=True)
-class Ranking(Showing):
-    """How texts are ranked, whichever texts they are."""
+class RankingSettings(ContextSettings):
+    """Settings for the ranking of texts of any kind."""
 
-    tokenizer: str = field(
-        default="usaco_split", metadata=takes("how texts are cut into words", choices=tuple(TOKENIZERS))
+    tokenizer: Annotated[str, OneOf(TOKENIZERS)] = option("usaco_split", "tokenizer of the texts")
+    formula: Annotated[str, OneOf(FORMULAS)] = option(
+        "okapi", "score of a document: a form of BM25, or TF-IDF"
     )
-    formula: str = field(
-        default="okapi",
-        metadata=takes("how documents are scored: a form of BM25, or TF-IDF", choices=tuple(FORMULAS)),
-    )
-    k1: float = field(default=1.5, metadata=takes("BM25: how soon repeated words stop to count", minimum=0))
-    b: float = field(
-        default=0.75, metadata=takes("BM25: how much a document's length counts", minimum=0, maximum=1)
-    )
-    epsilon: float = field(
-        default=0.25,
-        metadata=takes("BM25Okapi: weight of words in more than half of the documents", minimum=0),
-    )
+    k1: float = option(1.5, "BM25: saturation of repeated words", ge=0)
+    b: float = option(0.75, "BM25: weight of a document's length", ge=0, le=1)
+    epsilon: float = option(0.25, "BM25Okapi: weight of words in more than half of the documents", ge=0)
 
     @property
     def bm25(self) -> Bm25:
-        """The ranking that these settings describe."""
+        """The ranking function of these settings."""
         return Bm25(self.tokenizer, self.k1, self.b, self.epsilon, self.formula)
 
 
 @dataclass(frozen=True)
-class Searching(Ranking):
-    """What texts are searched for with."""
+class QuerySettings(RankingSettings):
+    """Settings for the query."""
 
-    query: QueryKind = field(
-        default="reply",
-        metadata=takes(
-            "searched with: the statement, alone or with the draft's program or reply", choices=QUERY_KINDS
-        ),
+    query: QueryKind = option(
+        "reply", "query: the statement, alone or with the draft's program or its whole reply"
     )
-    draft: Draft = field(
-        default="own",
-        metadata=takes(
-            "a draft for each attempt (own), or one for all attempts at a problem, as the USACO code (shared)",
-            choices=get_args(Draft),
-        ),
+    draft: Literal["own", "shared"] = option(
+        "own",
+        "a draft for each attempt (own), or one for all attempts at a problem, as in the USACO code (shared)",
     )
 
 
-@dataclass(frozen=True)
-class Found:
-    """What goes into the prompts, and how it was found, as it is stored with the replies to them."""
+@plain_dataclass(frozen=True)
+class Retrieved:
+    """Retrieved texts for the prompts, and the record of their retrieval, which is stored with the replies."""
 
-    material: Material = NOTHING
+    context: PromptContext = NO_CONTEXT
     record: Mapping[str, Any] | None = None
 
 
-Find = Callable[[Chain, Any, str], Awaitable[Found]]
-"""Looks for one kind of text, with a query where it takes one."""
+RetrieveFunction = Callable[[Chain, Any, str], Awaitable[Retrieved]]
+"""Retrieves one kind of text from the chain, the settings and the query, which is blank where none is needed."""
 
 
-async def retrieve(chain: Chain, settings: Showing, finds: Sequence[Find]) -> Found:
-    """One draft for all searches (none where nothing is searched with it); it is never an attempt."""
+async def retrieve(
+    chain: Chain, settings: ContextSettings, functions: Sequence[RetrieveFunction]
+) -> Retrieved:
+    """Return the texts that all functions retrieve with one query.
+
+    The query needs one draft, unless it is the statement alone; the draft is never an attempt.
+    """
     query, record = "", {}
-    if isinstance(settings, Searching):
-        reply = code = ""
-        if settings.query != "statement":
-            prompt = solve_prompt(chain.task, settings.form)
-            shared = settings.draft == "shared"
-            draft = await chain.ask(prompt, Generation.Purpose.DRAFT, shared=shared)
-            reply, code = draft.text, draft.code
-        query = make_query(settings.query, chain.task.statement, reply=reply, code=code)
-        record = {"query": settings.query}
-    found = [await find(chain, settings, query) for find in finds]
-    material = Material(
-        similar=tuple(document for one in found for document in one.material.similar),
-        excerpt="".join(one.material.excerpt for one in found),
-        analysis="".join(one.material.analysis for one in found),
+    if isinstance(settings, QuerySettings):
+        query, record = await _query(chain, settings), {"query": settings.query}
+    results = [await function(chain, settings, query) for function in functions]
+    context = PromptContext(
+        similar=tuple(document for one in results for document in one.context.similar),
+        excerpt="".join(one.context.excerpt for one in results),
+        analysis="".join(one.context.analysis for one in results),
     )
-    for one in found:
+    for one in results:
         record |= one.record or {}
     if settings.shown_max_tokens is not None:
-        material = _within(material, math.floor(settings.shown_max_tokens * CHARACTERS_PER_TOKEN))
-    return Found(material, _with_lengths(record, material))
+        context = _truncate(context, math.floor(settings.shown_max_tokens * CHARACTERS_PER_TOKEN))
+    return Retrieved(context, _with_lengths(record, context))
+
+
+async def _query(chain: Chain, settings: QuerySettings) -> str:
+    """Return the query, with the reply to a draft prompt where the settings need one."""
+    reply = code = ""
+    if settings.query != "statement":
+        prompt = solve_prompt(chain.task, settings.form)
+        draft = await chain.request(prompt, Generation.Purpose.DRAFT, shared=settings.draft == "shared")
+        reply, code = draft.text, draft.code
+    return make_query(settings.query, chain.task.statement, reply=reply, code=code)
 
 
 async def search(
-    corpus: Corpus, settings: Ranking, query: str, *, top: int, **left_out: Any
+    corpus: Corpus, settings: RankingSettings, query: str, *, top: int, **exclusions: Any
 ) -> tuple[list[Hit], dict[str, Any]]:
-    """The best documents, and the record of the search. `left_out`: as `rank` takes it."""
-    asked = query, top, settings.bm25, *sorted(left_out.items())
-    find = partial(rank, corpus, query, top=top, bm25=settings.bm25, **left_out)
-    hits = await asyncio.to_thread(corpus.memoize, asked, find)
-    left_out.pop("only", None)
-    return hits, {**asdict(settings.bm25), **left_out, **record_of(corpus, hits)}
+    """Return the best documents and the record of the search. `exclusions` are those of `rank`."""
+    key = query, top, settings.bm25, *sorted(exclusions.items())
+    find = partial(rank, corpus, query, top=top, bm25=settings.bm25, **exclusions)
+    hits = await asyncio.to_thread(corpus.memoize, key, find)
+    exclusions.pop("only", None)
+    return hits, {**asdict(settings.bm25), **exclusions, **record_of(corpus, hits)}
 
 
 def record_of(corpus: Corpus, hits: Sequence[Hit]) -> dict[str, Any]:
-    """Return the ids, scores and lengths of the texts found, and the form and hash of the corpus searched."""
+    """Return the ids, scores and lengths of the retrieved texts, and the form and hash of the corpus."""
     return {
         "corpus_form": corpus.form,
         "corpus_hash": corpus.content_hash,
@@ -148,23 +140,23 @@ def record_of(corpus: Corpus, hits: Sequence[Hit]) -> dict[str, Any]:
     }
 
 
-def _within(material: Material, characters: int) -> Material:
-    """The material cut to so many characters: the textbook first, then the least similar problem, then the next."""
+def _truncate(context: PromptContext, characters: int) -> PromptContext:
+    """Return the context cut to that many characters: the textbook first, then the least similar problems."""
     similar: list[Document] = []
-    for document in material.similar:
+    for document in context.similar:
         text = document.text[:characters]
         characters -= len(text)
         if text:
             similar.append(replace(document, text=text))
-    return replace(material, similar=tuple(similar), excerpt=material.excerpt[:characters])
+    return replace(context, similar=tuple(similar), excerpt=context.excerpt[:characters])
 
 
-def _with_lengths(record: dict[str, Any], material: Material) -> dict[str, Any]:
-    """The record with the length each text was cut to, None where all of it is shown."""
-    shown = {document.id: len(document.text) for document in material.similar}
+def _with_lengths(record: dict[str, Any], context: PromptContext) -> dict[str, Any]:
+    """Return the record with the length to which each text was cut, None where all of it is shown."""
+    shown = {document.id: len(document.text) for document in context.similar}
     if "semantic" in record:
         [hit] = record["semantic"]["hits"]
-        shown_of = {"semantic": {hit["id"]: len(material.excerpt)}}
+        shown_of = {"semantic": {hit["id"]: len(context.excerpt)}}
     else:
         shown_of = {}
     for kind, found in record.items():

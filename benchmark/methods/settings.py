@@ -1,112 +1,97 @@
-"""The parameters of a method: dataclass fields with a type, a default, bounds and a line of help."""
+"""The settings of a method: pydantic dataclass fields with a type, a default, bounds and a line of help."""
 
-import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from difflib import get_close_matches
 from functools import cached_property
-from typing import Any, TypeVar, get_args, get_type_hints
+from typing import Annotated, Any, ClassVar, Literal, TypeVar, cast, get_args, get_origin
+
+from pydantic import ConfigDict, Field, GetCoreSchemaHandler, ValidationError
+from pydantic.dataclasses import dataclass
+from pydantic.fields import FieldInfo
+from pydantic_core import CoreSchema, core_schema
 
 from benchmark.models import Problem
-from benchmark.prompts import Form, MemoryUnit, TemplateError, our_templates, templates_with
+from benchmark.prompts import MemoryUnit, PromptFormat, TemplateError, our_templates, templates_with
 from benchmark.prompts.published import source_of
 from benchmark.providers import Parameters
 from judge import LANGUAGES, Policy
 
+Text = Annotated[str, Field(min_length=1)]
+"""A text that is not empty."""
+
 
 class SettingsError(ValueError):
-    """A setting that the method does not have, or a value it cannot take; the message lists what there is."""
+    """An unknown setting or an invalid value; the message lists the settings of the method."""
 
 
-def takes(
-    help: str, *, choices: Sequence[str] = (), minimum: float | None = None, maximum: float | None = None
-) -> dict[str, Any]:
-    """The metadata of a dataclass field that `parse_settings` reads, checks and explains."""
-    return {"help": help, "choices": tuple(choices), "minimum": minimum, "maximum": maximum}
+class OneOf:
+    """Annotation of a text that must be one of the choices, for choices that are not known to the type checker."""
+
+    def __init__(self, choices: Iterable[str]) -> None:
+        self.choices = tuple(choices)
+
+    def __get_pydantic_core_schema__(self, _source: Any, _handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.literal_schema([*self.choices])
+
+
+def option(default: Any, help: str, *, ge: float | None = None, le: float | None = None) -> Any:
+    """Return a settings field with its default, its line of help and the bounds of its value, both included."""
+    return Field(default, description=help, ge=ge, le=le)
 
 
 @dataclass(frozen=True)
-class Sampling:
-    """What every method has: how the model is asked, how its program is judged, which problems are tested."""
+class MethodSettings:
+    """The settings that every method has: sampling, judging, and the choice of test problems."""
 
-    temperature: float | None = field(
-        default=0.7,
-        metadata=takes("randomness of the replies; none leaves it to the provider", minimum=0, maximum=2),
-    )
-    top_p: float | None = field(
-        default=None,
-        metadata=takes(
-            "share of likely words to draw from; none leaves it to the provider", minimum=0, maximum=1
-        ),
-    )
-    max_output_tokens: int | None = field(
-        default=4096, metadata=takes("longest reply; none leaves it to the provider", minimum=1)
-    )
-    seed: int | None = field(
-        default=None, metadata=takes("seed of the sampling, for providers that take one; none sends none")
-    )
-    language: str = field(
-        default="python", metadata=takes("language of the programs", choices=tuple(LANGUAGES))
-    )
-    policy: str = field(
-        default=Policy.FAIR.value,
-        metadata=takes(
-            "fair gives slow languages more time; compat applies the given limits",
-            choices=tuple(policy.value for policy in Policy),
-        ),
-    )
-    memory_unit: MemoryUnit = field(
-        default="MiB",
-        metadata=takes(
-            "how many bytes a megabyte of a memory limit is: MiB 2^20; MB 10^6, as the USACO code",
-            choices=get_args(MemoryUnit),
-        ),
-    )
-    tests: str = field(
-        default="imported",
-        metadata=takes(
-            "what attempts are judged by after the samples: the imported tests, or the newest released suite of each "
-            "problem (build_suite, build_verifier)",
-            choices=("imported", "suite"),
-        ),
-    )
-    every_test: bool = field(
-        default=False,
-        metadata=takes("judge attempts on the tests after a failure too, so that Tests@k is exact"),
-    )
-    state_limits: bool = field(default=True, metadata=takes("end the problem with its time and memory limit"))
-    extraction: str = field(
-        default="default",
-        metadata=takes(
-            "how the program is taken from a reply; usaco is the published code's way",
-            choices=("default", "usaco"),
-        ),
-    )
+    __pydantic_config__: ClassVar = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
 
-    train: int | None = field(
-        default=None,
-        metadata=takes(
-            "problems set aside to search in, from every tier its share; the others are tested. none: leave-one-out, "
-            "all are tested, each by searching in the others",
-            minimum=1,
-        ),
+    temperature: float | None = option(
+        0.7, "randomness of the replies; none leaves it to the provider", ge=0, le=2
     )
-    split_seed: int = field(
-        default=123, metadata=takes("which problems are set aside, with train", minimum=0)
+    top_p: float | None = option(
+        None, "share of likely words to draw from; none leaves it to the provider", ge=0, le=1
     )
-    prompts: str | None = field(
-        default=None,
-        metadata=takes("folder with prompt templates that go before ours of the same names; none: ours"),
+    max_output_tokens: int | None = option(4096, "longest reply; none leaves it to the provider", ge=1)
+    seed: int | None = option(None, "seed of the sampling, for providers that accept one; none sends none")
+    language: Annotated[str, OneOf(LANGUAGES)] = option("python", "language of the programs")
+    policy: Annotated[str, OneOf(policy.value for policy in Policy)] = option(
+        Policy.FAIR.value,
+        "time limits: fair, scaled limits (slow languages get more time); compat, the published limits",
+    )
+    memory_unit: MemoryUnit = option(
+        "MiB", "bytes in a megabyte of a memory limit: MiB, 2^20; MB, 10^6 as in the USACO code"
+    )
+    tests: Literal["imported", "suite"] = option(
+        "imported",
+        "tests after the samples: the imported tests, or the newest released suite of each problem (build_suite, "
+        "build_verifier)",
+    )
+    every_test: bool = option(False, "run all tests after a failure too, which makes Tests@k exact")
+    state_limits: bool = option(True, "end the problem statement with its time and memory limit")
+    extraction: Literal["default", "usaco"] = option(
+        "default", "how a program is extracted from a reply; usaco follows the published code"
+    )
+    train: int | None = option(
+        None,
+        "problems set aside for retrieval, in proportion from every tier; the others are tested. none: leave-one-out, "
+        "all are tested, and each is a retrieval candidate for the others",
+        ge=1,
+    )
+    split_seed: int = option(123, "seed that selects the problems set aside by train", ge=0)
+    prompts: Text | None = option(
+        None,
+        "folder with prompt templates that override the default templates of the same names; none: defaults",
     )
 
     @property
     def parameters(self) -> Parameters:
-        """The part that is sent to the provider."""
+        """The sampling parameters that are sent to the provider."""
         return Parameters(self.temperature, self.top_p, self.max_output_tokens, self.seed)
 
     @property
     def shows_whole_output(self) -> bool:
-        """Return whether prompts quote all that a program printed for a sample."""
+        """Whether prompts quote the complete output of a program on a sample."""
         return False
 
     def memory_limit_of(self, problem: Problem) -> int | None:
@@ -114,117 +99,136 @@ class Sampling:
         return problem.memory_limit * 10**6 // 2**20 if self.memory_unit == "MB" else None
 
     @cached_property
-    def form(self) -> Form:
-        """The part that shapes the prompts, with the templates as they are now. Raises TemplateError."""
+    def form(self) -> PromptFormat:
+        """The format of the prompts, with the templates as they are now. Raises TemplateError."""
         templates = our_templates() if self.prompts is None else templates_with(self.prompts)
-        return Form(self.language, self.state_limits, templates, self.memory_unit)
+        return PromptFormat(self.language, self.state_limits, templates, self.memory_unit)
 
     @cached_property
     def prompts_source(self) -> dict[str, Any] | None:
-        """Return where the templates of `prompts` were imported from, if they were. Raises TemplateError."""
+        """The source from which the templates of `prompts` were imported, or None. Raises TemplateError."""
         return None if self.prompts is None else source_of(self.prompts)
 
 
-S = TypeVar("S", bound=Sampling)
+S = TypeVar("S", bound=MethodSettings)
+
+
+def combine_settings(name: str, classes: Iterable[type[MethodSettings]]) -> type[MethodSettings]:
+    """Return a settings class of this name with the fields of all classes."""
+    # Without the module name pydantic resolves annotations in the module of `type`.
+    plain: type[MethodSettings] = type(name, tuple(classes), {"__module__": __name__})
+    return cast("type[MethodSettings]", dataclass(frozen=True)(plain))
 
 
 def parse_settings(cls: type[S], assignments: Sequence[str], profile: Sequence[str] = ()) -> S:
-    """The settings with the `name=value` texts applied, those of the profile first.
+    """Return the settings with the `name=value` texts applied, those of the profile first.
 
-    The profile's are passed over where the method has no such setting, and the later of two counts. Raises
-    SettingsError for any other text that cannot be applied.
+    Profile settings that the method does not have are skipped; of two with the same name the later one counts.
+    Raises SettingsError for every other text that is not a valid setting.
     """
-    names = {f.name for f in fields(cls)}
-    values: dict[str, Any] = {}
-    for assignment in profile:
-        if assignment.partition("=")[0] in names:
-            values |= [_parse(cls, assignment)]
-    given: dict[str, Any] = {}
+    known = settings_fields(cls)
+    texts = dict(_split(cls, text) for text in profile if text.partition("=")[0] in known)
+    given: dict[str, str] = {}
     for assignment in assignments:
-        name, value = _parse(cls, assignment)
+        name, text = _split(cls, assignment)
         if name in given:
             raise SettingsError(f"The setting {name!r} is given twice.")
-        given[name] = value
-    settings = cls(**values | given)
+        given[name] = text
+    texts |= given
     try:
-        # Read now, so that a wrong folder is named before anything is paid for.
+        settings = cls(**{name: _read(text, known[name]) for name, text in texts.items()})
+    except ValidationError as error:
+        wrong = [str(one["loc"][0]) for one in error.errors()]
+        faults = [
+            f"{name}={texts[name]}: {_fault(texts[name], known[name])}." for name in dict.fromkeys(wrong)
+        ]
+        raise SettingsError("\n".join([*faults, describe_settings(cls)])) from None
+    try:
+        # Read now: an invalid folder must be reported before any call is paid for.
         _ = settings.form, settings.prompts_source
     except TemplateError as error:
         raise SettingsError(f"prompts={settings.prompts}: {error}") from None
     return settings
 
 
-def _parse(cls: type[Sampling], assignment: str) -> tuple[str, Any]:
+def settings_fields(cls: type[MethodSettings]) -> dict[str, FieldInfo]:
+    """Return the fields of a settings class by name."""
+    fields: dict[str, FieldInfo] = cls.__pydantic_fields__  # type: ignore[attr-defined]
+    return fields
+
+
+def describe_settings(cls: type[MethodSettings]) -> str:
+    """Return one line for each setting: name, default, valid values and help."""
+    lines = ["Settings (--set name=value):"]
+    for name, field in settings_fields(cls).items():
+        lines.append(f"  {name}={format_value(field.default)}  ({_valid_values(field)}) {field.description}")
+    return "\n".join(lines)
+
+
+def format_value(value: object) -> str:
+    """Return the value in the form that `--set` accepts."""
+    return "none" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _split(cls: type[MethodSettings], assignment: str) -> tuple[str, str]:
+    """Return the name and the value of a `name=value` text. Raises SettingsError."""
     name, equals, text = assignment.partition("=")
-    known = {f.name: f for f in fields(cls)}
+    known = settings_fields(cls)
     if not equals:
         raise SettingsError(f"{assignment!r} is not a setting: write name=value.\n{describe_settings(cls)}")
     if name not in known:
         near = get_close_matches(name, known, n=1)
         hint = f" Did you mean {near[0]}?" if near else ""
         raise SettingsError(f"There is no setting {name!r}.{hint}\n{describe_settings(cls)}")
-    try:
-        return name, _read(text.strip(), get_type_hints(cls)[name], known[name].metadata)
-    except ValueError as error:
-        raise SettingsError(f"{name}={text}: {error}.\n{describe_settings(cls)}") from None
+    return name, text.strip()
 
 
-def describe_settings(cls: type[Sampling]) -> str:
-    """One line a setting: its name, default, what it takes and what it does."""
-    hints = get_type_hints(cls)
-    lines = ["Settings (--set name=value):"]
-    for f in fields(cls):
-        takes = _takes(hints[f.name], f.metadata)
-        lines.append(f"  {f.name}={written(f.default)}  ({takes}) {f.metadata['help']}")
-    return "\n".join(lines)
-
-
-def written(value: object) -> str:
-    """The value as `--set` takes it."""
-    return "none" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _takes(hint: Any, metadata: Any) -> str:
-    if metadata["choices"]:
-        return " | ".join(metadata["choices"])
-    kinds = get_args(hint) or (hint,)
-    if bool in kinds:
-        return "true | false"
-    if str in kinds:
-        return "text or none" if type(None) in kinds else "text"
-    text = "whole number" if int in kinds else "number"
-    if metadata["minimum"] is not None and metadata["maximum"] is not None:
-        text += f" from {metadata['minimum']} to {metadata['maximum']}"
-    elif metadata["minimum"] is not None:
-        text += f" from {metadata['minimum']}"
-    return text + (" or none" if type(None) in kinds else "")
-
-
-def _read(text: str, hint: Any, metadata: Any) -> Any:
-    kinds = get_args(hint) or (hint,)
-    if metadata["choices"]:
-        if text not in metadata["choices"]:
-            near = get_close_matches(text, metadata["choices"], n=1)
-            hint = f"; did you mean {near[0]}?" if near else ""
-            raise ValueError(f"not one of {', '.join(metadata['choices'])}{hint}")
-        return text
-    if type(None) in kinds and text.lower() == "none":
+def _read(text: str, field: FieldInfo) -> Any:
+    """Return the text as a value of one of the field's types, or the text itself, which validation then rejects."""
+    types = _types(field)
+    if type(None) in types and text.lower() == "none":
         return None
-    if str in kinds:
-        if not text:
-            raise ValueError("not a text")
-        return text
-    if bool in kinds:
-        if text.lower() not in {"true", "false"}:
-            raise ValueError("not true or false")
-        return text.lower() == "true"
-    try:
-        number: float = int(text) if int in kinds else float(text)
-    except ValueError:
-        raise ValueError(f"not a {_takes(hint, metadata)}") from None
-    minimum, maximum = metadata["minimum"], metadata["maximum"]
-    if not math.isfinite(number) or (minimum is not None and number < minimum):
-        raise ValueError(f"not a {_takes(hint, metadata)}")
-    if maximum is not None and number > maximum:
-        raise ValueError(f"not a {_takes(hint, metadata)}")
-    return number
+    if bool in types:
+        return {"true": True, "false": False}.get(text.lower(), text)
+    for number in (int, float):
+        if number in types:
+            with suppress(ValueError):
+                return number(text)
+    return text
+
+
+def _fault(text: str, field: FieldInfo) -> str:
+    choices = _choices(field)
+    if not choices:
+        return f"not a {_valid_values(field)}" if bool not in _types(field) else "not true or false"
+    near = get_close_matches(text, choices, n=1)
+    hint = f" (did you mean {near[0]}?)" if near else ""
+    return f"not one of {', '.join(choices)}{hint}"
+
+
+def _types(field: FieldInfo) -> tuple[Any, ...]:
+    """Return the types of a field's value: one, or one and NoneType."""
+    types = get_args(field.annotation) or (field.annotation,)
+    return tuple(get_args(one)[0] if get_origin(one) is Annotated else one for one in types)
+
+
+def _choices(field: FieldInfo) -> tuple[str, ...]:
+    if get_origin(field.annotation) is Literal:
+        return get_args(field.annotation)
+    return next((one.choices for one in field.metadata if isinstance(one, OneOf)), ())
+
+
+def _valid_values(field: FieldInfo) -> str:
+    """Return the valid values in words, for example "number from 0 to 2 or none"."""
+    if choices := _choices(field):
+        return " | ".join(choices)
+    types = _types(field)
+    if bool in types:
+        return "true | false"
+    bounds = {
+        name: getattr(one, name) for one in field.metadata for name in ("ge", "le") if hasattr(one, name)
+    }
+    text = "text" if str in types else "whole number" if int in types else "number"
+    text += f" from {bounds['ge']}" if "ge" in bounds else ""
+    text += f" to {bounds['le']}" if "le" in bounds else ""
+    return text + (" or none" if type(None) in types else "")

@@ -1,67 +1,73 @@
-"""What is stored of batches, so that a process which comes later waits for the same ones."""
+"""The rows of batches, by which a later process waits for the batches of an earlier one."""
 
 from collections.abc import Collection, Mapping, Sequence
 from uuid import UUID
 
 from benchmark.models import Batch, BatchedQuestion, Run
 
-_AT_ONCE = 1000
+_STATEMENT_ROWS = 1000
 """Rows in one statement."""
 
 
-def begin(run: Run, batch_id: UUID, names: Collection[str]) -> Batch:
-    """A batch of these questions that the provider is about to be asked for. To be called in a transaction."""
+def create(run: Run, batch_id: UUID, names: Collection[str]) -> Batch:
+    """Store a batch of these requests before the provider creates it. Must be called in a transaction."""
     batch = Batch.objects.create(pk=batch_id, run=run, questions=len(names))
     BatchedQuestion.objects.bulk_create(
-        [BatchedQuestion(batch=batch, name=name) for name in names], batch_size=_AT_ONCE
+        [BatchedQuestion(batch=batch, name=name) for name in names], batch_size=_STATEMENT_ROWS
     )
     return batch
 
 
-def forget(batch: Batch) -> None:
-    """The provider never made it."""
+def delete(batch: Batch) -> None:
+    """Delete a batch that the provider never created."""
     Batch.objects.filter(pk=batch.pk).delete()
 
 
-def all_made(made: list[tuple[Batch, str]]) -> list[None]:
-    """The provider made these batches under these names. To be called in a transaction."""
-    for batch, provider_id in made:
+def store_provider_ids(created: list[tuple[Batch, str]]) -> list[None]:
+    """Store the provider's ids of these batches. Must be called in a transaction."""
+    for batch, provider_id in created:
         batch.provider_id = provider_id
         batch.save(update_fields=["provider_id"])
-    return [None] * len(made)
+    return [None] * len(created)
 
 
-def advance(batch: Batch) -> None:
-    """Store how far it is."""
+def save_progress(batch: Batch) -> None:
+    """Store the number of answered requests and the end of the batch."""
     batch.save(update_fields=["answered", "ended_at"])
 
 
-def add_faults(batch: Batch, faults: Mapping[str, str] | str) -> None:
-    """These questions of the batch, or all of them, have no reply; whoever asks them again asks anew."""
+def mark_failed(batch: Batch, faults: Mapping[str, str] | str) -> None:
+    """Mark requests of the batch as unanswered, which makes the next run submit them again.
+
+    `faults` maps names of requests to their faults; a text is the fault of all requests.
+    """
     if isinstance(faults, str):
         batch.rows.filter(fault="").update(fault=faults)
         return
     failed = [row for row in batch.rows.filter(fault="") if row.name in faults] if faults else []
     for row in failed:
         row.fault = faults[row.name]
-    BatchedQuestion.objects.bulk_update(failed, ["fault"], batch_size=_AT_ONCE)
+    BatchedQuestion.objects.bulk_update(failed, ["fault"], batch_size=_STATEMENT_ROWS)
 
 
-def names(batch: Batch) -> set[str]:
-    """The questions of the batch."""
+def request_names(batch: Batch) -> set[str]:
+    """Return the names of the batch's requests."""
     return set(batch.rows.values_list("name", flat=True))
 
 
-def known_ids() -> set[str]:
-    """The provider's names of all batches that have one."""
+def provider_ids() -> set[str]:
+    """Return the provider's ids of all batches that have one."""
     return set(Batch.objects.exclude(provider_id="").values_list("provider_id", flat=True))
 
 
-def holding(questions: list[tuple[UUID, str]]) -> Sequence[Batch | None]:
-    """For each question of one run the batch with its reply, now or later; None: it has to be asked."""
-    run_id = questions[0][0]
+def batches_of(requests: list[tuple[UUID, str]]) -> Sequence[Batch | None]:
+    """Return for each (run, request name) the batch that has or will have its reply; None: it must be submitted.
+
+    All requests are of one run.
+    """
+    run_id = requests[0][0]
     rows = BatchedQuestion.objects.filter(
-        name__in=[name for _, name in questions], batch__run=run_id, fault=""
+        name__in=[name for _, name in requests], batch__run=run_id, fault=""
     )
     found = {row.name: row.batch for row in rows.select_related("batch").order_by("pk")}
-    return [found.get(name) for _, name in questions]
+    return [found.get(name) for _, name in requests]

@@ -1,8 +1,8 @@
-"""Questions of a run in batches: gathered until every chain waits, handed in together, answered within a day.
+"""Batches of a run: its requests are collected until every chain waits, then submitted together.
 
-Chains ask one question at a time and know nothing of it. The row of a batch and of its questions is there before the
-provider is asked to make it, so whoever asks one of them later, after a `kill -9` too, waits for the same batch: no
-question is paid for twice.
+Chains send one request at a time and are independent of batches. The rows of a batch and its requests are stored before
+the provider creates it. A later process, even after `kill -9`, therefore waits for the same batch, and no request is
+paid for twice.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ import time
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, TypeVar, cast
 from uuid import UUID, uuid4
@@ -20,22 +20,23 @@ from uuid import UUID, uuid4
 from django.utils import timezone
 
 from benchmark.model_calls import batch_rows
-from benchmark.model_calls.batch_calls import Answer, Call
-from benchmark.model_calls.budget import Budget, Price, Spent
-from benchmark.model_calls.commits import Commits
+from benchmark.model_calls.batch_requests import BatchReply, BatchRequest
+from benchmark.model_calls.budget import Budget, Price, Spending
+from benchmark.model_calls.commit_queue import CommitQueue
 from benchmark.model_calls.rate_limit import Limits, check_length
-from benchmark.model_calls.stopping import Stop, Stopped
+from benchmark.model_calls.stopping import FATAL_KINDS, Stop, StopRequestedError
 from benchmark.models import Batch, Run
 from benchmark.providers import (
     REFUSED,
     BatchingProvider,
     Message,
+    ModelReply,
     Parameters,
     ProviderError,
-    Reply,
-    Retry,
+    RetryPolicy,
     StreamEvent,
     complete,
+    parse_model_spec,
 )
 from benchmark.providers.batching import BatchState, unanswered
 
@@ -44,297 +45,309 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 IN_BATCHES = Limits(concurrency=5_000)
-"""Where nothing is said: so many chains are under way at once, and a batch holds no more questions than that."""
+"""The default limits of runs in batches: the number of open chains, which also bounds the size of a batch."""
 
 _TICK = 0.1
-"""Seconds between two looks whether a batch is complete."""
+"""Seconds between two checks whether a batch is complete."""
 
 _QUIET = 10.0
-"""Seconds without a new question after which a batch is handed in though some chains still compute."""
+"""Seconds without a new request after which a batch is submitted although some chains still compute."""
 
-_LONGEST_GATHERING = 300.0
-"""Seconds after which it is handed in in any case."""
+_LONGEST_COLLECTION = 300.0
+"""Seconds after which a batch is submitted in any case."""
 
-_ON_ITS_WAY = timedelta(seconds=60)
-"""How long a batch that was asked for may take to show in the provider's list."""
+_LISTING_DELAY = timedelta(seconds=60)
+"""The longest time until a new batch appears in the provider's list."""
 
-_SHORTEST_LOOK, _LONGEST_LOOK = 0.2, 60.0
-"""Seconds between two looks at a batch: a twentieth of its age, within these."""
+_SHORTEST_POLL, _LONGEST_POLL = 0.2, 60.0
+"""Seconds between two polls of a batch: a twentieth of its age, within these bounds."""
 
-_PATIENCE = 24 * 3600.0
-"""Seconds for which a provider that is away is asked again about a batch that it made."""
+_LONGEST_RETRY = 24 * 3600.0
+"""Seconds for which requests about an existing batch are repeated while the provider is unavailable."""
 
-_AGAIN = Retry(base=0)
-"""A question without a reply goes into the next batch; there is nothing to wait for before."""
+_NO_WAIT = RetryPolicy(base=0)
+"""The retry policy of a request: one without a reply goes into the next batch, without a wait."""
 
-_FAULTS_OF_THIS_SIDE = frozenset({"authentication", "configuration"})
-"""Faults of this side: the batch is not touched by them, and a later process gets its replies."""
+
+@dataclass(frozen=True)
+class BatchHooks:
+    """The interface of batches to the rest of the process.
+
+    `spending` returns what the run has spent, `open_chains` the number of chains that may still send a request.
+    `on_progress` is called with the number of requests that the provider has, and of those that it has answered.
+    `retry` bounds the attempts to create a batch.
+    """
+
+    stop: Stop
+    retry: RetryPolicy
+    spending: Callable[[], Spending]
+    open_chains: Callable[[], int]
+    on_progress: Callable[[int, int], None]
 
 
 class Batches:
-    """The batches of one process for one run. `reply` is for use while `at_work` is entered."""
+    """The batches of one process for one run. `reply` may be called while the `running` block is active."""
 
     def __init__(
-        self,
-        run: Run,
-        provider: BatchingProvider,
-        model: str,
-        commits: Commits,
-        stop: Stop,
-        *,
-        spent: Callable[[], Spent],
-        under_way: Callable[[], int],
-        told: Callable[[int, int], None],
-        retry: Retry,
-        cancel: bool,
+        self, run: Run, provider: BatchingProvider, commits: CommitQueue, hooks: BatchHooks, *, cancel: bool
     ) -> None:
-        """`under_way` counts the chains that may still ask something; `told` takes how many questions are with the
-        provider and how many of them are answered. `retry` says how often the provider is asked to make a batch. With
-        `cancel` no batch begins, and those that are there end.
-        """
+        """With `cancel` no batch is created, and existing ones are cancelled."""
         self._run = run
         self._provider = provider
-        self._model = model
+        self._model = parse_model_spec(run.model_spec).model
         self._commits = commits
-        self._stop = stop
-        self._spent = spent
-        self._under_way = under_way
-        self._told = told
-        self._retry = retry
+        self._hooks = hooks
         self._cancel = cancel
         self._budget = Budget(**run.budget)
         self._price = Price.of_run(run)
         self._context: int | None = run.limits.get("context_tokens")
         self._largest = provider.limits.requests
-        self._in_turn = False
-        self._gathered: list[Call] = []
-        self._asked = asyncio.Event()
-        self._handed_in: dict[UUID, dict[str, Call]] = defaultdict(dict)
-        self._followed: dict[UUID, asyncio.Task[None]] = {}
-        self._with_provider: dict[UUID, tuple[int, int]] = {}
+        self._one_at_a_time = False
+        self._pending: list[BatchRequest] = []
+        self._wake = asyncio.Event()
+        self._submitted: dict[UUID, dict[str, BatchRequest]] = defaultdict(dict)
+        self._trackers: dict[UUID, asyncio.Task[None]] = {}
+        self._counts: dict[UUID, tuple[int, int]] = {}
         self._tasks: asyncio.TaskGroup | None = None
 
     @asynccontextmanager
-    async def at_work(self) -> AsyncIterator[None]:
-        """Gathers and hands in until the block ends; what is then with the provider stays there."""
+    async def running(self) -> AsyncIterator[None]:
+        """Collect and submit requests until the block ends; batches of the provider stay there."""
         async with asyncio.TaskGroup() as self._tasks:
-            gathering = self._tasks.create_task(self._gather())
+            collector = self._tasks.create_task(self._collect_requests())
             try:
                 yield
             finally:
-                for task in (gathering, *self._followed.values()):
+                for task in (collector, *self._trackers.values()):
                     task.cancel()
 
-    async def reply(self, name: str, messages: Sequence[Message], parameters: Parameters) -> Reply:
-        """The reply to the question of this name, tried as often as `complete` does; its latency is its batch's time.
+    async def reply(self, name: str, messages: Sequence[Message], parameters: Parameters) -> ModelReply:
+        """Return the reply to the request of this name, retried like `complete`; its latency is the time of its batch.
 
-        Raises ProviderError and Stopped.
+        Raises ProviderError and StopRequestedError.
         """
-        asked = _Asked(self, name)
-        reply = await complete(asked, self._model, messages, parameters, retry=_AGAIN)
-        return replace(reply, latency=asked.seconds, first_token=None)
+        provider = _BatchProvider(self, name)
+        reply = await complete(provider, self._model, messages, parameters, retry=_NO_WAIT)
+        return replace(reply, latency=provider.seconds, first_token=None)
 
-    async def answer(self, name: str, messages: Sequence[Message], parameters: Parameters) -> Answer:
-        """One try: the events of the reply, and the seconds that its batch took. Raises ProviderError and Stopped."""
+    async def attempt(self, name: str, messages: Sequence[Message], parameters: Parameters) -> BatchReply:
+        """Return the reply of one attempt. Raises ProviderError and StopRequestedError."""
         check_length(messages, parameters, self._context)
-        call = Call(name, messages, parameters, asyncio.get_running_loop().create_future())
-        batch = await self._commits.do(batch_rows.holding, (self._run.pk, name))
+        request = BatchRequest(name, messages, parameters, asyncio.get_running_loop().create_future())
+        batch = await self._commits.submit(batch_rows.batches_of, (self._run.pk, name))
         if batch is None:
-            self._await_batch(call)
+            self._add(request)
         else:
-            self._handed_in[batch.pk][name] = call
-            self._follow(batch.pk, self._look_after(batch))
-        return await call.answer
+            self._submitted[batch.pk][name] = request
+            self._start(batch.pk, self._track(batch))
+        return await request.reply
 
-    def _await_batch(self, call: Call) -> None:
-        self._gathered.append(call)
-        self._asked.set()
+    def _add(self, request: BatchRequest) -> None:
+        self._pending.append(request)
+        self._wake.set()
 
-    def _follow(self, batch_id: UUID, work: Coroutine[Any, Any, None]) -> None:
-        """Carry a batch through to its results, unless that is being done."""
-        if batch_id in self._followed:
+    def _start(self, batch_id: UUID, work: Coroutine[Any, Any, None]) -> None:
+        """Start the task of a batch, unless it is running."""
+        if batch_id in self._trackers:
             work.close()
             return
         assert self._tasks is not None
-        self._followed[batch_id] = self._tasks.create_task(self._followed_through(batch_id, work))
+        self._trackers[batch_id] = self._tasks.create_task(self._run_tracker(batch_id, work))
 
-    async def _followed_through(self, batch_id: UUID, work: Coroutine[Any, Any, None]) -> None:
+    async def _run_tracker(self, batch_id: UUID, work: Coroutine[Any, Any, None]) -> None:
         try:
             await work
-        except Exception as error:  # noqa: BLE001  (raised where the replies are waited for)
-            for call in self._handed_in.pop(batch_id, {}).values():
-                call.fail(_final(error))
+        except Exception as error:  # noqa: BLE001  (raised where the replies are awaited)
+            for request in self._submitted.pop(batch_id, {}).values():
+                request.fail(_final(error))
         finally:
-            del self._followed[batch_id]
-            self._with_provider.pop(batch_id, None)
-            self._tell()
-            self._asked.set()
+            del self._trackers[batch_id]
+            self._counts.pop(batch_id, None)
+            self._report_progress()
+            self._wake.set()
 
-    async def _gather(self) -> None:
+    async def _collect_requests(self) -> None:
         while True:
-            await self._asked.wait()
+            await self._wake.wait()
             await asyncio.sleep(_TICK)
-            if self._stop.reason:
-                for call in self._gathered:  # nothing was paid for these
-                    call.fail(Stopped())
-                self._gathered.clear()
-            elif (self._gathered and not self._is_complete()) or (self._gathered and self._hand_in()):
+            if self._hooks.stop.reason:
+                for request in self._pending:  # none of these is paid for
+                    request.fail(StopRequestedError())
+                self._pending.clear()
+            elif (self._pending and not self._is_complete()) or (self._pending and self._submit()):
                 continue
-            self._asked.clear()  # until there is another question, or room in the budget
+            self._wake.clear()  # until there is another request, or room in the budget
 
     def _is_complete(self) -> bool:
         now = time.monotonic()
-        waiting = len(self._gathered) + sum(map(len, self._handed_in.values()))
+        waiting = len(self._pending) + sum(map(len, self._submitted.values()))
         return (
-            waiting >= self._under_way()
-            or len(self._gathered) >= self._largest
-            or now - self._gathered[-1].asked > _QUIET
-            or now - self._gathered[0].asked > _LONGEST_GATHERING
+            waiting >= self._hooks.open_chains()
+            or len(self._pending) >= self._largest
+            or now - self._pending[-1].created > _QUIET
+            or now - self._pending[0].created > _LONGEST_COLLECTION
         )
 
-    def _hand_in(self) -> bool:
-        """Begin one batch of the first questions, as many as the provider takes and the budget allows, if any."""
-        requests: dict[str, dict[str, Any]] = {}
-        calls: dict[str, Call] = {}
-        if self._in_turn and any(self._handed_in.values()):
+    def _submit(self) -> bool:
+        """Start one batch of the first pending requests that the provider and the budget allow.
+
+        Returns whether the pending requests changed or a stop was requested.
+        """
+        if self._one_at_a_time and any(self._submitted.values()):
             return False
-        in_flight = [call for batch in self._handed_in.values() for call in batch.values()]
-        total = sum((call.most for call in in_flight), self._spent())
+        in_flight = [request for batch in self._submitted.values() for request in batch.values()]
+        taken, bodies, requests = self._select(in_flight)
+        if not taken and not in_flight:
+            self._hooks.stop.request(self._stop_reason(self._pending[0]))
+            return True
+        del self._pending[:taken]
+        if requests:
+            batch_id = uuid4()
+            self._submitted[batch_id] = requests
+            self._start(batch_id, self._create_and_track(batch_id, bodies))
+        return taken > 0
+
+    def _select(
+        self, in_flight: Sequence[BatchRequest]
+    ) -> tuple[int, dict[str, dict[str, Any]], dict[str, BatchRequest]]:
+        """Return the number of pending requests to remove, and the bodies and requests of the next batch by name.
+
+        Requests that the provider cannot send fail and are removed too.
+        """
+        bodies: dict[str, dict[str, Any]] = {}
+        requests: dict[str, BatchRequest] = {}
+        total = sum((request.most for request in in_flight), self._hooks.spending())
         size = taken = 0
-        for call in self._gathered[: self._largest]:
-            total += call.most
+        for request in self._pending[: self._largest]:
+            total += request.most
             if self._cancel or not self._budget.allows(total, self._price):
                 break
             try:
-                request = self._provider.request(call.name, self._model, call.messages, call.parameters)
+                body = self._provider.request(request.name, self._model, request.messages, request.parameters)
             except ProviderError as error:
-                call.fail(error)
+                request.fail(error)
                 taken += 1
                 continue
-            size += len(json.dumps(request)) + 1
-            if size > self._provider.limits.bytes and calls:
+            size += len(json.dumps(body)) + 1
+            if size > self._provider.limits.bytes and requests:
                 break
-            requests[call.name], calls[call.name] = request, call
+            bodies[request.name], requests[request.name] = body, request
             taken += 1
-        if not taken and not in_flight:
-            self._stop.ask(self._why_no_more(self._gathered[0]))
-            return True
-        del self._gathered[:taken]
-        if calls:
-            batch_id = uuid4()
-            self._handed_in[batch_id] = calls
-            self._follow(batch_id, self._begin(batch_id, requests))
-        return taken > 0
+        return taken, bodies, requests
 
-    def _why_no_more(self, call: Call) -> str:
+    def _stop_reason(self, request: BatchRequest) -> str:
         if self._cancel:
             return "its batches were cancelled"
-        tokens = call.most.input_tokens + call.most.output_tokens
-        return self._budget.used_up(self._spent(), self._price) or (
+        tokens = request.most.input_tokens + request.most.output_tokens
+        return self._budget.used_up(self._hooks.spending(), self._price) or (
             f"the rest of the budget may not be enough for one more question (up to {tokens:,} tokens)"
         )
 
-    async def _begin(self, batch_id: UUID, requests: Mapping[str, dict[str, Any]]) -> None:
+    async def _create_and_track(self, batch_id: UUID, bodies: Mapping[str, dict[str, Any]]) -> None:
         failures = 0
         while True:
             try:
-                batch = await self._create(batch_id, requests)
+                batch = await self._create(batch_id, bodies)
                 break
             except ProviderError as error:
                 failures += 1
                 try:
-                    self._retry.check(failures, error)
+                    self._hooks.retry.check(failures, error)
                 except ProviderError as last:
-                    if last.kind == "rate_limit":
-                        return self._ask_for_less(batch_id, last)
-                    raise
-                await self._retry.pause(failures, error)
-        await self._look_after(batch)
+                    if last.kind != "rate_limit":
+                        raise
+                    self._shrink(batch_id, last)
+                    return
+                await self._hooks.retry.pause(failures, error)
+        await self._track(batch)
 
-    async def _create(self, batch_id: UUID, requests: Mapping[str, dict[str, Any]]) -> Batch:
-        """The row of a new batch. Raises ProviderError when it is certain that the provider made none."""
-        prepared = await self._provider.prepare_batch(list(requests.values()))
-        batch = await self._commits.run(lambda: batch_rows.begin(self._run, batch_id, requests))
+    async def _create(self, batch_id: UUID, bodies: Mapping[str, dict[str, Any]]) -> Batch:
+        """Create a batch and return its row. Raises ProviderError when the provider certainly created none."""
+        prepared = await self._provider.prepare_batch(list(bodies.values()))
+        batch = await self._commits.run(lambda: batch_rows.create(self._run, batch_id, bodies))
         try:
             provider_id = await self._provider.create_batch(str(batch_id), prepared)
         except ProviderError as error:
             if error.kind in REFUSED:
-                await self._commits.run(lambda: batch_rows.forget(batch))
+                await self._commits.run(lambda: batch_rows.delete(batch))
                 raise
-            logger.warning("whether a batch was made is not certain, it is looked for: %s", error)
+            logger.warning("it is uncertain whether a batch was created; searching for it: %s", error)
         else:
-            await self._commits.do(batch_rows.all_made, (batch, provider_id))
+            await self._commits.submit(batch_rows.store_provider_ids, (batch, provider_id))
         return batch
 
-    def _ask_for_less(self, batch_id: UUID, error: ProviderError) -> None:
-        """The provider holds no more at once: from now on one batch after the other, and smaller ones if need be."""
-        calls = self._handed_in.pop(batch_id)
-        if not any(self._handed_in.values()):
-            if len(calls) == 1:
-                for call in calls.values():
-                    call.fail(_final(error))
+    def _shrink(self, batch_id: UUID, error: ProviderError) -> None:
+        """Submit one batch at a time from now on, and smaller ones where one alone exceeds the provider's limit."""
+        requests = self._submitted.pop(batch_id)
+        if not any(self._submitted.values()):
+            if len(requests) == 1:
+                for request in requests.values():
+                    request.fail(_final(error))
                 return
-            self._largest = len(calls) // 2
-        self._in_turn = True
-        for call in calls.values():
-            self._await_batch(call)
+            self._largest = len(requests) // 2
+        self._one_at_a_time = True
+        for request in requests.values():
+            self._add(request)
 
-    async def _look_after(self, batch: Batch) -> None:
-        """From wherever the batch is to its results."""
+    async def _track(self, batch: Batch) -> None:
+        """Follow the batch from its current state to its results."""
         if not batch.provider_id and not await self._find(batch):
-            for call in self._handed_in.pop(batch.pk).values():
-                self._await_batch(call)
-            return None
+            for request in self._submitted.pop(batch.pk).values():
+                self._add(request)
+            return
         try:
             if self._cancel and batch.ended_at is None:
-                await self._patiently(lambda: self._provider.cancel_batch(batch.provider_id))
-            state = await self._end_of(batch)
+                await self._retry(lambda: self._provider.cancel_batch(batch.provider_id))
+            state = await self._wait_for_end(batch)
             if state.failure:
                 raise state.failure
-            while self._handed_in[batch.pk]:
-                await self._collect(batch)
-            del self._handed_in[batch.pk]
+            while self._submitted[batch.pk]:
+                await self._deliver_results(batch)
+            del self._submitted[batch.pk]
         except ProviderError as error:
-            if error.kind not in _FAULTS_OF_THIS_SIDE:
-                why = error.message
-                await self._commits.run(lambda: batch_rows.add_faults(batch, why))
-            if error.kind == "rate_limit":
-                return self._ask_for_less(batch.pk, error)
-            raise
+            # Faults of this side leave the batch as it is: a later process gets its replies.
+            if error.kind not in FATAL_KINDS:
+                fault = error.message
+                await self._commits.run(lambda: batch_rows.mark_failed(batch, fault))
+            if error.kind != "rate_limit":
+                raise
+            self._shrink(batch.pk, error)
 
     async def _find(self, batch: Batch) -> bool:
-        """Whether the provider made a batch that it was asked for by someone who could not note its answer."""
-        names, known = await self._commits.run(lambda: (batch_rows.names(batch), batch_rows.known_ids()))
+        """Return whether the provider created a batch whose id was not stored, and store its id."""
+        names, known = await self._commits.run(
+            lambda: (batch_rows.request_names(batch), batch_rows.provider_ids())
+        )
         while True:
             before = timezone.now()
-            found = await self._patiently(
+            found = await self._retry(
                 lambda: self._provider.find_batch(str(batch.pk), names, batch.created_at, known)
             )
             if found:
-                await self._commits.do(batch_rows.all_made, (batch, found))
+                await self._commits.submit(batch_rows.store_provider_ids, (batch, found))
                 return True
-            if before > batch.created_at + _ON_ITS_WAY:
-                await self._commits.run(lambda: batch_rows.forget(batch))
+            if before > batch.created_at + _LISTING_DELAY:
+                await self._commits.run(lambda: batch_rows.delete(batch))
                 return False
-            await asyncio.sleep(_LONGEST_LOOK / 10)
+            await asyncio.sleep(_LONGEST_POLL / 10)
 
-    async def _end_of(self, batch: Batch) -> BatchState:
-        """The state of the batch when it has ended."""
+    async def _wait_for_end(self, batch: Batch) -> BatchState:
+        """Return the final state of the batch."""
         while True:
-            state = await self._patiently(lambda: self._provider.batch_state(batch.provider_id))
+            state = await self._retry(lambda: self._provider.batch_state(batch.provider_id))
             if (state.answered, state.ended_at) != (batch.answered, batch.ended_at):
                 batch.answered, batch.ended_at = state.answered, state.ended_at
-                await self._commits.run(lambda: batch_rows.advance(batch))
-            self._with_provider[batch.pk] = batch.questions, batch.answered
-            self._tell()
+                await self._commits.run(lambda: batch_rows.save_progress(batch))
+            self._counts[batch.pk] = batch.questions, batch.answered
+            self._report_progress()
             if state.ended_at:
                 return state
             age = (timezone.now() - batch.created_at).total_seconds()
-            await asyncio.sleep(min(max(age / 20, _SHORTEST_LOOK), _LONGEST_LOOK))
+            await asyncio.sleep(min(max(age / 20, _SHORTEST_POLL), _LONGEST_POLL))
 
-    async def _collect(self, batch: Batch) -> None:
-        """Hand the results to those who wait for them now."""
-        waiting = dict(self._handed_in[batch.pk])
+    async def _deliver_results(self, batch: Batch) -> None:
+        """Set the results of the requests that wait now."""
+        waiting = dict(self._submitted[batch.pk])
         seconds = (batch.ended_at - batch.created_at).total_seconds() if batch.ended_at else 0.0
         failed: dict[str, ProviderError] = {}
 
@@ -344,47 +357,47 @@ class Batches:
                 async for result in results:
                     if isinstance(result.outcome, ProviderError):
                         failed[result.name] = result.outcome
-                    elif call := waiting.pop(result.name, None):
-                        del self._handed_in[batch.pk][result.name]
-                        call.succeed((result.outcome, max(0.0, seconds)))
+                    elif request := waiting.pop(result.name, None):
+                        del self._submitted[batch.pk][result.name]
+                        request.succeed((result.outcome, max(0.0, seconds)))
 
-        await self._patiently(read)
+        await self._retry(read)
         for name in waiting:
             failed.setdefault(name, unanswered("The provider", "it is not among the results"))
         faults = {name: error.message for name, error in failed.items()}
-        await self._commits.run(lambda: batch_rows.add_faults(batch, faults))
-        for name, call in waiting.items():
-            del self._handed_in[batch.pk][name]
-            call.fail(failed[name])
+        await self._commits.run(lambda: batch_rows.mark_failed(batch, faults))
+        for name, request in waiting.items():
+            del self._submitted[batch.pk][name]
+            request.fail(failed[name])
 
-    async def _patiently(self, ask: Callable[[], Awaitable[T]]) -> T:
-        """What the provider answers. One that is away is asked again: what it holds was paid for."""
-        failures, deadline = 0, time.monotonic() + _PATIENCE
+    async def _retry(self, call: Callable[[], Awaitable[T]]) -> T:
+        """Return the provider's answer; repeat the call for a day, because the batch is paid for."""
+        failures, deadline = 0, time.monotonic() + _LONGEST_RETRY
         while True:
             try:
-                return await ask()
+                return await call()
             except ProviderError as error:
                 failures += 1
-                wait = max(min(2.0**failures, _LONGEST_LOOK), error.retry_after or 0.0)
+                wait = max(min(2.0**failures, _LONGEST_POLL), error.retry_after or 0.0)
                 if not error.retryable or time.monotonic() + wait > deadline:
                     raise
-                logger.warning("the provider is asked again about a batch in %.0f seconds: %s", wait, error)
+                logger.warning("a request about a batch is repeated in %.0f seconds: %s", wait, error)
             await asyncio.sleep(wait)
 
-    def _tell(self) -> None:
-        questions = sum(number for number, _ in self._with_provider.values())
-        self._told(questions, sum(answered for _, answered in self._with_provider.values()))
+    def _report_progress(self) -> None:
+        requests = sum(number for number, _ in self._counts.values())
+        self._hooks.on_progress(requests, sum(answered for _, answered in self._counts.values()))
 
 
 def _final(error: Exception) -> Exception:
-    """The same, after all that could be tried was."""
+    """Return the error as one that is not retried."""
     if isinstance(error, ProviderError):
         return ProviderError(error.kind, error.message, retryable=False)
     return error
 
 
-class _Asked:
-    """The provider of one question, as `complete` calls it."""
+class _BatchProvider:
+    """The provider of one request, for `complete`; `seconds` is the time that its batch took."""
 
     scripted = False
 
@@ -394,12 +407,12 @@ class _Asked:
         self._name = name
 
     async def stream(
-        self, model: str, messages: Sequence[Message], parameters: Parameters
+        self, _model: str, messages: Sequence[Message], parameters: Parameters
     ) -> AsyncIterator[StreamEvent]:
-        """As `Provider.stream`: the whole reply at once."""
-        events, self.seconds = await self._batches.answer(self._name, messages, parameters)
+        """Yield the whole reply at once; see `Provider.stream`."""
+        events, self.seconds = await self._batches.attempt(self._name, messages, parameters)
         for event in events:
             yield event
 
     async def aclose(self) -> None:
-        """As `Provider.aclose`: the client belongs to others."""
+        """Do nothing: the client has another owner."""

@@ -1,4 +1,4 @@
-"""What a run may spend, and what it has spent."""
+"""Prices, budgets and the spending of a run."""
 
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
@@ -10,7 +10,7 @@ from benchmark.models.metering import MeteredRun
 
 @dataclass(frozen=True)
 class Price:
-    """US dollars for a million tokens, and the source of these numbers.
+    """A price in US dollars for a million tokens, and its source.
 
     `cached_input` is for input tokens from the provider's cache; None: they cost as much as any input token.
     `snapshot_date` is the day on which the newest price of the source took effect, in ISO form.
@@ -29,25 +29,25 @@ class Price:
         uncached_cost = (input_tokens - cached) * self.input
         return (uncached_cost + cached * cached_price + output_tokens * self.output) / 1e6
 
-    def times(self, part: float) -> "Price":
-        """Return this part of the price, as for calls in batches."""
-        cached = None if self.cached_input is None else self.cached_input * part
-        return replace(self, input=self.input * part, output=self.output * part, cached_input=cached)
+    def times(self, factor: float) -> "Price":
+        """Return this fraction of the price, for example for calls in batches."""
+        cached = None if self.cached_input is None else self.cached_input * factor
+        return replace(self, input=self.input * factor, output=self.output * factor, cached_input=cached)
 
     @property
     def described(self) -> str:
-        """The price in words, for reports."""
+        """The price in words."""
         cached = "" if self.cached_input is None else f" ({self.cached_input:g} cached)"
         dated = f", newest price of {self.snapshot_date}" if self.snapshot_date else ""
         return f"{self.input:g}{cached} and {self.output:g} US dollars for a million tokens ({self.source}{dated})"
 
     @classmethod
     def of_run(cls, run: MeteredRun) -> "Price | None":
-        """The price the run was given; None: unknown."""
+        """Return the price of the run; None: unknown."""
         return cls(**run.price) if run.price else None
 
 
-SPENT_COLUMNS = (
+SPENDING_COLUMNS = (
     "paid_calls",
     "paid_input_tokens",
     "paid_output_tokens",
@@ -55,15 +55,15 @@ SPENT_COLUMNS = (
     "calls_without_tokens",
     "calls_broken_off",
 )
-"""The columns of a `MeteredRun` for the fields of `Spent`, in their order."""
+"""The columns of a `MeteredRun` for the fields of `Spending`, in their order."""
 
 
 @dataclass(frozen=True)
-class Spent:
-    """What was paid for: replies from the reply cache are not in it.
+class Spending:
+    """Paid calls and their tokens; replies from the cache are not included.
 
-    Of `calls_without_tokens` the provider did not report the tokens. `calls_broken_off` gave no complete reply, are
-    possibly billed, and are not among `calls`.
+    The provider did not report the tokens of `calls_without_tokens`. `calls_broken_off` counts calls without a complete
+    reply, which are possibly billed and not included in `calls`.
     """
 
     calls: int = 0
@@ -73,36 +73,36 @@ class Spent:
     calls_without_tokens: int = 0
     calls_broken_off: int = 0
 
-    def __add__(self, other: "Spent") -> "Spent":
-        return Spent(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
+    def __add__(self, other: "Spending") -> "Spending":
+        return Spending(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
 
-    def add_to(self, run: MeteredRun) -> "Spent":
-        """Count it in the run's row, in the transaction that stores what was paid for; returns all it has spent."""
-        added = ", ".join(f"{column} = {column} + %s" for column in SPENT_COLUMNS)
+    def add_to(self, run: MeteredRun) -> "Spending":
+        """Add this to the run's row, in the transaction that stores the replies, and return the run's total."""
+        added = ", ".join(f"{column} = {column} + %s" for column in SPENDING_COLUMNS)
         pk = run._meta.pk
         with connection.cursor() as cursor:
             cursor.execute(
                 f"UPDATE {run._meta.db_table} SET {added} WHERE {pk.column} = %s "  # noqa: S608  (no value is in it)
-                f"RETURNING {', '.join(SPENT_COLUMNS)}",
+                f"RETURNING {', '.join(SPENDING_COLUMNS)}",
                 [*asdict(self).values(), pk.get_db_prep_value(run.pk, connection)],
             )
-            return Spent(*cursor.fetchone())
+            return Spending(*cursor.fetchone())
 
     @classmethod
     def of_reply(
         cls, input_tokens: int | None, output_tokens: int | None, cached_input_tokens: int | None
-    ) -> "Spent":
-        """Return what one call took; None: the provider did not report these tokens."""
+    ) -> "Spending":
+        """Return the spending of one call; None: the provider did not report these tokens."""
         unknown = input_tokens is None or output_tokens is None
         return cls(1, input_tokens or 0, output_tokens or 0, cached_input_tokens or 0, int(unknown))
 
     @classmethod
-    def of_run(cls, run: MeteredRun) -> "Spent":
-        """Return what all processes of the run have spent, as of the row that was read."""
-        return cls(*(getattr(run, column) for column in SPENT_COLUMNS))
+    def of_run(cls, run: MeteredRun) -> "Spending":
+        """Return the spending of all processes of the run, as of the row that was read."""
+        return cls(*(getattr(run, column) for column in SPENDING_COLUMNS))
 
     def cost(self, price: Price | None) -> float | None:
-        """Return US dollars; None where the price is unknown or no tokens were reported for any call."""
+        """Return the cost in US dollars; None if the price is unknown or no call has reported tokens."""
         if price is None or (self.calls and self.calls == self.calls_without_tokens and not self.tokens):
             return None
         return price.of(self.input_tokens, self.output_tokens, self.cached_input_tokens)
@@ -114,16 +114,16 @@ class Spent:
 
     @property
     def is_lower_bound(self) -> bool:
-        """Whether some calls may have cost more than the reported tokens say."""
+        """Whether some calls may have cost more than their reported tokens."""
         return self.calls_without_tokens + self.calls_broken_off > 0
 
-    def shown(self, price: Price | None) -> str:
-        """Return the cost as a short text for bars, as in "≥1.25"."""
+    def summary(self, price: Price | None) -> str:
+        """Return the cost as a short text, for example "≥1.25"."""
         cost = self.cost(price)
         return "unknown" if cost is None else f"{'≥' if self.is_lower_bound else ''}{cost:.2f}"
 
     def to_json(self, price: Price | None) -> dict[str, Any]:
-        """Return all of it by name, with the cost, for the JSON documents of commands."""
+        """Return all fields by name, with the cost, for the JSON documents of commands."""
         cost = self.cost(price)
         return asdict(self) | {
             "cost_usd": cost,
@@ -133,14 +133,17 @@ class Spent:
 
 @dataclass(frozen=True)
 class Budget:
-    """Bounds for a whole run; None: no bound. `cost` is in US dollars and needs a price."""
+    """Bounds on the spending of a whole run; None: no bound. `cost` is in US dollars and needs a price."""
 
     cost: float | None = None
     tokens: int | None = None
     calls: int | None = None
 
-    def used_up(self, spent: Spent, price: Price | None, *, in_flight: int = 0) -> str:
-        """Why no further call may begin, or blank. Calls in flight count as calls, their tokens when they are known."""
+    def used_up(self, spent: Spending, price: Price | None, *, in_flight: int = 0) -> str:
+        """Return why no further call may begin, or blank.
+
+        Calls in flight count as calls; their tokens count when they are known.
+        """
         if self.calls is not None and spent.calls + in_flight >= self.calls:
             return f"the budget of {self.calls:,} calls is used up"
         if self.tokens is not None and spent.tokens >= self.tokens:
@@ -151,8 +154,8 @@ class Budget:
             return f"the budget of {self.cost:,.2f} US dollars is used up ({known})"
         return ""
 
-    def allows(self, total: Spent, price: Price | None) -> bool:
-        """Whether all of that may be spent."""
+    def allows(self, total: Spending, price: Price | None) -> bool:
+        """Return whether the total is within the budget."""
         cost = total.cost(price)
         return (
             (self.calls is None or total.calls <= self.calls)
@@ -162,5 +165,5 @@ class Budget:
 
     @property
     def needs_tokens(self) -> bool:
-        """Whether it can only be kept with a provider that says how many tokens it used."""
+        """Whether the budget needs a provider that reports tokens."""
         return self.cost is not None or self.tokens is not None

@@ -1,40 +1,39 @@
-"""The price of a model: the one that was given, else that of the shipped snapshot of genai-prices, else unknown."""
+"""The price of a model: the given one, else that of the snapshot in genai-prices, else unknown."""
 
 from datetime import UTC, date, datetime
 from typing import Any
 from urllib.parse import urlsplit
 
 from benchmark.model_calls.budget import Price
-from benchmark.providers import ModelSpec, address_of, is_scripted, part_of_price
+from benchmark.providers import ModelSpec, address_of, is_scripted, price_factor
 
 _LISTED = {"openai": "api.openai.com", "anthropic": "api.anthropic.com"}
-"""Providers whose prices the snapshot has, and the host that these prices are for."""
-
+"""Providers with prices in the snapshot, and the host that these prices apply to."""
 
 SCRIPTED = Price(0.0, 0.0, source="a program, no model")
-"""The price of replies that are written in advance."""
+"""The price of scripted replies."""
 
 
 def price_for(spec: ModelSpec, given: Price | None = None, *, batch: bool = False) -> Price | None:
-    """Return the price of single calls, or of calls in batches; None: unknown.
+    """Return the price of single calls or of calls in batches; None: unknown.
 
-    `given` is the usual price of single calls and overrides the snapshot. Raises ProviderError (kind
+    `given` is the price of single calls and overrides the snapshot. Raises ProviderError (kind
     "configuration") for batches of a provider without them.
     """
-    part = part_of_price(spec, batch=batch)
+    factor = price_factor(spec, batch=batch)
     usual = given or (SCRIPTED if is_scripted(spec) else _listed_price(spec))
-    return usual.times(part) if usual else None
+    return usual.times(factor) if usual else None
 
 
 def _listed_price(spec: ModelSpec) -> Price | None:
-    """Return the price that the snapshot has for the model today; None for a model or a server that it does not have.
+    """Return the model's current price in the snapshot; None for an unknown model or another server.
 
-    Some models cost more for prompts of 100,000 tokens and above; the price below that is returned.
+    For models that cost more with long prompts (100,000 tokens and above) it is the price of shorter ones.
     """
     host = urlsplit(address_of(spec)).hostname
     if spec.provider not in _LISTED or host not in (None, _LISTED[spec.provider]):
         return None
-    # Loading the snapshot takes 0.2 s and up to 100 MB, so only commands that need a price do so.
+    # Imported here: loading the snapshot takes 0.2 s and up to 100 MB.
     import genai_prices
     from genai_prices.types import TieredPrices
 
@@ -62,9 +61,9 @@ def _listed_price(spec: ModelSpec) -> Price | None:
 
 
 def _newest(models: list[Any]) -> str:
-    """Return the day on which the newest of these models' prices took effect, in ISO form; blank without any.
+    """Return the latest start date of these models' prices, in ISO form; blank without any.
 
-    The snapshot has no date of its own.
+    The snapshot itself has no date.
     """
     conditional = [one for model in models if isinstance(model.prices, list) for one in model.prices]
     starts = [getattr(one.constraint, "start_date", None) for one in conditional]

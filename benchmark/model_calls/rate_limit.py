@@ -1,7 +1,7 @@
-"""How fast a process may call its model: its share of the model's limits.
+"""Rate limiting of a process: its share of the limits of its model.
 
-All processes that call a model have a row (`presence`), on one machine or on many, and share the model's limits
-equally. A share is looked at again with every heartbeat; between two the processes need not talk to each other.
+Every process that calls a model has a `Runner` row, on one machine or on many; all of them share the model's limits
+equally. The share is updated with every heartbeat, without any communication in between.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ BURST = 6.0
 
 @dataclass(frozen=True)
 class Limits:
-    """What all processes of a model may do together; None: no limit but the provider's own."""
+    """Limits of all processes of a model together; None: only the provider's own limit."""
 
     concurrency: int = 8
     requests_per_minute: int | None = None
@@ -38,42 +38,45 @@ class Limits:
     context_tokens: int | None = None
 
     def to_json(self) -> dict[str, int]:
-        """Without what is not limited."""
+        """Return the limits that are set."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 
 
-class Rate:
-    """So many a minute, by the generic cell rate algorithm: `due` is when all that was taken is paid off."""
+class CellRate:
+    """A limit per minute by the generic cell rate algorithm; `_due` is the time at which everything taken is due."""
 
     def __init__(self, per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._seconds = 60 / per_minute
         self._clock = clock
         self._due = clock()
 
-    def take(self, number: float, sharers: int) -> None:
-        """Take some; a negative number gives them back."""
-        self._due = max(self._due, self._clock()) + number * self._seconds * sharers
+    def take(self, number: float, peers: int) -> None:
+        """Take this number of units, with the limit shared by `peers` processes; a negative number returns units."""
+        self._due = max(self._due, self._clock()) + number * self._seconds * peers
 
     def wait(self) -> float:
-        """Seconds until more may be taken."""
+        """Return the seconds until more may be taken."""
         return max(0.0, self._due - BURST - self._clock())
 
 
-class Pace:
-    """The share of one process."""
+class RateLimiter:
+    """The rate limiter of one process, for its share of the limits."""
 
     def __init__(self, limits: Limits, sleep: Callable[[float], Awaitable[object]] = asyncio.sleep) -> None:
-        self.sharers = 1
+        self.peers = 1
         self.in_flight = 0
         self._limits = limits
         self._sleep = sleep
-        self._requests = Rate(limits.requests_per_minute) if limits.requests_per_minute else None
-        self._tokens = Rate(limits.tokens_per_minute) if limits.tokens_per_minute else None
+        self._requests = CellRate(limits.requests_per_minute) if limits.requests_per_minute else None
+        self._tokens = CellRate(limits.tokens_per_minute) if limits.tokens_per_minute else None
         self._changed = asyncio.Condition()
 
     @asynccontextmanager
-    async def turn(self, tokens: int) -> AsyncIterator[Callable[[int], None]]:
-        """One call of about so many tokens, when its turn has come. What is yielded takes the real number."""
+    async def acquire(self, tokens: int) -> AsyncIterator[Callable[[int], None]]:
+        """Wait until a call of about this many tokens is allowed, and count it until the block ends.
+
+        The yielded function corrects the number of tokens.
+        """
         async with self._changed:
             await self._changed.wait_for(lambda: self.in_flight < self._share())
             self.in_flight += 1
@@ -82,49 +85,49 @@ class Pace:
                 if rate:
                     while wait := rate.wait():
                         await self._sleep(wait)
-                    rate.take(number, self.sharers)
-            yield lambda used: self._tokens.take(used - tokens, self.sharers) if self._tokens else None
+                    rate.take(number, self.peers)
+            yield lambda used: self._tokens.take(used - tokens, self.peers) if self._tokens else None
         finally:
             self.in_flight -= 1
             async with self._changed:
                 self._changed.notify(1)
 
-    async def share_with(self, sharers: int) -> None:
-        """From now on so many processes share the limits, this one among them."""
-        if sharers != self.sharers:
-            self.sharers = sharers
+    async def set_peers(self, peers: int) -> None:
+        """Set the number of processes that share the limits, this one included."""
+        if peers != self.peers:
+            self.peers = peers
             async with self._changed:
                 self._changed.notify_all()
 
     def _share(self) -> int:
-        return max(1, self._limits.concurrency // self.sharers)
+        return max(1, self._limits.concurrency // self.peers)
 
 
-class PacedProvider:
-    """A provider each of whose calls, repeated ones too, waits for its turn; a prompt that is too long is refused.
+class RateLimitedProvider:
+    """A provider whose calls, repeated ones too, wait for the rate limiter; prompts that are too long are refused.
 
-    It counts the calls that broke off: begun, without a complete reply, and possibly billed. A call that the provider
-    refused before its first piece is none of them; one that was dropped on this side is.
+    It counts the calls that broke off: calls without a complete reply that are possibly billed. A call that the
+    provider refused before its first event is not counted; a call that this process cancelled is.
     """
 
-    def __init__(self, provider: Provider, pace: Pace, limits: Limits) -> None:
+    def __init__(self, provider: Provider, limiter: RateLimiter, limits: Limits) -> None:
         self.scripted = provider.scripted
         self._provider = provider
-        self._pace = pace
+        self._limiter = limiter
         self._context = limits.context_tokens
         self._broken_off = 0
 
-    def take_broken_off(self) -> int:
-        """Return how many calls broke off since the last time."""
-        taken, self._broken_off = self._broken_off, 0
-        return taken
+    def pop_broken_off(self) -> int:
+        """Return the number of calls that broke off since the previous call of this method."""
+        count, self._broken_off = self._broken_off, 0
+        return count
 
     async def stream(
         self, model: str, messages: Sequence[Message], parameters: Parameters
     ) -> AsyncIterator[StreamEvent]:
-        """As `Provider.stream`."""
+        """See `Provider.stream`."""
         tokens = check_length(messages, parameters, self._context)
-        async with self._pace.turn(tokens) as used:
+        async with self._limiter.acquire(tokens) as correct:
             # By its contract a provider's stream is a generator.
             stream = cast("Any", self._provider.stream(model, messages, parameters))
             begun = settled = False
@@ -134,7 +137,7 @@ class PacedProvider:
                         begun = True
                         if isinstance(event, Completed):
                             settled = True
-                            used((event.usage.input_tokens or tokens) + (event.usage.output_tokens or 0))
+                            correct((event.usage.input_tokens or tokens) + (event.usage.output_tokens or 0))
                         yield event
             except ProviderError as error:
                 settled = not begun and error.kind in REFUSED
@@ -143,12 +146,12 @@ class PacedProvider:
                 self._broken_off += not settled
 
     async def aclose(self) -> None:
-        """As `Provider.aclose`."""
+        """See `Provider.aclose`."""
         await self._provider.aclose()
 
 
 def check_length(messages: Sequence[Message], parameters: Parameters, context: int | None) -> int:
-    """About how many tokens the prompt has. Raises ProviderError when it and the reply cannot fit the context."""
+    """Return the estimated tokens of the prompt. Raises ProviderError when prompt and reply exceed the context."""
     tokens = round(sum(len(message.content) for message in messages) / CHARACTERS_PER_TOKEN)
     reply = parameters.max_output_tokens or 0
     if context is not None and tokens + reply > context:

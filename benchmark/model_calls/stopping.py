@@ -1,53 +1,54 @@
-"""Asking a run to stop, and what makes it stop."""
+"""Requests to stop a run, and the faults that cause them."""
 
 import asyncio
 import time
 
-HOPELESS = frozenset({"authentication", "configuration"})
-"""Faults that every further call would meet too: the run stops instead of failing item by item."""
+FATAL_KINDS = frozenset({"authentication", "configuration"})
+"""Faults that every further call would repeat: the run stops instead of failing item by item."""
 
-PERMANENT = frozenset({"bad_request"})
-"""Faults that this request would meet again and others need not: a context overflow, a refused prompt."""
+PERMANENT_KINDS = frozenset({"bad_request"})
+"""Faults that only a repetition of the same request would meet: a context overflow, a refused prompt."""
 
-UNCOUNTED = "the provider does not say how many tokens a reply took: no budget of money or tokens can be kept"
-"""Why a run with such a budget stops."""
+USAGE_UNREPORTED = (
+    "the provider does not say how many tokens a reply took: no budget of money or tokens can be kept"
+)
+"""The stop reason of a run with such a budget."""
+
+_POLL_SECONDS = 0.2
+"""Seconds between two checks for a stop during a wait."""
 
 
-_LOOK = 0.2
-"""Seconds after which a waiting call looks whether it is to stop."""
-
-
-class Stopped(Exception):
-    """No new call and no new judging begins: someone asked the run to stop."""
+class StopRequestedError(Exception):
+    """A stop was requested: no new call and no new judging begins."""
 
 
 class Stop:
-    """A request to stop; `reason` is blank until someone asks, and then the first one's.
+    """A stop request; `reason` is blank until the first request and keeps its reason.
 
-    `final` says that all processes of the run are to stop, not this one alone. `ends_waits` says that calls which wait
-    before they are repeated give up.
+    `final` says whether all processes of the run stop, not only this one. `cancels_waits` says whether calls that wait
+    for their repetition give up.
     """
 
     def __init__(self) -> None:
         self.reason = ""
         self.final = True
-        self.ends_waits = False
+        self.cancels_waits = False
 
-    def ask(self, reason: str, *, final: bool = True, ends_waits: bool = True) -> None:
-        """No new call begins from now on; calls in flight, which are paid for, are waited for."""
-        self.ends_waits = self.ends_waits or ends_waits
+    def request(self, reason: str, *, final: bool = True, cancels_waits: bool = True) -> None:
+        """Prevent new calls; calls in flight are paid for and therefore completed."""
+        self.cancels_waits = self.cancels_waits or cancels_waits
         if not self.reason:
             self.reason, self.final = reason, final
 
     async def sleep(self, seconds: float) -> None:
-        """Wait before a call is repeated. Raises Stopped as soon as a stop ends such waits."""
+        """Wait before a call is repeated. Raises StopRequestedError when a stop cancels such waits."""
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0:
-            if self.ends_waits:
-                raise Stopped
-            await asyncio.sleep(min(left, _LOOK))
+            if self.cancels_waits:
+                raise StopRequestedError
+            await asyncio.sleep(min(left, _POLL_SECONDS))
 
     def check(self) -> None:
-        """Raises Stopped once someone asked."""
+        """Raise StopRequestedError after a stop request."""
         if self.reason:
-            raise Stopped
+            raise StopRequestedError

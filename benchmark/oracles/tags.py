@@ -66,10 +66,10 @@ TAGS = (
     "Counting Sort",
     "Shell",
     "Line Sweep",
-    "Reservoir Sampling",
+    "Reservoir MethodSettings",
     "Eulerian Circuit",
     "Radix Sort",
     "Strongly Connected Component",
-    "Rejection Sampling",
+    "Rejection MethodSettings",
     "Biconnected Component",
 )

@@ -1,19 +1,19 @@
-"""What models are asked: template files, and the only code that fills them in."""
+"""The prompts: template files, and the only code that fills them in."""
 
 from benchmark.prompts.assembly import (
     ANALYSIS_TEMPLATES,
-    NOTHING,
+    NO_CONTEXT,
     ORDINALS,
     REFLECTED_TEMPLATES,
     REVISION_TEMPLATES,
     SIMILAR_TEMPLATES,
     SOLVE_TEMPLATES,
     TEXTBOOK_TEMPLATES,
-    Attempt,
-    Form,
-    Material,
     MemoryUnit,
+    PreviousAttempt,
     Prompt,
+    PromptContext,
+    PromptFormat,
     Task,
     problem_section,
     reflection_prompt,
@@ -21,7 +21,7 @@ from benchmark.prompts.assembly import (
     solve_prompt,
 )
 from benchmark.prompts.feedback import FEEDBACKS, Feedback, HiddenCount, SampleResult, SampleRun
-from benchmark.prompts.leaks import PromptLeak
+from benchmark.prompts.leaks import PromptLeakError
 from benchmark.prompts.oracles import (
     COUNTEREXAMPLE_TEMPLATES,
     TAGGED_TEMPLATES,
@@ -37,14 +37,14 @@ from benchmark.prompts.oracles import (
     validator_prompt,
     written_tests_prompt,
 )
-from benchmark.prompts.refinement import REFINE_TEMPLATES, HiddenRun, Turn, refine_prompt
+from benchmark.prompts.refinement import REFINE_TEMPLATES, HiddenRun, RefineTurn, refine_prompt
 from benchmark.prompts.templates import TemplateError, Templates, our_templates, templates_with
 
 __all__ = [
     "ANALYSIS_TEMPLATES",
     "COUNTEREXAMPLE_TEMPLATES",
     "FEEDBACKS",
-    "NOTHING",
+    "NO_CONTEXT",
     "ORDINALS",
     "REFINE_TEMPLATES",
     "REFLECTED_TEMPLATES",
@@ -55,22 +55,22 @@ __all__ = [
     "TEXTBOOK_TEMPLATES",
     "VERIFIER_TEMPLATES",
     "WRITTEN_TESTS_TEMPLATES",
-    "Attempt",
     "Feedback",
-    "Form",
     "HiddenCount",
     "HiddenRun",
-    "Material",
     "MemoryUnit",
     "OracleCase",
+    "PreviousAttempt",
     "Prompt",
-    "PromptLeak",
+    "PromptContext",
+    "PromptFormat",
+    "PromptLeakError",
+    "RefineTurn",
     "SampleResult",
     "SampleRun",
     "Task",
     "TemplateError",
     "Templates",
-    "Turn",
     "batch_prompt",
     "counterexample_prompt",
     "generator_prompt",

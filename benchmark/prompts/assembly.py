@@ -1,10 +1,10 @@
-"""The one place where prompts are put together, and where hidden things are kept out of them.
+"""The only place where prompts are assembled, and where hidden content is kept out of them.
 
-A method never holds a `Problem` row or a judgement. It holds a `Task`, which has only what a model may read,
-texts of other problems as `Document`s, and `SampleRun`s, which know nothing of hidden tests; assembly refuses
-a document of the problem under test. Hidden tests and the reference solutions of that problem therefore have no way
-in, its analysis only as what the oracle-assisted control names so, and canary tests send every method through a
-recording server to prove it.
+A method has no access to a `Problem` row or a judgement. It has a `Task`, which contains only what a model may read,
+texts of other problems as `Document`s, and `SampleRun`s, which contain no hidden tests. Assembly refuses a document of
+the problem under test. Hidden tests and reference solutions of that problem therefore cannot get into a prompt, and
+its analysis only through the oracle-assisted control. Canary tests verify this by sending every method through a
+recording server.
 """
 
 import hashlib
@@ -16,32 +16,32 @@ from typing import Literal
 from benchmark.functional import Signature
 from benchmark.models import Problem
 from benchmark.prompts.feedback import FEEDBACK_TEMPLATES, Feedback, HiddenCount, SampleRun, describe
-from benchmark.prompts.leaks import PromptLeak
+from benchmark.prompts.leaks import PromptLeakError
 from benchmark.prompts.templates import Templates, our_templates
 from benchmark.providers import Message, Parameters
 from benchmark.retrieval import Document, has_statement
 from judge import get_language
 
 ORDINALS = ("First", "Second", "Third", "Fourth", "Fifth", "Sixth", "Seventh")
-"""How many similar problems a prompt can introduce (docs/spec.md 1.2, A4)."""
+"""Ordinals of the similar problems in a prompt, which bound their number (docs/spec.md 1.2, A4)."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """What a model under test may know about its problem."""
+    """The problem under test, with the content that a model may read."""
 
     id: str
     statement: str
     time_limit: float
     memory_limit: int
     samples: str = ""
-    """The samples, where the statement does not hold them."""
+    """The samples, where the statement does not contain them."""
     signature: Signature | None = None
-    """The method that a functional problem asks for; None where programs read standard input."""
+    """The method that a functional problem requires; None where programs read standard input."""
 
     @classmethod
     def of(cls, problem: Problem) -> "Task":
-        """The visible part of a stored problem."""
+        """Return the visible part of a stored problem."""
         signature = Signature.from_json(problem.signature) if problem.signature else None
         return cls(
             problem.external_id,
@@ -57,10 +57,10 @@ MemoryUnit = Literal["MiB", "MB"]
 
 
 @dataclass(frozen=True)
-class Form:
-    """What is the same in every prompt of a run: language asked for, whether limits are stated, the wording.
+class PromptFormat:
+    """The format of all prompts of a run: language of the programs, statement of limits, and templates.
 
-    `memory_unit` is that of the memory limit; programs are judged by it.
+    `memory_unit` is the unit of the memory limit; programs are judged by it.
     """
 
     language: str
@@ -69,17 +69,17 @@ class Form:
     memory_unit: MemoryUnit = "MiB"
 
     def section(self, template: str, **parts: str) -> "_Section":
-        """A section with one template. Language and fence need not be given."""
+        """Return a section with one template; language and fence are filled in."""
         language = get_language(self.language)
         words = {"language": language.title, "fence": language.family.name}
         return _Section((template,), self.templates.render(template, **words, **parts))
 
 
 @dataclass(frozen=True)
-class Material:
-    """Texts that a prompt shows beside the problem: other problems with their solutions, and a piece of a textbook.
+class PromptContext:
+    """Texts in a prompt besides the problem: other problems with their solutions, and a textbook excerpt.
 
-    `analysis` is the problem's own official explanation. Only the oracle-assisted control may fill it in.
+    `analysis` is the problem's own official analysis. Only the oracle-assisted control may set it.
     """
 
     similar: tuple[Document, ...] = ()
@@ -87,16 +87,16 @@ class Material:
     analysis: str = ""
 
 
-NOTHING = Material()
-"""Of a prompt that shows the problem alone."""
+NO_CONTEXT = PromptContext()
+"""The context of a prompt that shows the problem alone."""
 
 
 @dataclass(frozen=True)
-class Attempt:
-    """An answer given before, numbered from 1, and what its program did on the samples.
+class PreviousAttempt:
+    """A previous answer, numbered from 1, with the results of its program on the samples.
 
-    `hidden` is what may be told of the hidden tests, `reflection` what the model said of its failure in a reply of
-    its own; None where it was not asked.
+    `hidden` is the result on hidden tests that may be shown; `reflection` is the model's analysis of its failure in a
+    reply of its own, None without one.
     """
 
     number: int
@@ -107,34 +107,34 @@ class Attempt:
 
     @property
     def passed(self) -> bool:
-        """Whether it passes everything that the model is told of."""
+        """Whether it passes all tests of the feedback."""
         return self.samples.passed and (self.hidden is None or self.hidden.passed == self.hidden.total)
 
 
 @dataclass(frozen=True)
 class Prompt:
-    """A finished question, without a system message, as in the papers (docs/spec.md 6).
+    """A finished prompt, without a system message, as in the papers (docs/spec.md 6).
 
-    It is one message of a user but for methods that go on with a conversation.
+    It is one user message, except in methods with a conversation.
     """
 
     messages: tuple[Message, ...]
     template_hash: str
     temperature: float | None = None
-    """Instead of the run's own, where it is not None."""
+    """Overrides the run's temperature where it is not None."""
 
     @property
     def hash(self) -> str:
-        """sha256 of the messages as canonical JSON."""
+        """The sha256 of the messages as canonical JSON."""
         canonical = json.dumps(self.to_json(), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
 
     def parameters(self, usual: Parameters) -> Parameters:
-        """The sampling parameters to ask with, in a run with these."""
+        """Return the sampling parameters of this prompt in a run with the parameters `usual`."""
         return usual if self.temperature is None else replace(usual, temperature=self.temperature)
 
     def to_json(self) -> list[dict[str, str]]:
-        """The messages as they are stored."""
+        """Return the messages in their stored form."""
         return [{"role": message.role, "content": message.content} for message in self.messages]
 
 
@@ -152,114 +152,121 @@ _ATTEMPTS_TEMPLATES = (
 )
 REVISION_TEMPLATES = ("revision", "revision_untold", *_ATTEMPTS_TEMPLATES)
 REFLECTED_TEMPLATES = ("revision_reflected", *_ATTEMPTS_TEMPLATES)
-"""The templates that each part of a method uses; a run goes on only while they stay as they were."""
+"""The templates of each part of a method; a run resumes only while they are unchanged."""
 
 
-def solve_prompt(task: Task, form: Form, material: Material = NOTHING) -> Prompt:
-    """P-1: reason in steps, then one program. With material P-3, P-4 or P-5: the similar problems, then the
-    textbook, then the problem (docs/spec.md 6).
+def solve_prompt(task: Task, form: PromptFormat, context: PromptContext = NO_CONTEXT) -> Prompt:
+    """Return prompt P-1: reasoning in steps, then one program (docs/spec.md 6).
 
-    Raises PromptLeak when the problem under test is among the similar ones.
+    With context it is P-3, P-4 or P-5: similar problems, then the textbook, then the problem. Raises PromptLeakError
+    when the problem under test is among the similar ones.
     """
-    shown = _material(task, form, material)
-    if (whole := _whole_question(material)) in form.templates.whole:
+    shown = _context_sections(task, form, context)
+    if (whole := _whole_template(context)) in form.templates.whole:
         return _whole_prompt(whole, task, form, shown)
     turn = [form.section("your_turn")] if shown else []
     return _prompt(form, form.section("instructions"), *shown, *turn, problem_section(task, form))
 
 
 def revision_prompt(
-    task: Task, form: Form, material: Material, attempts: Sequence[Attempt], feedback: Feedback
+    task: Task,
+    form: PromptFormat,
+    context: PromptContext,
+    attempts: Sequence[PreviousAttempt],
+    feedback: Feedback,
 ) -> Prompt:
-    """P-2, with material P-6: the problem, the material again, the attempts with their results (docs/spec.md 6).
+    """Return prompt P-2, with context P-6: problem, context, attempts with their results (docs/spec.md 6).
 
-    Where the model has said in a reply of its own what went wrong, only the program is asked for.
-    Raises PromptLeak when the problem under test is among the similar ones.
+    After a reflection in a reply of its own, it requests only the program. Raises PromptLeakError when the problem
+    under test is among the similar ones.
     """
     if attempts and attempts[-1].reflection is not None:
         instructions = "revision_reflected"
     else:
         instructions = "revision_untold" if feedback == "none" else "revision"
-    shown = _material(task, form, material)
+    shown = _context_sections(task, form, context)
     whole = "whole/reflexion_retrieval" if shown else "whole/reflexion"
-    if instructions == "revision" and not material.analysis and whole in form.templates.whole:
-        return _whole_prompt(whole, task, form, shown, _all_told(attempts, form, feedback))
-    return _attempts_prompt(form.section(instructions), task, form, material, attempts, feedback)
+    if instructions == "revision" and not context.analysis and whole in form.templates.whole:
+        return _whole_prompt(whole, task, form, shown, _attempts_text(attempts, form, feedback))
+    attempts_text = _attempts_text(attempts, form, feedback)
+    return _attempts_prompt(form.section(instructions), task, form, context, attempts_text)
 
 
 def reflection_prompt(
-    task: Task, form: Form, material: Material, attempts: Sequence[Attempt], feedback: Feedback
+    task: Task,
+    form: PromptFormat,
+    context: PromptContext,
+    attempts: Sequence[PreviousAttempt],
+    feedback: Feedback,
 ) -> Prompt:
-    """As `revision_prompt`, but what went wrong is all that is asked for: the program comes later (docs/spec.md 2).
+    """Return the prompt for a reflection alone; the prompt for the program follows it (docs/spec.md 2).
 
-    Raises PromptLeak when the problem under test is among the similar ones.
+    Raises PromptLeakError when the problem under test is among the similar ones.
     """
-    return _attempts_prompt(form.section("reflection"), task, form, material, attempts, feedback)
+    attempts_text = _attempts_text(attempts, form, feedback)
+    return _attempts_prompt(form.section("reflection"), task, form, context, attempts_text)
 
 
 def _attempts_prompt(
     instructions: "_Section",
     task: Task,
-    form: Form,
-    material: Material,
-    attempts: Sequence[Attempt],
-    feedback: Feedback,
+    form: PromptFormat,
+    context: PromptContext,
+    attempts_text: str,
 ) -> Prompt:
     return _prompt(
         form,
         instructions,
         problem_section(task, form),
-        *_material(task, form, material),
+        *_context_sections(task, form, context),
         _Section(
             ("attempts", "attempt", "attempt_reflection", *FEEDBACK_TEMPLATES),
-            form.section("attempts", attempts=_all_told(attempts, form, feedback)).text,
+            form.section("attempts", attempts=attempts_text).text,
         ),
         form.section("your_turn"),
     )
 
 
-def _all_told(attempts: Sequence[Attempt], form: Form, feedback: Feedback) -> str:
-    return "\n\n".join(_told(attempt, form, feedback) for attempt in attempts)
+def _attempts_text(attempts: Sequence[PreviousAttempt], form: PromptFormat, feedback: Feedback) -> str:
+    return "\n\n".join(_attempt_text(attempt, form, feedback) for attempt in attempts)
 
 
-def _told(attempt: Attempt, form: Form, feedback: Feedback) -> str:
-    """An attempt with its result, and with what the model has said of it."""
+def _attempt_text(attempt: PreviousAttempt, form: PromptFormat, feedback: Feedback) -> str:
+    """Return an attempt with its result and its reflection."""
     number = str(attempt.number)
     result = describe(attempt.samples, feedback, form.templates, attempt.hidden)
-    told = form.templates.render("attempt", number=number, reply=attempt.reply, result=result)
+    text = form.templates.render("attempt", number=number, reply=attempt.reply, result=result)
     if not attempt.reflection:
-        return told
-    words = form.templates.render("attempt_reflection", number=number, reflection=attempt.reflection)
-    return f"{told}\n\n{words}"
+        return text
+    reflection = form.templates.render("attempt_reflection", number=number, reflection=attempt.reflection)
+    return f"{text}\n\n{reflection}"
 
 
 @dataclass(frozen=True)
 class _Section:
-    """A part of a prompt, and the templates it was made with."""
+    """A part of a prompt, with the names of its templates."""
 
     templates: tuple[str, ...]
     text: str
 
 
-def _prompt(form: Form, *sections: _Section) -> Prompt:
-    """The sections as one message, a blank line apart."""
+def _prompt(form: PromptFormat, *sections: _Section) -> Prompt:
+    """Return the sections as one message, separated by blank lines."""
     templates = [name for section in sections for name in section.templates]
     text = "\n\n".join(section.text for section in sections)
     return Prompt((Message("user", text),), form.templates.hash(*templates))
 
 
-def _whole_question(material: Material) -> str:
-    """Return the name of the whole prompt that asks with this material; "" where there is none."""
-    kinds = [
-        kind for kind, found in (("episodic", material.similar), ("semantic", material.excerpt)) if found
-    ]
-    return "" if material.analysis else f"whole/{'_'.join(kinds) or 'solve'}"
+def _whole_template(context: PromptContext) -> str:
+    """Return the name of the template for the whole prompt with this context; blank without one."""
+    kinds = [kind for kind, found in (("episodic", context.similar), ("semantic", context.excerpt)) if found]
+    return "" if context.analysis else f"whole/{'_'.join(kinds) or 'solve'}"
 
 
 def _whole_prompt(
-    name: str, task: Task, form: Form, shown: Sequence["_Section"], attempts: str = ""
+    name: str, task: Task, form: PromptFormat, shown: Sequence["_Section"], attempts: str = ""
 ) -> Prompt:
-    """Return the prompt that one template words as a whole."""
+    """Return the prompt that consists of one template."""
     retrieved = "\n\n".join(section.text for section in shown)
     text = form.templates.render(
         name, problem=_problem_text(task, form), retrieved=retrieved, attempts=attempts
@@ -270,12 +277,12 @@ def _whole_prompt(
     return Prompt((Message("user", text),), form.templates.hash(*used))
 
 
-def problem_section(task: Task, form: Form) -> _Section:
-    """Return the statement between its markers, with the limits where the form states them."""
+def problem_section(task: Task, form: PromptFormat) -> _Section:
+    """Return the statement between its markers, with the limits if the format states them."""
     return form.section("problem", problem=_problem_text(task, form))
 
 
-def _problem_text(task: Task, form: Form) -> str:
+def _problem_text(task: Task, form: PromptFormat) -> str:
     statement = task.statement
     if task.samples:
         statement = f"{statement.rstrip()}\n\n{task.samples}"
@@ -287,22 +294,24 @@ def _problem_text(task: Task, form: Form) -> str:
     return statement
 
 
-def _material(task: Task, form: Form, material: Material) -> list[_Section]:
-    """Similar problems first, then the textbook, as the published code puts them (docs/spec.md 1.2, A5)."""
-    if any(document.id == task.id for document in material.similar):
-        raise PromptLeak(f"{task.id} was retrieved for itself: its solution must not be in its own prompt")
+def _context_sections(task: Task, form: PromptFormat, context: PromptContext) -> list[_Section]:
+    """Return the sections of the context: similar problems, then the textbook, as in the published code (1.2, A5)."""
+    if any(document.id == task.id for document in context.similar):
+        raise PromptLeakError(
+            f"{task.id} was retrieved for itself: a prompt must not contain the solution of its own problem"
+        )
     sections = []
-    if material.similar:
+    if context.similar:
         introduced = [
             form.templates.render("similar_problem", ordinal=ordinal, text=document.text)
-            for ordinal, document in zip(ORDINALS[: len(material.similar)], material.similar, strict=True)
+            for ordinal, document in zip(ORDINALS[: len(context.similar)], context.similar, strict=True)
         ]
-        same = any(has_statement(document, task.statement) for document in material.similar)
+        same = any(has_statement(document, task.statement) for document in context.similar)
         name = "similar_problems_same" if same else "similar_problems"
         shown = form.section(name, similar_problems="\n\n".join(introduced))
         sections.append(_Section((name, "similar_problem"), shown.text))
-    if material.excerpt:
-        sections.append(form.section("textbook_excerpt", excerpt=material.excerpt))
-    if material.analysis:
-        sections.append(form.section("analysis", analysis=material.analysis))
+    if context.excerpt:
+        sections.append(form.section("textbook_excerpt", excerpt=context.excerpt))
+    if context.analysis:
+        sections.append(form.section("analysis", analysis=context.analysis))
     return sections

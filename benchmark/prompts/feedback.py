@@ -1,7 +1,7 @@
-"""What a model is told about its program: how it did on the samples of the statement.
+"""Feedback for the model on its program: the results on the samples of the statement.
 
-The results of a judgement on all tests may quote hidden ones (`judge.TestResult`), so `SampleRun.of` takes no
-other judgement than one on the samples, and of one on all tests `HiddenCount` holds two numbers.
+Results of a judgement on all tests may quote hidden ones (`judge.TestResult`). `SampleRun.of` therefore accepts only
+judgements on the samples, and `HiddenCount` holds two numbers of a judgement on all tests.
 """
 
 from dataclasses import dataclass, replace
@@ -11,29 +11,32 @@ from typing import Literal, get_args
 import judge
 from benchmark.judging import WHOLE_OUTPUT
 from benchmark.models import Judgement, Problem, TestCase, blobs
-from benchmark.prompts.leaks import PromptLeak
+from benchmark.prompts.leaks import PromptLeakError
 from benchmark.prompts.templates import Templates
 from benchmark.text.excerpts import excerpt, excerpt_of
 from judge import Verdict
 
 Feedback = Literal["samples", "verdicts", "samples+hidden_count", "usaco-code", "none"]
-"""What is told: input, output and expected output of failed samples (USACO); passed or the kind of error for
-each sample (ICPC, docs/spec.md 7.1); as samples, and how many hidden tests are passed (which section 3 of the USACO
-paper allows); by kind of failure what the published USACO code tells, uncut; nothing, which makes a neutral retry at
-the same budget."""
+"""The content of the feedback:
+
+samples: input, output and expected output of failed samples (USACO); verdicts: passed or the kind of error for each
+sample (ICPC, docs/spec.md 7.1); samples+hidden_count: samples, and the number of hidden tests passed (section 3 of the
+USACO paper allows it); usaco-code: the uncut feedback of the published USACO code by kind of failure; none: no
+feedback, which makes a neutral retry at the same budget.
+"""
 FEEDBACKS: tuple[str, ...] = get_args(Feedback)
 
 SHOWN = 2_000
-"""Characters of an input, output or error message that a prompt shows (docs/spec.md 6)."""
+"""Characters of an input, output or error message in a prompt (docs/spec.md 6)."""
 
 _TRACEBACK = "Traceback (most recent call last):\n"
 
-_TOLD = {
+_TEMPLATES = {
     verdict: f"feedback/{verdict.lower()}"
     for verdict in (Verdict.AC, Verdict.WA, Verdict.TLE, Verdict.MLE, Verdict.OLE, Verdict.RTE)
 }
 FEEDBACK_TEMPLATES = (
-    *_TOLD.values(),
+    *_TEMPLATES.values(),
     "feedback/ce",
     "feedback/no_code",
     "feedback/no_samples",
@@ -46,9 +49,9 @@ FEEDBACK_TEMPLATES = (
 
 @dataclass(frozen=True)
 class SampleResult:
-    """What happened on one sample; the texts are cut to SHOWN characters, and say so, unless all of them is wanted.
+    """The result on one sample; texts are cut to SHOWN characters with a note, unless the whole output is requested.
 
-    `exception` is the text of the exception that ended the program, None where there was none.
+    `exception` is the text of the exception that ended the program, None without one.
     """
 
     verdict: Verdict
@@ -61,11 +64,11 @@ class SampleResult:
 
 @dataclass(frozen=True)
 class SampleRun:
-    """What a program did on the samples.
+    """The results of a program on the samples.
 
-    `verdict` is AC also where the statement has no sample: all of none are passed (docs/spec.md 7.2). It is
-    NO_CODE without a program. `errors` is what the compiler said to one that does not compile (CE), cut to SHOWN
-    characters; `compiler_output` the same as far as the judge keeps it, 4 000 characters.
+    `verdict` is also AC where the statement has no sample (docs/spec.md 7.2), and NO_CODE without a program. `errors`
+    is the compiler output of a program that does not compile (CE), cut to SHOWN characters; `compiler_output` is the
+    same text up to the 4,000 characters that the judge stores.
     """
 
     verdict: Verdict
@@ -80,13 +83,13 @@ class SampleRun:
 
     @classmethod
     def of(cls, problem: Problem, stored: Judgement) -> "SampleRun":
-        """What a finished judgement on the samples says. Raises PromptLeak for a judgement on other tests."""
+        """Return the results of a finished judgement on the samples. Raises PromptLeakError for other tests."""
         if stored.suite != Judgement.Suite.SAMPLES or stored.result is None:
-            raise PromptLeak(f"judgement {stored.pk} is not a finished one on the samples of {problem}")
+            raise PromptLeakError(f"judgement {stored.pk} is not a finished one on the samples of {problem}")
         judgement = judge.Judgement.from_json(stored.result)
         samples = {case.name: case for case in problem.tests.filter(origin=TestCase.Origin.SAMPLE)}
         if not all(result.sample and result.name in samples for result in judgement.tests):
-            raise PromptLeak(f"judgement {stored.pk} holds the result of a test that is no sample")
+            raise PromptLeakError(f"judgement {stored.pk} holds the result of a test that is no sample")
         return cls(
             judgement.verdict,
             tuple(
@@ -100,16 +103,16 @@ class SampleRun:
 
 @dataclass(frozen=True)
 class HiddenCount:
-    """How many of the hidden tests a program passes, and nothing more of them."""
+    """The number of hidden tests that a program passes, without any test data."""
 
     passed: int
     total: int
 
     @classmethod
     def of(cls, problem: Problem, stored: Judgement) -> "HiddenCount":
-        """What a finished judgement on all tests says. Raises PromptLeak for one that stopped at a failure."""
+        """Return the count of a finished judgement on all tests. Raises PromptLeakError for one that stopped early."""
         if stored.suite != Judgement.Suite.ALL or stored.result is None or stored.stop_at_first_failure:
-            raise PromptLeak(f"judgement {stored.pk} is not a finished one on every test of {problem}")
+            raise PromptLeakError(f"judgement {stored.pk} is not a finished one on every test of {problem}")
         judgement = judge.Judgement.from_json(stored.result)
         passed = sum(not test.sample and test.verdict is Verdict.AC for test in judgement.tests)
         samples = problem.tests.filter(origin=TestCase.Origin.SAMPLE).count()
@@ -119,7 +122,7 @@ class HiddenCount:
 def describe(
     run: SampleRun, feedback: Feedback, templates: Templates, hidden: HiddenCount | None = None
 ) -> str:
-    """The words for a model. Without details only the first line of each template is used."""
+    """Return the feedback as text. With "verdicts" only the first line of each template is used."""
     if feedback == "none":
         return templates.render("feedback/none")
     if feedback == "usaco-code":
@@ -127,54 +130,54 @@ def describe(
     if run.verdict is Verdict.NO_CODE:
         return templates.render("feedback/no_code")
     if run.verdict is Verdict.CE:
-        told = [templates.render("feedback/ce", errors=run.errors)]
+        texts = [templates.render("feedback/ce", errors=run.errors)]
     elif not run.results:
-        told = [templates.render("feedback/no_samples")]
+        texts = [templates.render("feedback/no_samples")]
     else:
-        told = [_told(number, result, templates) for number, result in enumerate(run.results, 1)]
+        texts = [_result_text(number, result, templates) for number, result in enumerate(run.results, 1)]
     if feedback == "verdicts":
-        told = [text.partition("\n")[0] for text in told]
+        texts = [text.partition("\n")[0] for text in texts]
     if hidden is not None:
-        told.append(
+        texts.append(
             templates.render("feedback/hidden_count", passed=str(hidden.passed), total=str(hidden.total))
         )
-    return "\n".join(told)
+    return "\n".join(texts)
 
 
 def _describe_as_published(run: SampleRun, templates: Templates) -> str:
-    """Return what the published USACO code tells, by kind of failure (docs/spec.md 6).
+    """Return the feedback of the published USACO code, by kind of failure (docs/spec.md 6).
 
-    A wrong answer comes with input, output and expected output; an exception with its text; a program that is too
-    slow with nothing. The code takes too much memory for an exception without a text, and the end by a signal for a
-    program that is too slow. A reply that does not compile is told the same as one without a program.
+    The feedback on a wrong answer is input, output and expected output; on an exception its text; on a slow program
+    nothing. The code treats excessive memory as an exception without a text, and the end by a signal as a slow
+    program. The feedback on a reply that does not compile is the same as on one without a program.
     """
     if run.verdict in (Verdict.NO_CODE, Verdict.CE):
         return templates.render("feedback/unjudged")
     return "\n".join(
-        _told_as_published(number, result, templates) for number, result in enumerate(run.results, 1)
+        _published_text(number, result, templates) for number, result in enumerate(run.results, 1)
     )
 
 
-def _told_as_published(number: int, result: SampleResult, templates: Templates) -> str:
+def _published_text(number: int, result: SampleResult, templates: Templates) -> str:
     match result.verdict:
         case Verdict.AC | Verdict.WA:
-            return _told(number, result, templates)
+            return _result_text(number, result, templates)
         case Verdict.OLE:
-            return _told(number, replace(result, verdict=Verdict.WA), templates)
+            return _result_text(number, replace(result, verdict=Verdict.WA), templates)
         case Verdict.RTE | Verdict.MLE if result.exception is not None:
             return templates.render("feedback/exception", number=str(number), exception=result.exception)
-    return _told(number, replace(result, verdict=Verdict.TLE), templates).partition("\n")[0]
+    return _result_text(number, replace(result, verdict=Verdict.TLE), templates).partition("\n")[0]
 
 
 def describe_first_failure(run: SampleRun, templates: Templates) -> str:
-    """The words for a model about the first sample that failed, with its texts. Raises StopIteration without one."""
+    """Return the feedback on the first failed sample, with its texts. Raises StopIteration without one."""
     failures = ((n, result) for n, result in enumerate(run.results, 1) if result.verdict is not Verdict.AC)
-    return _told(*next(failures), templates)
+    return _result_text(*next(failures), templates)
 
 
-def _told(number: int, result: SampleResult, templates: Templates) -> str:
+def _result_text(number: int, result: SampleResult, templates: Templates) -> str:
     return templates.render(
-        _TOLD[result.verdict],
+        _TEMPLATES[result.verdict],
         number=str(number),
         input=result.input,
         output=result.output,
@@ -196,9 +199,9 @@ def _sample_result(case: TestCase, result: judge.TestResult, *, whole: bool) -> 
 
 
 def _exception_of(result: judge.TestResult) -> str | None:
-    """Return what `str` gives of the exception that ended a Python program, or None if a signal ended it.
+    """Return `str` of the exception that ended a Python program, or None if a signal ended it.
 
-    That is the text without the type and the traceback; of `sys.exit` the exit status or the message.
+    This is the text without the type and the traceback; for `sys.exit` it is the exit status or the message.
     """
     if result.verdict is Verdict.MLE:
         return ""

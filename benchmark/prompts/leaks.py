@@ -1,5 +1,5 @@
-"""What stops a prompt that would tell too much."""
+"""The error that stops a prompt with hidden content."""
 
 
-class PromptLeak(Exception):
-    """A prompt was about to show a model a hidden test or the solution of the very problem it is to solve."""
+class PromptLeakError(Exception):
+    """A prompt would show a hidden test, or the solution of the problem under test."""

@@ -1,14 +1,14 @@
-"""The questions of ALGO: the oracle, what makes inputs for it, and the coder's (docs/spec.md 6, P-7 to P-12)."""
+"""The prompts of ALGO: for the oracle, the generators of its inputs, and the coder (docs/spec.md 6, P-7 to P-12)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from benchmark.prompts.assembly import Form, Prompt, Task, problem_section
+from benchmark.prompts.assembly import Prompt, PromptFormat, Task, problem_section
 from benchmark.providers import Message
 from benchmark.text.excerpts import excerpt
 
 SHOWN = 2_000
-"""Characters of an input or output that a prompt shows (docs/spec.md 6)."""
+"""Characters of an input or output in a prompt (docs/spec.md 6)."""
 
 VERIFIER_TEMPLATES = (
     "problem",
@@ -41,9 +41,9 @@ COUNTEREXAMPLE_TEMPLATES = ("oracle/counterexamples", "oracle/counterexample", "
 
 @dataclass(frozen=True)
 class OracleCase:
-    """An input on which a program fails: the statement's or the oracle's answer, and what the program did.
+    """An input on which a program fails, with the expected answer, the program's output and the fault.
 
-    It is a sample or made by a model's generator. Nothing of a hidden test can be in it.
+    The input is a sample or made by a model's generator; it never comes from a hidden test.
     """
 
     input: str
@@ -52,43 +52,49 @@ class OracleCase:
     fault: str
 
 
-def oracle_prompt(task: Task, form: Form) -> Prompt:
-    """P-7: a brute-force solution, as a class with the method or as a function of the whole input."""
-    return _about(task, form, "brute_force", interface=_one(task, form, "class_interface", "text_interface"))
+def oracle_prompt(task: Task, form: PromptFormat) -> Prompt:
+    """Return prompt P-7: a brute-force solution, as a class with the method or as a function of the whole input."""
+    return _statement_prompt(
+        task, form, "brute_force", interface=_interface(task, form, "class_interface", "text_interface")
+    )
 
 
-def validator_prompt(task: Task, form: Form) -> Prompt:
-    """P-8."""
-    interface = _one(task, form, "validator_of_values", "validator_of_text")
-    return _about(task, form, "validator", interface=interface)
+def validator_prompt(task: Task, form: PromptFormat) -> Prompt:
+    """Return prompt P-8."""
+    interface = _interface(task, form, "validator_of_values", "validator_of_text")
+    return _statement_prompt(task, form, "validator", interface=interface)
 
 
-def generator_prompt(task: Task, form: Form, validator: str) -> Prompt:
-    """P-9, or P-11 for a problem whose inputs are texts."""
+def generator_prompt(task: Task, form: PromptFormat, validator: str) -> Prompt:
+    """Return prompt P-9, or P-11 for a problem whose inputs are texts."""
     if task.signature is None:
-        return _about(task, form, "generator_of_text")
-    return _about(task, form, "generator", validator=validator, method=task.signature.method)
+        return _statement_prompt(task, form, "generator_of_text")
+    return _statement_prompt(task, form, "generator", validator=validator, method=task.signature.method)
 
 
-def batch_prompt(task: Task, form: Form, generator: str) -> Prompt:
-    """P-10, for a functional problem only."""
+def batch_prompt(task: Task, form: PromptFormat, generator: str) -> Prompt:
+    """Return prompt P-10, for a functional problem only."""
     assert task.signature is not None
-    return _about(task, form, "batch", generator=generator, method=task.signature.method)
+    return _statement_prompt(task, form, "batch", generator=generator, method=task.signature.method)
 
 
-def tricky_prompt(task: Task, form: Form) -> Prompt:
-    """P-12."""
-    return _about(task, form, "tricky", interface=_one(task, form, "tricky_values", "tricky_texts"))
+def tricky_prompt(task: Task, form: PromptFormat) -> Prompt:
+    """Return prompt P-12."""
+    return _statement_prompt(
+        task, form, "tricky", interface=_interface(task, form, "tricky_values", "tricky_texts")
+    )
 
 
-def written_tests_prompt(task: Task, form: Form) -> Prompt:
-    """Tests with answers of the model's own: the written tests of ALGO's Table 4 (docs/spec.md 3.3, T16)."""
-    interface = _one(task, form, "written_values", "written_texts")
-    return _about(task, form, "written_tests", ("problem", *WRITTEN_TESTS_TEMPLATES), interface=interface)
+def written_tests_prompt(task: Task, form: PromptFormat) -> Prompt:
+    """Return the prompt for tests with the model's own answers, ALGO's Table 4 (docs/spec.md 3.3, T16)."""
+    interface = _interface(task, form, "written_values", "written_texts")
+    return _statement_prompt(
+        task, form, "written_tests", ("problem", *WRITTEN_TESTS_TEMPLATES), interface=interface
+    )
 
 
-def tagged_prompt(task: Task, form: Form, tag: str) -> Prompt:
-    """P-7t: a solution with the method of a tag, named at the beginning and at the end."""
+def tagged_prompt(task: Task, form: PromptFormat, tag: str) -> Prompt:
+    """Return prompt P-7t: a solution with the method of a tag, which is named at the beginning and at the end."""
     sections = (
         form.section("oracle/tagged", tag=tag).text,
         problem_section(task, form).text,
@@ -98,10 +104,13 @@ def tagged_prompt(task: Task, form: Form, tag: str) -> Prompt:
 
 
 def counterexample_prompt(
-    task: Task, form: Form, number: int, reply: str, cases: Sequence[OracleCase]
+    task: Task, form: PromptFormat, number: int, reply: str, cases: Sequence[OracleCase]
 ) -> Prompt:
-    """The problem, the last attempt, and inputs on which it fails; without any it had no program."""
-    told = [
+    """Return the prompt with the problem, the last attempt and inputs on which it fails.
+
+    Without such inputs the attempt had no program.
+    """
+    failures = [
         form.templates.render(
             "oracle/counterexample",
             input=excerpt(case.input, SHOWN),
@@ -112,16 +121,16 @@ def counterexample_prompt(
         )
         for case in cases
     ]
-    result = "\n\n".join(told) or "There was no program in it."
+    result = "\n\n".join(failures) or "There was no program in it."
     attempt = form.templates.render("attempt", number=str(number), reply=reply, result=result)
     sections = (form.section("oracle/counterexamples").text, problem_section(task, form).text, attempt)
     return _prompt(form, ("problem", *COUNTEREXAMPLE_TEMPLATES), sections)
 
 
-def _about(
-    task: Task, form: Form, name: str, templates: Sequence[str] = VERIFIER_TEMPLATES, **parts: str
+def _statement_prompt(
+    task: Task, form: PromptFormat, name: str, templates: Sequence[str] = VERIFIER_TEMPLATES, **parts: str
 ) -> Prompt:
-    """A question about the problem as it is stated, without a word on how solutions are handed in."""
+    """Return a prompt with the problem's statement, without instructions for the form of solutions."""
     sections = (
         form.section(f"oracle/{name}", **parts).text,
         form.section("problem", problem=task.statement).text,
@@ -129,12 +138,12 @@ def _about(
     return _prompt(form, templates, sections)
 
 
-def _one(task: Task, form: Form, functional: str, text: str) -> str:
-    """How a program is called, for the one kind of problem or the other."""
+def _interface(task: Task, form: PromptFormat, functional: str, text: str) -> str:
+    """Return the interface of a program, for a functional problem or one with texts as inputs."""
     if task.signature is None:
         return form.section(f"oracle/{text}").text
     return form.section(f"oracle/{functional}", method=task.signature.method).text
 
 
-def _prompt(form: Form, templates: Sequence[str], sections: Sequence[str]) -> Prompt:
+def _prompt(form: PromptFormat, templates: Sequence[str], sections: Sequence[str]) -> Prompt:
     return Prompt((Message("user", "\n\n".join(sections)),), form.templates.hash(*templates))

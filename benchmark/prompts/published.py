@@ -1,7 +1,7 @@
-"""Prompts of the published USACO code, read out of the user's own clone into a folder of templates.
+"""Import of the published USACO prompts from the user's clone into a folder of templates.
 
-The file is parsed and never executed: three functions that return one f-string each are followed branch by branch.
-Nothing of their texts is part of this program.
+The file is parsed and never executed: three functions that each return one f-string are interpreted branch by branch.
+None of their texts is part of this program.
 """
 
 import ast
@@ -19,10 +19,10 @@ from benchmark.prompts.templates import WHOLE, TemplateError, templates_with
 
 FILE = "USACOBench/prompts.py"
 RECORD = "source.json"
-"""The file beside the templates that says where they come from."""
+"""The file beside the templates with their source."""
 
 _QUERY = {"problem_description": "problem", "retrieval_text": "retrieved", "reflection_buffer": "attempts"}
-"""The keys that the functions read from their query, and what this program fills in for them."""
+"""The query keys of the functions, and the placeholders for them in templates."""
 _PROMPTS: Mapping[str, tuple[str, str | bool]] = {
     "whole/solve": ("solve_prompt_fn", ""),
     "whole/episodic": ("retrieval_prompt_fn", "EPISODIC"),
@@ -31,17 +31,17 @@ _PROMPTS: Mapping[str, tuple[str, str | bool]] = {
     "whole/reflexion": ("reflexion_prompt_fn", False),
     "whole/reflexion_retrieval": ("reflexion_prompt_fn", True),
 }
-"""For each template its function, and which branches are taken: those of a kind of retrieval, or with or without it."""
+"""For each template its function, and the branch: a kind of retrieval, or with or without retrieval."""
 _FRAMES = {
     "similar_problems": "[BEGIN SIMILAR PROBLEMS]\n\n\n{{similar_problems}}\n[END SIMILAR PROBLEMS]\n",
     "similar_problem": " {{ordinal}} problem and solution \n\n{{text}}",
     "textbook_excerpt": "[BEGIN TEXTBOOK EXCERPT]\n{{excerpt}}\n[END TEXTBOOK EXCERPT]\n",
 }
-"""How the published code marks what was retrieved (docs/spec.md 6), which its prompts have as one text."""
+"""The markers of retrieved texts in the published code (docs/spec.md 6), whose prompts contain these texts as one."""
 
 
-class WrongShape(Exception):
-    """The folder is no clone of the published repository; the message says what was looked for and where."""
+class UnexpectedShapeError(Exception):
+    """The folder is no clone of the published repository; the message says what is missing and where."""
 
 
 @dataclass(frozen=True)
@@ -53,10 +53,10 @@ class ImportedPrompts:
 
 
 def import_prompts(clone: Path, output: Path) -> ImportedPrompts:
-    """Write the prompts of the clone's commit to a new folder that the setting `prompts` takes.
+    """Write the prompts of the clone's commit to a new folder for the setting `prompts`.
 
-    Raises WrongShape, and OSError when the folder cannot be written. Either the whole folder is there afterwards, or
-    nothing of it.
+    Raises UnexpectedShapeError, and OSError when the folder cannot be written. The folder is created as a whole or not
+    at all.
     """
     commit, source = _read_clone(clone)
     try:
@@ -66,21 +66,21 @@ def import_prompts(clone: Path, output: Path) -> ImportedPrompts:
             folder = Path(scratch) / "prompts"
             _write(folder, commit, templates)
             folder.rename(output)
-    except WrongShape as error:
-        raise WrongShape(f"{clone} at commit {commit[:12]}: {error}") from None
+    except UnexpectedShapeError as error:
+        raise UnexpectedShapeError(f"{clone} at commit {commit[:12]}: {error}") from None
     return ImportedPrompts(commit, templates)
 
 
 def read_prompts(source: str) -> dict[str, str]:
-    """Return the templates by name, the frames of retrieved texts included. Raises WrongShape."""
+    """Return the templates by name, with the markers of retrieved texts. Raises UnexpectedShapeError."""
     try:
         module = ast.parse(source)
     except (SyntaxError, ValueError) as error:
-        raise WrongShape(f"{FILE} is no Python: {error}") from None
+        raise UnexpectedShapeError(f"{FILE} is no Python: {error}") from None
     functions = {node.name: node for node in module.body if isinstance(node, ast.FunctionDef)}
     wanted = dict.fromkeys(function for function, _ in _PROMPTS.values())
     if missing := [name for name in wanted if name not in functions]:
-        raise WrongShape(
+        raise UnexpectedShapeError(
             f"looked for the functions {', '.join(wanted)} in {FILE}, and there is no {', '.join(missing)}"
         )
     templates = {}
@@ -89,7 +89,7 @@ def read_prompts(source: str) -> dict[str, str]:
         if missing := sorted(
             key for key, part in _QUERY.items() if part in WHOLE[name] and part not in _parts(text)
         ):
-            raise WrongShape(
+            raise UnexpectedShapeError(
                 f"looked for query[{missing[0]!r}] in the text that {function} returns"
                 f"{f' for {branch}' if branch else ''} ({FILE}), and it is not there"
             )
@@ -98,9 +98,9 @@ def read_prompts(source: str) -> dict[str, str]:
 
 
 def source_of(folder: str) -> dict[str, Any] | None:
-    """Return where the templates of the folder come from, or None for a folder that no import wrote.
+    """Return the source of the folder's templates, or None for a folder that was not imported.
 
-    `edited` says whether a template was changed, added or removed since. Raises TemplateError.
+    `edited` says whether a template has been changed, added or removed since. Raises TemplateError.
     """
     record = Path(folder) / RECORD
     if not record.is_file():
@@ -114,9 +114,9 @@ def source_of(folder: str) -> dict[str, Any] | None:
 
 
 def _read_clone(clone: Path) -> tuple[str, str]:
-    """Return the commit that is checked out and its file of prompts. Raises WrongShape."""
+    """Return the commit that is checked out and its file of prompts. Raises UnexpectedShapeError."""
     if not clone.is_dir():
-        raise WrongShape(f"{clone} is not a folder; looked for a git clone with {FILE}")
+        raise UnexpectedShapeError(f"{clone} is not a folder; looked for a git clone with {FILE}")
     commit = _git(clone, "rev-parse", "--verify", "HEAD^{commit}", wanted="a git clone with a commit").strip()
     return commit, _git(
         clone, "cat-file", "blob", f"{commit}:{FILE}", wanted=f"{FILE} in commit {commit[:12]}"
@@ -124,7 +124,7 @@ def _read_clone(clone: Path) -> tuple[str, str]:
 
 
 def _git(clone: Path, *arguments: str, wanted: str) -> str:
-    """Return what git prints. Raises WrongShape."""
+    """Return the output of git. Raises UnexpectedShapeError."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     try:
         done = subprocess.run(
@@ -140,11 +140,11 @@ def _git(clone: Path, *arguments: str, wanted: str) -> str:
             if isinstance(error, subprocess.CalledProcessError)
             else error
         )
-        raise WrongShape(f"looked for {wanted} in {clone}: {said}") from None
+        raise UnexpectedShapeError(f"looked for {wanted} in {clone}: {said}") from None
 
 
 class _Reader:
-    """Follows one function to the text it returns, with `{{name}}` for each key of its query."""
+    """An interpreter of one function, which returns its text with `{{name}}` for each query key."""
 
     def __init__(self, function: ast.FunctionDef, branch: str | bool) -> None:
         self._function = function
@@ -158,14 +158,14 @@ class _Reader:
         }
 
     def read(self) -> str:
-        """Return the text. Raises WrongShape."""
+        """Return the text. Raises UnexpectedShapeError."""
         text = self._run(self._function.body)
         if text is None:
             raise self._unlike(self._function, "a return of one text")
         return text
 
     def _run(self, statements: list[ast.stmt]) -> str | None:
-        """Return the text of the first return that is reached, or None."""
+        """Return the text of the first return statement that is reached, or None."""
         for statement in statements:
             match statement:
                 case ast.Return(value=ast.expr() as value):
@@ -217,8 +217,8 @@ class _Reader:
             value, f"literals, names of them, and {', '.join(f'query[{key!r}]' for key in _QUERY)}"
         )
 
-    def _unlike(self, node: ast.stmt | ast.expr, wanted: str) -> WrongShape:
-        return WrongShape(
+    def _unlike(self, node: ast.stmt | ast.expr, wanted: str) -> UnexpectedShapeError:
+        return UnexpectedShapeError(
             f"looked for {wanted} in {self._function.name} ({FILE}, line {node.lineno}), and found: "
             f"{ast.unparse(node).splitlines()[0][:100]}"
         )
@@ -229,7 +229,7 @@ def _parts(text: str) -> set[str]:
 
 
 def _write(folder: Path, commit: str, templates: Mapping[str, str]) -> None:
-    """Write the templates and their record. Raises WrongShape for a text that templates cannot hold."""
+    """Write the templates and their record. Raises UnexpectedShapeError for a text that a template cannot hold."""
     for name, text in templates.items():
         path = folder / f"{name}.txt"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -238,7 +238,9 @@ def _write(folder: Path, commit: str, templates: Mapping[str, str]) -> None:
     (folder / RECORD).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     read = templates_with(str(folder)).texts
     if unlike := [name for name, text in templates.items() if read[name] != text]:
-        raise WrongShape(f"the text of {unlike[0]} has characters that a template cannot hold ({FILE})")
+        raise UnexpectedShapeError(
+            f"the text of {unlike[0]} has characters that a template cannot hold ({FILE})"
+        )
 
 
 def _hashes(folder: Path) -> dict[str, str]:

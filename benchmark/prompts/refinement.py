@@ -1,16 +1,16 @@
-"""The conversation of Refine (docs/spec.md 5.2; 6, P-15 and P-16): the problem, answers, and what became of each.
+"""The conversation of Refine (docs/spec.md 5.2; 6, P-15 and P-16): the problem, and answers with their results.
 
-Of hidden tests a model learns the verdict's name. `HiddenRun` holds nothing else of a judgement on them but what
-the compiler said, which knows no test.
+The model gets only the name of the verdict on hidden tests. `HiddenRun` contains nothing else of such a judgement
+except the compiler output, which is independent of the tests.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from benchmark.models import Judgement
-from benchmark.prompts.assembly import Form, Prompt, Task, problem_section
+from benchmark.prompts.assembly import Prompt, PromptFormat, Task, problem_section
 from benchmark.prompts.feedback import FEEDBACK_TEMPLATES, SampleRun, describe_first_failure
-from benchmark.prompts.leaks import PromptLeak
+from benchmark.prompts.leaks import PromptLeakError
 from benchmark.providers import Message
 from judge import VERDICT_MEANING, Verdict
 
@@ -27,32 +27,34 @@ REFINE_TEMPLATES = (
 
 @dataclass(frozen=True)
 class HiddenRun:
-    """What a model may be told of a judgement on hidden tests: its verdict, and the compiler's words on CE."""
+    """The visible result of a judgement on hidden tests: its verdict, and the compiler output of CE."""
 
     verdict: Verdict
     compiler_output: str = ""
 
     @classmethod
     def of(cls, stored: Judgement) -> "HiddenRun":
-        """What a finished judgement says. Raises PromptLeak for one that is not finished."""
+        """Return the result of a finished judgement. Raises PromptLeakError for an unfinished one."""
         if stored.state != Judgement.State.DONE or stored.result is None:
-            raise PromptLeak(f"judgement {stored.pk} is not finished: it has no verdict to tell")
+            raise PromptLeakError(f"judgement {stored.pk} is not finished and has no verdict")
         verdict = Verdict(stored.verdict)
         return cls(verdict, stored.result["compiler_output"] if verdict is Verdict.CE else "")
 
 
 @dataclass(frozen=True)
-class Turn:
-    """An answer that was not accepted, and where it failed: on the samples, or on the hidden tests after them."""
+class RefineTurn:
+    """An answer that was not accepted, with its failure on the samples or on the hidden tests."""
 
     reply: str
     failed: SampleRun | HiddenRun
 
 
-def refine_prompt(task: Task, form: Form, turns: Sequence[Turn], temperature: float | None = None) -> Prompt:
-    """P-15, and after it each turn: the answer, and P-16 with what became of it.
+def refine_prompt(
+    task: Task, form: PromptFormat, turns: Sequence[RefineTurn], temperature: float | None = None
+) -> Prompt:
+    """Return prompt P-15, followed for each turn by the answer and by P-16 with its result.
 
-    `temperature` goes before the run's own.
+    `temperature` overrides the run's own.
     """
     first = form.section("refine/instructions").text + "\n\n" + problem_section(task, form).text
     messages = [Message("user", first)]
@@ -66,7 +68,7 @@ def refine_prompt(task: Task, form: Form, turns: Sequence[Turn], temperature: fl
     return Prompt(tuple(messages), form.templates.hash(*used), temperature)
 
 
-def _repair(failed: SampleRun | HiddenRun, form: Form) -> str:
+def _repair(failed: SampleRun | HiddenRun, form: PromptFormat) -> str:
     verdict = failed.verdict
     if verdict is Verdict.NO_CODE:
         phase, details = "no program found", ""

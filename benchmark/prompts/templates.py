@@ -1,7 +1,7 @@
-"""Templates of prompts: text files with `{{name}}` for what is filled in and `{{include name}}` for shared parts.
+"""Templates of prompts: text files with `{{name}}` placeholders and `{{include name}}` for shared parts.
 
-Ours lie in this folder. A researcher's folder has files of the same names, as many of them as are to differ; it is
-checked as a whole before anything is paid for.
+The default templates are in this folder. A user's folder overrides templates by files of the same names; it is checked
+as a whole before any call is paid for.
 """
 
 import hashlib
@@ -27,11 +27,11 @@ _NEEDED = {
     "analysis",
     "fence",
 }
-"""What a template must show where ours of the same name does: without it, it would ask about nothing."""
+"""Placeholders that a template must contain where the default template of the same name does."""
 
 
 _VARIANTS = {"similar_problems_same": "similar_problems", "revision_reflected": "revision"}
-"""Templates that take the place of another one in some prompts; a folder with the other one alone means both."""
+"""Templates that replace another one in some prompts; a folder with only the other one overrides both."""
 
 
 WHOLE: Mapping[str, frozenset[str]] = {
@@ -42,21 +42,22 @@ WHOLE: Mapping[str, frozenset[str]] = {
     "whole/reflexion": frozenset({"problem", "attempts"}),
     "whole/reflexion_retrieval": frozenset({"retrieved", "problem", "attempts"}),
 }
-"""Templates of whole prompts and what they show. None is ours: where a folder has one, nothing else is composed."""
+"""Templates of whole prompts and their placeholders. There are no defaults: they replace the composition of sections.
+"""
 
 
 class TemplateError(ValueError):
-    """A folder of templates that cannot be used; the message names the file and what is wrong with it."""
+    """An invalid folder of templates; the message names the file and the fault."""
 
 
 @dataclass(frozen=True)
 class Templates:
-    """The texts of all templates by name, their includes in place."""
+    """The texts of all templates by name, with their includes."""
 
     texts: Mapping[str, str]
 
     def render(self, name: str, **parts: str) -> str:
-        """The template with every placeholder replaced, in one pass: braces inside a part stay as they are.
+        """Return the template with every placeholder replaced in one pass: braces in the parts remain.
 
         Raises KeyError for a placeholder without a part.
         """
@@ -64,22 +65,22 @@ class Templates:
 
     @property
     def whole(self) -> tuple[str, ...]:
-        """Return the names of the whole prompts that there are."""
+        """The names of the whole prompts."""
         return tuple(name for name in WHOLE if name in self.texts)
 
     def hash(self, *names: str) -> str:
-        """sha256 over the templates with everything they include, in this order."""
+        """Return the sha256 of the templates with their includes, in this order."""
         return hashlib.sha256("\0".join(self.texts[name] for name in names).encode()).hexdigest()
 
 
 @cache
 def our_templates() -> Templates:
-    """The templates of this folder."""
+    """Return the default templates."""
     return Templates(_assemble(_read(_FOLDER)))
 
 
 def templates_with(folder: str) -> Templates:
-    """Our templates, but those of the same names from the folder. Raises TemplateError."""
+    """Return the default templates, overridden by those of the folder. Raises TemplateError."""
     ours, own = _read(_FOLDER), _read(Path(folder))
     if not own:
         raise TemplateError(
@@ -98,7 +99,7 @@ def templates_with(folder: str) -> Templates:
 
 
 def _check(folder: str, name: str, text: str, known: frozenset[str]) -> None:
-    """Raises TemplateError when the template shows what is not `known`, or leaves out what it is for."""
+    """Raise TemplateError when the template has an unknown placeholder or lacks a needed one."""
     shown = set(_PLACEHOLDER.findall(text))
     for unknown in sorted(shown - known):
         there = f"There is {_list(known)}" if known else "There is none in this template"
@@ -108,7 +109,7 @@ def _check(folder: str, name: str, text: str, known: frozenset[str]) -> None:
 
 
 def _read(folder: Path) -> dict[str, str]:
-    """Every NAME.txt below the folder, without its last line end. Raises TemplateError."""
+    """Return every NAME.txt below the folder, without its last line end. Raises TemplateError."""
     if not folder.is_dir():
         raise TemplateError(f"{folder} is not a folder of templates.")
     texts = {}
@@ -122,7 +123,7 @@ def _read(folder: Path) -> dict[str, str]:
 
 
 def _assemble(texts: Mapping[str, str], folder: str = "") -> dict[str, str]:
-    """The texts with their includes in place. Raises TemplateError."""
+    """Return the texts with their includes. Raises TemplateError."""
 
     def whole(name: str, within: tuple[str, ...]) -> str:
         def included(match: re.Match[str]) -> str:

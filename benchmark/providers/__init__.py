@@ -1,4 +1,4 @@
-"""Language models behind one interface. Importing this loads no SDK; opening a provider does."""
+"""Language models behind one interface. Importing this package loads no SDK; opening a provider does."""
 
 from benchmark.providers.batching import BatchingProvider
 from benchmark.providers.errors import REFUSED, ProviderError
@@ -10,7 +10,7 @@ from benchmark.providers.protocol import (
     ReasoningDelta,
     StreamEvent,
     TextDelta,
-    Usage,
+    TokenUsage,
 )
 from benchmark.providers.registry import (
     ModelSpec,
@@ -20,35 +20,37 @@ from benchmark.providers.registry import (
     open_batching_provider,
     open_provider,
     parse_model_spec,
-    part_of_price,
+    price_factor,
     provider_names,
+    required_settings,
 )
-from benchmark.providers.retries import Reply, Restarted, Retry, complete, stream_with_retries
+from benchmark.providers.retries import ModelReply, Restarted, RetryPolicy, complete, stream_with_retries
 
 __all__ = [
     "REFUSED",
     "BatchingProvider",
     "Completed",
     "Message",
+    "ModelReply",
     "ModelSpec",
     "ModelSpecError",
     "Parameters",
     "Provider",
     "ProviderError",
     "ReasoningDelta",
-    "Reply",
     "Restarted",
-    "Retry",
+    "RetryPolicy",
     "StreamEvent",
     "TextDelta",
-    "Usage",
+    "TokenUsage",
     "address_of",
     "complete",
     "is_scripted",
     "open_batching_provider",
     "open_provider",
     "parse_model_spec",
-    "part_of_price",
+    "price_factor",
     "provider_names",
+    "required_settings",
     "stream_with_retries",
 ]

@@ -1,4 +1,4 @@
-"""Anthropic's Message Batches: requests with ids of ours, in one call; their results as lines."""
+"""Anthropic's Message Batches: one request creates a batch of requests with our ids; the results are lines."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import anthropic
-from anthropic.types import Message as Answer
+from anthropic.types import Message as AnthropicMessage
 from anthropic.types.messages import MessageBatch, MessageBatchIndividualResponse
 
 from benchmark.providers.anthropic_messages import FINISH_REASONS, AnthropicProvider, usage_of
@@ -22,20 +22,20 @@ from benchmark.providers.protocol import (
     TextDelta,
 )
 
-_CLOCKS = timedelta(minutes=10)
-"""How far the provider's clock and ours may be apart."""
+_CLOCK_TOLERANCE = timedelta(minutes=10)
+"""The largest assumed difference between the provider's clock and ours."""
 
-_LOOK = 30.0
-"""Seconds between two looks at a batch that may be ours."""
+_POLL_SECONDS = 30.0
+"""Seconds between two polls of a batch that may be ours."""
 
 
 class AnthropicBatches(AnthropicProvider):
-    """`BatchingProvider` for Anthropic."""
+    """A `BatchingProvider` for Anthropic."""
 
     limits = BatchLimits(100_000, 256_000_000)
 
     async def check_batches(self) -> None:
-        """As `BatchingProvider.check_batches`: one batch is listed."""
+        """See `BatchingProvider.check_batches`; lists one batch."""
         await self._endpoint.check_batches(
             self._client.messages.batches.list(limit=1), anthropic.AnthropicError
         )
@@ -43,38 +43,42 @@ class AnthropicBatches(AnthropicProvider):
     def request(
         self, name: str, model: str, messages: Sequence[Message], parameters: Parameters
     ) -> dict[str, Any]:
-        """As `BatchingProvider.request`. Raises ProviderError for a seed."""
+        """See `BatchingProvider.request`. Raises ProviderError for a seed."""
         return {"custom_id": name, "params": self.body(model, messages, parameters)}
 
     async def prepare_batch(self, requests: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
-        """The requests: nothing is uploaded beforehand."""
+        """Return the requests: nothing is uploaded in advance."""
         return requests
 
-    async def create_batch(self, mark: str, prepared: Sequence[Any]) -> str:
-        """As `BatchingProvider.create_batch`. Anthropic keeps no mark."""
+    async def create_batch(self, _marker: str, prepared: Sequence[Any]) -> str:
+        """See `BatchingProvider.create_batch`. Anthropic stores no marker."""
         with self._endpoint.errors(anthropic.AnthropicError):
             return (await self._client.messages.batches.create(requests=prepared)).id
 
     async def find_batch(
-        self, mark: str, names: Collection[str], since: datetime, known: Container[str]
+        self, _marker: str, names: Collection[str], since: datetime, known: Container[str]
     ) -> str | None:
-        """As `BatchingProvider.find_batch`, by the ids of the requests, which are told when a batch has ended.
+        """See `BatchingProvider.find_batch`; compares the requests' ids, which are known after the end of a batch.
 
-        So every batch of that time with as many requests has to end before it is certain that none is ours.
+        Every batch of that time with as many requests must therefore end before the result is None.
         """
         with self._endpoint.errors(anthropic.AnthropicError):
             async for batch in self._client.messages.batches.list(limit=100):
-                if batch.created_at < since - _CLOCKS:
+                if batch.created_at < since - _CLOCK_TOLERANCE:
                     break
-                if _size(batch) == len(names) and batch.id not in known and await self._holds(batch, names):
+                if (
+                    _size(batch) == len(names)
+                    and batch.id not in known
+                    and await self._contains(batch, names)
+                ):
                     return batch.id
         return None
 
-    async def _holds(self, batch: MessageBatch, names: Collection[str]) -> bool:
-        """Whether the first result of the batch, which is waited for, is one of these requests'."""
+    async def _contains(self, batch: MessageBatch, names: Collection[str]) -> bool:
+        """Wait for the end of the batch and return whether its first result is one of these requests'."""
         batches = self._client.messages.batches
         while (await batches.retrieve(batch.id)).processing_status != "ended":
-            await asyncio.sleep(_LOOK)
+            await asyncio.sleep(_POLL_SECONDS)
         results = await batches.results(batch.id)
         try:
             async for line in results:
@@ -84,7 +88,7 @@ class AnthropicBatches(AnthropicProvider):
         return False
 
     async def batch_state(self, batch_id: str) -> BatchState:
-        """As `BatchingProvider.batch_state`. Anthropic counts what is answered when the batch has ended."""
+        """See `BatchingProvider.batch_state`. Anthropic counts answered requests after the end of the batch."""
         with self._endpoint.errors(anthropic.AnthropicError):
             batch = await self._client.messages.batches.retrieve(batch_id)
         ended = batch.processing_status == "ended"
@@ -94,7 +98,7 @@ class AnthropicBatches(AnthropicProvider):
         )
 
     async def batch_results(self, batch_id: str) -> AsyncIterator[BatchResult]:
-        """As `BatchingProvider.batch_results`."""
+        """See `BatchingProvider.batch_results`."""
         with self._endpoint.errors(anthropic.AnthropicError):
             results = await self._client.messages.batches.results(batch_id)
             try:
@@ -111,11 +115,11 @@ class AnthropicBatches(AnthropicProvider):
             except (TypeError, AttributeError) as error:
                 return BatchResult(line.custom_id, self._endpoint.failure(error))
         if result.type == "errored":
-            return BatchResult(line.custom_id, self._endpoint.in_batch(result.error.error.to_dict()))
+            return BatchResult(line.custom_id, self._endpoint.batch_error(result.error.error.to_dict()))
         return BatchResult(line.custom_id, unanswered(self._endpoint.name, result.type))
 
     async def cancel_batch(self, batch_id: str) -> None:
-        """As `BatchingProvider.cancel_batch`; one that has ended refuses, which is no error here."""
+        """See `BatchingProvider.cancel_batch`; the refusal to cancel a batch that has ended is no error."""
         with self._endpoint.errors(anthropic.AnthropicError):
             try:
                 await self._client.messages.batches.cancel(batch_id)
@@ -125,13 +129,13 @@ class AnthropicBatches(AnthropicProvider):
 
 
 def _size(batch: MessageBatch) -> int:
-    """How many requests it holds."""
+    """Return the number of its requests."""
     counts = batch.request_counts
     return counts.processing + counts.succeeded + counts.errored + counts.canceled + counts.expired
 
 
-def _events(answer: Answer) -> tuple[StreamEvent, ...]:
-    """A whole reply as the events of a stream."""
+def _events(answer: AnthropicMessage) -> tuple[StreamEvent, ...]:
+    """Return a complete reply as the events of a stream."""
     events: list[StreamEvent] = []
     for block in answer.content:
         if block.type == "text":

@@ -18,11 +18,11 @@ from benchmark.providers.protocol import (
     ReasoningDelta,
     StreamEvent,
     TextDelta,
-    Usage,
+    TokenUsage,
 )
 
 _ANTHROPIC_URL = "https://api.anthropic.com"
-# The API wants a limit in every request. This one leaves room to reason and is within every current model's.
+# The API requires a limit in every request. This one leaves room for reasoning and is valid for every current model.
 DEFAULT_MAX_OUTPUT_TOKENS = 16_384
 FINISH_REASONS = {
     "end_turn": "stop",
@@ -33,7 +33,7 @@ FINISH_REASONS = {
 
 
 class AnthropicProvider:
-    """Anthropic's service, or a proxy before it (ANTHROPIC_BASE_URL)."""
+    """Anthropic's service, or a proxy in front of it (ANTHROPIC_BASE_URL)."""
 
     scripted = False
 
@@ -42,17 +42,14 @@ class AnthropicProvider:
         self._endpoint.require_key()
         self._client = anthropic.AsyncAnthropic(
             api_key=self._endpoint.key,
-            base_url=self._endpoint.address,
-            default_headers=self._endpoint.headers,
-            timeout=self._endpoint.timeout,
-            max_retries=0,
             http_client=anthropic.DefaultAioHttpClient(verify=trusted_certificates(), limits=CONNECTIONS),
+            **self._endpoint.client_options,
         )
 
     async def stream(
         self, model: str, messages: Sequence[Message], parameters: Parameters
     ) -> AsyncIterator[StreamEvent]:
-        """As `Provider.stream`. A seed is refused: the API has none, and a figure must not claim one."""
+        """See `Provider.stream`. A seed is refused, because the API has none and results must not claim one."""
         completed: Completed | None = None
         failure: ProviderError | None = None
         try:
@@ -73,23 +70,23 @@ class AnthropicProvider:
         except (anthropic.AnthropicError, *CLIENT_ERRORS) as error:
             failure = self._endpoint.failure(error)
         if completed is None:
-            # Raised here, not above, so that the SDK's exception is not carried along as its context.
-            raise failure or self._endpoint.cut_short()
+            # Raised here, not above: the SDK's exception must not become its context.
+            raise failure or self._endpoint.incomplete_reply()
         yield completed
 
     async def _request(
         self, model: str, messages: Sequence[Message], parameters: Parameters
     ) -> anthropic.AsyncStream[RawMessageStreamEvent]:
-        # The SDK's methods do not take the sampling parameters.
+        # The SDK's methods do not accept the sampling parameters.
         body = self.body(model, messages, parameters)
         extra = {name: body.pop(name) for name in ("temperature", "top_p") if name in body}
         stream = await self._client.messages.create(stream=True, extra_body=extra, **body)
         return cast("anthropic.AsyncStream[RawMessageStreamEvent]", stream)
 
     def body(self, model: str, messages: Sequence[Message], parameters: Parameters) -> dict[str, Any]:
-        """The request, without what asks for a stream. Raises ProviderError for a seed, which the API does not take."""
+        """Return the body of the request, without the fields for a stream. Raises ProviderError for a seed."""
         if parameters.seed is not None:
-            raise ProviderError("bad_request", "Anthropic's API takes no seed: leave it out.")
+            raise ProviderError("bad_request", "Anthropic's API accepts no seed: leave it out.")
         request: dict[str, Any] = {
             "model": model,
             "messages": [
@@ -105,20 +102,20 @@ class AnthropicProvider:
         return request | {name: value for name, value in sampling.items() if value is not None}
 
     async def aclose(self) -> None:
-        """As `Provider.aclose`."""
+        """See `Provider.aclose`."""
         await self._client.close()
 
 
-def usage_of(start: StartUsage | None, end: StartUsage | MessageDeltaUsage | None) -> Usage:
-    """The tokens of a reply: those read come with its start, those written with its end; a whole one has both.
+def usage_of(start: StartUsage | None, end: StartUsage | MessageDeltaUsage | None) -> TokenUsage:
+    """Return the tokens of a reply: input tokens from its start, output tokens from its end.
 
-    Anthropic leaves what was read from or written to its cache out of the input tokens; ours include both.
+    Anthropic excludes tokens that it reads from or writes to its cache from the input tokens; they are added here.
     """
     fresh = start.input_tokens if start else None
     cached = start.cache_read_input_tokens if start else None
     stored = start.cache_creation_input_tokens if start else None
     details = end.output_tokens_details if end else None
-    return Usage(
+    return TokenUsage(
         input_tokens=None if fresh is None else fresh + (cached or 0) + (stored or 0),
         output_tokens=end.output_tokens if end else None,
         cached_input_tokens=cached,

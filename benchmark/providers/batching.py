@@ -1,4 +1,4 @@
-"""What a provider offers that answers many requests within a day for less than their usual price."""
+"""The interface of providers with batches: many requests, answered within a day at a lower price."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from benchmark.providers.protocol import Message, Parameters, Provider, StreamEv
 
 @dataclass(frozen=True)
 class BatchLimits:
-    """The most that one batch may hold."""
+    """The largest batch, in requests and bytes."""
 
     requests: int
     bytes: int
@@ -21,10 +21,10 @@ class BatchLimits:
 
 @dataclass(frozen=True)
 class BatchState:
-    """How far a batch is.
+    """The progress of a batch.
 
-    `ended_at` is None before its end; `answered` counts the requests that are done, failed ones too, as far as the
-    provider says it; `failure` is why none of its requests was taken.
+    `ended_at` is None before its end; `answered` counts completed requests, failed ones too, if the provider reports
+    them; `failure` is the reason why the provider rejected the whole batch.
     """
 
     ended_at: datetime | None
@@ -33,65 +33,65 @@ class BatchState:
 
 
 def unanswered(name: str, why: str) -> ProviderError:
-    """The error of a request that a provider of this name left unanswered when its batch ended."""
+    """Return the error of a request without an answer at the end of its batch; `name` is the provider's name."""
     return ProviderError("timeout", f"{name}: the batch ended before this request was answered ({why}).")
 
 
 @dataclass(frozen=True)
 class BatchResult:
-    """What became of one request: the events of its reply, or why there is none."""
+    """The result of one request: the events of its reply, or the error."""
 
     name: str
     outcome: tuple[StreamEvent, ...] | ProviderError
 
 
 class BatchingProvider(Provider, Protocol):
-    """A provider that also takes batches.
+    """A provider that also accepts batches.
 
-    Everything raises ProviderError, and nothing else; nothing is retried.
+    All methods raise ProviderError and nothing else; none retries.
     """
 
     limits: BatchLimits
 
     async def check_batches(self) -> None:
-        """Asks the provider for something that costs nothing. Raises ProviderError when it has no batches."""
+        """Send a request without cost. Raises ProviderError when the provider has no batches."""
         ...
 
     def request(
         self, name: str, model: str, messages: Sequence[Message], parameters: Parameters
     ) -> dict[str, Any]:
-        """One request of a batch; `name` has at most 64 letters and digits and comes back with the result."""
+        """Return one request of a batch; `name` has at most 64 letters and digits and identifies the result."""
         ...
 
     async def prepare_batch(self, requests: Sequence[dict[str, Any]]) -> Any:
-        """What `create_batch` takes for these requests; nothing is charged yet."""
+        """Return the argument of `create_batch` for these requests, without any cost."""
         ...
 
-    async def create_batch(self, mark: str, prepared: Any) -> str:
-        """The provider's id of the new batch. From now on it costs money.
+    async def create_batch(self, marker: str, prepared: Any) -> str:
+        """Create a batch, which costs money, and return the provider's id of it.
 
-        An error of the kinds in `errors.REFUSED` says that none was made; after any other there may be one.
+        After an error of the kinds in `errors.REFUSED` no batch was created; after any other there may be one.
         """
         ...
 
     async def find_batch(
-        self, mark: str, names: Collection[str], since: datetime, known: Container[str]
+        self, marker: str, names: Collection[str], since: datetime, known: Container[str]
     ) -> str | None:
-        """The id of a batch that was created with this mark and whose id was lost; None: there is none.
+        """Return the id of a batch that was created with this marker and whose id was not stored; None: there is none.
 
-        `names` are those of its requests; it was made after `since`; `known` ids are of other batches. Where the
-        provider keeps no mark, it may take as long as batches of that time take to end.
+        `names` are those of its requests; it was created after `since`; `known` ids belong to other batches. Where the
+        provider stores no marker, the search may last until batches of that time have ended.
         """
         ...
 
     async def batch_state(self, batch_id: str) -> BatchState:
-        """How far the batch is."""
+        """Return the progress of the batch."""
         ...
 
     def batch_results(self, batch_id: str) -> AsyncIterator[BatchResult]:
-        """The results of a batch that has ended, in any order, as an asynchronous generator."""
+        """Yield the results of a batch that has ended, in any order, as an asynchronous generator."""
         ...
 
     async def cancel_batch(self, batch_id: str) -> None:
-        """Answer no more requests than are being answered; the batch then ends. One that has ended stays as it is."""
+        """Stop answering further requests, after which the batch ends. A batch that has ended does not change."""
         ...

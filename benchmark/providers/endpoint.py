@@ -1,7 +1,7 @@
-"""Where an SDK's client connects, and the plain error made of whatever it raises.
+"""The address of an SDK's client, and the conversion of its exceptions into ProviderError.
 
-Loaded with the SDKs only. No SDK exception leaves a provider: they hold requests with keys in the headers,
-and some do not unpickle.
+This module is loaded with the SDKs only. No SDK exception leaves a provider: SDK exceptions contain requests with keys
+in the headers, and some cannot be unpickled.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import aiohttp
@@ -24,27 +25,27 @@ from benchmark.providers.errors import ProviderError, kind_of_failure, retry_aft
 _KEY_LIKE = re.compile(r"\b(?:sk|pk|key)-[\w*.-]+|\bBearer\s+\S+", re.IGNORECASE)
 _CONNECT_TIMEOUT = 10.0  # seconds
 CONNECTIONS = httpx2.Limits(max_connections=1000, max_keepalive_connections=1000, keepalive_expiry=30.0)
-"""No bound of its own on the calls in flight: whoever makes them has one."""
+"""No effective bound on the calls in flight; the callers have one."""
 _LONGEST_DETAIL = 400  # characters of the provider's own message
 
-# What a client may raise besides its SDK's own base class: the transport's errors leak through both SDKs, and
-# nonsense that a server sends shows as one of the last three.
+# Exceptions of a client besides its SDK's base class: the transport's errors pass through both SDKs, and invalid data
+# from a server raises one of the last three.
 _TRANSPORT_ERRORS = (httpx2.HTTPError, httpx2.InvalidURL, aiohttp.ClientError)
 CLIENT_ERRORS = (*_TRANSPORT_ERRORS, ValueError, TypeError, AttributeError)
 
 _NO_SUCH_ADDRESS = frozenset({404, 405, 501})
-"""What a server answers where it has nothing."""
+"""Statuses of an address that the server does not have."""
 
 
 @cache
 def trusted_certificates() -> ssl.SSLContext:
-    """The system's certificates, for all clients of the process: loading them takes 40 ms of the event loop."""
+    """Return the system's certificates, which are loaded once: this blocks the event loop for 40 ms."""
     return httpx2.create_ssl_context()
 
 
 @dataclass(frozen=True)
 class Endpoint:
-    """`name` is the company's or server's name in messages; `variables` is the prefix of its settings."""
+    """A provider's server; `name` appears in messages, `variables` is the prefix of its settings."""
 
     name: str
     variables: str
@@ -53,7 +54,7 @@ class Endpoint:
 
     @classmethod
     def from_settings(cls, name: str, variables: str, default_url: str) -> Endpoint:
-        """The endpoint that NAME_API_KEY and NAME_BASE_URL describe; the key may be empty.
+        """Return the endpoint of the settings NAME_API_KEY and NAME_BASE_URL; the key may be empty.
 
         Raises ProviderError (kind "configuration") when there is no address or the key cannot be sent.
         """
@@ -67,23 +68,23 @@ class Endpoint:
         if not (key.isascii() and key.isprintable()) or " " in key:
             raise ProviderError(
                 "configuration",
-                f"{variables}_API_KEY holds blanks or characters that no key has. Copy it again.",
+                f"{variables}_API_KEY contains blanks or characters that no key has. Copy it again.",
             )
         return cls(name, variables, url, key)
 
     @property
     def address(self) -> str:
-        """The URL without a user name and password, which the transport refuses beside a key."""
+        """The URL without user name and password, which the transport refuses together with a key."""
         return urlsplit(self.url)._replace(netloc=self._host()).geturl()
 
     @property
     def headers(self) -> dict[str, str]:
-        """The user name and password of the URL, for a proxy that wants them instead of the key."""
+        """The header with the URL's user name and password, for a proxy that requires them instead of the key."""
         user, at, _ = urlsplit(self.url).netloc.rpartition("@")
         return {"Authorization": f"Basic {b64encode(unquote(user).encode()).decode()}"} if at else {}
 
     def require_key(self) -> None:
-        """Raises ProviderError (kind "configuration") without a key."""
+        """Raise ProviderError (kind "configuration") without a key."""
         if not self.key:
             raise ProviderError(
                 "configuration", f"{self.name}: no key. Set {self.variables}_API_KEY and start again."
@@ -95,20 +96,30 @@ class Endpoint:
         seconds = float(settings.PROVIDER_TIMEOUT)
         return httpx2.Timeout(seconds, connect=min(seconds, _CONNECT_TIMEOUT))
 
-    def cut_short(self) -> ProviderError:
-        """The error for a reply that ended without saying that it was complete."""
+    @property
+    def client_options(self) -> dict[str, Any]:
+        """The arguments of an SDK's client that do not depend on the SDK."""
+        return {
+            "base_url": self.address,
+            "default_headers": self.headers,
+            "timeout": self.timeout,
+            "max_retries": 0,
+        }
+
+    def incomplete_reply(self) -> ProviderError:
+        """Return the error of a reply that ended without a finish reason."""
         return ProviderError("connection", f"{self.name}: the reply broke off before its end.")
 
-    def broken_off(self, details: object) -> ProviderError:
-        """The error that the provider told in mid-stream."""
+    def stream_error(self, details: object) -> ProviderError:
+        """Return the error that the provider reported within a stream."""
         return self._reported(ValueError("no reason given"), {"error": details}, None, {})
 
-    def in_batch(self, details: object, status: int | None = None) -> ProviderError:
-        """The error that stands in the results of a batch, or is told of all of it."""
+    def batch_error(self, details: object, status: int | None = None) -> ProviderError:
+        """Return the error of one result of a batch, or of the whole batch."""
         return self._reported(ValueError("no reason given"), {"error": details}, status, {}, "in a batch")
 
     async def check_batches(self, listing: Awaitable[object], sdk_error: type[Exception]) -> None:
-        """Waits for a list of batches. Raises ProviderError when there is none, as on a server without batches."""
+        """Await a list of batches. Raises ProviderError on a server without batches."""
         absent = False
         with self.errors(sdk_error):
             try:
@@ -124,16 +135,16 @@ class Endpoint:
 
     @contextmanager
     def errors(self, sdk_error: type[Exception]) -> Iterator[None]:
-        """Turns what an SDK, whose own base class this is, and its client raise into ProviderError."""
+        """Convert exceptions of an SDK, given by their base class, and of its client into ProviderError."""
         try:
             yield
         except (sdk_error, *CLIENT_ERRORS) as error:
             raise self.failure(error) from None
 
     def failure(self, error: Exception) -> ProviderError:
-        """What `error`, raised by the SDK's client or its transport, means."""
+        """Return the ProviderError for an exception of the SDK's client or its transport."""
         causes = (error, error.__cause__)
-        # The transport calls every connection that could not be made, or was dropped, a ConnectTimeout.
+        # The transport reports every connection that failed or was dropped as a ConnectTimeout.
         timeouts = [cause for cause in causes if isinstance(cause, httpx2.TimeoutException)]
         if any(not isinstance(cause, httpx2.ConnectTimeout) for cause in timeouts):
             return ProviderError(
@@ -147,12 +158,12 @@ class Endpoint:
             return self._reported(error, body, status, headers)
         if isinstance(error, UnicodeEncodeError):
             return ProviderError(
-                "bad_request", f"{self.name}: the messages hold a character that UTF-8 has not."
+                "bad_request", f"{self.name}: the messages contain a character that UTF-8 cannot encode."
             )
         cause = next((cause for cause in causes if isinstance(cause, _TRANSPORT_ERRORS)), error)
         if cause is error and isinstance(error, ValueError | TypeError | AttributeError):
             return ProviderError(
-                "server", f"{self.name}: the answer is unreadable: {self._plain(str(error))}"
+                "server", f"{self.name}: the answer is unreadable: {self._sanitized(str(error))}"
             )
         return ProviderError(
             "connection",
@@ -168,7 +179,7 @@ class Endpoint:
         headers: Mapping[str, str],
         where: str = "the reply broke off",
     ) -> ProviderError:
-        """A failure the provider itself reported, by its status or by an error event in mid-stream."""
+        """Return the error that the provider reported with a status or an error event."""
         details = body.get("error", body) if isinstance(body, dict) else {}
         details = details if isinstance(details, dict) else {}
         types = tuple(
@@ -176,24 +187,24 @@ class Endpoint:
         )
         kind = kind_of_failure(status, types)
         if kind == "authentication" and status == 401:
-            # Its own words quote parts of the key.
+            # The provider's own message quotes parts of the key.
             message = f"{self.name}: the key in {self.variables}_API_KEY was refused (HTTP 401). Check it."
             return ProviderError(kind, message)
-        words = self._plain(str(details.get("message") or getattr(error, "message", "") or error))
-        told = f"HTTP {status}" if status and status >= 400 else where
+        words = self._sanitized(str(details.get("message") or getattr(error, "message", "") or error))
+        source = f"HTTP {status}" if status and status >= 400 else where
         return ProviderError(
             kind,
-            f"{self.name}: {told}: {words}",
+            f"{self.name}: {source}: {words}",
             retry_after=retry_after_seconds(headers),
         )
 
-    def _plain(self, words: str) -> str:
-        """The words on one line, without anything like a key and not too long."""
+    def _sanitized(self, words: str) -> str:
+        """Return the words on one line, without keys, cut to `_LONGEST_DETAIL` characters."""
         if self.key:
             words = words.replace(self.key, "[key]")
         words = " ".join(_KEY_LIKE.sub("[key]", words).split())
         return words if len(words) <= _LONGEST_DETAIL else words[:_LONGEST_DETAIL] + "…"
 
     def _host(self) -> str:
-        """The address without a user name, password or path."""
+        """Return the address without user name, password and path."""
         return urlsplit(self.url).netloc.rpartition("@")[2]

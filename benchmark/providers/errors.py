@@ -1,4 +1,4 @@
-"""The one error that leaves a provider. It never holds a key and crosses processes (it pickles)."""
+"""The error of all providers. It never contains a key, and it can be pickled."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _KIND_OF_STATUS: dict[int, ErrorKind] = {
     504: "timeout",
     529: "overloaded",
 }
-# The type or code in the error's body; it comes before the status, which is 200 for an error in mid-stream.
+# The type or code in the error's body overrides the status, which is 200 for an error within a stream.
 _KIND_OF_TYPE: dict[str, ErrorKind] = {
     "api_error": "server",
     "authentication_error": "authentication",
@@ -49,14 +49,14 @@ _KIND_OF_TYPE: dict[str, ErrorKind] = {
 }
 
 REFUSED: frozenset[ErrorKind] = frozenset({"configuration", "authentication", "rate_limit", "bad_request"})
-"""Kinds of failures after which it is certain that the provider did nothing. After others it may have."""
+"""Kinds of failures after which the provider certainly did nothing. After others it may have."""
 
 
 class ProviderError(Exception):
-    """A model call that gave no complete reply.
+    """A model call without a complete reply.
 
-    `message` is fit for a user. `retryable` says whether the same call may succeed later, `retry_after` how
-    many seconds the provider asked to wait (None when it did not say).
+    `message` is written for users. `retryable` says whether the same call may succeed later; `retry_after` is the wait
+    in seconds that the provider requested, None without one.
     """
 
     def __init__(
@@ -82,21 +82,21 @@ def _restore(kind: ErrorKind, message: str, retryable: bool, retry_after: float 
 
 
 def kind_of_failure(status: int | None, types: tuple[str | None, ...]) -> ErrorKind:
-    """The kind of a failure the provider reported with an HTTP status and the types or codes in its body."""
+    """Return the kind of a failure with this HTTP status and these types or codes in its body."""
     if status in (401, 403):
         return "authentication"
     for name in types:
         if name in _KIND_OF_TYPE:
             return _KIND_OF_TYPE[name]
     if status is None or status < 400:
-        return "server"  # an error event in mid-stream without a known type
+        return "server"  # an error event within a stream, without a known type
     if status in _KIND_OF_STATUS:
         return _KIND_OF_STATUS[status]
     return "bad_request" if status < 500 else "server"
 
 
 def retry_after_seconds(headers: Mapping[str, str]) -> float | None:
-    """The wait that `retry-after-ms` or `Retry-After` (seconds or a date) asks for; None without a readable one."""
+    """Return the wait in `retry-after-ms` or `Retry-After` (seconds or a date); None without a readable one."""
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         try:
             wait = float(headers[name]) * unit

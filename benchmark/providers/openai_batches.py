@@ -1,4 +1,4 @@
-"""OpenAI's batches of chat completions: a file of requests, a batch, a file of replies and one of errors."""
+"""OpenAI's batches of chat completions: a file of requests, a batch, and files of replies and errors."""
 
 from __future__ import annotations
 
@@ -30,62 +30,62 @@ from benchmark.providers.protocol import (
 )
 
 _ENDPOINT: Literal["/v1/chat/completions"] = "/v1/chat/completions"
-_MARK = "hintbench"
-_CLOCKS = timedelta(minutes=10)
-"""How far the provider's clock and ours may be apart."""
+_MARKER = "hintbench"
+_CLOCK_TOLERANCE = timedelta(minutes=10)
+"""The largest assumed difference between the provider's clock and ours."""
 
 _UNANSWERED = frozenset({"batch_expired", "batch_cancelled", "request_timeout"})
-"""Codes of requests that were not answered and may be sent again."""
+"""Codes of requests without an answer, which may be sent again."""
 
 
 class _Batches(ChatCompletions):
-    """`BatchingProvider` for one endpoint."""
+    """A `BatchingProvider` for one endpoint."""
 
     limits = BatchLimits(50_000, 200_000_000)
 
     async def check_batches(self) -> None:
-        """As `BatchingProvider.check_batches`: one batch is listed."""
+        """See `BatchingProvider.check_batches`; lists one batch."""
         await self._endpoint.check_batches(self._client.batches.list(limit=1), openai.OpenAIError)
 
     def request(
         self, name: str, model: str, messages: Sequence[Message], parameters: Parameters
     ) -> dict[str, Any]:
-        """As `BatchingProvider.request`."""
+        """See `BatchingProvider.request`."""
         body = self.body(model, messages, parameters)
         return {"custom_id": name, "method": "POST", "url": _ENDPOINT, "body": body}
 
     async def prepare_batch(self, requests: Sequence[dict[str, Any]]) -> str:
-        """The id of the uploaded file; OpenAI deletes it after a month."""
+        """Return the id of the uploaded file, which OpenAI deletes after a month."""
         content = b"".join(json.dumps(request).encode() + b"\n" for request in requests)
         with self._endpoint.errors(openai.OpenAIError):
             file = await self._client.files.create(file=("requests.jsonl", content), purpose="batch")
         return file.id
 
-    async def create_batch(self, mark: str, prepared: str) -> str:
-        """As `BatchingProvider.create_batch`; the mark is among the metadata."""
+    async def create_batch(self, marker: str, prepared: str) -> str:
+        """See `BatchingProvider.create_batch`; the marker is stored in the metadata."""
         with self._endpoint.errors(openai.OpenAIError):
             batch = await self._client.batches.create(
                 completion_window="24h",
                 endpoint=_ENDPOINT,
                 input_file_id=prepared,
-                metadata={_MARK: mark},
+                metadata={_MARKER: marker},
             )
         return batch.id
 
     async def find_batch(
-        self, mark: str, names: Collection[str], since: datetime, known: Container[str]
+        self, marker: str, _names: Collection[str], since: datetime, _known: Container[str]
     ) -> str | None:
-        """As `BatchingProvider.find_batch`, by the mark in the list of batches, whose newest come first."""
+        """See `BatchingProvider.find_batch`; searches the list of batches, newest first, for the marker."""
         with self._endpoint.errors(openai.OpenAIError):
             async for batch in self._client.batches.list(limit=100):
-                if (batch.metadata or {}).get(_MARK) == mark:
+                if (batch.metadata or {}).get(_MARKER) == marker:
                     return batch.id
-                if batch.created_at < (since - _CLOCKS).timestamp():
+                if batch.created_at < (since - _CLOCK_TOLERANCE).timestamp():
                     break
         return None
 
     async def batch_state(self, batch_id: str) -> BatchState:
-        """As `BatchingProvider.batch_state`."""
+        """See `BatchingProvider.batch_state`."""
         with self._endpoint.errors(openai.OpenAIError):
             batch = await self._client.batches.retrieve(batch_id)
         counts = batch.request_counts
@@ -97,12 +97,12 @@ class _Batches(ChatCompletions):
         )
 
     def _failure(self, batch: Batch) -> ProviderError:
-        """Why the provider did not begin with the batch."""
-        told = batch.errors.data[0].to_dict() if batch.errors and batch.errors.data else {}
-        return self._endpoint.in_batch(told, 400)
+        """Return the reason why the provider rejected the batch."""
+        details = batch.errors.data[0].to_dict() if batch.errors and batch.errors.data else {}
+        return self._endpoint.batch_error(details, 400)
 
     async def batch_results(self, batch_id: str) -> AsyncIterator[BatchResult]:
-        """As `BatchingProvider.batch_results`."""
+        """See `BatchingProvider.batch_results`."""
         with self._endpoint.errors(openai.OpenAIError):
             batch = await self._client.batches.retrieve(batch_id)
             for file_id in filter(None, (batch.output_file_id, batch.error_file_id)):
@@ -120,14 +120,14 @@ class _Batches(ChatCompletions):
         if error := line.get("error"):
             if error.get("code") in _UNANSWERED:
                 return unanswered(self._endpoint.name, error["code"])
-            return self._endpoint.in_batch(error)
+            return self._endpoint.batch_error(error)
         response = line["response"]
         if response["status_code"] >= 400:
-            return self._endpoint.in_batch(response["body"].get("error"), response["status_code"])
+            return self._endpoint.batch_error(response["body"].get("error"), response["status_code"])
         return _events(response["body"], response.get("request_id") or "")
 
     async def cancel_batch(self, batch_id: str) -> None:
-        """As `BatchingProvider.cancel_batch`; one that has ended is a conflict, which is no error here."""
+        """See `BatchingProvider.cancel_batch`; the conflict of a batch that has ended is no error."""
         with self._endpoint.errors(openai.OpenAIError):
             try:
                 await self._client.batches.cancel(batch_id)
@@ -141,11 +141,11 @@ class OpenAIBatches(OpenAIProvider, _Batches):
 
 
 class CompatibleBatches(CompatibleProvider, _Batches):
-    """Batches of any server with OpenAI's wire format that has them."""
+    """Batches of any server with OpenAI's wire format for them."""
 
 
 async def _lines(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """Whole lines. Not the SDK's, which also ends one where a text holds a line separator of Unicode."""
+    """Yield whole lines; the SDK's method also splits at line separators of Unicode within a text."""
     rest = b""
     async for piece in pieces:
         *lines, rest = (rest + piece).split(b"\n")
@@ -156,7 +156,7 @@ async def _lines(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 
 
 def _events(body: Mapping[str, Any], request_id: str) -> tuple[StreamEvent, ...]:
-    """A whole reply as the events of a stream."""
+    """Return a complete reply as the events of a stream."""
     choice = body["choices"][0]
     message = choice["message"]
     refusal = message.get("refusal") or ""

@@ -1,4 +1,4 @@
-"""OpenAI, and any server that speaks its chat completions (Ollama, vLLM, llama.cpp …)."""
+"""OpenAI, and any server with its chat completions format (Ollama, vLLM, llama.cpp …)."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import openai
 
 from benchmark.providers.endpoint import CLIENT_ERRORS, CONNECTIONS, Endpoint, trusted_certificates
 from benchmark.providers.errors import ProviderError
+from benchmark.providers.event_stream import event_data
 from benchmark.providers.protocol import (
     Completed,
     Message,
@@ -21,14 +22,14 @@ from benchmark.providers.protocol import (
     ReasoningDelta,
     StreamEvent,
     TextDelta,
-    Usage,
+    TokenUsage,
 )
 
 _OPENAI_URL = "https://api.openai.com/v1"
 
 
 class ChatCompletions:
-    """Streams chat completions from one endpoint."""
+    """A client for streamed chat completions of one endpoint."""
 
     scripted = False
 
@@ -36,29 +37,26 @@ class ChatCompletions:
         """`limit_name` is the request's field for the longest reply."""
         self._endpoint = endpoint
         self._limit_name = limit_name
-        # Whole, because the SDK takes an eighth of a call to put a path behind its base URL.
+        # The whole URL: the SDK takes an eighth of a call's time to append a path to its base URL.
         self._url = f"{endpoint.address.rstrip('/')}/chat/completions"
-        # Names of calls, which the SDK would draw from the system for each, though it sends them nowhere.
+        # Idempotency keys, which the SDK would otherwise draw from the system for each call.
         self._prefix, self._calls = uuid4(), count()
         self._client = openai.AsyncOpenAI(
-            api_key=endpoint.key or "none",  # the SDK insists on one; servers without keys ignore it
-            base_url=endpoint.address,
-            default_headers=endpoint.headers,
-            timeout=endpoint.timeout,
-            max_retries=0,
+            api_key=endpoint.key or "none",  # the SDK requires one; servers without keys ignore it
             http_client=openai.DefaultAioHttpClient(verify=trusted_certificates(), limits=CONNECTIONS),
+            **endpoint.client_options,
         )
 
     async def stream(
         self, model: str, messages: Sequence[Message], parameters: Parameters
     ) -> AsyncIterator[StreamEvent]:
-        """As `Provider.stream`."""
+        """See `Provider.stream`."""
         completed: Completed | None = None
         failure: ProviderError | None = None
         try:
             request = self.body(model, messages, parameters)
             request |= {"stream": True, "stream_options": {"include_usage": True}}
-            # The SDK's plain way to an endpoint: its typed one takes twice the processor time of the whole call.
+            # Not the SDK's stream: docs/decisions.md, "Server-sent events".
             async with aclosing(
                 await self._client.post(
                     self._url,
@@ -71,9 +69,7 @@ class ChatCompletions:
                 request_id = response.headers.get("x-request-id", "")
                 usage: Mapping[str, Any] | None = None
                 finish_reason = refusal = ""
-                async for chunk in _chunks(response):
-                    if error := chunk.get("error"):
-                        raise self._endpoint.broken_off(error)
+                async for chunk in self._chunks(response):
                     for choice in chunk.get("choices") or ():
                         delta = choice["delta"]
                         if reasoning := reasoning_of(delta):
@@ -84,7 +80,7 @@ class ChatCompletions:
                         finish_reason = choice.get("finish_reason") or finish_reason
                     usage = chunk.get("usage") or usage
                     if finish_reason:
-                        # The usage comes in one more chunk; should that one be lost, the reply is still whole.
+                        # The usage comes in one more chunk; without it the reply is still complete.
                         completed = Completed(
                             usage=usage_of(usage),
                             model=chunk.get("model") or model,
@@ -96,12 +92,22 @@ class ChatCompletions:
         except (openai.OpenAIError, *CLIENT_ERRORS) as error:
             failure = self._endpoint.failure(error)
         if completed is None:
-            # Raised here, not above, so that the SDK's exception is not carried along as its context.
-            raise failure or self._endpoint.cut_short()
+            # Raised here, not above: the SDK's exception must not become its context.
+            raise failure or self._endpoint.incomplete_reply()
         yield completed
 
+    async def _chunks(self, response: httpx2.Response) -> AsyncIterator[dict[str, Any]]:
+        """Yield the chunks of a reply. Raises ValueError for invalid JSON, ProviderError for an error event."""
+        async for data in event_data(response.aiter_bytes()):
+            if data.startswith(b"[DONE]"):
+                continue
+            chunk: dict[str, Any] = json.loads(data)
+            if error := chunk.get("error"):
+                raise self._endpoint.stream_error(error)
+            yield chunk
+
     def body(self, model: str, messages: Sequence[Message], parameters: Parameters) -> dict[str, Any]:
-        """The request, without what asks for a stream."""
+        """Return the body of the request, without the fields for a stream."""
         request: dict[str, Any] = {
             "model": model,
             "messages": [{"role": message.role, "content": message.content} for message in messages],
@@ -112,56 +118,45 @@ class ChatCompletions:
         return request
 
     async def aclose(self) -> None:
-        """As `Provider.aclose`."""
+        """See `Provider.aclose`."""
         await self._client.close()
 
 
 class OpenAIProvider(ChatCompletions):
-    """OpenAI's own service, or a proxy before it (OPENAI_BASE_URL)."""
+    """OpenAI's service, or a proxy in front of it (OPENAI_BASE_URL)."""
 
     def __init__(self) -> None:
         endpoint = Endpoint.from_settings("OpenAI", "OPENAI", _OPENAI_URL)
         endpoint.require_key()
-        # OpenAI's newer models refuse `max_tokens`; most other servers know nothing else.
+        # OpenAI's newer models refuse `max_tokens`; most other servers accept nothing else.
         super().__init__(endpoint, "max_completion_tokens" if endpoint.url == _OPENAI_URL else "max_tokens")
 
 
 class CompatibleProvider(ChatCompletions):
-    """Any server with OpenAI's wire format (COMPATIBLE_BASE_URL); it may do without a key."""
+    """Any server with OpenAI's wire format (COMPATIBLE_BASE_URL), with or without a key."""
 
     def __init__(self) -> None:
         super().__init__(Endpoint.from_settings("Compatible server", "COMPATIBLE", ""), "max_tokens")
 
 
-async def _chunks(response: httpx2.Response) -> AsyncIterator[dict[str, Any]]:
-    """The chunks of a streamed reply. Raises ValueError for one that is no JSON."""
-    rest = b""
-    async for data in response.aiter_bytes():
-        *lines, rest = (rest + data).split(b"\n")
-        for line in lines:
-            content = line[5:].strip() if line.startswith(b"data:") else b""
-            if content and content != b"[DONE]":
-                yield json.loads(content)
-
-
 def reasoning_of(delta: Mapping[str, Any]) -> str:
-    """Visible reasoning, which is no part of OpenAI's format: vLLM, DeepSeek and Ollama add a field for it."""
+    """Return the visible reasoning of a delta, in the field that vLLM, DeepSeek and Ollama add to OpenAI's format."""
     reasoning = delta.get("reasoning_content") or delta.get("reasoning")
     return reasoning if isinstance(reasoning, str) else ""
 
 
-def finish_reason_of(told: str, refusal: str) -> str:
-    """The finish reason of a reply, as `Completed` has it."""
-    return "refusal" if refusal or told == "content_filter" else told
+def finish_reason_of(reported: str, refusal: str) -> str:
+    """Return the finish reason of a reply in the form of `Completed`."""
+    return "refusal" if refusal or reported == "content_filter" else reported
 
 
-def usage_of(usage: Mapping[str, Any] | None) -> Usage:
-    """The tokens of a reply, as far as the server says them."""
+def usage_of(usage: Mapping[str, Any] | None) -> TokenUsage:
+    """Return the tokens of a reply; those that the server does not report are None."""
     if usage is None:
-        return Usage(None, None, None, None)
+        return TokenUsage(None, None, None, None)
     prompt = usage.get("prompt_tokens_details") or {}
     completion = usage.get("completion_tokens_details") or {}
-    return Usage(
+    return TokenUsage(
         input_tokens=usage.get("prompt_tokens"),
         output_tokens=usage.get("completion_tokens"),
         cached_input_tokens=prompt.get("cached_tokens"),

@@ -1,8 +1,8 @@
-"""`practice:student`: a scripted student that tries the practice problems, without a key and without a network.
+"""`practice:student`: a scripted student for the practice problems, without a key or a network.
 
-It makes the mistakes that are written down for each problem in benchmark/practice_problems/*/student/, and gets
-on by one stage with every message that helps. There is no hidden state: what it says follows from the messages
-alone, so a repeated call gives the same reply. It writes Python whatever language it is asked for.
+It makes the mistakes in benchmark/practice_problems/*/student/ and advances by one stage with every helpful message.
+It has no hidden state: a reply follows from the messages alone, and a repeated call returns the same reply. It always
+writes Python.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ import yaml
 from django.conf import settings
 
 from benchmark.providers.errors import ProviderError
-from benchmark.providers.protocol import Completed, Message, Parameters, StreamEvent, TextDelta, Usage
+from benchmark.providers.protocol import Completed, Message, Parameters, StreamEvent, TextDelta, TokenUsage
 
 PRACTICE_PROBLEMS = Path(__file__).resolve().parent.parent / "practice_problems"
 MODEL = "student"
@@ -37,51 +37,52 @@ _TALK = re.compile(
 
 
 @dataclass(frozen=True)
-class Stage:
-    """One thing the student believes: its program, what it says about it, and what makes it think again."""
+class ScriptStage:
+    """A stage of the script: a program, the replies with and without it, and the hints that lead to the next stage."""
 
     program: str
     verdict: str
-    """What the judge says to the program."""
+    """The judge's verdict on the program."""
     explanation: str
-    """Comes with the program when the student has just got here."""
+    """The text with the program in the first reply of this stage."""
     again: str
-    """Comes with the same program after a message that did not help."""
+    """The text with the same program after a message that did not help."""
     question: str
     """The reply without a program after a message that did not help."""
     understood: str
-    """The reply without a program to the message that led here; empty in the first stage."""
+    """The reply without a program to the message that led to this stage; empty in the first stage."""
     hints: tuple[re.Pattern[str], ...]
-    """A message in which one of these is found leads to the next stage."""
+    """A message that matches one of these leads to the next stage."""
 
     def is_helped_by(self, text: str) -> bool:
+        """Return whether the text contains a hint of this stage."""
         return any(hint.search(text) for hint in self.hints)
 
 
 @dataclass(frozen=True)
-class Ladder:
-    """The student's way through one problem, from its first mistake to a right program."""
+class StudentScript:
+    """The stages of the student for one problem, from the first mistake to a correct program."""
 
     slug: str
     title: str
     phrase: str
-    """Words of the statement, normalised, by which the problem is known where its title is missing."""
+    """Normalised words of the statement that identify the problem where its title is missing."""
     learns_from_examples: bool
-    stages: tuple[Stage, ...]
+    stages: tuple[ScriptStage, ...]
 
 
 @cache
-def practice_ladders() -> tuple[Ladder, ...]:
-    """The ladders of all practice problems, sorted by the name of their folder."""
-    return tuple(_read_ladder(path) for path in sorted(PRACTICE_PROBLEMS.glob("*/student/student.yaml")))
+def practice_scripts() -> tuple[StudentScript, ...]:
+    """Return the scripts of all practice problems, sorted by the name of their folder."""
+    return tuple(_read_script(path) for path in sorted(PRACTICE_PROBLEMS.glob("*/student/student.yaml")))
 
 
-def _read_ladder(path: Path) -> Ladder:
+def _read_script(path: Path) -> StudentScript:
     package = path.parent.parent
     description: dict[str, Any] = yaml.safe_load((package / "problem.yaml").read_text("utf-8"))
     script: dict[str, Any] = yaml.safe_load(path.read_text("utf-8"))
     stages = tuple(
-        Stage(
+        ScriptStage(
             program=(path.parent / stage["program"]).read_text("utf-8").strip(),
             verdict=stage["verdict"],
             explanation=stage["explanation"].strip(),
@@ -92,7 +93,7 @@ def _read_ladder(path: Path) -> Ladder:
         )
         for stage in script["stages"]
     )
-    return Ladder(
+    return StudentScript(
         package.name,
         description["name"],
         _normalised(script["phrase"]),
@@ -103,30 +104,30 @@ def _read_ladder(path: Path) -> Ladder:
 
 @dataclass(frozen=True)
 class _Conversation:
-    """What the messages say: the problem, where the student stands, and what it has been asked for."""
+    """The state that follows from the messages: the problem, the student's stage, and the kind of reply requested."""
 
-    ladder: Ladder
-    stage: Stage
+    script: StudentScript
+    stage: ScriptStage
     helped: bool
     """Whether the latest message led to this stage."""
     shown: bool
-    """Whether the stage's program stands in the messages already."""
+    """Whether an earlier message contains the stage's program."""
     talk: bool
-    """Whether the latest message asks for words only."""
+    """Whether the latest message requests a reply without a program."""
 
 
 class PracticeProvider:
-    """The scripted student as a provider of models; the only model is `student`."""
+    """The scripted student as a provider; its only model is `student`."""
 
     scripted = True
 
     async def stream(
         self, model: str, messages: Sequence[Message], parameters: Parameters
     ) -> AsyncIterator[StreamEvent]:
-        """The student's reply, word by word, PRACTICE_WORD_DELAY seconds (a setting) apart.
+        """Yield the student's reply word by word, PRACTICE_WORD_DELAY seconds (a setting) apart.
 
-        Words separated by blanks are counted as tokens, in the usage and for `max_output_tokens`; the other
-        parameters change nothing. Raises ProviderError (kind "configuration") for another model.
+        Words separated by blanks count as tokens, for the usage and for `max_output_tokens`; other parameters have no
+        effect. Raises ProviderError (kind "configuration") for another model.
         """
         if model != MODEL:
             raise ProviderError(
@@ -140,23 +141,23 @@ class PracticeProvider:
         for word in words:
             await asyncio.sleep(settings.PRACTICE_WORD_DELAY)
             yield TextDelta(word)
-        asked = sum(len(message.content.split()) for message in messages)
-        usage = Usage(asked, len(words), cached_input_tokens=0, reasoning_tokens=0)
+        prompt_words = sum(len(message.content.split()) for message in messages)
+        usage = TokenUsage(prompt_words, len(words), cached_input_tokens=0, reasoning_tokens=0)
         yield Completed(usage, MODEL, finish_reason, request_id=_request_id(messages))
 
     async def aclose(self) -> None:
-        """There is no connection to close."""
+        """Do nothing: there is no connection."""
 
 
 def reply_to(messages: Sequence[Message]) -> str:
-    """What the student says to these messages, always the same for the same ones.
+    """Return the student's reply, which depends on the messages only.
 
-    Its program stands in one block fenced as ```python, unless the latest user message asks for words only or
-    the messages name no practice problem.
+    Its program is in one block fenced as ```python, unless the latest user message requests a reply without a program
+    or the messages name no practice problem.
     """
     conversation = _read(messages)
     if conversation is None:
-        titles = ", ".join(ladder.title for ladder in practice_ladders())
+        titles = ", ".join(script.title for script in practice_scripts())
         return (
             "I am a scripted student, not a language model: everything I say was written in advance, and I know "
             f"nothing but the practice problems ({titles}). This seems to be another problem, so I cannot write a "
@@ -170,64 +171,64 @@ def reply_to(messages: Sequence[Message]) -> str:
 
 
 def _read(messages: Sequence[Message]) -> _Conversation | None:
-    """Replays the messages; None if no user message names a practice problem."""
-    asked = [message.content for message in messages if message.role == "user"]
-    openings = ((number, _ladder_named_in(text)) for number, text in enumerate(asked))
-    number, ladder = next(((number, ladder) for number, ladder in openings if ladder), (0, None))
-    if ladder is None:
+    """Return the state after these messages; None if no user message names a practice problem."""
+    user_texts = [message.content for message in messages if message.role == "user"]
+    openings = ((number, _script_named_in(text)) for number, text in enumerate(user_texts))
+    number, script = next(((number, script) for number, script in openings if script), (0, None))
+    if script is None:
         return None
-    opening, later = asked[number], asked[number + 1 :]
-    position, helped = _first_stage(ladder, opening), False
+    opening, later = user_texts[number], user_texts[number + 1 :]
+    position, helped = _first_stage(script, opening), False
     for text in later:
-        helped = ladder.stages[position].is_helped_by(text)
+        helped = script.stages[position].is_helped_by(text)
         position += helped
-    stage = ladder.stages[position]
-    program = _squeezed(stage.program)
-    shown = any(program in _squeezed(message.content) for message in messages)
-    return _Conversation(ladder, stage, helped, shown, talk=bool(_TALK.search(asked[-1])))
+    stage = script.stages[position]
+    program = _collapse_spaces(stage.program)
+    shown = any(program in _collapse_spaces(message.content) for message in messages)
+    return _Conversation(script, stage, helped, shown, talk=bool(_TALK.search(user_texts[-1])))
 
 
-def _ladder_named_in(text: str) -> Ladder | None:
-    """The practice problem that a prompt is about; if it names several, the one named first.
+def _script_named_in(text: str) -> StudentScript | None:
+    """Return the script of the practice problem that a prompt is about; of several the one named first.
 
-    Only what stands between the last pair of problem markers counts, if there is one: the examples and the
-    instructions of a prompt may speak of other problems.
+    Only the text between the last pair of problem markers counts, if there is one, because examples and instructions
+    may name other problems.
     """
     without_examples = _EXAMPLES.sub("", text)
     marked = _PROBLEM.findall(without_examples)
     about = _normalised(marked[-1] if marked else without_examples)
-    places = {
-        place: ladder
-        for ladder in practice_ladders()
-        for name in (ladder.phrase, _normalised(ladder.title))
-        if (place := f" {about} ".find(f" {name} ")) >= 0
+    positions = {
+        position_in_text: script
+        for script in practice_scripts()
+        for name in (script.phrase, _normalised(script.title))
+        if (position_in_text := f" {about} ".find(f" {name} ")) >= 0
     }
-    return places[min(places)] if places else None
+    return positions[min(positions)] if positions else None
 
 
-def _first_stage(ladder: Ladder, opening: str) -> int:
-    """The stage at which the student begins, which examples and recorded attempts in the prompt move on.
+def _first_stage(script: StudentScript, opening: str) -> int:
+    """Return the index of the first stage, after examples and earlier attempts in the prompt.
 
-    A prompt may hold earlier attempts with their results (Reflexion). What follows the latest attempt of
-    a stage is then read like a tutor's message.
+    A prompt may contain earlier attempts with their results (Reflexion). The text after the latest attempt of a stage
+    is read like a tutor's message.
     """
-    position = 1 if ladder.learns_from_examples and _EXAMPLES.search(opening) else 0
-    recorded = _squeezed(_PROBLEM.sub("", _EXAMPLES.sub("", opening)))
+    position = 1 if script.learns_from_examples and _EXAMPLES.search(opening) else 0
+    recorded = _collapse_spaces(_PROBLEM.sub("", _EXAMPLES.sub("", opening)))
     while True:
-        stage = ladder.stages[position]
-        _, attempt, result = recorded.rpartition(_squeezed(stage.program))
+        stage = script.stages[position]
+        _, attempt, result = recorded.rpartition(_collapse_spaces(stage.program))
         if not attempt or not stage.is_helped_by(result):
             return position
         position += 1
 
 
 def _normalised(text: str) -> str:
-    """The words of a text in lower case, without punctuation and markup, one blank apart."""
+    """Return the words in lower case, without punctuation and markup, separated by one blank."""
     return " ".join(re.findall(r"[^\W_]+", text.lower()))
 
 
-def _squeezed(text: str) -> str:
-    """The text with every run of white space as one blank."""
+def _collapse_spaces(text: str) -> str:
+    """Return the text with every run of white space replaced by one blank."""
     return " ".join(text.split())
 
 

@@ -1,4 +1,4 @@
-"""What every model provider takes and gives, whoever the company behind it is."""
+"""The interface of model providers, independent of the company."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ Role = Literal["system", "user", "assistant"]
 
 @dataclass(frozen=True)
 class Message:
+    """A message of a conversation."""
+
     role: Role
     content: str
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """Sampling parameters. None means the provider's default, and the parameter is not sent."""
+    """MethodSettings parameters. None: the parameter is not sent, and the provider's default applies."""
 
     temperature: float | None = None
     top_p: float | None = None
@@ -25,12 +27,12 @@ class Parameters:
     seed: int | None = None
 
     def to_json(self) -> dict[str, float | int]:
-        """What was asked for, without what was left to the provider."""
+        """Return the parameters that are set."""
         return {name: value for name, value in vars(self).items() if value is not None}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Parameters:
-        """The reverse of `to_json`. Raises ValueError for a name that is no parameter."""
+        """Return the parameters of `to_json`. Raises ValueError for an unknown name."""
         unknown = sorted(data.keys() - {field.name for field in fields(cls)})
         if unknown:
             raise ValueError(f"Not a sampling parameter: {', '.join(unknown)}.")
@@ -38,11 +40,10 @@ class Parameters:
 
 
 @dataclass(frozen=True)
-class Usage:
-    """Tokens the provider says it used; None where it did not say.
+class TokenUsage:
+    """Tokens that the provider reports; None where it does not.
 
-    `input_tokens` includes the cached ones and `output_tokens` the reasoning, whatever the provider's own
-    way of counting is.
+    `input_tokens` include the cached ones and `output_tokens` the reasoning, however the provider counts them.
     """
 
     input_tokens: int | None
@@ -53,24 +54,26 @@ class Usage:
 
 @dataclass(frozen=True)
 class TextDelta:
+    """A piece of the reply's text."""
+
     text: str
 
 
 @dataclass(frozen=True)
 class ReasoningDelta:
-    """A piece of the model's reasoning, where the provider shows it. It is not part of the reply."""
+    """A piece of the model's visible reasoning, which is not part of the reply."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class Completed:
-    """The last event of every complete reply: `model` is the id the provider returned, not the one asked for.
+    """The last event of every complete reply; `model` is the id that the provider returned, not the requested one.
 
     `finish_reason` is "stop", "length", "refusal", or the provider's own word for anything else.
     """
 
-    usage: Usage
+    usage: TokenUsage
     model: str
     finish_reason: str
     request_id: str
@@ -80,20 +83,20 @@ StreamEvent = TextDelta | ReasoningDelta | Completed
 
 
 class Provider(Protocol):
-    """A client of one provider, for one event loop: whoever opened it closes it with `aclose`."""
+    """A client of one provider, for one event loop. Its opener closes it with `aclose`."""
 
     scripted: bool
 
     def stream(
         self, model: str, messages: Sequence[Message], parameters: Parameters
     ) -> AsyncIterator[StreamEvent]:
-        """One call, as an asynchronous generator: pieces as they come, then exactly one `Completed`.
+        """Yield the events of one call, as an asynchronous generator: pieces of the reply, then one `Completed`.
 
-        Raises ProviderError, and nothing else, when the reply does not arrive complete; nothing is retried.
-        Closing the generator ends the call and its costs.
+        Raises ProviderError and nothing else when the reply is not complete; nothing is retried. Closing the generator
+        ends the call and its costs.
         """
         ...
 
     async def aclose(self) -> None:
-        """Closes the connections."""
+        """Close the connections."""
         ...

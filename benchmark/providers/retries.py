@@ -1,4 +1,4 @@
-"""Calls that are repeated, within bounds, when the provider or the network fails."""
+"""Retries of calls after failures of the provider or the network."""
 
 from __future__ import annotations
 
@@ -20,19 +20,18 @@ from benchmark.providers.protocol import (
     ReasoningDelta,
     StreamEvent,
     TextDelta,
-    Usage,
+    TokenUsage,
 )
 
 
 @dataclass(frozen=True)
-class Retry:
-    """How often a call is tried in all, and the waits between (seconds).
+class RetryPolicy:
+    """The number of attempts and the waits between them, in seconds.
 
-    The n-th wait is drawn between half of and all of `base` doubled n-1 times, and at most `cap`. A wait that the
-    provider asks for is honoured up to `longest`; up to a quarter of it, and at most `cap`, is added, so that many
-    waiting calls do not return at once. A call whose provider asks for a longer wait is not repeated.
-
-    `announce` takes each wait and its reason before it begins.
+    The n-th wait is random between half of and all of `base` times 2^(n-1), and at most `cap`. A wait that the
+    provider requests is observed up to `longest`, plus a random part of up to a quarter of it, at most `cap`, to
+    spread simultaneous calls. A call with a longer requested wait is not repeated. `announce` gets each wait and its
+    error before it begins.
     """
 
     attempts: int = 4
@@ -40,26 +39,26 @@ class Retry:
     cap: float = 30.0
     longest: float = 600.0
     announce: Callable[[float, ProviderError], object] = field(
-        default=lambda seconds, error: None, repr=False, compare=False
+        default=lambda _seconds, _error: None, repr=False, compare=False
     )
     sleep: Callable[[float], Awaitable[object]] = field(default=asyncio.sleep, repr=False, compare=False)
     random: Callable[[], float] = field(default=random.random, repr=False, compare=False)
 
     def check(self, failures: int, error: ProviderError) -> None:
-        """Raise the error, the last of so many, unless the call is to be repeated."""
+        """Raise the error of the last failed attempt unless the call may be repeated."""
         if not error.retryable or failures >= self.attempts:
             raise error
         if error.retry_after is not None and error.retry_after > self.longest:
             raise ProviderError(
                 error.kind,
                 f"{error.message} The provider asks for a wait of {error.retry_after:,.0f} seconds, longer than the "
-                f"{self.longest:,.0f} seconds that a call waits at most. Go on later.",
+                f"{self.longest:,.0f} seconds that a call waits at most. Resume later.",
                 retryable=False,
                 retry_after=error.retry_after,
             )
 
     async def pause(self, failures: int, error: ProviderError) -> None:
-        """Wait before the next call."""
+        """Wait before the next attempt."""
         if error.retry_after is not None:
             wait = error.retry_after + min(self.cap, error.retry_after / 4) * self.random()
         else:
@@ -70,20 +69,22 @@ class Retry:
 
 @dataclass(frozen=True)
 class Restarted:
-    """The reply broke off after some of it was handed out; what came before is void and it starts again."""
+    """A reply that broke off after some of its events; the events so far are void, and the reply starts again."""
 
     error: ProviderError
 
 
 @dataclass(frozen=True)
-class Reply:
-    """A complete reply. `attempts` counts the calls made; `latency` and `first_token` are the seconds from the
-    start of the successful call to its end and to its first piece, text or reasoning (None when it had none).
+class ModelReply:
+    """A complete reply.
+
+    `attempts` counts the calls; `latency` and `first_token` are the seconds from the start of the successful call to
+    its end and to its first piece of text or reasoning (None without one).
     """
 
     text: str
     reasoning: str
-    usage: Usage
+    usage: TokenUsage
     model: str
     finish_reason: str
     request_id: str
@@ -98,13 +99,12 @@ async def stream_with_retries(
     messages: Sequence[Message],
     parameters: Parameters,
     *,
-    retry: Retry = Retry(),
+    retry: RetryPolicy = RetryPolicy(),
 ) -> AsyncGenerator[StreamEvent | Restarted, None]:
-    """The events of a reply, tried again after retryable errors; ends with `Completed`.
+    """Yield the events of a reply, repeated after retryable errors; the last one is `Completed`.
 
-    A call that fails before its first piece is repeated silently; after it, `Restarted` comes first. Raises
-    the last ProviderError when the attempts are used up or when it is not retryable. Closing this generator
-    ends the call.
+    `Restarted` precedes the events of a repeated call if the failed one yielded any. Raises the last ProviderError
+    when no attempt is left or it is not retryable. Closing this generator ends the call.
     """
     for attempt in count(1):
         begun = False
@@ -128,9 +128,9 @@ async def complete(
     messages: Sequence[Message],
     parameters: Parameters,
     *,
-    retry: Retry = Retry(),
-) -> Reply:
-    """The whole reply, tried again as `stream_with_retries` does. Raises ProviderError."""
+    retry: RetryPolicy = RetryPolicy(),
+) -> ModelReply:
+    """Return the complete reply, retried like `stream_with_retries`. Raises ProviderError."""
     attempt = 1
     while True:
         try:
@@ -144,7 +144,7 @@ async def complete(
 
 async def _complete_once(
     provider: Provider, model: str, messages: Sequence[Message], parameters: Parameters, attempt: int
-) -> Reply:
+) -> ModelReply:
     text: list[str] = []
     reasoning: list[str] = []
     first_token: float | None = None
@@ -152,7 +152,7 @@ async def _complete_once(
     async with aclosing(_events(provider, model, messages, parameters)) as events:
         async for event in events:
             if isinstance(event, Completed):
-                return Reply(
+                return ModelReply(
                     text="".join(text),
                     reasoning="".join(reasoning),
                     usage=event.usage,
@@ -172,8 +172,8 @@ async def _complete_once(
 async def _events(
     provider: Provider, model: str, messages: Sequence[Message], parameters: Parameters
 ) -> AsyncGenerator[StreamEvent, None]:
-    """The provider's events, with text that any database takes."""
-    # By its contract a provider's stream is a generator: closed, it stops costing at once.
+    """Yield the provider's events, with text that any database can store."""
+    # By its contract a provider's stream is a generator; closing it ends the costs.
     stream = cast("AsyncGenerator[StreamEvent, None]", provider.stream(model, messages, parameters))
     halves: dict[type[TextDelta | ReasoningDelta], str] = {}
     async with aclosing(stream) as events:
@@ -193,6 +193,6 @@ async def _events(
 
 
 def _storable(text: str) -> str:
-    """The text with halves of characters put together, and what cannot be stored (NUL, lone halves) as U+FFFD."""
+    """Return the text with surrogate pairs joined; NUL and lone surrogates become U+FFFD."""
     whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return whole.replace("\0", "\ufffd")

@@ -6,7 +6,8 @@ from functools import lru_cache
 from itertools import zip_longest
 from typing import Any
 
-from benchmark.methods import METHODS, PROFILES, parse_settings, written
+from benchmark.methods import METHODS, PROFILES, parse_settings
+from benchmark.methods.settings import format_value
 from benchmark.models import Run
 from benchmark.reports.figures import RunFigures
 from benchmark.reports.groups import GroupFigures, PassAtK, TestsAtK
@@ -159,7 +160,7 @@ def format_epochs(figures: RunFigures) -> list[str]:
 
 
 def format_spent_money(spent: Mapping[str, Any]) -> str:
-    """Format the cost in a document of `Spent.to_json`: "1.25 US dollars", or "at least …" for a lower bound."""
+    """Format the cost in a document of `Spending.to_json`: "1.25 US dollars", or "at least …" for a lower bound."""
     if spent["cost_usd"] is None:
         return "at an unknown price"
     return f"{'at least ' if spent['cost_is_lower_bound'] else ''}{spent['cost_usd']:,.2f} US dollars"
@@ -199,7 +200,7 @@ def format_faults(faults: Mapping[str, str]) -> list[str]:
 
 
 def format_spend(spent: Mapping[str, Any]) -> str:
-    """Format calls, tokens and cost in a document of `Spent.to_json`."""
+    """Format calls, tokens and cost in a document of `Spending.to_json`."""
     tokens = spent["input_tokens"] + spent["output_tokens"]
     words = f"{spent['calls']:,} calls, {tokens:,} tokens, {format_spent_money(spent)}"
     broken_off = format_broken_calls(spent["calls_broken_off"])
@@ -237,7 +238,7 @@ def non_default_settings(run: Run, *, without: str = "") -> str:
         words.append(f"{run.epochs} epochs")
     if run.first_draw:
         words.append(f"draw {run.first_draw}")
-    return ", ".join([*words, *(f"{name}={written(value)}" for name, value in differing.items())])
+    return ", ".join([*words, *(f"{name}={format_value(value)}" for name, value in differing.items())])
 
 
 @lru_cache(maxsize=1000)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from django.db.models import F, Q
 
-from benchmark.methods import METHODS, Reflexion, Retry, Selection, select
+from benchmark.methods import METHODS, ReflexionSettings, RetrySettings, Selection, select_answer
 from benchmark.metrics import pass_at_k, rate_interval
 from benchmark.models import Generation, Run, WorkItem
 from judge import Verdict
@@ -52,7 +52,7 @@ def after_reflections(run: Run, failures: str) -> tuple[AfterReflections, ...]:
     needs a judgement on all tests (`manage.py judge_answers`).
     """
     method = METHODS.get(run.method)
-    if method is None or not issubclass(method.settings, Reflexion | Retry):
+    if method is None or not issubclass(method.settings, ReflexionSettings | RetrySettings):
         return ()
     chains: dict[int, dict[int, list[ChainAnswer]]] = defaultdict(lambda: defaultdict(list))
     ended = Q(work_item__state=WorkItem.State.DONE)
@@ -105,4 +105,4 @@ def _after(
 def _selected(chain: Sequence[ChainAnswer], selection: Selection) -> ChainAnswer:
     if chain[-1] is _REJECTED:
         return _REJECTED
-    return chain[select([answer.passed for answer in chain], selection)]
+    return chain[select_answer([answer.passed for answer in chain], selection)]

@@ -1,15 +1,16 @@
-"""Runs: planning one, estimating its cost, carrying it out, and carrying on with one that was cut off."""
+"""Runs: plans, cost estimates, execution, and resumption after an interruption."""
 
-from benchmark.runner.answers import judge_answers, unjudged_answers
+from benchmark.runner.answer_judging import judge_answers, unjudged_answers
 from benchmark.runner.distribution import QueueUnavailable, dispatch, monitor
-from benchmark.runner.estimate import ASSUMED, Estimate, estimate, rescaled
+from benchmark.runner.estimate import RUN_ASSUMPTIONS, Estimate, estimate, estimate_from_pilot
 from benchmark.runner.execution import Progress, execute
 from benchmark.runner.judges import cores
 from benchmark.runner.plan import (
-    CannotRun,
+    CannotRunError,
     Draws,
     Plan,
-    Terms,
+    RunOptions,
+    RunScope,
     check_judge,
     plan_like,
     plan_run,
@@ -18,25 +19,26 @@ from benchmark.runner.plan import (
 )
 
 __all__ = [
-    "ASSUMED",
-    "CannotRun",
+    "RUN_ASSUMPTIONS",
+    "CannotRunError",
     "Draws",
     "Estimate",
     "Plan",
     "Progress",
     "QueueUnavailable",
-    "Terms",
+    "RunOptions",
+    "RunScope",
     "check_judge",
     "cores",
     "dispatch",
     "estimate",
+    "estimate_from_pilot",
     "execute",
     "judge_answers",
     "monitor",
     "plan_like",
     "plan_run",
     "prepare_resume",
-    "rescaled",
     "start_run",
     "unjudged_answers",
 ]

@@ -1,53 +1,55 @@
-"""One chain of a run: asks the model what is not stored yet, and stores each reply the moment it arrives."""
+"""One chain of a run: it sends the prompts that have no stored reply, and stores each reply when it arrives."""
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from benchmark.model_calls.commits import Commits
+from benchmark.model_calls.commit_queue import CommitQueue
 from benchmark.models import Generation, Judgement, TestCase, WorkItem
 from benchmark.prompts import HiddenCount, HiddenRun, Prompt, SampleRun, Task
-from benchmark.retrieval import Corpus
-from benchmark.runner.judges import Judges
-from benchmark.runner.program_tester import StoredBench
-from benchmark.runner.replies import Question, Replies
-from benchmark.runner.texts import Texts
+from benchmark.runner.judges import RunJudge
+from benchmark.runner.program_tester import JudgedProgramTester
+from benchmark.runner.reply_store import ChainRequest, ReplyStore
+from benchmark.runner.texts import SearchTexts
 from judge import Verdict
 
 
-class PromptChanged(Exception):
-    """A stored reply answers another question than the method asks now, so the chain cannot be continued."""
+class PromptChangedError(Exception):
+    """A stored reply belongs to another prompt than the method sends now; the chain cannot be resumed."""
+
+
+@dataclass(frozen=True)
+class ChainServices:
+    """The parts of an execution that all its chains share."""
+
+    replies: ReplyStore
+    judge: RunJudge
+    texts: SearchTexts
+    commits: CommitQueue
+    language: str
 
 
 class StoredChain:
-    """`benchmark.methods.Chain` over the rows of a work item.
+    """A `benchmark.methods.Chain` over the rows of a work item.
 
-    The n-th question of the method is step n. A stored step is answered from its row, any other by `replies`.
-    What a step's program does on the samples is a judgement that the row points to.
+    The n-th prompt of the method is step n. The reply to a stored step is its row, any other comes from `ReplyStore`.
+    The result of a step's program on the samples is a judgement that the row points to.
     """
 
-    def __init__(
-        self,
-        item: WorkItem,
-        stored: Mapping[int, Generation],
-        replies: Replies,
-        judges: Judges,
-        texts: Texts,
-        language: str,
-        commits: Commits,
-    ) -> None:
+    def __init__(self, item: WorkItem, stored: Mapping[int, Generation], services: ChainServices) -> None:
         self.task = Task.of(item.problem)
-        self.bench = StoredBench(item, judges, language)
+        self.program_tester = JudgedProgramTester(item, services.judge, services.language)
+        self.problems = services.texts.problems
+        self.textbook = services.texts.textbook
+        self.represented = services.texts.represented
         self._item = item
         self._stored = stored
-        self._replies = replies
-        self._judges = judges
-        self._texts = texts
-        self._commits = commits
+        self._services = services
         self._steps = 0
-        self._asked: Counter[str] = Counter()
+        self._sent: Counter[str] = Counter()
 
-    async def ask(
+    async def request(
         self,
         prompt: Prompt,
         purpose: Generation.Purpose,
@@ -55,52 +57,42 @@ class StoredChain:
         retrieval: Mapping[str, Any] | None = None,
         shared: bool = False,
     ) -> Generation:
-        """See `benchmark.methods.Chain`. Raises ProviderError and PromptChanged."""
+        """See `benchmark.methods.Chain`. Raises ProviderError and PromptChangedError."""
         step, prompt_hash = self._steps, prompt.hash
-        question = Question(
-            self._item, step, purpose, prompt, prompt_hash, retrieval, self._asked[prompt_hash], shared
+        request = ChainRequest(
+            self._item, step, purpose, prompt, prompt_hash, retrieval, self._sent[prompt_hash], shared
         )
         self._steps += 1
-        self._asked[prompt_hash] += 1
-        reply = self._stored.get(step) or await self._replies.to(question)
+        self._sent[prompt_hash] += 1
+        reply = self._stored.get(step) or await self._services.replies.reply_to(request)
         if reply.prompt_hash != prompt_hash:
-            raise PromptChanged(f"the stored reply of step {step} answers another prompt than is asked now")
+            raise PromptChangedError(
+                f"the stored reply of step {step} belongs to another prompt than is sent now"
+            )
         return reply
 
     async def run_samples(self, answer: Generation) -> SampleRun:
-        """See `benchmark.methods.Chain`. Raises JudgeFault."""
-        problem = self._item.problem
+        """See `benchmark.methods.Chain`. Raises JudgeFaultError."""
+        problem, commits = self._item.problem, self._services.commits
         if not answer.code:
             return SampleRun(Verdict.NO_CODE)
-        if not await self._commits.run(problem.tests.filter(origin=TestCase.Origin.SAMPLE).exists):
+        if not await commits.run(problem.tests.filter(origin=TestCase.Origin.SAMPLE).exists):
             return SampleRun(Verdict.AC)
-        judgement = await self._judges.judge(answer, problem, Judgement.Suite.SAMPLES)
-        return await self._commits.run(lambda: SampleRun.of(problem, judgement))
+        judgement = await self._services.judge.judge(answer, problem, Judgement.Suite.SAMPLES)
+        return await commits.run(lambda: SampleRun.of(problem, judgement))
 
     async def run_hidden(self, answer: Generation) -> HiddenRun:
-        """See `benchmark.methods.Chain`. Raises JudgeFault."""
+        """See `benchmark.methods.Chain`. Raises JudgeFaultError."""
         if not answer.code:
             return HiddenRun(Verdict.NO_CODE)
-        return HiddenRun.of(await self._judges.judge(answer, self._item.problem, Judgement.Suite.ALL))
+        return HiddenRun.of(await self._services.judge.judge(answer, self._item.problem, Judgement.Suite.ALL))
 
     async def count_hidden(self, answer: Generation) -> HiddenCount:
-        """See `benchmark.methods.Chain`. Raises JudgeFault."""
-        problem = self._item.problem
+        """See `benchmark.methods.Chain`. Raises JudgeFaultError."""
+        problem, commits = self._item.problem, self._services.commits
         if not answer.code:
             return HiddenCount(
-                0, await self._commits.run(problem.tests.filter(origin=TestCase.Origin.HIDDEN).count)
+                0, await commits.run(problem.tests.filter(origin=TestCase.Origin.HIDDEN).count)
             )
-        judgement = await self._judges.judge(answer, problem, Judgement.Suite.ALL, every_test=True)
-        return await self._commits.run(lambda: HiddenCount.of(problem, judgement))
-
-    async def problems(self) -> Corpus:
-        """See `benchmark.methods.Chain`."""
-        return await self._texts.problems()
-
-    async def textbook(self, name: str) -> Corpus:
-        """See `benchmark.methods.Chain`."""
-        return await self._texts.textbook(name)
-
-    async def represented(self, kind: str) -> Corpus:
-        """See `benchmark.methods.Chain`."""
-        return await self._texts.represented(kind)
+        judgement = await self._services.judge.judge(answer, problem, Judgement.Suite.ALL, every_test=True)
+        return await commits.run(lambda: HiddenCount.of(problem, judgement))

@@ -17,7 +17,7 @@ from django.utils import timezone
 from rq import Worker
 
 from benchmark import judging
-from benchmark.model_calls.budget import Spent
+from benchmark.model_calls.budget import Spending
 from benchmark.model_calls.stopping import Stop
 from benchmark.models import Run, WorkItem
 from benchmark.providers import ProviderError
@@ -95,7 +95,7 @@ async def _time_slice(run: Run) -> None:
     with ThreadPoolExecutor(1, "executions") as pool:
         watch = asyncio.create_task(_watch(stop, pool))
         try:
-            await execute(run, judges=1, progress=Progress(spent=Spent.of_run(run)), stop=stop)
+            await execute(run, judges=1, progress=Progress(spent=Spending.of_run(run)), stop=stop)
         finally:
             watch.cancel()
 
@@ -150,7 +150,7 @@ def _update(run: Run, progress: Progress, stop_reason: str) -> bool:
         progress.failed = states.get(WorkItem.State.FAILED, 0)
         progress.solved = run.items.filter(judgement__verdict=Verdict.AC, state=WorkItem.State.DONE).count()
         run.refresh_from_db()
-        progress.spent = Spent.of_run(run)
+        progress.spent = Spending.of_run(run)
         open_run = Run.objects.filter(pk=run.pk, state=Run.State.OPEN)
         if stop_reason:
             open_run.update(state=Run.State.STOPPED, stop_reason=stop_reason)

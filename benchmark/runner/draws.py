@@ -1,4 +1,4 @@
-"""Draw numbers: which independent set of replies a run asks for. They are part of the cache key of every reply."""
+"""Draw numbers: independent sets of replies, which are part of the cache key of every reply."""
 
 from django.db.models import F, Value
 from django.db.models.functions import Greatest
@@ -6,11 +6,11 @@ from django.db.models.functions import Greatest
 from benchmark.models import DrawCounter
 
 
-def take_draws(model_spec: str, epochs: int, first: int | None) -> int:
-    """Return the draw number of the first epoch: `first`, or for None one above all that runs with this model have.
+def reserve_draws(model_spec: str, epochs: int, first: int | None) -> int:
+    """Return the draw number of the first epoch: `first`, or for None one above those of all runs with this model.
 
-    The counter's row stays locked until the transaction ends, so runs that start at once get different numbers. To be
-    called in a transaction.
+    Must be called in a transaction. The counter's row stays locked until its end; simultaneous runs therefore get
+    different numbers.
     """
     counters = DrawCounter.objects.filter(pk=model_spec)
     DrawCounter.objects.get_or_create(pk=model_spec)

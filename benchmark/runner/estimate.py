@@ -1,4 +1,4 @@
-"""What a run would cost: its method is played through with replies of an assumed length, and nobody is called."""
+"""Cost estimates of runs: dry runs of the method with replies of an assumed length, without any call."""
 
 import math
 from collections.abc import Sequence
@@ -9,21 +9,21 @@ from asgiref.sync import sync_to_async
 from django.db.models import Count, Sum
 from django.db.models.functions import Coalesce
 
-from benchmark.methods import AssumedChain
+from benchmark.methods import DryChain, dry_run
 from benchmark.metrics import t_quantile
 from benchmark.model_calls.budget import Price
 from benchmark.models import Generation, Problem, Run
 from benchmark.prompts import Task
 from benchmark.runner.plan import Plan
-from benchmark.runner.texts import Texts
+from benchmark.runner.texts import SearchTexts
 
-PLAYED = 40
-"""Problems played through at most, spread evenly over those of the run; the figures are scaled up."""
+SAMPLED_PROBLEMS = 40
+"""The most problems in a dry run, spread evenly over those of the run; the figures are scaled up."""
 
 
 @dataclass(frozen=True)
 class Assumption:
-    """How long a reply is, how many characters a token has, and whether first answers pass the samples."""
+    """Assumed tokens of a reply, characters of a token, and whether first answers pass the samples."""
 
     name: str
     reply_tokens: int
@@ -31,7 +31,7 @@ class Assumption:
     passes: bool
 
     def reply_within(self, longest: int | None) -> int:
-        """Tokens of a reply where `longest` is allowed; None: no bound."""
+        """Return the tokens of a reply with the bound `longest`; None: no bound."""
         if longest is None:
             return self.reply_tokens
         return longest if self.name == "high" else min(self.reply_tokens, longest)
@@ -42,9 +42,9 @@ ASSUMPTIONS = (
     Assumption("expected", 1_500, 4.0, passes=False),
     Assumption("high", 8_000, 3.0, passes=False),
 )
-"""Replies are no longer than `max_output_tokens` allows, and in "high" as long where it is set."""
+"""`max_output_tokens` bounds the replies; in "high" they are as long as it where it is set."""
 
-ASSUMED = (
+RUN_ASSUMPTIONS = (
     "Assumed: low, replies of 500 tokens, and programs that pass the samples at once; expected, replies of 1,500 "
     "tokens, and no program that passes; high, the same with the longest replies (max_output_tokens, or 8,000). "
     "A token is counted as 4.5, 4 and 3 characters of a prompt."
@@ -53,7 +53,7 @@ ASSUMED = (
 
 @dataclass(frozen=True)
 class Estimate:
-    """Calls and tokens of a whole run under one assumption; without a pilot no input token is taken to be cached."""
+    """Calls and tokens of a whole run under one assumption; cached input tokens are only known after a pilot."""
 
     generations: int
     input_tokens: int
@@ -66,40 +66,40 @@ class Estimate:
 
 
 async def estimate(plans: Sequence[Plan]) -> list[dict[str, Estimate]]:
-    """For each plan an estimate for each of the ASSUMPTIONS, by name. The plans share their texts where they can."""
-    texts: dict[tuple[int, str, str], Texts] = {}
+    """Return for each plan the estimates under each of the ASSUMPTIONS, by name."""
+    texts: dict[tuple[int, str, str], SearchTexts] = {}
     estimates = []
     for plan in plans:
         key = plan.dataset.pk, plan.settings.language, str(plan.spec)
-        estimates.append(await _estimate(plan, texts.setdefault(key, Texts(plan.dataset, *key[1:]))))
+        estimates.append(await _estimate(plan, texts.setdefault(key, SearchTexts(plan.dataset, *key[1:]))))
     return estimates
 
 
-async def _estimate(plan: Plan, texts: Texts) -> dict[str, Estimate]:
-    step = math.ceil(len(plan.problems) / PLAYED)
-    played = await sync_to_async(_load)(plan.problems[::step])
-    scale = len(plan.problems) / len(played)
+async def _estimate(plan: Plan, texts: SearchTexts) -> dict[str, Estimate]:
+    step = math.ceil(len(plan.problems) / SAMPLED_PROBLEMS)
+    sampled = await sync_to_async(_load)(plan.problems[::step])
+    scale = len(plan.problems) / len(sampled)
     estimates = {}
     for assumption in ASSUMPTIONS:
         reply = assumption.reply_within(plan.settings.max_output_tokens)
         letters = round(reply * assumption.characters_per_token)
         prompts: list[int] = []
-        for problem in played:
-            chain = AssumedChain(Task.of(problem), texts, passes=assumption.passes, reply_characters=letters)
-            await plan.method.solve(chain, plan.settings)
-            prompts += plan.attempts * chain.own_prompts + chain.shared_prompts
-        asked = sum(math.ceil(characters / assumption.characters_per_token) for characters in prompts)
+        for problem in sampled:
+            chain = DryChain(Task.of(problem), texts, passes=assumption.passes, reply_characters=letters)
+            for request in await dry_run(plan.method, plan.settings, chain):
+                prompts += [request.characters] * (1 if request.shared else plan.attempts)
+        input_tokens = sum(math.ceil(characters / assumption.characters_per_token) for characters in prompts)
         estimates[assumption.name] = Estimate(
-            round(scale * len(prompts)), round(scale * asked), round(scale * len(prompts) * reply)
+            round(scale * len(prompts)), round(scale * input_tokens), round(scale * len(prompts) * reply)
         )
     return estimates
 
 
-def rescaled(run: Run) -> dict[str, Estimate]:
-    """The estimate for all problems from the replies to those of the pilot, cached ones included.
+def estimate_from_pilot(run: Run) -> dict[str, Estimate]:
+    """Return the estimate for all problems from the replies to those of the pilot, cached ones included.
 
-    "expected" scales the mean; "low" and "high" are the 95 % interval of t over the problems of the pilot, of no width
-    for a single problem. Raises ValueError when the provider did not say the tokens of every reply.
+    "expected" scales the mean; "low" and "high" are the 95 % t interval over the problems of the pilot, without width
+    for a single problem. Raises ValueError when the provider did not report the tokens of every reply.
     """
     pilot = run.manifest["pilot"]
     rows = (
@@ -114,7 +114,7 @@ def rescaled(run: Run) -> dict[str, Estimate]:
         )
     )
     if Generation.objects.filter(work_item__run=run, output_tokens=None).exists() or not rows:
-        raise ValueError("the provider did not say how many tokens its replies took")
+        raise ValueError("the provider did not report the tokens of its replies")
     values = np.array([row[1:] for row in rows], float)
     problems, mean = len(values), values.mean(axis=0)
     reach = np.zeros_like(mean)

@@ -1,4 +1,4 @@
-"""What a result depends on, written down when the run starts."""
+"""The manifest of a run: everything its results depend on, recorded when the run starts."""
 
 import hashlib
 import platform
@@ -11,7 +11,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 import judge
-from benchmark.methods import Matched, Method, Sampling, Semantic
+from benchmark.methods import Method, MethodSettings, RepresentationSettings, SemanticSettings
 from benchmark.models import Corpus, Dataset, Suite
 from benchmark.providers import ModelSpec, is_scripted
 from benchmark.representations import KINDS, represented_corpus
@@ -20,8 +20,10 @@ from benchmark.retrieval import problem_corpus
 _PACKAGES = ("django", "rank-bm25", "numpy", "openai", "anthropic")
 
 
-def make_manifest(dataset: Dataset, spec: ModelSpec, method: Method, settings: Sampling) -> dict[str, Any]:
-    """The manifest of a new run, as JSON."""
+def make_manifest(
+    dataset: Dataset, spec: ModelSpec, method: Method, settings: MethodSettings
+) -> dict[str, Any]:
+    """Return the manifest of a new run as JSON."""
     return {
         "dataset": {
             "name": dataset.name,
@@ -41,36 +43,36 @@ def make_manifest(dataset: Dataset, spec: ModelSpec, method: Method, settings: S
 
 
 def dataset_hash(dataset: Dataset) -> str:
-    """sha256 over the ids and content hashes of all problems: retrieval reads every one of them."""
+    """Return the sha256 of the ids and content hashes of all problems; retrieval reads all of them."""
     rows = sorted(dataset.problems.order_by().values_list("external_id", "content_hash"))
     return hashlib.sha256(
         "\n".join(f"{external_id} {content}" for external_id, content in rows).encode()
     ).hexdigest()
 
 
-def textbook(settings: Sampling) -> dict[str, str] | None:
-    """Name and content hash of the textbook that is searched, if one is. Raises Corpus.DoesNotExist."""
-    if not isinstance(settings, Semantic):
+def textbook(settings: MethodSettings) -> dict[str, str] | None:
+    """Return name and content hash of the searched textbook, or None. Raises Corpus.DoesNotExist."""
+    if not isinstance(settings, SemanticSettings):
         return None
     corpus = Corpus.objects.filter(name=settings.textbook).first()
     if corpus is None:
-        raise Corpus.DoesNotExist(f"There is no textbook {settings.textbook!r} to search in.")
+        raise Corpus.DoesNotExist(f"There is no textbook {settings.textbook!r} to search.")
     return {"name": corpus.name, "content_hash": corpus.content_hash}
 
 
-def representations(dataset: Dataset, spec: ModelSpec, settings: Sampling) -> dict[str, str] | None:
-    """Kind and content hash of the model's representations that are searched, if any are. Raises NotRepresented."""
-    if not isinstance(settings, Matched) or settings.representation == "statement":
+def representations(dataset: Dataset, spec: ModelSpec, settings: MethodSettings) -> dict[str, str] | None:
+    """Return kind and content hash of the searched representations, or None. Raises MissingRepresentationError."""
+    if not isinstance(settings, RepresentationSettings) or settings.representation == "statement":
         return None
     problems = problem_corpus(dataset, settings.language)
     found = represented_corpus(problems, dataset, KINDS[settings.representation], str(spec))
     return {"kind": settings.representation, "content_hash": found.content_hash}
 
 
-def suites(dataset: Dataset, settings: Sampling) -> dict[str, int] | None:
-    """The version of the newest released suite of each problem that has one, where attempts are judged by suites.
+def suites(dataset: Dataset, settings: MethodSettings) -> dict[str, int] | None:
+    """Return the version of each problem's newest released suite, by id; None where the imported tests are used.
 
-    A suite that known programs measured goes before an oracle's that none did.
+    A suite that is measured by known programs overrides an oracle's suite that is not.
     """
     if settings.tests == "imported":
         return None
@@ -81,14 +83,14 @@ def suites(dataset: Dataset, settings: Sampling) -> dict[str, int] | None:
     return dict(best_last.values_list("problem__external_id", "version"))
 
 
-def template_hashes(method: Method, settings: Sampling) -> dict[str, str]:
+def template_hashes(method: Method, settings: MethodSettings) -> dict[str, str]:
     """Return the hash of each template that the method uses, and of whole prompts. Raises TemplateError."""
     templates = settings.form.templates
     return {name: templates.hash(name) for name in (*method.templates(settings), *templates.whole)}
 
 
 def environment(language: str) -> dict[str, Any]:
-    """The code, the judge and the machine."""
+    """Return the versions of the code, the judge and the machine."""
     return {
         "git": _git(),
         "judge_version": judge.JUDGE_VERSION,
@@ -101,7 +103,7 @@ def environment(language: str) -> dict[str, Any]:
 
 
 def _git() -> dict[str, Any] | None:
-    """The commit of this program's own source and whether it was changed since; None outside a checkout."""
+    """Return the commit of the source and whether files differ from it; None outside a checkout."""
     try:
         commit = _git_output("rev-parse", "HEAD")
         dirty = bool(_git_output("status", "--porcelain"))

@@ -1,4 +1,4 @@
-"""A pilot: a few problems of a run first, so that the estimate for all of them rests on real replies."""
+"""Pilots: runs of a few problems, whose replies give an estimate for all problems."""
 
 import random
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ PILOT_SEED = 307
 
 @dataclass(frozen=True)
 class Pilot:
-    """Which problems were chosen of how many, and with which seed."""
+    """The problems of a pilot, the number they were drawn from, and the seed."""
 
     problems: tuple[str, ...]
     of_problems: int
@@ -20,14 +20,14 @@ class Pilot:
     seed: int = PILOT_SEED
 
     def to_json(self) -> dict[str, Any]:
-        """For the manifest of the run."""
+        """Return the fields for the manifest of the run."""
         return asdict(self)
 
 
 def choose_pilot(problems: Sequence[Problem], count: int, attempts: int) -> Pilot:
-    """So many problems, drawn with a fixed seed from all tiers in their proportions."""
+    """Return a pilot of `count` problems, drawn with a fixed seed in proportion from all tiers."""
     chance = random.Random(PILOT_SEED)  # noqa: S311  (a sample, not a secret)
     shuffled = sorted(problems, key=lambda problem: (problem.tier, chance.random()))
     count = min(count, len(shuffled))
-    chosen = [shuffled[int((place + 0.5) * len(shuffled) / count)] for place in range(count)]
+    chosen = [shuffled[int((index + 0.5) * len(shuffled) / count)] for index in range(count)]
     return Pilot(tuple(sorted(problem.external_id for problem in chosen)), len(problems), attempts)

@@ -1,72 +1,72 @@
-"""The bench of a run: programs for verifiers and candidates, tried in the judge's threads."""
+"""The program tester of a run: programs for verifiers and candidates, run in the judge's threads."""
 
 from collections.abc import Callable
 from typing import TypeVar
 
 from benchmark import judging
-from benchmark.methods import Score
+from benchmark.methods import VerifierScore
 from benchmark.models import Generation, WorkItem
 from benchmark.oracles import store, verifications
 from benchmark.oracles.inputs import Recipe, accepts_all, makes_valid_inputs, written_tests
 from benchmark.oracles.programs import VerifierPrograms
 from benchmark.prompts import OracleCase
-from benchmark.runner.judges import JudgeFault, Judges
+from benchmark.runner.judges import JudgeFaultError, RunJudge
 from judge import SandboxFault, SandboxUnavailable
 
 T = TypeVar("T")
 
 
-class StoredBench:
-    """`benchmark.methods.Bench` for the problem of a work item."""
+class JudgedProgramTester:
+    """A `benchmark.methods.ProgramTester` for the problem of a work item. All methods raise JudgeFaultError."""
 
-    takes_the_last = False
+    accepts_last = False
 
-    def __init__(self, item: WorkItem, judges: Judges, language: str) -> None:
+    def __init__(self, item: WorkItem, judge: RunJudge, language: str) -> None:
         self._item = item
         self._problem = item.problem
-        self._judges = judges
+        self._judge = judge
         self._language = language
         self._rejected: list[str] = []
 
     async def oracle_passes(self, oracle: str) -> bool:
-        """See `benchmark.methods.Bench`. Raises JudgeFault, as all of these."""
-        fault = await self._tried(lambda: store.oracle_fault(self._problem, oracle))
+        """See `benchmark.methods.ProgramTester`."""
+        fault = await self._run(lambda: store.oracle_fault(self._problem, oracle))
         if fault:
             self._rejected.append(f"oracle {len(self._rejected) + 1}: {fault}")
         return not fault
 
     async def validator_works(self, programs: VerifierPrograms) -> bool:
-        """See `benchmark.methods.Bench`."""
+        """See `benchmark.methods.ProgramTester`."""
 
         def works() -> bool:
             inputs = [case.input for case in store.samples_of(self._problem)]
             return accepts_all(store.parts_of(self._problem, programs), inputs)
 
-        return await self._tried(works)
+        return await self._run(works)
 
     async def makes_inputs(self, programs: VerifierPrograms, kind: str) -> bool:
-        """See `benchmark.methods.Bench`."""
+        """See `benchmark.methods.ProgramTester`."""
         function, cap, several = {
             "generator": ("gen_input", 0, False),
             "batch": ("random_test", Recipe.caps[0], True),
             "tricky": ("special_tricky_test_inputs", 0, True),
         }[kind]
         parts = store.parts_of(self._problem, programs)
-        return await self._tried(lambda: makes_valid_inputs(parts, function, cap, several=several))
+        return await self._run(lambda: makes_valid_inputs(parts, function, cap, several=several))
 
     async def writes_tests(self, programs: VerifierPrograms) -> bool:
-        """See `benchmark.methods.Bench`."""
-        return await self._tried(lambda: bool(written_tests(store.parts_of(self._problem, programs))))
+        """See `benchmark.methods.ProgramTester`."""
+        return await self._run(lambda: bool(written_tests(store.parts_of(self._problem, programs))))
 
     async def build(self, programs: VerifierPrograms, recipe: Recipe) -> None:
-        """See `benchmark.methods.Bench`."""
+        """See `benchmark.methods.ProgramTester`."""
         rejected = tuple(self._rejected)
-        await self._tried(lambda: store.build(self._problem, programs, recipe, self._item.run, rejected))
+        await self._run(lambda: store.build(self._problem, programs, recipe, self._item.run, rejected))
 
-    async def score(self, answer: Generation) -> Score:
-        """See `benchmark.methods.Bench`. Raises NoVerifier."""
+    async def score(self, answer: Generation) -> VerifierScore:
+        """See `benchmark.methods.ProgramTester`. Raises NoVerifier."""
 
-        def score() -> Score:
+        def score() -> VerifierScore:
             verifier = verifications.latest_verifier(self._problem, before=self._item.run.started_at)
             submission = judging.store_submission(self._problem, answer.code, self._language)
             said = verifications.verification_of(verifier, submission, shrunk=True)
@@ -74,12 +74,12 @@ class StoredBench:
                 OracleCase(one["input"], one["expected"], one["output"], one["fault"])
                 for one in verifications.smallest_failures(said)
             )
-            return Score(said.passed, said.samples_passed, said.accepted, cases)
+            return VerifierScore(said.passed, said.samples_passed, said.accepted, cases)
 
-        return await self._tried(score)
+        return await self._run(score)
 
-    async def _tried(self, work: Callable[[], T]) -> T:
+    async def _run(self, work: Callable[[], T]) -> T:
         try:
-            return await self._judges.work(work)
+            return await self._judge.work(work)
         except (SandboxFault, SandboxUnavailable) as error:
-            raise JudgeFault(str(error)) from error
+            raise JudgeFaultError(str(error)) from error

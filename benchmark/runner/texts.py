@@ -1,4 +1,4 @@
-"""The texts that the chains of a run search in, each read once however many chains ask for it."""
+"""The texts that the chains of a run search; each is read once for all chains."""
 
 import asyncio
 from collections.abc import Callable
@@ -11,8 +11,8 @@ from benchmark.representations import KINDS, represented_corpus
 from benchmark.retrieval import Corpus, article_corpus, problem_corpus
 
 
-class Texts:
-    """The problems of a dataset, as they are and as a model has represented them, and textbooks by name."""
+class SearchTexts:
+    """The problems of a dataset, their representations by a model, and textbooks by name."""
 
     def __init__(self, dataset: Dataset, language: str, model_spec: str) -> None:
         self._dataset = dataset
@@ -21,15 +21,15 @@ class Texts:
         self._reading: dict[str, asyncio.Task[Corpus]] = {}
 
     async def problems(self) -> Corpus:
-        """Every problem of the dataset, with a solution in the language where there is one."""
+        """Return every problem of the dataset, with a solution in the language if there is one."""
         return await self._read("", lambda: problem_corpus(self._dataset, self._language))
 
     async def textbook(self, name: str) -> Corpus:
-        """The articles of the textbook of that name. Raises models.Corpus.DoesNotExist."""
+        """Return the articles of the textbook of that name. Raises models.Corpus.DoesNotExist."""
         return await self._read(name, lambda: article_corpus(models.Corpus.objects.get(name=name)))
 
     async def represented(self, kind: str) -> Corpus:
-        """Every problem as its representation of that kind. Raises NotRepresented."""
+        """Return every problem as its representation of that kind. Raises NotRepresented."""
         problems = await self.problems()
         return await self._read(
             f"represented as {kind}",

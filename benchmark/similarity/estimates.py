@@ -1,4 +1,4 @@
-"""What writing representations and answering questions would take; nobody is called."""
+"""Cost estimates for generating representations and answering questions, without any call."""
 
 import math
 from collections.abc import Sequence
@@ -13,15 +13,15 @@ from benchmark.similarity.choice import choice_prompt
 from benchmark.similarity.runs import Work
 
 
-def estimate_writing(prompts: Sequence[Prompt], sampling: Parameters) -> dict[str, Estimate]:
-    """Calls and tokens of these prompts, by assumption."""
+def estimate_prompts(prompts: Sequence[Prompt], sampling: Parameters) -> dict[str, Estimate]:
+    """Return calls and tokens of these prompts by assumption."""
     return {one.name: _estimate(one, prompts, sampling) for one in ASSUMPTIONS}
 
 
 def estimate_run(work: Work) -> dict[str, Estimate]:
-    """Calls and tokens of what is left, by assumption: representations first, then answers.
+    """Return calls and tokens of the remaining representations and answers by assumption.
 
-    A text that is not written yet is taken to be as long as its whole reply.
+    The assumed length of a missing text is that of its whole reply.
     """
     plan = work.plan
     estimates = {}
@@ -29,10 +29,12 @@ def estimate_run(work: Work) -> dict[str, Estimate]:
         prompts = work.prompts()
         if plan.task == SimilarityRun.Task.CHOOSE:
             length = round(_reply_tokens(assumed, plan.sampling) * assumed.characters_per_token)
-            unwritten = "x" * length
+            placeholder = "x" * length
             for question in work.questions:
                 shown = [option.problem.external_id for option in question.options.all()]
-                texts = [work.texts.get(name, unwritten) for name in (question.reference.external_id, *shown)]
+                texts = [
+                    work.texts.get(name, placeholder) for name in (question.reference.external_id, *shown)
+                ]
                 prompts.append(choice_prompt(plan.kind, texts[0], texts[1 : OPTIONS + 1]))
         estimates[assumed.name] = _estimate(assumed, prompts, plan.sampling)
     return estimates

@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 
 from benchmark.datasets.question_sets import LETTERS, OPTIONS
 from benchmark.metrics import Interval, mean_interval, wilson
-from benchmark.model_calls.budget import Price, Spent
+from benchmark.model_calls.budget import Price, Spending
 from benchmark.models import Option, QuestionAnswer, QuestionSet, Representation, SimilarityRun
 from benchmark.models.finishes import count_finishes
 from benchmark.similarity.labels import label
@@ -151,7 +151,7 @@ def measure(run: SimilarityRun) -> SimilarityFigures:
         state=run.state,
         stop_reason=run.stop_reason,
         faults=run.faults,
-        spent=Spent.of_run(run).to_json(Price.of_run(run)),
+        spent=Spending.of_run(run).to_json(Price.of_run(run)),
         scripted_model=run.manifest["scripted_model"],
         questions=min(limit, questions) if limit else questions,
         answered=len(answers),

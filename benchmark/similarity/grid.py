@@ -139,8 +139,8 @@ def _cells(
     limit: int | None,
 ) -> Iterator[GridCell]:
     own, generated = (
-        [kind for kind in KINDS.values() if not kind.made],
-        [kind for kind in KINDS.values() if kind.made],
+        [kind for kind in KINDS.values() if not kind.generated],
+        [kind for kind in KINDS.values() if kind.generated],
     )
     for scorer, kind in product(scorers, own):
         plan = Plan(question_set, Task.RANK, kind, scorer=Scorer(scorer), limit=limit)

@@ -1,4 +1,4 @@
-"""Runs over a set of questions: what one is made of, and how it is carried out and carried on."""
+"""Runs over a set of questions: plans, execution, and resumption."""
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
@@ -11,8 +11,9 @@ from django.db.models import Prefetch
 from django.utils import timezone
 
 from benchmark.datasets.question_sets import LETTERS
-from benchmark.model_calls import Spent, Stop
-from benchmark.model_calls.calls import Call, Ledger, ask_all
+from benchmark.model_calls import Spending, Stop
+from benchmark.model_calls.reply_cache import cache_key, draw_name, find_paid, reused_columns
+from benchmark.model_calls.requests import ModelRequest, RequestMonitor, SpendTracker, send_all
 from benchmark.models import (
     Option,
     Problem,
@@ -26,21 +27,20 @@ from benchmark.prompts import Prompt, our_templates
 from benchmark.providers import ModelSpec, Parameters, is_scripted, parse_model_spec
 from benchmark.representations import (
     KINDS,
-    REPLY_COLUMNS,
     Author,
     Kind,
     find,
-    keep,
+    generation_of,
     own_texts,
+    prompt_columns,
     representation_prompt,
+    store_reply,
     stored_columns,
     texts_of,
-    writing_of,
 )
-from benchmark.runner import CannotRun, Terms
-from benchmark.runner.draws import take_draws
+from benchmark.runner import CannotRunError, RunOptions
+from benchmark.runner.draws import reserve_draws
 from benchmark.runner.manifest import dataset_hash, environment
-from benchmark.runner.replies import cache_key, draw_name
 from benchmark.similarity.choice import TEMPLATES, choice_prompt, read_letter, shown_order
 from benchmark.similarity.encoders import Encoder
 from benchmark.similarity.figures import measure
@@ -55,7 +55,7 @@ PROVIDERS_DEFAULT = Parameters()
 
 @dataclass(frozen=True)
 class Plan:
-    """A run before it is stored. `limit`: the first questions only. Raises CannotRun for what does not go together."""
+    """A run before it is stored; `limit` is the number of questions. Raises CannotRunError for conflicting options."""
 
     question_set: QuestionSet
     task: str
@@ -67,18 +67,20 @@ class Plan:
     correct_at: str = ""
     limit: int | None = None
     draw: int | None = 0
-    """The draw number of the choices; None: a fresh one, taken when the run starts."""
+    """The draw number of the choices; None: a fresh one, reserved when the run starts."""
 
     def __post_init__(self) -> None:
-        asked = self.kind.made or self.task == Task.CHOOSE
-        if asked and self.spec is None:
-            raise CannotRun(f"A model is needed to {self.task} by {self.kind.name}: name one with --model.")
-        if not asked and self.spec is not None:
-            raise CannotRun(f"--model has no use: no model is asked to rank by {self.kind.name}.")
+        needs_model = self.kind.generated or self.task == Task.CHOOSE
+        if needs_model and self.spec is None:
+            raise CannotRunError(
+                f"A model is needed to {self.task} by {self.kind.name}: name one with --model."
+            )
+        if not needs_model and self.spec is not None:
+            raise CannotRunError(f"--model has no use: ranking by {self.kind.name} needs no model.")
 
     @property
     def parameters(self) -> dict[str, object]:
-        """Everything asked for, as it is stored."""
+        """The options of the run, as they are stored."""
         return {
             "sampling": self.sampling.to_json(),
             "scorer": asdict(self.scorer) if self.scorer else None,
@@ -90,7 +92,7 @@ class Plan:
 
     @classmethod
     def of(cls, run: SimilarityRun) -> "Plan":
-        """What a stored run consists of."""
+        """Return the plan of a stored run."""
         given = run.parameters
         return cls(
             run.question_set,
@@ -107,11 +109,11 @@ class Plan:
 
     @property
     def author(self) -> Author | None:
-        """Who writes representations and answers."""
+        """The model of representations and answers."""
         return Author(str(self.spec), self.sampling) if self.spec else None
 
     def questions(self) -> list[Question]:
-        """With their references and options."""
+        """Return the questions with their references and options."""
         problems = Problem.objects.only("external_id", "statement", "dataset").prefetch_related("references")
         options = Option.objects.prefetch_related(Prefetch("problem", problems))
         rows = self.question_set.questions.prefetch_related(
@@ -120,8 +122,8 @@ class Plan:
         return list(rows[: self.limit])
 
 
-def start_run(plan: Plan, terms: Terms) -> SimilarityRun:
-    """Store a new run. Raises CannotRun."""
+def start_run(plan: Plan, options: RunOptions) -> SimilarityRun:
+    """Store and return a new run. Raises CannotRunError."""
     run = SimilarityRun(
         question_set=plan.question_set,
         task=plan.task,
@@ -134,18 +136,18 @@ def start_run(plan: Plan, terms: Terms) -> SimilarityRun:
             "environment": environment("python"),
         },
     )
-    terms.apply_to(run)
+    options.apply_to(run)
     with transaction.atomic():
         if plan.task == Task.CHOOSE:
-            run.parameters["draw"] = take_draws(run.model_spec, 1, plan.draw)
+            run.parameters["draw"] = reserve_draws(run.model_spec, 1, plan.draw)
         run.save()
     return run
 
 
 def run_inputs(plan: Plan) -> dict[str, object]:
-    """What may not change while a run is carried on."""
+    """Return everything that must not change before a run resumes."""
     templates = our_templates()
-    names = [plan.kind.template] if plan.kind.made else []
+    names = [plan.kind.template] if plan.kind.generated else []
     names += TEMPLATES if plan.task == Task.CHOOSE else []
     return {
         "questions": plan.question_set.content_hash,
@@ -157,16 +159,16 @@ def run_inputs(plan: Plan) -> dict[str, object]:
     }
 
 
-def resume_run(run: SimilarityRun, terms: Terms) -> Plan:
-    """Open the run again, on these terms. Raises CannotRun when it would not go on with what it began with."""
+def resume_run(run: SimilarityRun, options: RunOptions) -> Plan:
+    """Open the run again with these options. Raises CannotRunError when its inputs have changed."""
     plan = Plan.of(run)
     for name, now in run_inputs(plan).items():
         if run.manifest[name] != now:
-            raise CannotRun(
-                f"The {name} changed since run {run.pk} began, so its answers would not belong together. "
-                "Go back to the former version, or start a new run."
+            raise CannotRunError(
+                f"The {name} changed since run {run.pk} began, so its answers would not be comparable. "
+                "Restore the former version, or start a new run."
             )
-    terms.apply_to(run)
+    options.apply_to(run)
     run.state, run.finished_at, run.stop_reason, run.faults = SimilarityRun.State.OPEN, None, "", []
     run.save(update_fields=["state", "finished_at", "stop_reason", "faults", "price", "budget", "limits"])
     return plan
@@ -174,7 +176,7 @@ def resume_run(run: SimilarityRun, terms: Terms) -> Plan:
 
 @dataclass
 class Work:
-    """What is left to do of a run: representations to be written, and questions to be answered."""
+    """The remaining work of a run: representations to generate and questions to answer."""
 
     plan: Plan
     run: SimilarityRun | None = None
@@ -183,12 +185,12 @@ class Work:
     rows: dict[str, Representation] = field(default_factory=dict)
 
     def load(self) -> None:
-        """Read what there is."""
+        """Read the remaining questions and the stored representations."""
         answered = self.run.answers.values_list("question_id", flat=True) if self.run else ()
         done = set(answered)
         self.questions = [question for question in self.plan.questions() if question.pk not in done]
         problems = list(self.problems().values())
-        if self.plan.kind.made:
+        if self.plan.kind.generated:
             assert self.plan.author is not None
             self.rows = find(self.plan.kind, self.plan.author, problems)
             self.texts = {external_id: row.text for external_id, row in self.rows.items()}
@@ -196,20 +198,20 @@ class Work:
             self.texts = own_texts(self.plan.kind, problems)
             missing = sorted(self.problems().keys() - self.texts.keys())
             if missing:
-                raise CannotRun(f"Without a {self.plan.kind.name}: {', '.join(missing)}.")
+                raise CannotRunError(f"Without a {self.plan.kind.name}: {', '.join(missing)}.")
 
     def problems(self) -> dict[str, Problem]:
-        """Those of the questions that are left, by external id."""
+        """Return the problems of the remaining questions by external id."""
         return {
             problem.external_id: problem for question in self.questions for problem in _problems(question)
         }
 
     def missing(self) -> list[Problem]:
-        """The problems whose representation has yet to be written."""
+        """Return the problems without a representation."""
         return [problem for name, problem in self.problems().items() if name not in self.texts]
 
     def prompts(self) -> list[Prompt]:
-        """Those of the missing representations."""
+        """Return the prompts of the missing representations."""
         return [representation_prompt(self.plan.kind, problem.statement) for problem in self.missing()]
 
 
@@ -218,99 +220,84 @@ def _problems(question: Question) -> list[Problem]:
 
 
 async def execute(
-    run: SimilarityRun,
-    *,
-    ledger: Ledger,
-    stop: Stop,
-    encoder: Encoder | None = None,
-    begin: Callable[[int], object] = lambda total: None,
-    advance: Callable[[], object] = lambda: None,
-    tell: Callable[[str], object] = logger.warning,
+    run: SimilarityRun, tracker: SpendTracker, monitor: RequestMonitor, encoder: Encoder | None = None
 ) -> None:
-    """Write the representations that are missing, then answer the questions that are not answered.
+    """Generate the missing representations, then answer the remaining questions.
 
-    Everything is stored as it comes, so the process may end at any point. `begin` takes the number of steps, `tell`
-    lines for the user. The faults of the provider are stored in the run's row, and tried again when the run goes on.
-    Raises ProviderError, CannotRun and NoEncoderError.
+    Every result is stored when it arrives; the process may end at any time. The faults of the provider are stored in
+    the run's row; a resumed run repeats these requests. Raises ProviderError, CannotRunError and NoEncoderError.
     """
     work = Work(Plan.of(run), run)
     await sync_to_async(work.load)()
-    plan, author = work.plan, work.plan.author
+    plan, author, stop = work.plan, work.plan.author, monitor.stop
     faults: dict[str, str] = {}
 
-    async def ask(calls: list[Call]) -> None:
+    async def send(requests: list[ModelRequest]) -> None:
         assert author is not None
-        outcome = await ask_all(
-            calls,
-            parse_model_spec(author.spec),
-            author.parameters,
-            ledger=ledger,
-            stop=stop,
-            advance=advance,
-            tell=tell,
-        )
+        outcome = await send_all(requests, parse_model_spec(author.spec), author.parameters, tracker, monitor)
         faults.update(outcome.faults)
 
     missing = work.missing()
-    begin(len(missing) + len(work.questions))
+    monitor.begin(len(missing) + len(work.questions))
     if missing:
         assert author is not None
-        await ask(write_calls(plan.kind, author, missing))
+        await send(generation_requests(plan.kind, author, missing))
         await sync_to_async(work.load)()
     if plan.task == Task.RANK and not work.missing():
-        await sync_to_async(_rank)(work, encoder, advance)
+        await sync_to_async(_rank)(work, encoder, monitor.advance)
     elif plan.task == Task.CHOOSE and not stop.reason:
         ready = [q for q in work.questions if all(p.external_id in work.texts for p in _problems(q))]
-        await ask(await sync_to_async(_choices)(work, ready, advance))
+        await send(await sync_to_async(_choices)(work, ready, monitor.advance))
     await sync_to_async(_conclude)(run, stop, faults)
 
 
-def unwritten(plan: Plan, run: SimilarityRun | None) -> str:
-    """The name of the work of writing what the run lacks (see `writing_of`); blank when it lacks nothing."""
-    if not plan.kind.made:
+def missing_generation(plan: Plan, run: SimilarityRun | None) -> str:
+    """Return the name of the lock under which the run generates representations; blank when none is missing."""
+    if not plan.kind.generated:
         return ""
     assert plan.author is not None
     work = Work(plan, run)
     work.load()
-    return writing_of(plan.kind, plan.question_set.dataset, plan.author) if work.missing() else ""
+    return generation_of(plan.kind, plan.question_set.dataset, plan.author) if work.missing() else ""
 
 
-def paid_for(rows: Iterable[Representation]) -> Spent:
-    """What it cost to have them written, for whichever run."""
+def paid_for(rows: Iterable[Representation]) -> Spending:
+    """Return the spending of the representations, for any run."""
     return sum(
-        (Spent.of_reply(row.input_tokens, row.output_tokens, row.cached_input_tokens) for row in rows),
-        Spent(),
+        (Spending.of_reply(row.input_tokens, row.output_tokens, row.cached_input_tokens) for row in rows),
+        Spending(),
     )
 
 
-def write_calls(kind: Kind, author: Author, problems: Sequence[Problem]) -> list[Call]:
-    """The calls that write the representations of these problems."""
+def generation_requests(kind: Kind, author: Author, problems: Sequence[Problem]) -> list[ModelRequest]:
+    """Return the requests that generate the representations of these problems."""
     prompts = ((problem, representation_prompt(kind, problem.statement)) for problem in problems)
     return [
-        Call(f"{kind.name} of {problem.external_id}", prompt, partial(keep, kind, author, problem, prompt))
+        ModelRequest(
+            f"{kind.name} of {problem.external_id}",
+            prompt,
+            partial(store_reply, kind, author, problem, prompt),
+        )
         for problem, prompt in prompts
     ]
 
 
-def _choices(work: Work, questions: Sequence[Question], advance: Callable[[], object]) -> list[Call]:
-    """The calls for these questions; one that another run has paid for is answered with that reply at once."""
+def _choices(work: Work, questions: Sequence[Question], advance: Callable[[], object]) -> list[ModelRequest]:
+    """Return the requests for these questions; those with a paid reply are answered with it at once."""
     choices = [_Choice.of(work, question) for question in questions]
-    paid = QuestionAnswer.objects.filter(reused=None, cache_key__in=[one.key for one in choices])
-    known = {answer.cache_key: answer for answer in paid}
-    calls = []
-    for choice in choices:
-        if answer := known.get(choice.key):
-            columns = {name: getattr(answer, name) for name in REPLY_COLUMNS}
-            choice.store(answer.reply, {**columns, "reused": answer})
+    requests = []
+    for choice, paid in zip(choices, find_paid(QuestionAnswer, [one.key for one in choices]), strict=True):
+        if paid:
+            choice.store(paid.reply, prompt_columns(choice.prompt) | reused_columns(paid))
             advance()
         else:
-            calls.append(choice.call())
-    return calls
+            requests.append(choice.request())
+    return requests
 
 
 @dataclass(frozen=True)
 class _Choice:
-    """A question as it is put to the model of a run."""
+    """A question in the form in which the model of a run gets it."""
 
     work: Work
     question: Question
@@ -331,16 +318,16 @@ class _Choice:
         key = cache_key(work.plan.spec, work.plan.sampling.to_json(), prompt.hash, draw)
         return cls(work, question, right, order, prompt, key)
 
-    def call(self) -> Call:
-        """What asks the model, and keeps its answer."""
-        return Call(
+    def request(self) -> ModelRequest:
+        """Return the request for the answer."""
+        return ModelRequest(
             f"question {self.question.number}",
             self.prompt,
             lambda reply: self.store(reply.text, stored_columns(self.prompt, reply)),
         )
 
     def store(self, reply: str, columns: dict[str, object]) -> None:
-        """The answer's row; should another process have answered meanwhile, its row stands."""
+        """Store the answer, unless another process has stored one."""
         letter = read_letter(reply)
         chosen = None if letter is None else self.order[LETTERS.index(letter)]
         QuestionAnswer.objects.get_or_create(
@@ -352,6 +339,7 @@ class _Choice:
                 "correct": chosen == self.right,
                 "representations": _used(self.work, self.question),
                 "cache_key": self.key,
+                "reply": reply,
                 **columns,
             },
         )
@@ -362,11 +350,11 @@ def _used(work: Work, question: Question) -> list[int]:
 
 
 def _rank(work: Work, encoder: Encoder | None, advance: Callable[[], object]) -> None:
-    """Rank the options of every question left."""
+    """Rank the options of every remaining question."""
     plan, run = work.plan, work.run
     assert plan.scorer is not None
     assert run is not None
-    author = plan.author if plan.kind.made else None
+    author = plan.author if plan.kind.generated else None
     corpus = dict(texts_of(plan.kind, author, plan.question_set.dataset))
     compare = plan.scorer.over(corpus, encoder)
     answers = []

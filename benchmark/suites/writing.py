@@ -9,11 +9,11 @@ from dataclasses import asdict
 from django.db.models import Max, QuerySet
 
 from benchmark.extraction import extract_program
-from benchmark.model_calls import Spent
-from benchmark.model_calls.calls import Call
+from benchmark.model_calls import Spending
+from benchmark.model_calls.requests import ModelRequest
 from benchmark.models import PackageProgram, Problem
-from benchmark.prompts import Form, Prompt, Task, problem_section
-from benchmark.providers import Message, Reply
+from benchmark.prompts import Prompt, PromptFormat, Task, problem_section
+from benchmark.providers import Message, ModelReply
 from benchmark.representations import Author
 from benchmark.suites.recipes import COUNTS, fastest_reference
 
@@ -25,7 +25,7 @@ _FIRST_ORDER = 10_000
 """Of programs that models wrote; those of packages come before them."""
 
 
-def missing_calls(problem: Problem, author: Author, writing: int) -> list[Call]:
+def missing_calls(problem: Problem, author: Author, writing: int) -> list[ModelRequest]:
     """The calls for what the model has not written for this problem yet; none where no reference could answer inputs.
 
     No validator is asked for where the problem came with one. `writing` tells apart programs of the same model: each
@@ -44,16 +44,16 @@ def written_programs(problem: Problem, author: Author, writing: int) -> list[Pac
     return [row for row in _written(problem, author, writing) if row.files]
 
 
-def paid_for(problems: Iterable[Problem], author: Author, writing: int) -> Spent:
+def paid_for(problems: Iterable[Problem], author: Author, writing: int) -> Spending:
     """What it cost to have all of that written for these problems."""
     rows = [row.writing for problem in problems for row in _written(problem, author, writing)]
     tokens = ("input_tokens", "output_tokens", "cached_input_tokens")
-    return sum((Spent.of_reply(*(row.get(name) for name in tokens)) for row in rows), Spent())
+    return sum((Spending.of_reply(*(row.get(name) for name in tokens)) for row in rows), Spending())
 
 
 def writing_prompt(problem: Problem, part: str) -> Prompt:
     """P-17: what the program is for, how it is called, and the statement."""
-    form = Form(LANGUAGE, state_limits=True)
+    form = PromptFormat(LANGUAGE, state_limits=True)
     names = ("suites/validator",) if part == VALIDATOR else ("suites/generator", f"suites/{part}")
     templates = form.templates
     kind = {} if part == VALIDATOR else {"kind": templates.render(f"suites/{part}")}
@@ -76,10 +76,10 @@ def _written(problem: Problem, author: Author, writing: int) -> QuerySet[Package
     )
 
 
-def _call(problem: Problem, author: Author, part: str, writing: int) -> Call:
+def _call(problem: Problem, author: Author, part: str, writing: int) -> ModelRequest:
     prompt = writing_prompt(problem, part)
 
-    def keep(reply: Reply) -> None:
+    def keep(reply: ModelReply) -> None:
         last = problem.package_programs.aggregate(last=Max("order"))["last"] or 0
         extraction = extract_program(reply.text, LANGUAGE)
         role = PackageProgram.Role.INPUT_VALIDATOR if part == VALIDATOR else PackageProgram.Role.GENERATOR
@@ -103,7 +103,7 @@ def _call(problem: Problem, author: Author, part: str, writing: int) -> Call:
             },
         )
 
-    return Call(f"{_name(part, writing)} of {problem.external_id}", prompt, keep)
+    return ModelRequest(f"{_name(part, writing)} of {problem.external_id}", prompt, keep)
 
 
 def _name(part: str, writing: int) -> str:

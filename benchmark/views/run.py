@@ -12,7 +12,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from accounts.roles import Role, requires_role
-from benchmark.model_calls import Price, Spent
+from benchmark.model_calls import Price, Spending
 from benchmark.models import Batch, Run
 from benchmark.models.finishes import FINISHES
 from benchmark.reports import FORMATS
@@ -76,7 +76,7 @@ class RunProgress:
     done: int
     failed: int
     usage: Usage
-    paid: Spent
+    paid: Spending
     money: str
     since: float
     done_then: int
@@ -114,7 +114,7 @@ def _run_progress(found: Run, since: float, done_then: int | None) -> RunProgres
     done_then = counted.done if done_then is None else done_then
     new, passed = counted.done - done_then, time.time() - since
     left = counted.total - counted.done - counted.failed
-    paid, price = Spent.of_run(found), Price.of_run(found)
+    paid, price = Spending.of_run(found), Price.of_run(found)
     return RunProgress(
         counted.total,
         counted.done,

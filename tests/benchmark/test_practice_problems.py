@@ -14,12 +14,12 @@ import yaml
 import judge
 from benchmark.datasets.icpc import open_icpc
 from benchmark.datasets.records import ImportedProblem
-from benchmark.providers.practice import PRACTICE_PROBLEMS, practice_ladders
+from benchmark.providers.practice import PRACTICE_PROBLEMS, practice_scripts
 from judge import Checker, Limits, Policy, Verdict
 from judge.packages import Package, read_package
 
 PACKAGES = {path.parent.name: read_package(path.parent) for path in PRACTICE_PROBLEMS.glob("*/problem.yaml")}
-LADDERS = {ladder.slug: ladder for ladder in practice_ladders()}
+LADDERS = {ladder.slug: ladder for ladder in practice_scripts()}
 SHARE = 0.5
 """The part of the time limit in which an accepted program must be done on all tests, and a slow one not on the
 largest. `manage.py verify_package` judges them with the whole limit, which takes four times as long."""

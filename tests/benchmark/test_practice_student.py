@@ -22,9 +22,9 @@ from benchmark.providers import (
     open_provider,
     parse_model_spec,
 )
-from benchmark.providers.practice import PRACTICE_PROBLEMS, Ladder, practice_ladders, reply_to
+from benchmark.providers.practice import PRACTICE_PROBLEMS, StudentScript, practice_scripts, reply_to
 
-LADDERS = {ladder.slug: ladder for ladder in practice_ladders()}
+LADDERS = {ladder.slug: ladder for ladder in practice_scripts()}
 with open_icpc(PRACTICE_PROBLEMS, None) as source:
     STATEMENTS = {
         entry.external_id: entry.statement for entry in source.entries if isinstance(entry, ImportedProblem)
@@ -185,7 +185,7 @@ def program_in(reply: str) -> str:
     return str(blocks[0])
 
 
-def stage_of(reply: str, ladder: Ladder) -> int:
+def stage_of(reply: str, ladder: StudentScript) -> int:
     return [stage.program for stage in ladder.stages].index(program_in(reply))
 
 

@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 
 from benchmark.judging import perform
 from benchmark.models import Problem
-from benchmark.providers import Completed, Usage
+from benchmark.providers import Completed, TokenUsage
 from tutoring.actions import AcceptConsent, Execute, SendMessage, StartSession
 from tutoring.actions.messages import Mode
 from tutoring.models import Event, Protocol, Session
@@ -56,7 +56,9 @@ class SessionUnderTest:
         claimed = self.claim()
         append_deltas([Delta(claimed.pk, claimed.attempt, 1, text)], [(claimed.pk, claimed.attempt)])
         completed = Completed(
-            usage=Usage(input_tokens=10, output_tokens=5, cached_input_tokens=None, reasoning_tokens=None),
+            usage=TokenUsage(
+                input_tokens=10, output_tokens=5, cached_input_tokens=None, reasoning_tokens=None
+            ),
             model="hidden-model-name-2026",
             finish_reason=finish_reason,
             request_id="request-1",

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from accounts.roles import Role
 from benchmark.models import Problem
-from benchmark.providers import Completed, Usage
+from benchmark.providers import Completed, TokenUsage
 from tests.tutoring.conftest import PersonFactory
 from tests.tutoring.dialogues import RIGHT, SessionUnderTest, start
 from tutoring.actions import AskAgain
@@ -37,7 +37,7 @@ from tutoring.replies.streamer import FLUSH_INTERVAL, ActiveReply
 from tutoring.sessions.conversation import tutor_view
 
 COMPLETED = Completed(
-    usage=Usage(input_tokens=10, output_tokens=5, cached_input_tokens=None, reasoning_tokens=None),
+    usage=TokenUsage(input_tokens=10, output_tokens=5, cached_input_tokens=None, reasoning_tokens=None),
     model="hidden-model-name-2026",
     finish_reason="stop",
     request_id="request-1",

@@ -43,7 +43,7 @@ def store_old_rows() -> None:
             session=session, event=event, generation=seq, distance_to_final=0.5, **figures
         )
     old.get_model("benchmark", "Runner").objects.create(
-        name="one", alone_with="some work", seen_at=MEASURED, model_spec="m"
+        name="one", exclusive_lock="some work", seen_at=MEASURED, model_spec="m"
     )
 
 

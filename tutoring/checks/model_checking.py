@@ -11,12 +11,12 @@ from django.db import transaction
 
 from benchmark.providers import (
     Message,
+    ModelReply,
     ModelSpec,
     Parameters,
     Provider,
     ProviderError,
-    Reply,
-    Retry,
+    RetryPolicy,
     complete,
     open_provider,
 )
@@ -73,12 +73,12 @@ def check_session_with_model(session: Session, spec: ModelSpec) -> RuleCheck:
     return check
 
 
-def _returned(replies: list[Reply], spec: ModelSpec) -> str:
+def _returned(replies: list[ModelReply], spec: ModelSpec) -> str:
     """The model as the provider named it; as it was asked for where there was nothing to ask."""
     return ", ".join(sorted({reply.model for reply in replies}))[:200] or str(spec)
 
 
-async def _ask(spec: ModelSpec, questions: list[str]) -> list[Reply]:
+async def _ask(spec: ModelSpec, questions: list[str]) -> list[ModelReply]:
     provider = open_provider(spec)
     room = asyncio.Semaphore(AT_ONCE)
     try:
@@ -91,10 +91,12 @@ async def _ask(spec: ModelSpec, questions: list[str]) -> list[Reply]:
     return [task.result() for task in tasks]
 
 
-async def _reply(provider: Provider, spec: ModelSpec, room: asyncio.Semaphore, question: str) -> Reply:
+async def _reply(provider: Provider, spec: ModelSpec, room: asyncio.Semaphore, question: str) -> ModelReply:
     async with room:
         messages = [Message("user", question)]
-        return await complete(provider, spec.model, messages, Parameters(), retry=Retry(announce=_log_wait))
+        return await complete(
+            provider, spec.model, messages, Parameters(), retry=RetryPolicy(announce=_log_wait)
+        )
 
 
 def _log_wait(seconds: float, error: ProviderError) -> None:

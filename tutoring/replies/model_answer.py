@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from benchmark.providers import Completed, Usage
+from benchmark.providers import Completed, TokenUsage
 
 
 @dataclass
@@ -28,5 +28,5 @@ class ModelAnswer:
         """Return the answer that `to_json` gave."""
         completed = data["completed"]
         if completed is not None:
-            completed = Completed(**{**completed, "usage": Usage(**completed["usage"])})
+            completed = Completed(**{**completed, "usage": TokenUsage(**completed["usage"])})
         return cls(**{**data, "completed": completed})

@@ -30,7 +30,7 @@ from benchmark.providers import (
     ProviderError,
     ReasoningDelta,
     Restarted,
-    Retry,
+    RetryPolicy,
     TextDelta,
     open_provider,
     parse_model_spec,
@@ -248,7 +248,7 @@ class Streamer:
         if provider is None:
             provider = self.providers[spec.provider] = await asyncio.to_thread(open_provider, spec)
         parameters = Parameters()
-        retry = Retry(announce=partial(_log_wait, reply.claimed.pk))
+        retry = RetryPolicy(announce=partial(_log_wait, reply.claimed.pk))
         events = stream_with_retries(provider, spec.model, reply.claimed.messages, parameters, retry=retry)
         async for event in events:
             match event:

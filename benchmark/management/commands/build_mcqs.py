@@ -11,7 +11,7 @@ from django.core.validators import validate_slug
 from benchmark.datasets.question_sets import QuestionsInUse
 from benchmark.management.arguments import find_dataset, not_negative, positive
 from benchmark.management.encoding import add_encoding, encoding
-from benchmark.management.progress import bar_of
+from benchmark.management.progress import progress_bar
 from benchmark.retrieval import TOKENIZERS
 from benchmark.similarity.building import Builder
 from benchmark.similarity.encoders import NoEncoderError
@@ -75,9 +75,9 @@ class Command(BaseCommand):
         )
         try:
             builder = Builder(**{name: options[name] for name in fields})
-            with bar_of(unit="problem", total=dataset.problems.count()) as bar:
+            with progress_bar(unit="problem", total=dataset.problems.count()) as bar:
                 made = builder.build(
-                    dataset, options["name"], lambda done, total: bar.update(done - bar.n), encoding(options)
+                    dataset, options["name"], lambda done, _total: bar.update(done - bar.n), encoding(options)
                 )
         except (ValueError, NoEncoderError, QuestionsInUse) as error:
             raise CommandError(f"{error}.") from None

@@ -1,4 +1,4 @@
-"""manage.py build_suite: make test suites for stored problems and release those that known programs confirm."""
+"""manage.py build_suite: build test suites for stored problems and release those that known programs confirm."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -10,22 +10,22 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from benchmark.datasets.records import TestKind
 from benchmark.management.arguments import find_problems, positive
 from benchmark.management.model_options import (
-    add_asking,
-    ask_under,
+    add_model_options,
     estimates_json,
     estimates_table,
-    ledger,
     price_of,
     sampling,
+    send_under_bar,
+    spend_tracker,
 )
-from benchmark.management.progress import bar_of
+from benchmark.management.progress import progress_bar
 from benchmark.management.suite_output import add_judging, each_problem, stage_bars, suites_text
 from benchmark.model_calls.heartbeat import AlreadyRunning, exclusive_lock
 from benchmark.models import PackageProgram, Problem
 from benchmark.providers import ModelSpecError, ProviderError, parse_model_spec
 from benchmark.reports.formatting import format_spend
 from benchmark.representations import Author
-from benchmark.similarity.estimates import estimate_writing
+from benchmark.similarity.estimates import estimate_prompts
 from benchmark.suites import (
     COUNTS,
     SuiteReport,
@@ -40,10 +40,10 @@ from benchmark.suites import (
 
 class Command(BaseCommand):
     help = (
-        "Make a suite of tests for each problem: inputs by generators, answers by a reference solution. It is released "
-        "only when every known right program passes it and every known wrong one fails. The generators are those of "
+        "Build a test suite for each problem: inputs by generators, answers by a reference solution. It is released "
+        "only when every known correct program passes it and every known wrong one fails. The generators are those of "
         "the problem's package; with --model a model writes them, and an input validator where the package has none. "
-        "An interrupted build goes on when it is asked for again; the same settings always give the same suite."
+        "An interrupted build continues when the command is repeated; the same settings always give the same suite."
     )
 
     requires_system_checks = []  # it shows no page, so it need not load them
@@ -62,16 +62,17 @@ class Command(BaseCommand):
             type=positive,
             default=1,
             metavar="N",
-            help="another number lets the model write anew",
+            help="another number lets the model write other programs",
         )
-        add_asking(parser, "the writing for these problems, however often it goes on, has")
+        add_model_options(parser, "the writing for these problems, over all repetitions of the command, has")
 
     def handle(self, **options: Any) -> None:
         problems = find_problems(options["problems"])
         counts = {kind: max(0, options[kind]) for kind in COUNTS}
         author = _author(options)
         if options["dry_run"]:
-            return self._tell_estimate(problems, author, options)
+            self._print_estimates(problems, author, options)
+            return
         try:
             with ExitStack() as alone:
                 for dataset in sorted({problem.dataset.name for problem in problems}):
@@ -111,27 +112,27 @@ class Command(BaseCommand):
             self.stdout.write(json.dumps(document, ensure_ascii=False))
         else:
             if spent:
-                self.stdout.write(f"Paid for generators and validators in all: {format_spend(spent)}")
+                self.stdout.write(f"Paid for generators and validators in total: {format_spend(spent)}")
             self.stdout.write(suites_text(reports, failures))
         released = sum(bool(report.suite and report.suite.released_at) for report in reports)
         if released < len(problems):
             raise CommandError(
-                f"{released} of {len(problems)} suites are released; the list says what is wrong with the others."
+                f"{released} of {len(problems)} suites are released; the list shows the faults of the others."
             )
 
-    def _tell_estimate(
+    def _print_estimates(
         self, problems: Sequence[Problem], author: Author | None, options: dict[str, Any]
     ) -> None:
         if author is None:
-            raise CommandError("--dry-run is for --model: without a model nothing is paid for.")
+            raise CommandError("--dry-run needs --model: without a model nothing is paid for.")
         price = price_of(options, parse_model_spec(author.spec))
         calls = [call for problem in problems for call in missing_calls(problem, author, options["writing"])]
-        estimates = estimate_writing([call.prompt for call in calls], author.parameters)
+        estimates = estimate_prompts([call.prompt for call in calls], author.parameters)
         if options["json"]:
             document = {"dry_run": True, "missing": len(calls), "estimates": estimates_json(estimates, price)}
             self.stdout.write(json.dumps(document))
         else:
-            self.stdout.write(f"{len(calls)} programs to be written. Nobody was called.")
+            self.stdout.write(f"{len(calls)} programs to be written. No call was made.")
             self.stdout.write("\n".join(estimates_table(estimates, price)))
 
 
@@ -145,13 +146,15 @@ def _author(options: dict[str, Any]) -> Author | None:
 
 
 def _write(problems: Sequence[Problem], author: Author, options: dict[str, Any]) -> dict[str, Any]:
-    """Let the model write what is missing; returns what all of it cost. Raises CommandError when something remains."""
+    """Request missing programs from the model and return the spending. Raises CommandError when some remain."""
     writing = options["writing"]
     calls = [call for problem in problems for call in missing_calls(problem, author, writing)]
     spec = parse_model_spec(author.spec)
-    spent = ledger(options, spec, paid_for(problems, author, writing))
-    with bar_of(total=len(calls), unit="program") as bar:
-        reasons = ask_under(bar, calls, spec, author.parameters, spent)
+    tracker = spend_tracker(options, spec, paid_for(problems, author, writing))
+    with progress_bar(total=len(calls), unit="program") as bar:
+        reasons = send_under_bar(bar, calls, spec, author.parameters, tracker)
     if reasons is not None:
-        raise CommandError("\n".join([*reasons, "Not all is written. The same command goes on."]))
-    return spent.told
+        raise CommandError(
+            "\n".join([*reasons, "Some programs are missing. Repeat the command to continue."])
+        )
+    return tracker.as_json

@@ -1,4 +1,4 @@
-"""manage.py build_verifier: let a model write oracles and what makes their inputs, or build imported ones."""
+"""manage.py build_verifier: build verifiers from programs that a model writes, or from imported ones."""
 
 import json
 from typing import Any
@@ -7,9 +7,9 @@ from django.core.management.base import CommandError, CommandParser
 
 from benchmark.management.arguments import find_dataset
 from benchmark.management.commands import run_baseline
-from benchmark.management.progress import bar_of
+from benchmark.management.progress import progress_bar
 from benchmark.methods import PROFILES, SettingsError, parse_settings
-from benchmark.methods.algo import Building
+from benchmark.methods.algo import VerifierSettings
 from benchmark.models import Problem, Run, Verifier
 from benchmark.oracles.inputs import Recipe
 from benchmark.oracles.store import build_imported, without_outputs
@@ -23,9 +23,9 @@ from judge.management.tables import aligned
 class Command(run_baseline.Command):
     help = (
         "Build a verifier for each problem: a brute-force oracle that passes the samples, a validator, generators, and "
-        "the suite of tests that come of them. With --model a model writes the programs; it is a run of the method "
-        "`verifier`, so it goes on with --resume and pays for nothing twice. With --imported the programs that came "
-        "with the problems are used, and nobody is called."
+        "the resulting suite of tests. With --model a model writes the programs; this is a run of the method "
+        "`verifier`, which resumes with --resume and pays for no program twice. With --imported the programs that were "
+        "imported with the problems are used, and no call is made."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -38,13 +38,14 @@ class Command(run_baseline.Command):
         if options["method"]:
             raise CommandError("The method is `verifier`: leave --method out.")
         if options["imported"]:
-            return self._build_imported(options)
+            self._build_imported(options)
+            return
         if not options["resume"]:
             options["method"] = "verifier"
         super().handle(**options)
 
-    def _tell(
-        self, run: Run, figures: RunFigures, estimates: dict[str, Estimate] | None, as_json: bool
+    def _print_result(
+        self, run: Run, figures: RunFigures, _estimates: dict[str, Estimate] | None, as_json: bool
     ) -> None:
         built = list(
             run.verifiers.select_related("problem__dataset", "suite").order_by("problem__external_id")
@@ -73,7 +74,7 @@ class Command(run_baseline.Command):
             raise CommandError("\n".join(f"{name}: {reason}" for name, reason in left_out.items()))
         building = build_imported(latest, _recipe(options), cores())
         try:
-            outcomes = list(bar_of(building, total=len(latest), unit="verifier"))
+            outcomes = list(progress_bar(building, total=len(latest), unit="verifier"))
         except SandboxUnavailable as error:
             raise CommandError(str(error)) from None
         built = [one for one in outcomes if isinstance(one, Verifier)]
@@ -82,7 +83,9 @@ class Command(run_baseline.Command):
             built, options["json"], run=None, state="finished", failed=len(faults), left_out=_listed(left_out)
         )
         if faults:
-            raise CommandError("Not all is built; what is built stays.\n" + "\n".join(faults))
+            raise CommandError(
+                "Some verifiers could not be built; the others are stored.\n" + "\n".join(faults)
+            )
 
     def _print(self, built: list[Verifier], as_json: bool, **facts: Any) -> None:
         if as_json:
@@ -111,10 +114,10 @@ class Command(run_baseline.Command):
 
 
 def _recipe(options: dict[str, Any]) -> Recipe:
-    """How inputs are made and answered, by the settings of the method."""
+    """Return the recipe of the settings and the profile."""
     profile = PROFILES[options["profile"]].settings_for("") if options["profile"] else []
     try:
-        chosen = parse_settings(Building, options["set"] or [], profile)
+        chosen = parse_settings(VerifierSettings, options["set"] or [], profile)
     except SettingsError as error:
         raise CommandError(str(error)) from None
     return chosen.recipe

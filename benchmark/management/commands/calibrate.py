@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from benchmark.calibration import CALIBRATIONS, LEAST_COVERAGE, SEEDS, Result
 from benchmark.management.arguments import positive
-from benchmark.management.progress import bar_of
+from benchmark.management.progress import progress_bar
 from judge.management.tables import aligned
 
 
@@ -36,7 +36,7 @@ class Command(BaseCommand):
 
     def handle(self, **options: Any) -> None:
         calibration, studies = CALIBRATIONS[options["name"]], options["studies"]
-        with bar_of(range(len(calibration.cells)), unit="cell") as bar:
+        with progress_bar(range(len(calibration.cells)), unit="cell") as bar:
             results = [calibration.run(number, studies) for number in bar]
         if options["json"]:
             document = {

@@ -1,4 +1,4 @@
-"""manage.py import_prompts SOURCE PATH --output DIR: the published prompts as a folder of templates."""
+"""manage.py import_prompts SOURCE PATH --output DIR: import published prompts as a folder of templates."""
 
 import json
 from pathlib import Path
@@ -6,14 +6,14 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from benchmark.prompts.published import WrongShape, import_prompts
+from benchmark.prompts.published import UnexpectedShapeError, import_prompts
 
 
 class Command(BaseCommand):
     help = (
-        "Read the prompts of a published evaluation out of your own clone of its repository, and write them to a "
-        "folder that run_baseline --set prompts=DIR takes. The clone is read at the commit that is checked out; "
-        "nothing of it is executed. The commit is stored with every run that uses the folder."
+        "Read the prompts of a published evaluation from your clone of its repository, and write them to a folder for "
+        "run_baseline --set prompts=DIR. The clone is read at the commit that is checked out; none of its code is "
+        "executed. The commit is stored with every run that uses the folder."
     )
 
     requires_system_checks = []  # it shows no page, so it need not load them
@@ -22,17 +22,17 @@ class Command(BaseCommand):
         parser.add_argument("source", choices=["usaco"], help="usaco: the repository princeton-nlp/USACO")
         parser.add_argument("path", type=Path, metavar="PATH", help="the clone")
         parser.add_argument(
-            "--output", type=Path, metavar="DIR", required=True, help="a folder that is not there yet"
+            "--output", type=Path, metavar="DIR", required=True, help="a folder that does not exist yet"
         )
         parser.add_argument("--json", action="store_true", help="print one JSON document")
 
     def handle(self, **options: Any) -> None:
         output: Path = options["output"]
         if output.exists():
-            raise CommandError(f"{output} is there already. Name a new folder with --output, or remove it.")
+            raise CommandError(f"{output} already exists. Name a new folder with --output, or remove it.")
         try:
             imported = import_prompts(options["path"], output)
-        except WrongShape as error:
+        except UnexpectedShapeError as error:
             raise CommandError(
                 f"Nothing was imported: {error}. PATH must be a clone of https://github.com/princeton-nlp/USACO."
             ) from None

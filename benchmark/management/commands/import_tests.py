@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from benchmark.datasets.downloads import Downloader, ServerBusy, missing_archives
 from benchmark.datasets.official_tests import TestsImport, import_official_tests
-from benchmark.management.progress import bar_of
+from benchmark.management.progress import progress_bar
 from benchmark.models import Problem
 
 FORMATS = ("usaco",)
@@ -55,7 +55,7 @@ class Command(BaseCommand):
                 f"{folder} is not a folder. It must hold archives such as prob1_gold_open23.zip."
             )
         settings.VAR.mkdir(parents=True, exist_ok=True)
-        with bar_of(unit="source", disable=None, leave=False) as bar:
+        with progress_bar(unit="source", disable=None, leave=False) as bar:
 
             def advance(done: int, total: int) -> None:
                 bar.total = total
@@ -88,13 +88,13 @@ class Command(BaseCommand):
         wanted, failures = missing_archives(links, folder)
         downloader, fetched = Downloader(pause), 0
         try:
-            with bar_of(total=len(wanted), desc="asking for sizes", unit="archive", leave=False) as bar:
+            with progress_bar(total=len(wanted), desc="asking for sizes", unit="archive", leave=False) as bar:
                 wanted = downloader.sized(wanted, bar.update)
             known = sum(one.size or 0 for one in wanted)
             unknown = sum(one.size is None for one in wanted)
             told = f"{len(wanted)} archives to fetch, {known / 2**20:.1f} MiB"
             self.stderr.write(f"{told} and {unknown} of unknown size" if unknown else told)
-            with bar_of(total=known, desc="fetching", unit="B", unit_scale=True, leave=False) as bar:
+            with progress_bar(total=known, desc="fetching", unit="B", unit_scale=True, leave=False) as bar:
                 fetched, failed = downloader.fetch_all(wanted, bar.update)
             failures += failed
         except ServerBusy as busy:

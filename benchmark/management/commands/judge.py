@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 import judge
 from benchmark.functional import NotFunctional
-from benchmark.judging import judge_tests
+from benchmark.judging import checker_for, judge_tests, program_files
 from benchmark.judging.references import file_names
 from benchmark.management.arguments import find_dataset, find_problem, find_suite, positive
 from benchmark.models import Judgement

@@ -6,9 +6,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from benchmark.management.arguments import find_run, positive
-from benchmark.management.progress import bar_of
+from benchmark.management.progress import progress_bar
 from benchmark.models import Run
-from benchmark.runner import CannotRun, check_judge, cores, judge_answers, unjudged_answers
+from benchmark.runner import CannotRunError, check_judge, cores, judge_answers, unjudged_answers
 
 
 class Command(BaseCommand):
@@ -41,10 +41,10 @@ class Command(BaseCommand):
     def _judged(self, run: Run, jobs: int) -> dict[str, Any]:
         try:
             check_judge(run.parameters["language"])
-        except CannotRun as error:
+        except CannotRunError as error:
             raise CommandError(str(error)) from None
         answers = unjudged_answers(run)
-        with bar_of(total=len(answers), unit="answer", desc=run.method) as bar:
+        with progress_bar(total=len(answers), unit="answer", desc=run.method) as bar:
             try:
                 judge_answers(run, answers, jobs=jobs, judged=bar.update)
             except KeyboardInterrupt:

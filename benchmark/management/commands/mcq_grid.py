@@ -11,12 +11,18 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from benchmark.management.arguments import find_question_set, positive
 from benchmark.management.encoding import add_encoding
-from benchmark.management.model_options import add_asking, estimates_json, estimates_table, price_of, sampling
-from benchmark.model_calls import Price, Spent
+from benchmark.management.model_options import (
+    add_model_options,
+    estimates_json,
+    estimates_table,
+    price_of,
+    sampling,
+)
+from benchmark.model_calls import Price, Spending
 from benchmark.models import SimilarityRun
 from benchmark.providers import ModelSpecError, parse_model_spec
 from benchmark.reports.formatting import percent
-from benchmark.runner import CannotRun, Estimate
+from benchmark.runner import CannotRunError, Estimate
 from benchmark.similarity.estimates import estimate_run
 from benchmark.similarity.grid import SCORERS, GridCell, grid_of
 from benchmark.similarity.runs import Work
@@ -33,9 +39,9 @@ _BOUNDS = ("cost", "tokens", "calls")
 class Command(BaseCommand):
     help = (
         "Run the grid of AlgoSimBench's tables over a set of questions: statements and solutions ranked by every "
-        "scorer (T17), every representation chosen from by every model (T18), and what models wrote ranked by every "
-        "scorer (T19). Finished runs are taken as they are and others go on, so nothing is paid for twice. A cell "
-        "that cannot be run is listed with what it needs."
+        "scorer (T17), every representation chosen from by every model (T18), and generated representations ranked by "
+        "every scorer (T19). Finished runs are reused and others are resumed; nothing is paid for twice. A cell that "
+        "cannot be run is listed with its missing inputs."
     )
 
     requires_system_checks = []  # it shows no page, so it need not load them
@@ -55,9 +61,9 @@ class Command(BaseCommand):
             help="bm25, tfidf or encoder:NAME; default: the ten of T17",
         )
         parser.add_argument("--limit", type=positive, metavar="N", help="only the first N questions")
-        parser.add_argument("--report", action="store_true", help="run nothing, show what there is")
+        parser.add_argument("--report", action="store_true", help="run nothing; show the stored results")
         add_encoding(parser)
-        add_asking(parser, "the runs of the grid, however often they go on, have")
+        add_model_options(parser, "the runs of the grid, with all their resumptions, have")
 
     def handle(self, **options: Any) -> None:
         try:
@@ -69,19 +75,20 @@ class Command(BaseCommand):
                 sampling(options),
                 options["limit"],
             )
-        except (CannotRun, ModelSpecError, ValueError) as error:
+        except (CannotRunError, ModelSpecError, ValueError) as error:
             raise CommandError(str(error)) from None
         if options["dry_run"]:
-            return self._print_cost(cells, price_of(options, models[0] if models else None), options["json"])
+            self._print_cost(cells, price_of(options, models[0] if models else None), options["json"])
+            return
         stopped = "" if options["report"] else self._run(cells, options)
         self._print(cells, options["json"])
         if stopped:
             raise CommandError(
-                f"{stopped}\nNot finished. The same command goes on; where a bound was reached, give a higher one."
+                f"{stopped}\nNot finished. Repeat the command to continue; where a bound was reached, set a higher one."
             )
 
     def _run(self, cells: Sequence[GridCell], options: dict[str, Any]) -> str:
-        """Run the cells that have no finished run; return why the grid was stopped, blank if it was not."""
+        """Run the cells without a finished run; return the reason of a stop, or a blank text."""
         for cell in cells:
             if cell.finished or cell.plan is None:
                 continue
@@ -103,7 +110,7 @@ class Command(BaseCommand):
             document = {"dry_run": True, "cells": [cell.to_json() for cell in cells]}
             self.stdout.write(json.dumps(document | {"estimates": estimates_json(estimate, price)}))
             return
-        self.stdout.write(f"{len(left)} of {len(cells)} cells are to be run. Nobody was called.")
+        self.stdout.write(f"{len(left)} of {len(cells)} cells would be run. No call was made.")
         self._print_needs(left)
         self.stdout.write("\n".join(estimates_table(estimate, price)))
 
@@ -115,7 +122,7 @@ class Command(BaseCommand):
         for table, group in groupby(documents, key=lambda one: str(one["table"])):
             own = list(group)
             kinds = list(dict.fromkeys(one["representation"] for one in own))
-            self.stdout.write(f"{table}: accuracy, MRR where options are ranked, and what is published")
+            self.stdout.write(f"{table}: accuracy, MRR where options are ranked, and the published values")
             rows = [("", *kinds)]
             for name, of_row in groupby(own, key=_row_name):
                 by_kind = {one["representation"]: _shown(one) for one in of_row}
@@ -146,10 +153,10 @@ def _shown(document: dict[str, Any]) -> str:
 
 
 def _options(cell: GridCell, cells: Sequence[GridCell], options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options of run_mcqs for a cell; the bounds of the grid are what its other runs have left of them."""
+    """Return the options of run_mcqs for a cell; its bounds are those of the grid less the spending of other cells."""
     assert cell.plan is not None
     chosen: dict[str, Any] = {name: options[name] for name in _HANDED_ON}
-    others = sum((Spent.of_run(run) for run in _runs(cells) if run != cell.run), Spent())
+    others = sum((Spending.of_run(run) for run in _runs(cells) if run != cell.run), Spending())
     price = price_of(options, cell.plan.spec)
     spent = {
         "cost": others.cost(price) or 0,
@@ -178,7 +185,7 @@ def _runs(cells: Iterable[GridCell]) -> list[SimilarityRun]:
 
 
 def _estimate(cells: Iterable[GridCell]) -> dict[str, Estimate]:
-    """Return what the cells would take together. Representations are counted once: where a model chooses by them."""
+    """Return the estimates of all cells together. Representations count once, where a model chooses by them."""
     total: dict[str, Estimate] = {}
     for cell in cells:
         if cell.table != "T18" or cell.finished or cell.plan is None:

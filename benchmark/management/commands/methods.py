@@ -1,26 +1,27 @@
-"""manage.py methods: every method with its source, its calls and its settings, and every profile."""
+"""manage.py methods: list the methods with source, calls and settings, and the profiles."""
 
 import json
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from benchmark.methods import METHODS, PROFILES, Profile
-from benchmark.methods.calls import calls
+from benchmark.methods import METHODS, PROFILES, Profile, count_calls
 from benchmark.methods.settings import describe_settings
 from judge.management.tables import aligned
 
 
 class Command(BaseCommand):
     help = (
-        "List the methods of run_baseline: what each does, where it is from, and how many calls an attempt takes. "
-        "List the profiles: their settings, and what is assumed where a paper is silent."
+        "List the methods of run_baseline with their sources and the calls of an attempt, and the profiles with their "
+        "settings and assumptions."
     )
 
     requires_system_checks = []  # it shows no page, so it need not load them
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("method", nargs="?", choices=METHODS, help="tell of this one, with its settings")
+        parser.add_argument(
+            "method", nargs="?", choices=METHODS, help="describe this method and its settings"
+        )
         parser.add_argument("--json", action="store_true", help="print one JSON document")
 
     def handle(self, **options: Any) -> None:
@@ -31,8 +32,8 @@ class Command(BaseCommand):
                     "name": method.name,
                     "summary": method.summary,
                     "source": method.source,
-                    "caveat": method.caveat,
-                    "calls": calls(method),
+                    "caveat": method.warning,
+                    "calls": count_calls(method),
                 }
                 for method in chosen
             ]
@@ -40,12 +41,12 @@ class Command(BaseCommand):
             self.stdout.write(json.dumps({"methods": rows, "profiles": profiles}, ensure_ascii=False))
         elif options["method"]:
             [method] = chosen
-            told = [method.name, method.summary, f"Source: {method.source}.", method.caveat]
-            told += [f"Calls an attempt: {calls(method)}.", describe_settings(method.settings)]
-            self.stdout.write("\n".join(text for text in told if text))
+            lines = [method.name, method.summary, f"Source: {method.source}.", method.warning]
+            lines += [f"Calls an attempt: {count_calls(method)}.", describe_settings(method.settings)]
+            self.stdout.write("\n".join(text for text in lines if text))
         else:
             table = [("method", "calls", "source")]
-            table += [(method.name, calls(method), method.source) for method in chosen]
+            table += [(method.name, count_calls(method), method.source) for method in chosen]
             for line in aligned(table):
                 self.stdout.write(line)
             for profile in PROFILES.values():

@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from benchmark.datasets import BrokenSource
 from benchmark.management.arguments import find_dataset, find_run, positive
-from benchmark.management.progress import bar_of
+from benchmark.management.progress import progress_bar
 from benchmark.metrics import TooFewAttemptsError
 from benchmark.reports.formatting import INTERVAL_NAMES
 from benchmark.reports.refinement import (
@@ -88,7 +88,7 @@ def _of_file(path: Path, options: Mapping[str, Any]) -> dict[str, Any]:
     }
     if options["judge"]:
         dataset = find_dataset(options["judge"])
-        with bar_of(unit="program") as bar:
+        with progress_bar(unit="program") as bar:
             judged = rejudge(results, dataset, options["jobs"], bar.reset, bar.update)
         document["judged"] = judged.to_json()
     return document

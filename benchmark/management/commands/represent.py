@@ -1,4 +1,4 @@
-"""manage.py represent: let a model write what stands for the problems of a dataset in comparisons."""
+"""manage.py represent: generate representations of the problems of a dataset with a model."""
 
 import json
 from collections.abc import Sequence
@@ -8,17 +8,17 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from benchmark.management.arguments import find_dataset
 from benchmark.management.model_options import (
-    add_asking,
-    ask_under,
+    add_model_options,
     estimates_json,
     estimates_table,
-    ledger,
     price_of,
     sampling,
+    send_under_bar,
+    spend_tracker,
 )
-from benchmark.management.progress import bar_of
-from benchmark.model_calls.calls import Ledger
+from benchmark.management.progress import progress_bar
 from benchmark.model_calls.heartbeat import AlreadyRunning, exclusive_lock
+from benchmark.model_calls.requests import SpendTracker
 from benchmark.models import Problem, Representation
 from benchmark.providers import ModelSpecError, ProviderError, parse_model_spec
 from benchmark.reports.formatting import format_spend
@@ -27,20 +27,20 @@ from benchmark.representations import (
     Author,
     Kind,
     find,
+    generation_of,
     representation_prompt,
-    writing_of,
 )
-from benchmark.similarity.estimates import estimate_writing
-from benchmark.similarity.runs import paid_for, write_calls
+from benchmark.similarity.estimates import estimate_prompts
+from benchmark.similarity.runs import generation_requests, paid_for
 
-MADE = [name for name, kind in KINDS.items() if kind.made]
+GENERATED = [name for name, kind in KINDS.items() if kind.generated]
 
 
 class Command(BaseCommand):
     help = (
-        "Let a model write a representation of every problem of a dataset: a summary, or an attempted solution in "
-        "English (asm_nl) or Python (asm_pl). Each is written once for a model and its parameters; what is there "
-        "already is not asked for again, so the command can be stopped and repeated."
+        "Generate a representation of every problem of a dataset with a model: a summary, or an attempted solution in "
+        "English (asm_nl) or Python (asm_pl). Each is generated once for a model and its parameters; it can be "
+        "stopped and repeated; stored representations are not requested again."
     )
 
     requires_system_checks = []  # it shows no page, so it need not load them
@@ -48,8 +48,8 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--dataset", required=True, metavar="NAME")
         parser.add_argument("--model", required=True, metavar="PROVIDER:MODEL")
-        parser.add_argument("--representation", required=True, choices=MADE)
-        add_asking(parser, "the writing of this representation, however often it goes on, has")
+        parser.add_argument("--representation", required=True, choices=GENERATED)
+        add_model_options(parser, "this representation, over all repetitions of the command, has")
 
     def handle(self, **options: Any) -> None:
         dataset = find_dataset(options["dataset"])
@@ -61,26 +61,27 @@ class Command(BaseCommand):
         author = Author(str(spec), sampling(options))
         problems = list(dataset.problems.only("external_id", "statement", "dataset"))
         if options["dry_run"]:
-            return self._tell_estimate(kind, author, problems, options)
+            self._print_estimates(kind, author, problems, options)
+            return
         try:
-            with exclusive_lock(writing_of(kind, dataset, author)):
+            with exclusive_lock(generation_of(kind, dataset, author)):
                 self._write(kind, author, problems, options)
         except (AlreadyRunning, ProviderError) as error:
             raise CommandError(str(error)) from None
 
-    def _tell_estimate(
+    def _print_estimates(
         self, kind: Kind, author: Author, problems: Sequence[Problem], options: dict[str, Any]
     ) -> None:
         there = find(kind, author, problems)
         missing = [problem for problem in problems if problem.external_id not in there]
         prompts = [representation_prompt(kind, problem.statement) for problem in missing]
-        estimates = estimate_writing(prompts, author.parameters)
+        estimates = estimate_prompts(prompts, author.parameters)
         price = price_of(options, parse_model_spec(author.spec))
         if options["json"]:
             document = {"dry_run": True, "missing": len(missing)}
             self.stdout.write(json.dumps(document | {"estimates": estimates_json(estimates, price)}))
             return
-        self.stdout.write(f"{len(missing)} of {len(problems)} to be written. Nobody was called.")
+        self.stdout.write(f"{len(missing)} of {len(problems)} to be generated. No call was made.")
         self.stdout.write("\n".join(estimates_table(estimates, price)))
 
     def _write(
@@ -89,15 +90,17 @@ class Command(BaseCommand):
         there = find(kind, author, problems)
         missing = [problem for problem in problems if problem.external_id not in there]
         spec = parse_model_spec(author.spec)
-        spent = ledger(options, spec, paid_for(there.values()))
-        with bar_of(total=len(problems), initial=len(there), unit="problem") as bar:
-            reasons = ask_under(bar, write_calls(kind, author, missing), spec, author.parameters, spent)
-        self._tell(len(problems), find(kind, author, problems), spent, options)
+        tracker = spend_tracker(options, spec, paid_for(there.values()))
+        with progress_bar(total=len(problems), initial=len(there), unit="problem") as bar:
+            reasons = send_under_bar(
+                bar, generation_requests(kind, author, missing), spec, author.parameters, tracker
+            )
+        self._print_result(len(problems), find(kind, author, problems), tracker, options)
         if reasons is not None:
-            raise CommandError("\n".join([*reasons, "Not finished. The same command goes on."]))
+            raise CommandError("\n".join([*reasons, "Not finished. Repeat the command to continue."]))
 
-    def _tell(
-        self, problems: int, rows: dict[str, Representation], spent: Ledger, options: dict[str, Any]
+    def _print_result(
+        self, problems: int, rows: dict[str, Representation], tracker: SpendTracker, options: dict[str, Any]
     ) -> None:
         fallbacks = sorted(name for name, row in rows.items() if not row.section_found)
         if options["json"]:
@@ -107,14 +110,15 @@ class Command(BaseCommand):
                 "written": len(rows),
                 "without_section": fallbacks,
                 "output_tokens": None if None in tokens else sum(filter(None, tokens)),
-                "spent": spent.told,
+                "spent": tracker.as_json,
             }
             self.stdout.write(json.dumps(document, ensure_ascii=False))
             return
         self.stdout.write(
-            f"{options['dataset']}: {len(rows)} of {problems} problems have their {options['representation']}."
+            f"{options['dataset']}: {len(rows)} of {problems} problems have the representation "
+            f"{options['representation']}."
         )
-        self.stdout.write(f"Paid for them in all: {format_spend(spent.told)}")
+        self.stdout.write(f"Paid for them in total: {format_spend(tracker.as_json)}")
         if fallbacks:
             named = ", ".join(fallbacks[:5]) + (" …" if len(fallbacks) > 5 else "")
-            self.stdout.write(f"In {len(fallbacks)} the whole reply stands for the missing section: {named}")
+            self.stdout.write(f"In {len(fallbacks)} the whole reply replaces the missing section: {named}")

@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from benchmark.extraction import extract_program
 from benchmark.management.arguments import find_corpus, find_dataset, find_problem, positive
-from benchmark.management.progress import bar_of
+from benchmark.management.progress import progress_bar
 from benchmark.models import Dataset, Problem
 from benchmark.retrieval import (
     CONTENTS,
@@ -128,7 +128,7 @@ class Command(BaseCommand):
                 "results": [{"id": hit.id, "score": hit.score} for hit in hits],
             }
 
-        bar = bar_of(problems, unit="problem", disable=not options["all"])
+        bar = progress_bar(problems, unit="problem", disable=not options["all"])
         answers = [search(problem) for problem in bar]
         if answers and all("reason" in answer for answer in answers):
             raise CommandError(f"{options['corpus'] or dataset.name}: {answers[0]['reason']}.")

@@ -1,18 +1,19 @@
-"""manage.py run_baseline: carry out a method with a model over a dataset, or go on with a run."""
+"""manage.py run_baseline: run a method with a model over a dataset, or resume a run."""
 
 import asyncio
 import json
-from contextlib import suppress
-from dataclasses import asdict
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, replace
 from typing import Any, get_args
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from benchmark.management import model_options as asking
-from benchmark.management.arguments import add_failures, day, dollars, find_dataset, find_run, positive
-from benchmark.management.run_progress import carry_out, progress_of, run_bar
-from benchmark.methods import METHODS, PROFILES, Reflexion, SettingsError, parse_settings
-from benchmark.model_calls import IN_BATCHES, Price, Spent, Stop
+from benchmark.management import model_options
+from benchmark.management.arguments import add_failures, day, find_dataset, find_run, positive
+from benchmark.management.run_progress import execute_run, run_bar
+from benchmark.methods import METHODS, PROFILES, ReflexionSettings, SettingsError, parse_settings
+from benchmark.model_calls import IN_BATCHES, Price, Spending, Stop
 from benchmark.models import Run
 from benchmark.models.finishes import finish_warnings
 from benchmark.models.problems import Tier
@@ -21,25 +22,26 @@ from benchmark.providers import (
     ModelSpecError,
     ProviderError,
     parse_model_spec,
-    part_of_price,
+    price_factor,
 )
 from benchmark.reports import RunFigures, run_report
 from benchmark.reports.draws import replay_note
 from benchmark.reports.formatting import format_broken_calls, format_epochs, format_spent_money
 from benchmark.runner import (
-    ASSUMED,
-    CannotRun,
+    RUN_ASSUMPTIONS,
+    CannotRunError,
     Draws,
     Estimate,
     Plan,
     QueueUnavailable,
-    Terms,
+    RunOptions,
+    RunScope,
     dispatch,
     estimate,
+    estimate_from_pilot,
     plan_like,
     plan_run,
     prepare_resume,
-    rescaled,
     start_run,
 )
 
@@ -50,20 +52,22 @@ _OF_NEW_RUNS = (
 _SUMMARIES = "; ".join(f"{profile.name}, {profile.summary}" for profile in PROFILES.values())
 _REQUIRED = ("dataset", "model", "method")
 _ALL = "all"
-_OF_THE_PAPERS = list(METHODS)[:8]
+_USACO_METHODS = [name for name, method in METHODS.items() if method.in_usaco_paper]
 _EACH_ALONE = (
-    "Each as if it were the only one; what methods ask alike, drafts for instance, is paid for once."
+    "Each row is for that method alone; prompts that methods share, for example drafts, are paid for once."
 )
-_STORED_ARE_FREE = "Questions that were paid for before are in these numbers, and are not paid for again."
+_STORED_ARE_FREE = "These numbers include prompts with a stored reply, which is not paid for again."
 _BY_PILOT = "Mean and 95 % interval. "
-_PILOT_IS_REPEATED = f"{_BY_PILOT}A run of all problems pays nothing again for those of the pilot."
-_PILOT_IS_FRESH = f"{_BY_PILOT}A run of all problems pays for those of the pilot too: its draws are others."
+_PILOT_IS_REPEATED = f"{_BY_PILOT}A run of all problems does not pay again for those of the pilot."
+_PILOT_IS_FRESH = (
+    f"{_BY_PILOT}A run of all problems pays for those of the pilot too, because its draws differ."
+)
 
 
 class Command(BaseCommand):
     help = (
         "Run a method with a model over the problems of a dataset and judge every attempt on the hidden tests. "
-        "A method is zero-shot, or searches (semantic: a textbook, episodic: solved problems) and reflexion "
+        "A method is zero-shot, or retrieval (semantic: a textbook, episodic: solved problems) and reflexion "
         "(corrections with the results of the samples) joined by +; `manage.py methods` lists them with their controls "
         f"and settings. Profiles: {_SUMMARIES}."
     )
@@ -73,7 +77,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--dataset", metavar="NAME")
         parser.add_argument("--model", metavar="PROVIDER:MODEL")
-        parser.add_argument("--method", type=_in_our_order, choices=[*METHODS, _ALL])
+        parser.add_argument("--method", type=_canonical_method_name, choices=[*METHODS, _ALL])
         parser.add_argument(
             "--profile", choices=PROFILES, help="settings and attempts of a published evaluation"
         )
@@ -90,136 +94,117 @@ class Command(BaseCommand):
             "--epochs",
             type=positive,
             metavar="N",
-            help="N whole passes over all problems, each with draws of its own; default: 1",
+            help="N passes over all problems, each with its own draws; default: 1",
         )
         parser.add_argument(
             "--draws",
             choices=get_args(Draws),
-            help="repeat: questions that were paid for are answered with the stored replies (default); fresh: every "
-            "question is asked again",
+            help="repeat: prompts with a paid reply get the stored reply (default); fresh: every prompt is sent again",
         )
         parser.add_argument("--problems", metavar="ID,ID…", help="only these problems")
         parser.add_argument("--tier", choices=Tier.values)
         parser.add_argument("--limit", type=positive, metavar="N", help="only the first N problems by id")
         parser.add_argument(
-            "--dry-run", action="store_true", default=None, help="call nobody and say what the run would cost"
+            "--dry-run", action="store_true", default=None, help="make no call; print what the run would cost"
         )
         parser.add_argument(
             "--pilot",
             type=positive,
             metavar="N",
-            help="run N problems, drawn with a fixed seed, and say what all of them would cost",
+            help="run N problems, drawn with a fixed seed, and print what all of them would cost",
         )
         parser.add_argument(
-            "--like", metavar="RUN", help="a new run of the problems, model, settings and prompts of this one"
+            "--like",
+            metavar="RUN",
+            help="start a new run with the problems, model, settings and prompts of this one",
         )
-        parser.add_argument(
-            "--resume", metavar="RUN", help="go on with this run; failed items are tried again"
-        )
-        parser.add_argument(
-            "--price",
-            nargs=2,
-            type=dollars,
-            metavar=("INPUT", "OUTPUT"),
-            help=asking.PRICE_HELP,
-        )
+        parser.add_argument("--resume", metavar="RUN", help="resume this run; failed items are tried again")
         parser.add_argument(
             "--cutoff",
             type=day,
             metavar="YYYY-MM-DD",
-            help="last day of the model's training texts, for the figures; default: what is known of the model",
+            help="last day of the model's training texts, for the figures; default: the known cutoff of the model",
         )
         add_failures(parser, "wrong; stored with the run and used by its reports and pages")
-        for name, kind, help in (
-            ("cost", dollars, "US dollars; needs a known price"),
-            ("tokens", positive, "tokens, input and output together"),
-            ("calls", positive, "calls of the model"),
-        ):
-            parser.add_argument(
-                f"--max-{name}",
-                type=kind,
-                metavar="N",
-                help=f"stop, after what is in flight, when the whole run has spent so many {help}",
-            )
-        asking.add_limits(parser, f"calls in flight; default: 8, with --batch {IN_BATCHES.concurrency:,}")
+        model_options.add_budget(parser, "the whole run has")
+        model_options.add_limits(
+            parser, f"calls in flight; default: 8, with --batch {IN_BATCHES.concurrency:,}"
+        )
         parser.add_argument(
             "--batch",
             action="store_true",
             default=None,
-            help="ask in the provider's batches, which are answered within a day, at the price for that; --price stays "
-            "the usual one",
+            help="send requests in the provider's batches, which are answered within a day at a lower price; --price "
+            "stays the price of single calls",
         )
         parser.add_argument(
             "--cancel-batches",
             action="store_true",
-            help="with --resume: store what is answered, and cancel what the provider has not answered yet",
+            help="with --resume: store the replies there are, and cancel requests without a reply",
         )
         parser.add_argument(
             "--distribute",
             action="store_true",
             default=None,
-            help="let the workers carry the run out, on all machines, and follow it",
+            help="let the workers on all machines execute the run, and monitor it",
         )
         parser.add_argument("--json", action="store_true", help="print one JSON document on standard output")
 
     def handle(self, **options: Any) -> None:
-        try:
-            if options["dry_run"] and not options["resume"]:
-                return self._tell_cost(options)
-            if options["cancel_batches"] and not options["resume"]:
-                raise CommandError("--cancel-batches needs --resume RUN.")
-            run = _resumed(options) if options["resume"] else self._started(options)
-            if options["cutoff"]:
-                run.manifest["cutoff"] = options["cutoff"].isoformat()
-            if options["failures"]:
-                run.manifest["failures"] = options["failures"]
-            if options["cutoff"] or options["failures"]:
-                run.save(update_fields=["manifest"])
-            if run.distributed:
-                dispatch(run)
-        except (CannotRun, ModelSpecError, ProviderError, QueueUnavailable, SettingsError) as error:
-            raise CommandError(str(error)) from None
+        if options["dry_run"] and not options["resume"]:
+            with _command_errors():
+                self._print_estimates(options)
+            return
+        with _command_errors():
+            run = self._opened(options)
         self.stderr.write(f"Run {run.pk}")
-        stop = Stop()
-        with run_bar(run) as bar, suppress(asyncio.CancelledError):
-            cancelling = options["cancel_batches"]
-            asyncio.run(carry_out(run, progress_of(run, bar), stop, cancel_batches=cancelling))
+        with run_bar(run) as bar:
+            execute_run(run, bar, Stop(), cancel_batches=options["cancel_batches"])
         run.refresh_from_db()
         figures = run_report(run)
-        estimates = _rescaled(run)
-        self._tell(run, figures, estimates, options["json"])
+        self._print_result(run, figures, _estimates_from_pilot(run), options["json"])
         if run.state != Run.State.FINISHED:
             reasons = [f"Stopped: {run.stop_reason}"] if run.stop_reason else []
             reasons += [f"{count} failed: {fault}" for fault, count in figures.faults.items()]
-            reasons.append(f"Not finished. Go on with: manage.py run_baseline --resume {run.pk}")
+            reasons.append(f"Not finished. Resume with: manage.py run_baseline --resume {run.pk}")
             raise CommandError("\n".join(reasons))
         if figures.rejected:
-            reasons = [f"{count} failed permanently: {fault}" for fault, count in figures.permanent.items()]
-            if figures.headline:
-                treated = "Counted as wrong" if figures.failures == "wrong" else "Left out of the headline"
-                reasons.append(f"{treated} (--failures).")
-            reasons.append(f"Send them again with: manage.py run_baseline --resume {run.pk}")
-            raise CommandError("\n".join(reasons))
+            raise CommandError(_rejected_text(run, figures))
+
+    def _opened(self, options: dict[str, Any]) -> Run:
+        """Return the new or resumed run of the options, with its manifest up to date."""
+        if options["cancel_batches"] and not options["resume"]:
+            raise CommandError("--cancel-batches needs --resume RUN.")
+        run = _resumed(options) if options["resume"] else self._started(options)
+        if options["cutoff"]:
+            run.manifest["cutoff"] = options["cutoff"].isoformat()
+        if options["failures"]:
+            run.manifest["failures"] = options["failures"]
+        if options["cutoff"] or options["failures"]:
+            run.save(update_fields=["manifest"])
+        if run.distributed:
+            dispatch(run)
+        return run
 
     def _started(self, options: dict[str, Any]) -> Run:
-        """A new run as the options describe it. Raises what is wrong with them before anything is stored."""
+        """Store and return a new run. Raises the errors of invalid options before anything is stored."""
         plan = _planned(options)
-        usual = Terms(batch=True, limits=IN_BATCHES) if _asks_in_batches(options) else Terms()
-        terms = _terms(options, usual, plan.spec)
-        asyncio.run(asking.try_to_open(plan.spec, batch=terms.batch))
-        run = start_run(plan, terms)
+        usual = RunOptions(batch=True, limits=IN_BATCHES) if _uses_batches(options) else RunOptions()
+        run_options = _run_options(options, usual, plan.spec)
+        asyncio.run(model_options.try_to_open(plan.spec, batch=run_options.batch))
+        run = start_run(plan, run_options)
         for reason in sorted(set(plan.left_out.values())):
             names = [name for name, why in plan.left_out.items() if why == reason]
             self.stderr.write(f"Left out, each because {reason}: {', '.join(names)}.")
-        if plan.without_samples and isinstance(plan.settings, Reflexion):
+        if plan.without_samples and isinstance(plan.settings, ReflexionSettings):
             self.stderr.write(
-                f"Without samples, so that the first answer with a program counts: {', '.join(plan.without_samples)}."
+                f"Without samples; the first answer with a program counts: {', '.join(plan.without_samples)}."
             )
         return run
 
-    def _tell_cost(self, options: dict[str, Any]) -> None:
-        plans, batch = _all_planned(options), _asks_in_batches(options)
-        price = asking.price_of(options, plans[0].spec, batch=batch)
+    def _print_estimates(self, options: dict[str, Any]) -> None:
+        plans, batch = _all_planned(options), _uses_batches(options)
+        price = model_options.price_of(options, plans[0].spec, batch=batch)
         estimates = asyncio.run(estimate(plans))
         if options["json"]:
             documents = [
@@ -234,7 +219,7 @@ class Command(BaseCommand):
                     "price": price and asdict(price),
                     "left_out": list(plan.left_out),
                     "batch": batch,
-                    "estimates": asking.estimates_json(found, price),
+                    "estimates": model_options.estimates_json(found, price),
                 }
                 for plan, found in zip(plans, estimates, strict=True)
             ]
@@ -242,13 +227,15 @@ class Command(BaseCommand):
             self.stdout.write(json.dumps(documents[0] if len(plans) == 1 else several))
             return
         for plan, found in zip(plans, estimates, strict=True):
-            problems = _counted(len(plan.problems), "problem", "problems")
-            attempts = _counted(plan.attempts, "attempt", "attempts")
+            problems = _count(len(plan.problems), "problem", "problems")
+            attempts = _count(plan.attempts, "attempt", "attempts")
             if plan.epochs > 1:
                 attempts += f" in {plan.epochs} epochs"
-            asked = f", in batches, {_discount(plan.spec)}" if batch else ""
-            self.stdout.write(f"{plan.method.name} on {problems}, {attempts} each{asked}. Nobody was called.")
-            *table, assumed = asking.estimates_table(found, price, ASSUMED)
+            batches = f", in batches, {_discount(plan.spec)}" if batch else ""
+            self.stdout.write(
+                f"{plan.method.name} on {problems}, {attempts} each{batches}. No call was made."
+            )
+            *table, assumed = model_options.estimates_table(found, price, RUN_ASSUMPTIONS)
             self.stdout.write("\n".join(table))
         if price:
             self.stdout.write(f"Price: {price.described}.")
@@ -256,10 +243,10 @@ class Command(BaseCommand):
             self.stdout.write(_STORED_ARE_FREE)
         self.stdout.write(assumed if len(plans) == 1 else f"{_EACH_ALONE}\n{assumed}")
 
-    def _tell(
+    def _print_result(
         self, run: Run, figures: RunFigures, estimates: dict[str, Estimate] | None, as_json: bool
     ) -> None:
-        price, spent = Price.of_run(run), Spent.of_run(run)
+        price, spent = Price.of_run(run), Spending.of_run(run)
         if as_json:
             document = {
                 "run": figures.run,
@@ -285,7 +272,7 @@ class Command(BaseCommand):
             if "pilot" in run.manifest:
                 document |= {
                     "pilot": run.manifest["pilot"],
-                    "estimates": estimates and asking.estimates_json(estimates, price),
+                    "estimates": estimates and model_options.estimates_json(estimates, price),
                 }
             self.stdout.write(json.dumps(document))
             return
@@ -297,7 +284,7 @@ class Command(BaseCommand):
         for warning in finish_warnings(figures.finishes):
             self.stdout.write(warning)
         self.stdout.write(
-            f"Paid for {spent.calls:,} of {_counted(figures.generations, 'reply', 'replies')}, "
+            f"Paid for {spent.calls:,} of {_count(figures.generations, 'reply', 'replies')}, "
             f"{format_spent_money(spent.to_json(price))}."
         )
         for line in (
@@ -310,40 +297,57 @@ class Command(BaseCommand):
         if "pilot" in run.manifest:
             problems = run.manifest["pilot"]["of_problems"]
             if estimates is None:
-                self.stdout.write("No estimate: the provider did not say how many tokens its replies took.")
+                self.stdout.write("No estimate: the provider did not report the tokens of its replies.")
             else:
-                self.stdout.write(
-                    f"All {_counted(problems, 'problem', 'problems')} would take, by this pilot:"
-                )
+                self.stdout.write(f"All {_count(problems, 'problem', 'problems')} would take, by this pilot:")
                 by_pilot = _PILOT_IS_FRESH if run.first_draw else _PILOT_IS_REPEATED
-                self.stdout.write("\n".join(asking.estimates_table(estimates, price, by_pilot)))
+                self.stdout.write("\n".join(model_options.estimates_table(estimates, price, by_pilot)))
 
 
-def _in_our_order(name: str) -> str:
-    """The method of these parts, in whichever order they are written."""
+@contextmanager
+def _command_errors() -> Iterator[None]:
+    """Turn the errors of a run that cannot start or resume into CommandError."""
+    try:
+        yield
+    except (CannotRunError, ModelSpecError, ProviderError, QueueUnavailable, SettingsError) as error:
+        raise CommandError(str(error)) from None
+
+
+def _rejected_text(run: Run, figures: RunFigures) -> str:
+    """Return the message about items that failed permanently."""
+    reasons = [f"{count} failed permanently: {fault}" for fault, count in figures.permanent.items()]
+    if figures.headline:
+        treated = "Counted as wrong" if figures.failures == "wrong" else "Left out of the headline"
+        reasons.append(f"{treated} (--failures).")
+    reasons.append(f"Send them again with: manage.py run_baseline --resume {run.pk}")
+    return "\n".join(reasons)
+
+
+def _canonical_method_name(name: str) -> str:
+    """Return the method with these components, which may be named in any order."""
     parts = sorted(name.split("+"))
     return next((known for known in METHODS if sorted(known.split("+")) == parts), name)
 
 
-def _counted(number: int, one: str, many: str) -> str:
+def _count(number: int, one: str, many: str) -> str:
     return f"{number:,} {one if number == 1 else many}"
 
 
-def _rescaled(run: Run) -> dict[str, Estimate] | None:
-    """The estimate that a pilot gives, None for another run or where the tokens are unknown."""
+def _estimates_from_pilot(run: Run) -> dict[str, Estimate] | None:
+    """Return the estimates of a pilot; None for another run or with unknown tokens."""
     with suppress(ValueError):
-        return rescaled(run) if "pilot" in run.manifest else None
+        return estimate_from_pilot(run) if "pilot" in run.manifest else None
     return None
 
 
 def _all_planned(options: dict[str, Any]) -> list[Plan]:
-    """The runs that the options of a dry run describe: one, or those of the eight methods of the papers."""
-    methods = _OF_THE_PAPERS if options["method"] == _ALL else [options["method"]]
+    """Return the plan of a dry run, or for `--method all` those of the methods of the USACO paper."""
+    methods = _USACO_METHODS if options["method"] == _ALL else [options["method"]]
     return [_planned(options | {"method": method}) for method in methods]
 
 
 def _planned(options: dict[str, Any]) -> Plan:
-    """The run that the options describe. Raises what is wrong with them."""
+    """Return the plan of a new run. Raises the errors of invalid options."""
     if options["like"]:
         given = [
             f"--{name}"
@@ -352,12 +356,12 @@ def _planned(options: dict[str, Any]) -> Plan:
         ]
         if given:
             raise CommandError(
-                f"A run like another takes everything from it: leave out {', '.join(given)} with --like."
+                f"A run like another one has the same options: leave out {', '.join(given)} with --like."
             )
         return plan_like(find_run(options["like"]), options["draws"] or "repeat")
     missing = [f"--{name}" for name in _REQUIRED if not options[name]]
     if missing:
-        raise CommandError(f"Missing: {', '.join(missing)} (or --resume RUN to go on with a run).")
+        raise CommandError(f"Missing: {', '.join(missing)} (or --resume RUN to resume a run).")
     if options["method"] == _ALL:
         raise CommandError("A run has one method; --method all is for --dry-run.")
     method = METHODS[options["method"]]
@@ -366,47 +370,45 @@ def _planned(options: dict[str, Any]) -> Plan:
     spec = parse_model_spec(options["model"])
     defaults = profile.settings_for(spec.model, method.name) if profile else []
     settings = parse_settings(method.settings, options["set"] or [], defaults)
-    return plan_run(
-        dataset,
-        spec,
-        method,
-        settings,
-        attempts=options["attempts"] or (profile.attempts.get(method.name, 1) if profile else 1),
+    attempts = profile.attempts.get(method.name, 1) if profile else 1
+    scope = RunScope(
+        attempts=options["attempts"] or attempts,
         epochs=options["epochs"] or 1,
         first_draw=None if options["draws"] == "fresh" else 0,
-        profile=profile.record if profile else None,
         problem_ids=[name.strip() for name in (options["problems"] or "").split(",") if name.strip()],
         tier=options["tier"] or "",
         limit=options["limit"],
         pilot=options["pilot"],
     )
+    plan = plan_run(dataset, spec, method, settings, scope)
+    return replace(plan, profile=profile.record if profile else None)
 
 
-def _asks_in_batches(options: dict[str, Any]) -> bool:
-    """Whether the new run that the options describe does."""
+def _uses_batches(options: dict[str, Any]) -> bool:
+    """Return whether the new run sends its requests in batches."""
     return find_run(options["like"]).in_batches if options["like"] else bool(options["batch"])
 
 
 def _discount(spec: ModelSpec) -> str:
-    part = part_of_price(spec, batch=True)
+    part = price_factor(spec, batch=True)
     return f"at {part:.0%} of the usual price" if part < 1 else "for which no discount is known"
 
 
-def _terms(options: dict[str, Any], former: Terms, spec: ModelSpec) -> Terms:
-    """The terms that the options ask for; what they do not say stays as it was."""
-    price = asking.price_of(options, spec, former=former.price, batch=former.batch)
-    return asking.terms(options, price, former)
+def _run_options(options: dict[str, Any], former: RunOptions, spec: ModelSpec) -> RunOptions:
+    """Return the former run options with what the command line sets, and the price."""
+    price = model_options.price_of(options, spec, former=former.price, batch=former.batch)
+    return model_options.run_options(options, price, former)
 
 
 def _resumed(options: dict[str, Any]) -> Run:
-    """The run to go on with. Raises what stands against it before anything is changed."""
+    """Return the run, prepared to resume. Raises the errors that prevent it before anything is changed."""
     given = [f"--{name.replace('_', '-')}" for name in _OF_NEW_RUNS if options[name] is not None]
     if given:
-        raise CommandError(f"A run goes on as it began: leave out {', '.join(given)} with --resume.")
+        raise CommandError(f"A resumed run keeps its options: leave out {', '.join(given)} with --resume.")
     run = find_run(options["resume"])
     if options["cancel_batches"] and not run.in_batches:
         raise CommandError(f"Run {run.pk} has no batches: leave out --cancel-batches.")
     spec = parse_model_spec(run.model_spec)
-    asyncio.run(asking.try_to_open(spec, batch=run.in_batches))
-    prepare_resume(run, _terms(options, Terms.of_run(run), spec))
+    asyncio.run(model_options.try_to_open(spec, batch=run.in_batches))
+    prepare_resume(run, _run_options(options, RunOptions.of_run(run), spec))
     return run

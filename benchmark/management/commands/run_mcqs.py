@@ -1,4 +1,4 @@
-"""manage.py run_mcqs: answer questions about similar problems, or go on with such a run."""
+"""manage.py run_mcqs: answer questions about similar problems, or resume such a run."""
 
 import asyncio
 import json
@@ -10,31 +10,32 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from benchmark.datasets.question_sets import LETTERS
 from benchmark.management.arguments import find_question_set, find_similarity_run, not_negative, positive
 from benchmark.management.encoding import add_encoding, encoding
+from benchmark.management.interrupts import run_interruptibly
 from benchmark.management.model_options import (
-    add_asking,
-    carry_out,
+    add_model_options,
     estimates_json,
     estimates_table,
+    monitor_under,
     price_of,
+    run_options,
     sampling,
-    terms,
     try_to_open,
 )
-from benchmark.management.progress import bar_of, write_line
+from benchmark.management.progress import progress_bar
 from benchmark.model_calls import Stop
-from benchmark.model_calls.calls import Ledger
-from benchmark.model_calls.heartbeat import exclusive_lock
+from benchmark.model_calls.heartbeat import AlreadyRunning, exclusive_lock
+from benchmark.model_calls.requests import SpendTracker
 from benchmark.models import SimilarityRun
 from benchmark.providers import ModelSpecError, ProviderError, parse_model_spec
 from benchmark.reports.formatting import format_faults
 from benchmark.representations import KINDS
 from benchmark.retrieval import TOKENIZERS
-from benchmark.runner import CannotRun, Draws, Terms
+from benchmark.runner import CannotRunError, Draws, RunOptions
 from benchmark.similarity.encoders import Encoder, NoEncoderError
 from benchmark.similarity.estimates import estimate_run
 from benchmark.similarity.figures import measure
 from benchmark.similarity.report import text_of
-from benchmark.similarity.runs import Plan, Work, execute, resume_run, start_run, unwritten
+from benchmark.similarity.runs import Plan, Work, execute, missing_generation, resume_run, start_run
 from benchmark.similarity.scorers import STATISTICS, Scorer
 
 _OF_NEW_RUNS = (
@@ -53,9 +54,9 @@ _REQUIRED = ("questions", "task", "representation")
 
 class Command(BaseCommand):
     help = (
-        "Answer multiple-choice questions about similar problems. choose: a model sees the question and names a "
-        "letter. rank: the options are ranked by how much they are like the reference, and the first is the answer. "
-        "Representations that a model has to write are written first, once for all runs."
+        "Answer multiple-choice questions about similar problems. choose: a model reads the question and names a "
+        "letter. rank: the options are ranked by their similarity to the reference, and the first is the answer. "
+        "Missing representations are generated first, once for all runs."
     )
 
     requires_system_checks = []  # it shows no page, so it need not load them
@@ -63,11 +64,11 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--questions", metavar="NAME", help="as build_mcqs or an import named them")
         parser.add_argument("--task", choices=SimilarityRun.Task.values)
-        parser.add_argument("--representation", choices=KINDS, help="what stands for a problem")
+        parser.add_argument("--representation", choices=KINDS, help="representation of a problem")
         parser.add_argument(
             "--model",
             metavar="PROVIDER:MODEL",
-            help="who writes and chooses; none for ranking by statement or solution",
+            help="model that writes and chooses; none for ranking by statement or solution",
         )
         parser.add_argument(
             "--scorer",
@@ -82,14 +83,14 @@ class Command(BaseCommand):
             "--statistics",
             choices=STATISTICS,
             default=Scorer.statistics,
-            help="where words are counted: in every problem of the dataset that has the representation (default), or "
-            "in the four options alone",
+            help="texts of the word statistics: every problem of the dataset that has the representation (default), or "
+            "the four options alone",
         )
         parser.add_argument(
             "--shuffle",
             type=not_negative,
             metavar="SEED",
-            help="shuffle the options anew; default: as stored",
+            help="seed for a new order of the options; default: as stored",
         )
         parser.add_argument(
             "--correct-at",
@@ -100,56 +101,36 @@ class Command(BaseCommand):
         parser.add_argument(
             "--draws",
             choices=get_args(Draws),
-            help="repeat: choices that were paid for are answered with the stored replies (default); fresh: every "
-            "choice is asked again. Representations are written once in any case",
+            help="repeat: choices with a paid reply get the stored reply (default); fresh: every choice is requested "
+            "again. Representations are generated once in any case",
         )
-        parser.add_argument("--resume", metavar="RUN", help="go on with this run")
+        parser.add_argument("--resume", metavar="RUN", help="resume this run")
         add_encoding(parser)
-        add_asking(parser, "the whole run, however often it goes on, has")
+        add_model_options(parser, "the whole run, with all its resumptions, has")
 
     def handle(self, **options: Any) -> None:
         try:
             stored = find_similarity_run(options["resume"]) if options["resume"] else None
             plan = self._resumed(options, stored) if stored else self._planned(options)
-            former = Terms.of_run(stored) if stored else Terms()
-            asked = terms(options, price_of(options, plan.spec, former=former.price), former)
+            former = RunOptions.of_run(stored) if stored else RunOptions()
+            price = price_of(options, plan.spec, former=former.price)
+            chosen = run_options(options, price, former)
             if options["dry_run"]:
                 work = Work(plan, stored)
                 work.load()
-                return self._tell_cost(work, asked.price, options["json"])
+                self._print_estimates(work, price, options["json"])
+                return
             if plan.spec:
                 asyncio.run(try_to_open(plan.spec))
-            name = plan.scorer.encoder if plan.scorer else ""
-            encoder = Encoder(name, encoding(options)) if name else None  # both before a run is stored
-            with ExitStack() as alone, bar_of(unit="step", desc=plan.task) as bar:
-                if writing := unwritten(plan, stored):
-                    alone.enter_context(exclusive_lock(writing))
-                run = stored or start_run(plan, asked)
-                alone.enter_context(exclusive_lock(f"Run {run.pk}"))
-                if stored:
-                    stored.refresh_from_db()  # another process may have paid since it was read
-                    resume_run(stored, asked)
-                ledger, stop = Ledger.of_run(run), Stop()
-                self.stderr.write(f"Run {run.pk}")
-
-                def advance() -> None:
-                    if plan.spec:
-                        bar.set_postfix(dollars=ledger.shown, refresh=False)
-                    bar.update()
-
-                carry_out(
-                    execute(
-                        run,
-                        ledger=ledger,
-                        stop=stop,
-                        encoder=encoder,
-                        begin=bar.reset,
-                        advance=advance,
-                        tell=write_line,
-                    ),
-                    stop,
-                )
-        except (CannotRun, AlreadyRunning, ModelSpecError, NoEncoderError, ProviderError, ValueError) as error:
+            run, stop = self._run(plan, stored, chosen, options)
+        except (
+            CannotRunError,
+            AlreadyRunning,
+            ModelSpecError,
+            NoEncoderError,
+            ProviderError,
+            ValueError,
+        ) as error:
             raise CommandError(str(error)) from None
         run.refresh_from_db()
         figures = measure(run)
@@ -159,14 +140,34 @@ class Command(BaseCommand):
         if run.state != SimilarityRun.State.FINISHED:
             reasons = [f"Stopped: {stop.reason}"] if stop.reason else []
             reasons += format_faults({one["about"]: one["fault"] for one in run.faults})
-            reasons.append(f"Not finished. Go on with: manage.py run_mcqs --resume {run.pk}")
+            reasons.append(f"Not finished. Resume with: manage.py run_mcqs --resume {run.pk}")
             raise CommandError("\n".join(reasons))
 
+    def _run(
+        self, plan: Plan, stored: SimilarityRun | None, chosen: RunOptions, options: dict[str, Any]
+    ) -> tuple[SimilarityRun, Stop]:
+        """Execute the stored or a new run, and return it with the stop that ended it, if one did."""
+        name = plan.scorer.encoder if plan.scorer else ""
+        encoder = Encoder(name, encoding(options)) if name else None  # loaded before a run is stored
+        with ExitStack() as alone, progress_bar(unit="step", desc=plan.task) as bar:
+            if generation := missing_generation(plan, stored):
+                alone.enter_context(exclusive_lock(generation))
+            run = stored or start_run(plan, chosen)
+            alone.enter_context(exclusive_lock(f"Run {run.pk}"))
+            if stored:
+                stored.refresh_from_db()  # another process may have paid since it was read
+                resume_run(stored, chosen)
+            tracker, stop = SpendTracker.of_run(run), Stop()
+            self.stderr.write(f"Run {run.pk}")
+            monitor = monitor_under(bar, stop, tracker if plan.spec else None)
+            run_interruptibly(execute(run, tracker, monitor, encoder), stop)
+        return run, stop
+
     def _planned(self, options: dict[str, Any]) -> Plan:
-        """Raises what is wrong with the options before anything is stored."""
+        """Return the plan of a new run. Raises the errors of invalid options before anything is stored."""
         missing = [f"--{name}" for name in _REQUIRED if not options[name]]
         if missing:
-            raise CommandError(f"Missing: {', '.join(missing)} (or --resume RUN to go on with a run).")
+            raise CommandError(f"Missing: {', '.join(missing)} (or --resume RUN to resume a run).")
         rank = options["task"] == SimilarityRun.Task.RANK
         if options["scorer"] and not rank:
             raise CommandError("--scorer has no use with --task choose: the model compares.")
@@ -190,10 +191,12 @@ class Command(BaseCommand):
     def _resumed(self, options: dict[str, Any], run: SimilarityRun) -> Plan:
         given = [f"--{name.replace('_', '-')}" for name in _OF_NEW_RUNS if options[name] is not None]
         if given:
-            raise CommandError(f"A run goes on as it began: leave out {', '.join(given)} with --resume.")
+            raise CommandError(
+                f"A resumed run keeps its options: leave out {', '.join(given)} with --resume."
+            )
         return Plan.of(run)
 
-    def _tell_cost(self, work: Work, price: Any, as_json: bool) -> None:
+    def _print_estimates(self, work: Work, price: Any, as_json: bool) -> None:
         estimates = estimate_run(work)
         written, answers = len(work.missing()), len(work.questions)
         if as_json:
@@ -201,6 +204,6 @@ class Command(BaseCommand):
             self.stdout.write(json.dumps(document | {"estimates": estimates_json(estimates, price)}))
             return
         self.stdout.write(
-            f"{answers} questions to be answered, {written} representations to be written. Nobody was called."
+            f"{answers} questions to be answered, {written} representations to be written. No call was made."
         )
         self.stdout.write("\n".join(estimates_table(estimates, price)))

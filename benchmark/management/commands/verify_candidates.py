@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from benchmark.management.arguments import find_dataset, find_run, not_negative, positive
-from benchmark.management.progress import bar_of
+from benchmark.management.progress import progress_bar
 from benchmark.oracles.candidates import (
     RANKINGS,
     Figures,
@@ -85,7 +85,7 @@ class Command(BaseCommand):
         verified, left_out = [], []
         oracles: list[JudgedOracle] = []
         try:
-            for candidate in bar_of(chosen, unit="candidate"):
+            for candidate in progress_bar(chosen, unit="candidate"):
                 try:
                     verified.append(_verified(candidate, coverage=options["coverage"]))
                 except NoVerifier as error:

@@ -15,7 +15,7 @@ from benchmark.judging.references import (
     verify_references,
 )
 from benchmark.management.arguments import find_dataset, find_problem, positive
-from benchmark.management.progress import bar_of
+from benchmark.management.progress import progress_bar
 from benchmark.models import Judgement
 from judge import SandboxUnavailable, Verdict
 from judge.management.tables import aligned
@@ -55,7 +55,7 @@ class Command(BaseCommand):
         suite = Judgement.Suite.SAMPLES if options["samples_only"] else Judgement.Suite.ALL
         works = [reference_work(problem, suite) for problem in problems]
         try:
-            with bar_of(total=len(works), unit="problem") as bar:
+            with progress_bar(total=len(works), unit="problem") as bar:
                 results = verify_references(works, options["jobs"], bar.update)
         except SandboxUnavailable as error:
             raise CommandError(str(error)) from None

@@ -1,50 +1,20 @@
-"""A chain in memory: the replies and what their programs do on the samples are written in advance."""
+"""A chain in memory with scripted replies and sample results."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from benchmark.methods.program_tester import AssumedBench
+from benchmark.methods import DryChain
 from benchmark.models import Generation
 from benchmark.prompts import HiddenCount, HiddenRun, Prompt, SampleRun, Task
 from benchmark.retrieval import Corpus, Document
 from judge import Verdict
 
 
-class ScriptedChain:
-    """`benchmark.methods.Chain`; `passes` says of each answer (drafts not counted) whether it passes the samples.
+class Library:
+    """Five problems, unless others are given, and a textbook of three articles."""
 
-    It is about a problem of its own among five, unless a task and the problems are given.
-    """
-
-    def __init__(
-        self, passes: Sequence[bool], task: Task | None = None, problems: Corpus | None = None
-    ) -> None:
-        self.task = task or Task("1_cows", "Count the cows in the field.", time_limit=2, memory_limit=2**28)
+    def __init__(self, problems: Corpus | None) -> None:
         self._problems = problems
-        self.bench = AssumedBench(passes=True)
-        self.asked: list[tuple[Generation.Purpose, str, Mapping[str, Any] | None]] = []
-        self._passes = iter(passes)
-
-    async def ask(
-        self,
-        prompt: Prompt,
-        purpose: Generation.Purpose,
-        *,
-        retrieval: Mapping[str, Any] | None = None,
-        shared: bool = False,
-    ) -> Generation:
-        self.asked.append((purpose, prompt.messages[0].content, retrieval))
-        number = len(self.asked)
-        return Generation(step=number - 1, purpose=purpose, text=f"reply {number}", code=f"code {number}")
-
-    async def run_samples(self, answer: Generation) -> SampleRun:
-        return SampleRun(Verdict.AC if next(self._passes) else Verdict.WA)
-
-    async def run_hidden(self, answer: Generation) -> HiddenRun:
-        raise AssertionError("only refine asks for the verdict on hidden tests")
-
-    async def count_hidden(self, answer: Generation) -> HiddenCount:
-        raise AssertionError("only feedback=samples+hidden_count asks for a count")
 
     async def problems(self) -> Corpus:
         if self._problems is not None:
@@ -67,4 +37,44 @@ class ScriptedChain:
         )
 
     async def represented(self, kind: str) -> Corpus:
-        raise AssertionError("only matched asks for representations")
+        raise AssertionError("only representation retrieval reads representations")
+
+
+class ScriptedChain(DryChain):
+    """A chain whose `passes` says of each answer (drafts not counted) whether it passes the samples.
+
+    Its problem is one of the library's five, unless a task and the problems are given.
+    """
+
+    def __init__(
+        self, passes: Sequence[bool], task: Task | None = None, problems: Corpus | None = None
+    ) -> None:
+        own = Task("1_cows", "Count the cows in the field.", time_limit=2, memory_limit=2**28)
+        super().__init__(task or own, Library(problems), passes=True)
+        self._results = iter(passes)
+
+    @property
+    def asked(self) -> list[tuple[Generation.Purpose, str, Mapping[str, Any] | None]]:
+        """Purpose, first message and retrieval record of each request."""
+        return [(one.purpose, one.prompt.messages[0].content, one.retrieval) for one in self.requests]
+
+    async def request(
+        self,
+        prompt: Prompt,
+        purpose: Generation.Purpose,
+        *,
+        retrieval: Mapping[str, Any] | None = None,
+        shared: bool = False,
+    ) -> Generation:
+        await super().request(prompt, purpose, retrieval=retrieval, shared=shared)
+        number = len(self.requests)
+        return Generation(step=number - 1, purpose=purpose, text=f"reply {number}", code=f"code {number}")
+
+    async def run_samples(self, answer: Generation) -> SampleRun:
+        return SampleRun(Verdict.AC if next(self._results) else Verdict.WA)
+
+    async def run_hidden(self, answer: Generation) -> HiddenRun:
+        raise AssertionError("only refine needs the verdict on hidden tests")
+
+    async def count_hidden(self, answer: Generation) -> HiddenCount:
+        raise AssertionError("only feedback=samples+hidden_count needs a count")

@@ -1,4 +1,4 @@
-"""Controls, splits and the guard on what is shown, in a chain in memory."""
+"""Controls, splits and the bound on retrieved texts, on a chain in memory."""
 
 import asyncio
 from typing import Any

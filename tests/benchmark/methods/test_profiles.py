@@ -1,22 +1,18 @@
-"""Profiles: the published evaluations' settings, for every method and every model."""
+"""Profiles: the settings of published evaluations, for every method and every model."""
 
-from dataclasses import asdict, make_dataclass
+from dataclasses import asdict
 from typing import Any
 
 import pytest
 
 from benchmark.methods import METHODS, PROFILES, SettingsError, parse_settings
-from benchmark.methods.settings import describe_settings
+from benchmark.methods.settings import combine_settings, describe_settings
 from benchmark.models import Run
 from benchmark.reports.formatting import non_default_settings
 
-EVERYTHING: Any = make_dataclass(
+EVERYTHING: Any = combine_settings(
     "Everything",
-    (),
-    bases=tuple(
-        METHODS[name].settings for name in ("semantic+episodic+reflexion", "refine", "verifier", "algo-tags")
-    ),
-    frozen=True,
+    (METHODS[name].settings for name in ("semantic+episodic+reflexion", "refine", "verifier", "algo-tags")),
 )
 
 

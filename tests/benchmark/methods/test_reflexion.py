@@ -1,4 +1,4 @@
-"""Reflexion: which answer counts, what each question shows, and when it stops."""
+"""Reflexion: the answer that counts, the content of each prompt, and the end."""
 
 import asyncio
 
@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmark.methods import METHODS, parse_settings
-from benchmark.methods.reflexion import select
+from benchmark.methods.reflexion import select_answer
 from benchmark.models import Generation
 from tests.benchmark.methods.scripted import ScriptedChain
 
@@ -33,7 +33,7 @@ def test_stopping_early_selects_the_same_answer_for_fewer_questions(passes: list
 def test_one_long_run_gives_the_selection_of_every_shorter_one(passes: list[bool]) -> None:
     for i in range(7):
         selected, _ = solve(passes, f"i={i}", "run_all=true")
-        assert select(passes[: i + 1], "first-passing") == selected.step
+        assert select_answer(passes[: i + 1], "first-passing") == selected.step
 
 
 @pytest.mark.parametrize(
@@ -41,8 +41,8 @@ def test_one_long_run_gives_the_selection_of_every_shorter_one(passes: list[bool
     [([True], 0, 0), ([False, False], 1, 1), ([False, True, True, False], 1, 3), ([True, False], 0, 1)],
 )
 def test_the_first_to_pass_counts_else_the_last(passed: list[bool], first: int, last: int) -> None:
-    assert select(passed, "first-passing") == first
-    assert select(passed, "last") == last
+    assert select_answer(passed, "first-passing") == first
+    assert select_answer(passed, "last") == last
 
 
 def test_the_paper_allows_three_reflections_and_every_question_shows_all_attempts_so_far() -> None:

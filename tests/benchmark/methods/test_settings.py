@@ -1,5 +1,7 @@
-"""Settings of methods as people write them."""
+"""Settings of methods in the form of the command line."""
 
+import json
+from dataclasses import asdict
 from typing import Any
 
 import pytest
@@ -55,3 +57,43 @@ def test_a_method_has_its_own_settings_only() -> None:
 def test_a_setting_given_twice_is_refused() -> None:
     with pytest.raises(SettingsError, match="'p' is given twice"):
         parse_settings(EPISODIC, ["p=1", "p=2"])
+
+
+def test_all_invalid_settings_are_named_at_once_with_the_nearest_choice() -> None:
+    with pytest.raises(SettingsError) as raised:
+        parse_settings(EPISODIC, ["p=0", "tokenizer=word", "temperature=warm"])
+    assert str(raised.value).splitlines()[:3] == [
+        "temperature=warm: not a number from 0 to 2 or none.",
+        "tokenizer=word: not one of usaco_split, words (did you mean words?).",
+        "p=0: not a whole number from 1 to 7.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("temperature=1", 1.0),
+        ("temperature=NONE", None),
+        ("temperature= 0.5 ", 0.5),
+        ("p=+3", 3),
+        ("every_test=True", True),
+        ("max_output_tokens=1_000", 1000),
+    ],
+)
+def test_a_value_is_stored_in_the_type_of_its_setting(text: str, value: object) -> None:
+    stored = asdict(parse_settings(EPISODIC, [text]))[text.partition("=")[0]]
+    assert (stored, type(stored)) == (value, type(value))
+
+
+@pytest.mark.parametrize(
+    "text", ["p=3.0", "every_test=yes", "every_test=1", "textbook=", "max_output_tokens=1e3"]
+)
+def test_a_value_in_the_form_of_another_type_is_refused(text: str) -> None:
+    with pytest.raises(SettingsError, match=f"{text}: not "):
+        parse_settings(METHODS["semantic+episodic"].settings, [text])
+
+
+@pytest.mark.parametrize("method", METHODS.values(), ids=lambda method: method.name)
+def test_settings_are_the_same_after_they_were_stored(method: Any) -> None:
+    settings = method.settings()
+    assert method.settings(**json.loads(json.dumps(asdict(settings)))) == settings

@@ -1,4 +1,4 @@
-"""A git repository in the shape of the published one, with prompts of its own wording."""
+"""A git repository in the shape of the published one, with different wording."""
 
 import subprocess
 from pathlib import Path
@@ -64,7 +64,7 @@ def solve_prompt_fn(query):
 
 
 def make_clone(folder: Path, prompts: str = PROMPTS, file: str = FILE) -> Path:
-    """Make a repository of one commit that holds the file of prompts."""
+    """Make a repository with one commit that contains the file of prompts."""
     path = folder / file
     path.parent.mkdir(parents=True)
     path.write_text(prompts)

@@ -1,17 +1,17 @@
-"""Prompts: what they must hold, what can never get in, and that nothing in a text is taken for a template."""
+"""Prompts: their required content, the content that is kept out, and texts with braces."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmark.prompts import (
-    NOTHING,
+    NO_CONTEXT,
     ORDINALS,
-    Attempt,
-    Form,
-    Material,
+    PreviousAttempt,
     Prompt,
-    PromptLeak,
+    PromptContext,
+    PromptFormat,
+    PromptLeakError,
     SampleResult,
     SampleRun,
     Task,
@@ -22,10 +22,10 @@ from benchmark.prompts import (
 from benchmark.retrieval import Document
 from judge import Verdict
 
-PYTHON = Form("python", state_limits=False)
+PYTHON = PromptFormat("python", state_limits=False)
 PASSED = SampleResult(Verdict.AC, "1 2", "3", "3", "")
 WRONG = SampleResult(Verdict.WA, "5 5", "25", "10", "")
-SOME = Material(
+SOME = PromptContext(
     (Document("2_pigs", "Pigs", "Count the pigs. {{reply}}"),), "Chapter on counting. {{excerpt}}"
 )
 
@@ -52,7 +52,7 @@ def test_any_reply_and_any_output_stand_unchanged_in_a_revision(reply: str, outp
         Verdict.WA,
         (SampleResult(Verdict.WA, "1", output, "2", ""), SampleResult(Verdict.RTE, "1", "", "2", errors)),
     )
-    text = text_of(revision_prompt(task(), PYTHON, NOTHING, [Attempt(1, reply, ran)], "samples"))
+    text = text_of(revision_prompt(task(), PYTHON, NO_CONTEXT, [PreviousAttempt(1, reply, ran)], "samples"))
     assert f"Attempt 1:\n\n{reply}\n\nResult of attempt 1:\n\nSample 1: wrong answer." in text
     assert f"Output of your program:\n{output}\nExpected output:\n2\n" in text
     assert f"What was reported:\n{errors}\n[END ATTEMPTS]" in text
@@ -60,14 +60,16 @@ def test_any_reply_and_any_output_stand_unchanged_in_a_revision(reply: str, outp
 
 def test_braces_of_a_statement_are_no_placeholders() -> None:
     statement = "{{language}} {0} {problem} {{include problem}}"
-    assert f"\n{statement}\n" in text_of(solve_prompt(task(statement), Form("cpp", state_limits=False)))
+    assert f"\n{statement}\n" in text_of(
+        solve_prompt(task(statement), PromptFormat("cpp", state_limits=False))
+    )
 
 
 def test_the_language_and_its_fence_are_named_and_nothing_is_left_to_fill_in() -> None:
-    attempts = [Attempt(1, "first", SampleRun(Verdict.AC, (PASSED,)))]
+    attempts = [PreviousAttempt(1, "first", SampleRun(Verdict.AC, (PASSED,)))]
     for language, title, fence in (("python", "Python 3", "```python"), ("cpp", "C++", "```cpp")):
-        form = Form(language, state_limits=True)
-        material = Material((Document("2_pigs", "Pigs", "text"),), "text")
+        form = PromptFormat(language, state_limits=True)
+        material = PromptContext((Document("2_pigs", "Pigs", "text"),), "text")
         for prompt in (
             solve_prompt(task(), form, material),
             revision_prompt(task(), form, material, attempts, "samples"),
@@ -84,7 +86,7 @@ def test_similar_problems_come_first_each_with_its_ordinal() -> None:
     similar = tuple(
         Document(str(number), "", f"{{{{problem}}}} text {number}") for number in range(len(ORDINALS))
     )
-    text = text_of(solve_prompt(task(), PYTHON, Material(similar)))
+    text = text_of(solve_prompt(task(), PYTHON, PromptContext(similar)))
     places = [
         text.index(f"{ordinal} problem and solution:\n\n{{{{problem}}}} text {number}")
         for number, ordinal in enumerate(ORDINALS)
@@ -108,8 +110,8 @@ def test_the_similar_problems_stand_before_the_textbook_and_both_before_the_prob
 
 def test_a_revision_shows_the_problem_the_material_again_and_every_attempt_with_its_results() -> None:
     attempts = [
-        Attempt(1, "I multiply.", SampleRun(Verdict.WA, (PASSED, WRONG))),
-        Attempt(2, "No program here.", SampleRun(Verdict.NO_CODE)),
+        PreviousAttempt(1, "I multiply.", SampleRun(Verdict.WA, (PASSED, WRONG))),
+        PreviousAttempt(2, "No program here.", SampleRun(Verdict.NO_CODE)),
     ]
     text = text_of(revision_prompt(task(), PYTHON, SOME, attempts, "samples"))
     parts = [
@@ -143,23 +145,23 @@ def test_a_revision_shows_the_problem_the_material_again_and_every_attempt_with_
     ],
 )
 def test_the_verdicts_alone_tell_no_input_output_or_message(ran: SampleRun, told: str) -> None:
-    text = text_of(revision_prompt(task(), PYTHON, NOTHING, [Attempt(1, "r", ran)], "verdicts"))
+    text = text_of(revision_prompt(task(), PYTHON, NO_CONTEXT, [PreviousAttempt(1, "r", ran)], "verdicts"))
     assert f"Result of attempt 1:\n\n{told}\n[END ATTEMPTS]" in text
 
 
 def test_a_neutral_retry_tells_nothing_of_the_results() -> None:
     failed, passed = (
-        text_of(revision_prompt(task(), PYTHON, NOTHING, [Attempt(1, "r", ran)], "none"))
+        text_of(revision_prompt(task(), PYTHON, NO_CONTEXT, [PreviousAttempt(1, "r", ran)], "none"))
         for ran in (SampleRun(Verdict.WA, (WRONG,)), SampleRun(Verdict.AC, (PASSED,)))
     )
     assert failed == passed
 
 
 def test_the_problem_itself_is_refused_among_the_similar_ones() -> None:
-    itself = Material((Document("1_cows", "", "its solution"),))
-    with pytest.raises(PromptLeak, match="1_cows was retrieved for itself"):
+    itself = PromptContext((Document("1_cows", "", "its solution"),))
+    with pytest.raises(PromptLeakError, match="1_cows was retrieved for itself"):
         solve_prompt(task(), PYTHON, itself)
-    with pytest.raises(PromptLeak, match="1_cows was retrieved for itself"):
+    with pytest.raises(PromptLeakError, match="1_cows was retrieved for itself"):
         revision_prompt(task(), PYTHON, itself, [], "samples")
 
 
@@ -167,6 +169,6 @@ def test_hashes_follow_the_prompt_and_the_templates() -> None:
     first, same, other = (solve_prompt(task(text), PYTHON) for text in ("a", "a", "b"))
     assert first.hash == same.hash != other.hash
     assert first.template_hash == other.template_hash == our_templates().hash("instructions", "problem")
-    helped = solve_prompt(task("a"), PYTHON, Material(excerpt="text"))
-    revised = revision_prompt(task("a"), PYTHON, NOTHING, [], "samples")
+    helped = solve_prompt(task("a"), PYTHON, PromptContext(excerpt="text"))
+    revised = revision_prompt(task("a"), PYTHON, NO_CONTEXT, [], "samples")
     assert len({first.template_hash, helped.template_hash, revised.template_hash}) == 3

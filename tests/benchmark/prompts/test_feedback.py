@@ -1,10 +1,10 @@
-"""What a model is told of its program: the real judge on the samples, and never a word of a hidden test."""
+"""Feedback on a program: the real judge on the samples, without any hidden test."""
 
 import pytest
 
 from benchmark import judging
 from benchmark.models import Judgement, Problem, TestCase
-from benchmark.prompts import PromptLeak, SampleResult, SampleRun, our_templates
+from benchmark.prompts import PromptLeakError, SampleResult, SampleRun, our_templates
 from benchmark.prompts.feedback import SHOWN, describe
 from judge import Verdict
 from tests.problems import HIDDEN_INPUT, store_doubling
@@ -101,10 +101,10 @@ def test_a_judgement_on_the_hidden_tests_is_refused_even_when_it_calls_itself_on
     judgement = judged(problem, "print(input())", Judgement.Suite.ALL)
     assert judgement.result is not None
     assert str(HIDDEN_INPUT) in str(judgement.result)
-    with pytest.raises(PromptLeak, match="not a finished one on the samples"):
+    with pytest.raises(PromptLeakError, match="not a finished one on the samples"):
         SampleRun.of(problem, judgement)
     judgement.suite = Judgement.Suite.SAMPLES
-    with pytest.raises(PromptLeak, match="a test that is no sample"):
+    with pytest.raises(PromptLeakError, match="a test that is no sample"):
         SampleRun.of(problem, judgement)
 
 
@@ -112,7 +112,7 @@ def test_a_test_that_was_a_sample_and_is_none_any_more_is_not_told(db: None) -> 
     problem = store_doubling()
     judgement = judged(problem, "print(1)", Judgement.Suite.SAMPLES)
     problem.tests.update(origin=TestCase.Origin.HIDDEN)
-    with pytest.raises(PromptLeak):
+    with pytest.raises(PromptLeakError):
         SampleRun.of(problem, judgement)
 
 

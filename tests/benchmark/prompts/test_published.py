@@ -1,4 +1,4 @@
-"""Prompts out of a clone of the published repository: byte for byte, by commit, without running any of it."""
+"""Prompts from a clone of the published repository: byte for byte, by commit, without executing its code."""
 
 import json
 import subprocess
@@ -13,23 +13,23 @@ from hypothesis import strategies as st
 
 from benchmark.methods import METHODS, SettingsError, parse_settings
 from benchmark.prompts import (
-    Attempt,
-    Form,
-    Material,
+    PreviousAttempt,
+    PromptContext,
+    PromptFormat,
     SampleResult,
     SampleRun,
     Task,
     revision_prompt,
     solve_prompt,
 )
-from benchmark.prompts.published import FILE, WrongShape, read_prompts, source_of
+from benchmark.prompts.published import FILE, UnexpectedShapeError, read_prompts, source_of
 from benchmark.retrieval import Document
 from judge import Verdict
 from tests.benchmark.prompts.clone import PROMPTS, make_clone
 
 TASK = Task("1", "Count the {{cows}}.", time_limit=2, memory_limit=2**28)
 SIMILAR = (Document("2", "Two", "Text two."), Document("3", "Three", "Text three."))
-WRONG = Attempt(1, "My reply.", SampleRun(Verdict.WA, (SampleResult(Verdict.WA, "1", "2", "3", ""),)))
+WRONG = PreviousAttempt(1, "My reply.", SampleRun(Verdict.WA, (SampleResult(Verdict.WA, "1", "2", "3", ""),)))
 
 
 def imported(clone: Path, output: Path) -> dict[str, Any]:
@@ -45,7 +45,7 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def form(clone: Path, tmp_path_factory: pytest.TempPathFactory) -> Form:
+def form(clone: Path, tmp_path_factory: pytest.TempPathFactory) -> PromptFormat:
     folder = tmp_path_factory.mktemp("prompts") / "usaco"
     imported(clone, folder)
     chosen = [f"prompts={folder}", "state_limits=false"]
@@ -64,25 +64,25 @@ NOW = "\n\nNow:\n[BEGIN PROBLEM]\nCount the {{cows}}.\n[END PROBLEM]"
     ("material", "expected"),
     [
         (
-            Material(),
+            PromptContext(),
             "Write Python.\n  * Plan, then\n\tcode.\n[BEGIN PROBLEM]\nCount the {{cows}}.\n[END PROBLEM]\n",
         ),
         (
-            Material(SIMILAR),
+            PromptContext(SIMILAR),
             f"You get solved problems.\n\n{EPISODIC}{NOW}",
         ),
         (
-            Material(excerpt="A chapter."),
+            PromptContext(excerpt="A chapter."),
             f"You get a chapter.\n\n{SEMANTIC}{NOW}",
         ),
         (
-            Material(SIMILAR, "A chapter."),
+            PromptContext(SIMILAR, "A chapter."),
             f"You get both.\n\n{EPISODIC}\n\n{SEMANTIC}{NOW}",
         ),
     ],
 )
 def test_a_question_is_the_text_of_the_function_byte_for_byte(
-    form: Form, material: Material, expected: str
+    form: PromptFormat, material: PromptContext, expected: str
 ) -> None:
     [message] = solve_prompt(TASK, form, material).messages
     assert message.content == expected
@@ -90,10 +90,10 @@ def test_a_question_is_the_text_of_the_function_byte_for_byte(
 
 @pytest.mark.parametrize(
     ("material", "between"),
-    [(Material(), ""), (Material(SIMILAR), f"You were given these:\n{EPISODIC}")],
+    [(PromptContext(), ""), (PromptContext(SIMILAR), f"You were given these:\n{EPISODIC}")],
 )
 def test_a_reflection_keeps_the_indentation_of_the_function(
-    form: Form, material: Material, between: str
+    form: PromptFormat, material: PromptContext, between: str
 ) -> None:
     [message] = revision_prompt(TASK, form, material, [WRONG], "samples").messages
     told = "Attempt 1:\n\nMy reply.\n\nResult of attempt 1:\n\nSample 1: wrong answer.\nInput:\n1\n"
@@ -104,10 +104,10 @@ def test_a_reflection_keeps_the_indentation_of_the_function(
     )
 
 
-def test_a_prompt_that_the_functions_do_not_have_is_composed_as_usual(form: Form) -> None:
-    [message] = solve_prompt(TASK, form, Material(analysis="Words.")).messages
+def test_a_prompt_that_the_functions_do_not_have_is_composed_as_usual(form: PromptFormat) -> None:
+    [message] = solve_prompt(TASK, form, PromptContext(analysis="Words.")).messages
     assert "[BEGIN ANALYSIS]" in message.content
-    [message] = revision_prompt(TASK, form, Material(), [WRONG], "none").messages
+    [message] = revision_prompt(TASK, form, PromptContext(), [WRONG], "none").messages
     assert "Nothing is said about how they did" in message.content
 
 
@@ -128,7 +128,7 @@ def test_the_commit_is_known_and_nothing_of_the_clone_is_run(clone: Path, tmp_pa
     (tmp_path / "out" / "whole" / "solve.txt").write_text("{{problem}}")
     assert (source_of(str(tmp_path / "out")) or {})["edited"]
     assert not list(clone.rglob("executed"))
-    with pytest.raises(CommandError, match=r"is there already"):
+    with pytest.raises(CommandError, match=r"already exists"):
         imported(clone, tmp_path / "out")
 
 
@@ -187,5 +187,5 @@ def test_a_folder_without_the_file_or_without_a_commit_is_refused(tmp_path: Path
 
 @given(st.text())
 def test_any_file_is_read_or_refused(source: str) -> None:
-    with pytest.raises(WrongShape):
+    with pytest.raises(UnexpectedShapeError):
         read_prompts(source)

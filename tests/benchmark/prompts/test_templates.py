@@ -1,4 +1,4 @@
-"""A researcher's own templates go before ours; what is wrong with them is said before anything is paid for."""
+"""A user's templates override the defaults; faults in them are reported before any call is paid for."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What is read from a provider's failures."""
+"""Errors from a provider's failures."""
 
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime

@@ -1,4 +1,4 @@
-"""Choosing a model by a text, without loading what it does not need."""
+"""Selection of a model by a text, without loading unneeded modules."""
 
 import os
 import subprocess

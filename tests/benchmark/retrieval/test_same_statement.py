@@ -6,7 +6,7 @@ import pytest
 
 from benchmark.methods import METHODS, parse_settings
 from benchmark.models import Dataset
-from benchmark.prompts import Form, Material, Task, our_templates, revision_prompt, solve_prompt
+from benchmark.prompts import PromptContext, PromptFormat, Task, our_templates, revision_prompt, solve_prompt
 from benchmark.retrieval import Document, ProblemText, problem_corpus
 from tests.benchmark.methods.scripted import ScriptedChain
 
@@ -55,8 +55,8 @@ def test_the_sentence_follows_what_is_shown_and_not_what_was_found(usaco: Datase
 def test_short_statements_are_compared_by_their_words(statement: str, same: bool) -> None:
     task = Task("1", "Count the cows.", time_limit=2, memory_limit=2**28)
     text = ProblemText(statement, "analysis", "program")
-    material = Material((Document("2", "Two", text.holding("all"), text),))
-    form = Form("python", state_limits=False)
+    material = PromptContext((Document("2", "Two", text.holding("all"), text),))
+    form = PromptFormat("python", state_limits=False)
     solving, revising = (
         prompt.messages[0].content
         for prompt in (

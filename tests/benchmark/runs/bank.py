@@ -1,7 +1,7 @@
-"""Fills a database with four small problems whose secrets are canaries.
+"""A database with four small problems whose secrets are canaries.
 
-Each problem asks for a number and for the second line of the input again. One program solves the sums and
-not the products. A second dataset holds a problem without any test.
+Each problem asks for a number and for the second line of the input again. One program solves the sums and not the
+products. A second dataset has a problem without any test.
 """
 
 import hashlib
@@ -18,12 +18,12 @@ SOLVED = {"apple_sum", "cherry_sum"}
 
 
 def canaries(external_id: str) -> list[str]:
-    """Words of the problem that must never be in a prompt about it."""
+    """Return words of the problem that must never be in a prompt about it."""
     return [f"canary-{place}-{external_id}" for place in ("input", "answer", "analysis", "reference")]
 
 
 def write_textbook() -> None:
-    """The textbook `hintbench`: one article of two fits a sum, and it is longer than 20 characters."""
+    """Store the textbook `hintbench`: one article of two fits a sum, and it is longer than 20 characters."""
     corpus = Corpus.objects.create(name="hintbench", format="markdown", content_hash="0" * 64)
     for order, (title, text) in enumerate(
         [("Sums", "Problem of a sum: Print the result for the numbers."), ("Flows", "Pipes and pumps.")]
@@ -78,6 +78,6 @@ def fill() -> None:
 
 
 def make_bank(var: Path, database: str = "") -> None:
-    """Problems in a new `var`, or in a database, that has the tables; in a process of its own."""
+    """Store the problems in a new `var` or in a database with tables, in a separate process."""
     use_var(var, database)
     fill()

@@ -1,4 +1,4 @@
-"""A sandbox for management commands: they run as processes on a database of their own, as users run them."""
+"""A commands for the commands: they run as processes on a separate database file, as for users."""
 
 import json
 import shutil
@@ -30,12 +30,12 @@ class CommandSandbox:
     database: str = ""
 
     def start(self, *arguments: str) -> CommandProcess:
-        """A manage.py command as a process."""
+        """Start a manage.py command as a process."""
         return CommandProcess(arguments, self.var, self.settings, self.database)
 
     @property
     def settings(self) -> dict[str, str]:
-        """Return the variables that point every provider at the fake server."""
+        """The settings that direct the providers to the fake_providers."""
         return {
             "OPENAI_API_KEY": "sk-fake-000000",
             "OPENAI_BASE_URL": self.fake_providers.openai_url,
@@ -44,13 +44,13 @@ class CommandSandbox:
         }
 
     def manage(self, *arguments: str, status: int = 0) -> tuple[str, str]:
-        """What a manage.py command prints; asserts its exit status."""
+        """Return standard output and standard error of a manage.py command; assert its exit status."""
         exit_status, output, errors = self.start(*arguments).wait()
         assert exit_status == status, errors
         return output, errors
 
     def baseline(self, *arguments: str, status: int = 0, method: str = "zero-shot") -> dict[str, Any]:
-        """The JSON document of `run_baseline`; a new run over the orchard unless it resumes one."""
+        """Return the JSON document of `run_baseline`: of a new run over the orchard unless it resumes one."""
         if "--resume" not in arguments:
             arguments = ("--dataset", "orchard", "--model", "openai:gpt-4o", "--method", method, *arguments)
         output, _ = self.manage("run_baseline", "--json", *arguments, status=status)
@@ -58,13 +58,13 @@ class CommandSandbox:
         return document
 
     def report(self, run: str, *arguments: str) -> dict[str, Any]:
-        """The JSON report of a run."""
+        """Return the JSON report of a run."""
         output, _ = self.manage("report", run, "--format", "json", *arguments)
         figures: dict[str, Any] = json.loads(output)["runs"][0]
         return figures
 
     def rows(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """What the database holds, read or changed behind the program's back."""
+        """Return rows of a query, or change the database outside of the program."""
         if self.database:
             with psycopg.connect(self.database) as server:
                 return server.execute(query.replace("?", "%s"), values).fetchall()
@@ -74,7 +74,7 @@ class CommandSandbox:
 
 @pytest.fixture(scope="session")
 def filled_var() -> Path:
-    """A HINTBENCH_VAR with tables and problems."""
+    """Return a HINTBENCH_VAR with tables and problems."""
     return cached_folder("orchard", lambda var: run_apart(make_bank, add_database(var)))
 
 

@@ -1,4 +1,4 @@
-"""Loads what the commands need, before they are forked off; opens no connection."""
+"""Modules that the commands need, loaded before the fork; this opens no connection."""
 
 import django
 

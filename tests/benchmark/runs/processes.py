@@ -1,8 +1,4 @@
-"""manage.py commands as processes that start quickly: forked from a server that has loaded the program.
-
-They are processes of their own in everything a test can see: output, exit status, signals, `kill -9`, database
-connections. Only the seconds for loading Django and the SDKs are spent once for all of them.
-"""
+"""manage.py commands as processes that start quickly, forked from a server that has loaded the program."""
 
 import multiprocessing
 import os
@@ -24,7 +20,7 @@ FORKS.set_forkserver_preload(["tests.benchmark.runs.loaded"])
 
 
 def use_var(var: Path, database: str = "") -> None:
-    """Make `var` this process's HINTBENCH_VAR, its database included unless the URL of another one is given."""
+    """Make `var` the HINTBENCH_VAR of this process, with its database unless the URL of another one is given."""
     settings.VAR = var
     settings.BLOBS = var / "blobs"
     default = connections.settings["default"]
@@ -36,7 +32,7 @@ def use_var(var: Path, database: str = "") -> None:
 
 
 def run_apart(target: Callable[..., None], *arguments: object) -> None:
-    """Call a function of a test module in a process of its own, which must end well."""
+    """Call a function of a test module in a separate process; assert that it succeeds."""
     process = FORKS.Process(target=target, args=arguments)
     process.start()
     process.join()
@@ -53,7 +49,7 @@ class CommandProcess:
         self._output = var / f"{stem}.out"
         self._errors = var / f"{stem}.err"
         self._process: ForkServerProcess = FORKS.Process(
-            target=_run, args=(arguments, var, values, self._output, self._errors, database)
+            target=_run, args=(arguments, (var, database), values, self._output, self._errors)
         )
         self._process.start()
 
@@ -62,24 +58,28 @@ class CommandProcess:
         os.kill(self._process.pid, number)
 
     def wait(self) -> tuple[int, str, str]:
-        """Exit status (negative: the signal), standard output and standard error."""
+        """Return exit status (negative: the signal), standard output and standard error."""
         self._process.join(timeout=HANG)
         assert self._process.exitcode is not None, self.errors()
         return self._process.exitcode, self._output.read_text(), self.errors()
 
     def errors(self) -> str:
-        """Standard error as far as it has come."""
+        """Return the standard error so far."""
         return self._errors.read_text() if self._errors.exists() else ""
 
 
 def _run(
-    arguments: tuple[str, ...], var: Path, values: dict[str, str], output: Path, errors: Path, database: str
+    arguments: tuple[str, ...],
+    place: tuple[Path, str],
+    values: dict[str, str],
+    output: Path,
+    errors: Path,
 ) -> None:
     for path, stream in ((output, sys.stdout), (errors, sys.stderr)):
         descriptor = os.open(path, os.O_CREAT | os.O_WRONLY)
         os.dup2(descriptor, stream.fileno())
         os.close(descriptor)
-    use_var(var, database)
+    use_var(*place)
     for name, value in values.items():
         setattr(settings, name, value)
     execute_from_command_line(["manage.py", *arguments])

@@ -1,4 +1,4 @@
-"""ALGO as a whole: a model writes a verifier, coders are ranked by it, and what was paid for is not asked for again."""
+"""ALGO end to end: a model writes a verifier, which ranks coders; nothing is paid for twice."""
 
 import json
 import re
@@ -54,7 +54,7 @@ APPLE = ("--problems", "apple_sum")
 
 
 def killed_after(commands: CommandSandbox, answers: Sequence[Script], *command: str) -> None:
-    """Let the command have these answers, and end it with kill -9 while it waits for one more."""
+    """Run the command with these replies, and kill it with SIGKILL while it waits for another one."""
     sent = len(commands.fake_providers.requests) + len(answers) + 1
     commands.fake_providers.script(*answers, HANGING)
     running = commands.start(*command)
@@ -65,7 +65,7 @@ def killed_after(commands: CommandSandbox, answers: Sequence[Script], *command: 
 
 @pytest.fixture
 def verified(commands: CommandSandbox) -> CommandSandbox:
-    """A sandbox whose first problem has a verifier, after a small budget, kill -9 and a fault of the provider."""
+    """Return a commands whose first problem has a verifier, after a small budget, SIGKILL and a provider fault."""
     commands.fake_providers.script(*VERIFIER[:2])
     new = ("--dataset", "orchard", "--model", "openai:gpt-4o", *APPLE)
     _, errors = commands.manage("build_verifier", *new, "--max-calls", "2", status=1)
@@ -98,6 +98,24 @@ def candidates(commands: CommandSandbox, run: str) -> dict[str, Any]:
     return document
 
 
+def check_candidates(found: dict[str, Any], by_name: dict[str, Any], tests: int) -> None:
+    assert [by_name[f"step {n}"]["official"] for n in range(4)] == [False, True, True, False]
+    assert [by_name[f"step {n}"]["samples_passed"] for n in range(4)] == [True, True, True, False]
+    assert by_name["step 2"]["accepted"]
+    assert by_name["step 2"]["total"] == tests + 1
+    smallest = by_name["step 1"]["minimal"]
+    assert smallest["input"].startswith("-1 ")
+    assert smallest["fault"] == "WA"
+    assert found["agreement"]["samples"] == {"agreeing": 3, "total": 4}
+    assert found["n_at_k"]["1"] == {"verifier": 1.0, "majority": 0.5, "random": 0.5}
+    assert found["n_at_k"]["4"] == {"verifier": 1.0, "majority": 1.0, "random": 1.0}
+    [oracle] = found["oracles"]
+    assert oracle["correctness"]["verdict"] == "right"
+    assert oracle["correctness"]["samples"] == {"right": 1, "wrong": 0, "unanswered": 0}
+    assert oracle["correctness"]["hidden"]["right"] >= 1
+    assert oracle["correctness"]["reference"] == {"right": tests, "wrong": 0, "unanswered": 0}
+
+
 def test_a_verifier_is_built_once_and_ranks_what_three_coders_write(verified: CommandSandbox) -> None:
     asked = [request.body["messages"][0]["content"] for request in verified.fake_providers.requests]
     assert len(asked) == 8, "the one in flight at kill -9, and the one that failed, are asked for again"
@@ -117,21 +135,8 @@ def test_a_verifier_is_built_once_and_ranks_what_three_coders_write(verified: Co
     assert (document["solved"], document["generations"]) == (1, 4)
     found = candidates(verified, document["run"])
     by_name = {one["candidate"][-6:]: one for one in found["candidates"]}
-    assert [by_name[f"step {n}"]["official"] for n in range(4)] == [False, True, True, False]
-    assert [by_name[f"step {n}"]["samples_passed"] for n in range(4)] == [True, True, True, False]
-    assert by_name["step 2"]["accepted"]
-    assert by_name["step 2"]["total"] == tests + 1
     smallest = by_name["step 1"]["minimal"]
-    assert smallest["input"].startswith("-1 ")
-    assert smallest["fault"] == "WA"
-    assert found["agreement"]["samples"] == {"agreeing": 3, "total": 4}
-    assert found["n_at_k"]["1"] == {"verifier": 1.0, "majority": 0.5, "random": 0.5}
-    assert found["n_at_k"]["4"] == {"verifier": 1.0, "majority": 1.0, "random": 1.0}
-    [oracle] = found["oracles"]
-    assert oracle["correctness"]["verdict"] == "right"
-    assert oracle["correctness"]["samples"] == {"right": 1, "wrong": 0, "unanswered": 0}
-    assert oracle["correctness"]["hidden"]["right"] >= 1
-    assert oracle["correctness"]["reference"] == {"right": tests, "wrong": 0, "unanswered": 0}
+    check_candidates(found, by_name, tests)
 
     # The program that only errs on negative numbers passes the imported tests and fails the oracle's.
     by_suite = ("--set", "tests=suite", "temperature=0.3", "repair_temperature=0.3")

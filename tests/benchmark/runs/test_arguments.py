@@ -1,4 +1,4 @@
-"""What run_baseline refuses before it stores or pays anything."""
+"""Errors of run_baseline before a run is stored or paid for."""
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -23,7 +23,7 @@ GOOD = {"--dataset": "orchard", "--model": "openai:gpt-4o", "--method": "zero-sh
         ({"--attempts": "0"}, "'0' is not a whole number from 1"),
         (
             {"--resume": "x"},
-            "A run goes on as it began: leave out --dataset, --model, --method with --resume.",
+            "A resumed run keeps its options: leave out --dataset, --model, --method with --resume.",
         ),
     ],
 )

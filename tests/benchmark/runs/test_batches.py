@@ -1,4 +1,4 @@
-"""Runs in the batches of both providers: half the price, the same rows, and no question paid for twice."""
+"""Runs in the batches of both providers: half the price, the same rows, and no request paid for twice."""
 
 import json
 import signal
@@ -13,7 +13,7 @@ from pytest_django import Settings
 
 from benchmark.model_calls import batches
 from benchmark.models import Run
-from benchmark.providers import parse_model_spec, part_of_price
+from benchmark.providers import parse_model_spec, price_factor
 from tests.benchmark.runs.bank import REPLY, fill
 from tests.benchmark.runs.conftest import CommandSandbox
 from tests.benchmark.runs.processes import FORKS, use_var
@@ -70,7 +70,7 @@ def test_a_run_in_batches_ends_like_any_other_at_half_the_price(commands: Comman
 
 
 def kill_in_three_places(commands: CommandSandbox, model: str) -> None:
-    """While a batch is handed in, while the provider works on one, while results come; then to the end."""
+    """Kill the client while a batch is submitted, processed and read; then run to the end."""
     commands.fake_providers.script(*[SOLUTION] * 16)
     unnoted, unended, unread = Hold(0), Hold(0), Hold(3)
     commands.fake_providers.batch(
@@ -108,7 +108,7 @@ def test_no_question_is_paid_for_twice_wherever_the_client_is_killed(
 
 
 def resume_patiently(var: Path, values: dict[str, str], run: str) -> None:
-    """`run_baseline --resume` that hands a batch in for no other reason than that every chain waits."""
+    """Run `run_baseline --resume` so that a batch is only submitted when every chain waits."""
     batches._QUIET = 2 * HANG
     use_var(var)
     for name, value in values.items():
@@ -223,7 +223,7 @@ def test_a_dry_run_tells_the_price_in_batches_where_it_is_known(commands: Comman
         costs.append(document["estimates"]["expected"]["cost_usd"])
     assert costs[1] == costs[0] / 2
     told, _ = commands.manage(*dry, "--batch")
-    assert "in batches, at 50% of the usual price. Nobody was called." in told
+    assert "in batches, at 50% of the usual price. No call was made." in told
     assert "unknown" in told
     for model, part in (("anthropic:m", 0.5), ("compatible:m", 1)):
-        assert part_of_price(parse_model_spec(model), batch=True) == part
+        assert price_factor(parse_model_spec(model), batch=True) == part

@@ -1,4 +1,4 @@
-"""What a run may spend and how fast: budgets, shared limits, replies paid for once, pilots."""
+"""Budgets, shared limits, replies paid for once, and pilots."""
 
 from math import sqrt
 from statistics import stdev
@@ -7,11 +7,11 @@ import pytest
 from django.core.management import CommandError, call_command
 from pytest_django import Settings
 
-from benchmark.model_calls.budget import Budget, Price, Spent
-from benchmark.model_calls.rate_limit import BURST, Rate, check_length
+from benchmark.model_calls.budget import Budget, Price, Spending
+from benchmark.model_calls.rate_limit import BURST, CellRate, check_length
 from benchmark.models import Generation
 from benchmark.providers import Message, Parameters, ProviderError
-from benchmark.runner import rescaled
+from benchmark.runner import estimate_from_pilot
 from tests.benchmark.reports.conftest import MakeRun, make_run  # noqa: F401
 from tests.benchmark.runs.bank import REPLY, fill
 from tests.benchmark.runs.conftest import CommandSandbox
@@ -101,7 +101,7 @@ def test_a_pilot_of_few_problems_is_rescaled_with_t(
     for tokens, generation in zip((10, 20, 60), Generation.objects.filter(work_item__run=run), strict=True):
         generation.output_tokens = tokens
         generation.save()
-    found = {name: one.output_tokens for name, one in rescaled(run).items()}
+    found = {name: one.output_tokens for name, one in estimate_from_pilot(run).items()}
     reach = 4.302653 * stdev([10, 20, 60]) / sqrt(3)
     assert found == {"low": 0, "expected": 900, "high": round(30 * (30 + reach))}
 
@@ -118,19 +118,19 @@ def test_a_prompt_that_leaves_no_room_for_the_reply_is_not_sent(commands: Comman
 
 def test_a_rate_gives_so_many_a_minute_and_a_sharer_its_part() -> None:
     now = [100.0]
-    for sharers in (1, 3):
-        rate, taken, end = Rate(120, lambda: now[0]), 0, now[0] + 60
+    for peers in (1, 3):
+        rate, taken, end = CellRate(120, lambda: now[0]), 0, now[0] + 60
         while now[0] < end:
             if wait := rate.wait():
                 now[0] += wait
             else:
-                rate.take(1, sharers)
+                rate.take(1, peers)
                 taken += 1
-        assert 120 / sharers <= taken <= (120 + 120 * BURST / 60) / sharers + 2
+        assert 120 / peers <= taken <= (120 + 120 * BURST / 60) / peers + 2
 
 
 def test_what_is_in_flight_counts_as_a_call() -> None:
-    assert Budget(calls=3).used_up(Spent(1), None, in_flight=2)
-    assert not Budget(calls=3).used_up(Spent(1), None, in_flight=1)
-    assert Budget(cost=1.0).used_up(Spent(1, 0, 500_000), Price(0, 2))
-    assert not Budget(cost=1.0).used_up(Spent(1, 0, 499_999), Price(0, 2))
+    assert Budget(calls=3).used_up(Spending(1), None, in_flight=2)
+    assert not Budget(calls=3).used_up(Spending(1), None, in_flight=1)
+    assert Budget(cost=1.0).used_up(Spending(1, 0, 500_000), Price(0, 2))
+    assert not Budget(cost=1.0).used_up(Spending(1, 0, 499_999), Price(0, 2))

@@ -1,12 +1,12 @@
-"""Fresh draws and epochs: what is asked again, what is repeated, and what a repeated run says of itself."""
+"""Fresh draws and epochs: new and repeated replies, and the report of repeated ones."""
 
 import csv
 import io
 
 import pytest
 
+from benchmark.model_calls.reply_cache import draw_name
 from benchmark.models import Run
-from benchmark.runner.replies import draw_name
 from tests.benchmark.runs.bank import REPLY
 from tests.benchmark.runs.conftest import CommandSandbox
 from tests.fake_providers import Script, pieces_of
@@ -100,7 +100,7 @@ def test_epochs_are_whole_passes_with_draws_of_their_own(commands: CommandSandbo
         "run_baseline", "--dry-run", "--dataset", "orchard", "--model", "openai:m", "--method", "zero-shot",
         "--epochs", "3", "--attempts", "2",
     )  # fmt: skip
-    assert "zero-shot on 4 problems, 6 attempts in 3 epochs each. Nobody was called." in told
+    assert "zero-shot on 4 problems, 6 attempts in 3 epochs each. No call was made." in told
 
 
 def test_fresh_draws_in_batches_are_batches_of_their_own(commands: CommandSandbox) -> None:
@@ -126,7 +126,7 @@ def test_a_fresh_pilot_says_that_a_run_of_all_problems_pays_for_its_problems_too
         "--pilot",
         "2",
     )
-    assert "pays nothing again for those of the pilot" in commands.manage(*pilot)[0]
+    assert "does not pay again for those of the pilot" in commands.manage(*pilot)[0]
     assert "pays for those of the pilot too" in commands.manage(*pilot, *FRESH)[0]
 
 

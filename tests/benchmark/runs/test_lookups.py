@@ -1,4 +1,4 @@
-"""The statements of every reply read what they ask for and nothing else, however many rows there are."""
+"""The statements of every reply use an index, for any number of rows."""
 
 from uuid import uuid4
 
@@ -6,8 +6,9 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from benchmark.model_calls.reply_cache import find_paid
+from benchmark.models import Generation
 from benchmark.runner import leases
-from benchmark.runner.replies import find_paid
 
 pytestmark = [
     pytest.mark.django_db,
@@ -19,7 +20,7 @@ def test_paid_replies_are_found_by_their_keys() -> None:
     with CaptureQueriesContext(
         connection,
     ) as queries:
-        find_paid([f"{number:064}" for number in range(30)])
+        find_paid(Generation, [f"{number:064}" for number in range(30)])
     assert "paid_generation_by_cache_key" in plan_of(queries)
 
 

@@ -28,7 +28,7 @@ from tests.postgres import Postgres
 
 @pytest.fixture(scope="module")
 def filled_database(postgres: Postgres, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """A HINTBENCH_VAR and a database with tables and problems."""
+    """Return a HINTBENCH_VAR and a database with tables and problems."""
     var, database = tmp_path_factory.mktemp("bank"), postgres.new_database()
     run_apart(make_bank, var, database)
     return var, database

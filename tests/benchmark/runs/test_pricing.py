@@ -1,4 +1,4 @@
-"""Prices of models: the given one, else that of the shipped snapshot, else unknown."""
+"""Prices of models: the given one, else that of the snapshot, else unknown."""
 
 import json
 import sys
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pytest_django import Settings
 
-from benchmark.model_calls.budget import Price, Spent
+from benchmark.model_calls.budget import Price, Spending
 from benchmark.model_calls.pricing import SCRIPTED, price_for
 from benchmark.providers import parse_model_spec
 from tests.benchmark.runs.processes import CommandProcess, run_apart
@@ -93,15 +93,15 @@ def test_cached_tokens_cost_their_own_price_and_never_more_tokens_than_there_are
 
 
 def test_a_cost_without_any_known_tokens_is_unknown_and_not_0() -> None:
-    unknown = Spent.of_reply(None, None, None)
+    unknown = Spending.of_reply(None, None, None)
     assert unknown.to_json(Price(1, 1))["cost_usd"] is None
-    both = (unknown + Spent.of_reply(10, 10, None)).to_json(Price(1, 1))
+    both = (unknown + Spending.of_reply(10, 10, None)).to_json(Price(1, 1))
     assert (both["cost_usd"], both["cost_is_lower_bound"]) == (pytest.approx(20 / 1e6), True)
-    assert Spent().to_json(None)["cost_is_lower_bound"] is False
+    assert Spending().to_json(None)["cost_is_lower_bound"] is False
 
 
 def load_the_program() -> None:
-    """Import the web server and a command, and price what needs no list."""
+    """Import the web server and a command, and price a model without the snapshot."""
     import config.asgi
     import config.urls
     from benchmark.management.commands import run_baseline

@@ -1,4 +1,4 @@
-"""Runs with the profiles of the papers: what is asked, what is told of failures, and how programs are judged."""
+"""Runs with the profiles of the papers: prompts, feedback, and judging."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Runs with prompts out of a clone of the published repository."""
+"""Runs with prompts from a clone of the published repository."""
 
 import json
 import subprocess

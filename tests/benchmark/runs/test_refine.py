@@ -1,4 +1,4 @@
-"""Refine as a whole: the command, the real SDKs, the real judge; what each kind of failure tells, and nothing else."""
+"""Refine end to end: the command, the real SDKs, the real judge, and the feedback on each kind of failure."""
 
 import json
 import signal

@@ -1,4 +1,4 @@
-"""Reflexion as a whole: the command, the real SDKs, the real judge, and rows that say what happened."""
+"""Reflexion end to end: the command, the real SDKs, the real judge, and the stored rows."""
 
 import json
 
@@ -157,7 +157,7 @@ def test_a_problem_without_samples_is_named_and_its_first_answer_counts(commands
     _, errors = commands.manage(
         "run_baseline", "--dataset", "orchard", "--model", "openai:gpt-4o", "--method", "reflexion", *FIRST
     )
-    assert "Without samples, so that the first answer with a program counts: apple_sum." in errors
+    assert "Without samples; the first answer with a program counts: apple_sum." in errors
     assert len(commands.fake_providers.requests) == 1
 
 

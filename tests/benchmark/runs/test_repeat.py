@@ -1,4 +1,4 @@
-"""manage.py run_baseline --like: a run once more, with the same questions, or not at all."""
+"""manage.py run_baseline --like: a new run with the same prompts, or none."""
 
 from tests.benchmark.runs.bank import REPLY
 from tests.benchmark.runs.conftest import CommandSandbox

@@ -1,11 +1,12 @@
-"""What becomes of replies that are stored together."""
+"""Replies that are stored together."""
 
 import pytest
 
-from benchmark.model_calls import Spent
+from benchmark.model_calls import Spending
+from benchmark.model_calls.reply_cache import find_paid
 from benchmark.models import Dataset, Generation, Run, WorkItem
 from benchmark.runner.leases import claim, finish
-from benchmark.runner.replies import find_paid, store
+from benchmark.runner.reply_store import store
 from tests.benchmark.runs.bank import fill
 
 pytestmark = pytest.mark.django_db
@@ -44,10 +45,10 @@ def reply(item: WorkItem, text: str) -> Generation:
 def test_a_step_that_another_process_stored_meanwhile_stands_and_the_others_are_stored(run: Run):
     first, second, _ = claim(run.pk, "a runner", 3)
     [(stored, spent)] = store([(run, reply(first, "the first"))])
-    assert spent == Spent(1, 10, 3)
+    assert spent == Spending(1, 10, 3)
     (known, _), (new, spent) = store([(run, reply(first, "too late")), (run, reply(second, "the second"))])
     assert (known.pk, known.text) == (stored.pk, "the first")
-    assert spent == Spent(2, 20, 6)
+    assert spent == Spending(2, 20, 6)
     kept = Generation.objects.get(pk=new.pk)
     assert (kept.text, kept.messages, kept.parameters, kept.retrieval, kept.latency) == (
         "the second",
@@ -57,7 +58,7 @@ def test_a_step_that_another_process_stored_meanwhile_stands_and_the_others_are_
         0.25,
     )
     assert kept.created_at == new.created_at
-    assert find_paid(["key of the second", "key of nothing"]) == [kept, None]
+    assert find_paid(Generation, ["key of the second", "key of nothing"]) == [kept, None]
 
 
 def test_whoever_lost_an_item_does_not_finish_it(run: Run):

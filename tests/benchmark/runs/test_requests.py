@@ -1,8 +1,4 @@
-"""Every method and every control as a whole: exactly what is sent, and that no secret is in it.
-
-The requests of those in GOLDEN are compared with files, prompt by prompt as people read them. A file that is missing
-is written, and the test fails once, so that somebody looks at it.
-"""
+"""Every method and every control end to end: the exact requests, without any secret."""
 
 import json
 import shutil
@@ -21,7 +17,13 @@ from tests.fake_providers import FakeProviders, Request, Script, pieces_of
 GOLDENS = Path(__file__).parent / "requests"
 PROBLEM = "berry_product"
 """The program of the replies adds where this problem multiplies, so that it fails on the sample."""
-GOLDEN = [*list(METHODS)[:8], "refine", "retry", "random", "oracle-assisted"]
+GOLDEN = [
+    *(name for name, method in METHODS.items() if method.in_usaco_paper),
+    "refine",
+    "retry",
+    "random",
+    "oracle-assisted",
+]
 RUNS = {
     **{name: ("--method", name) for name in METHODS},
     "icpc-b": ("--method", "episodic+reflexion", "--profile", "icpc-b"),
@@ -35,7 +37,7 @@ SMALL = {"i": 1, "k": 2, "n": 1, "tags": 2, "resamples": 1, "retries": 1}
 def sent(
     filled_var: Path, fake_provider_server: FakeProviders, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, list[Request]]:
-    """The requests of every run, made one after the other by one process."""
+    """Return the requests of every run, made one after another by one process."""
     fake_provider_server.reset()
     fake_provider_server.script(*[Script(pieces_of(REPLY))] * 200)
     var = tmp_path_factory.mktemp("requests") / "var"
@@ -78,7 +80,7 @@ def _run_all(var: Path, values: dict[str, str], runs: list[list[str]]) -> None:
 
 
 def readable(requests: list[Request]) -> str:
-    """The requests as text: the parameters as JSON, then the message as it is."""
+    """Return the requests as text: the parameters as JSON, then the message."""
     told = []
     for number, request in enumerate(requests, 1):
         body = dict(request.body)
@@ -113,7 +115,7 @@ def test_no_prompt_holds_a_secret_of_its_own_problem_or_a_hidden_test_of_any(
 
 
 def test_the_controls_are_marked_and_the_methods_of_the_papers_are_not() -> None:
-    marked = {name for name, method in METHODS.items() if method.caveat}
+    marked = {name for name, method in METHODS.items() if method.warning}
     assert marked == {
         name for name in METHODS if any(c in name for c in ("retry", "random", "oracle-assisted"))
     }

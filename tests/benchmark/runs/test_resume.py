@@ -1,4 +1,4 @@
-"""Runs that are cut off in every way, and go on: nothing paid for is lost, and nothing is counted twice."""
+"""Runs that are interrupted in every way and resumed: no paid reply is lost, and none is counted twice."""
 
 import json
 import signal
@@ -46,7 +46,7 @@ def only_run(commands: CommandSandbox) -> str:
 
 
 def comparable(commands: CommandSandbox, run: str) -> dict[str, object]:
-    """The figures of a run that do not name the run or its time."""
+    """Return the figures of a run that do not name the run or its time."""
     figures = commands.report(run, "--k", "1", "2")
     return {
         name: figures[name]
@@ -201,6 +201,7 @@ def test_a_run_does_not_go_on_with_other_prompts_problems_or_methods(commands: C
             "x",
             "problems of orchard",
         ),
+        ("update benchmark_run set parameters = ?", '{"k1": 1.5, "top_p": 7}', "in this version: k1, top_p."),
         ("update benchmark_run set method = ?", "telepathy", "'telepathy', which this version does not have"),
     ):
         commands.rows(change, [value])

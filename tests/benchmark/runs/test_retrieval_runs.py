@@ -1,4 +1,4 @@
-"""Retrieval in whole runs: what is searched with, what is shown, and what is stored of it."""
+"""Retrieval end to end: the query, the texts in prompts, and the stored record."""
 
 import json
 
@@ -66,7 +66,7 @@ def test_the_draft_is_searched_with_as_the_setting_says(
 def test_a_textbook_that_is_not_there_is_said_before_anything_is_paid(commands: CommandSandbox) -> None:
     run = ["run_baseline", "--dataset", "orchard", "--model", "openai:gpt-4o", "--method", "semantic"]
     _, errors = commands.manage(*run, "--set", "textbook=cookbook", status=1)
-    assert "There is no textbook 'cookbook' to search in. There are: hintbench." in errors
+    assert "There is no textbook 'cookbook' to search. There are: hintbench." in errors
     assert "manage.py import_corpus" in errors
     assert commands.fake_providers.requests == []
 

@@ -1,4 +1,4 @@
-"""Whole runs: the command as a process, the real SDK against the fake providers, the real judge."""
+"""Runs end to end: the command as a process, the real SDK with the fake_providers server, the real judge."""
 
 import json
 from dataclasses import replace
@@ -14,12 +14,12 @@ TALK = Script(("I would add the numbers, but I show no program.",))
 
 
 def start(dataset: str) -> list[str]:
-    """The arguments of a zero-shot run."""
+    """Return the arguments of a zero-shot run."""
     return ["run_baseline", "--dataset", dataset, "--model", "openai:gpt-4o", "--method", "zero-shot"]
 
 
 def asked_about(prompt: str) -> str:
-    """The problem a prompt is about: the one behind its last marker."""
+    """Return the problem of a prompt: the one after its last marker."""
     return prompt.rpartition("[BEGIN PROBLEM]")[2].split("Problem ")[1].split(".")[0]
 
 

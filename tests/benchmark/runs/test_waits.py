@@ -1,4 +1,4 @@
-"""Waits that the provider asks for, and calls that broke off: what a user sees, and what holds meanwhile."""
+"""Waits that the provider requests, and calls that broke off: messages to the user and stored counts."""
 
 import asyncio
 import csv
@@ -7,7 +7,7 @@ import signal
 
 import pytest
 
-from benchmark.model_calls.stopping import Stop, Stopped
+from benchmark.model_calls.stopping import Stop, StopRequestedError
 from tests.benchmark.runs.bank import REPLY
 from tests.benchmark.runs.conftest import CommandSandbox
 from tests.benchmark.runs.test_resume import only_run, until
@@ -112,10 +112,10 @@ def test_questions_outside_runs_count_and_wait_the_same_way(commands: CommandSan
 
 async def test_the_end_of_a_workers_turn_does_not_end_a_wait_but_a_stop_does() -> None:
     stop = Stop()
-    stop.ask("the turn is over", final=False, ends_waits=False)
+    stop.request("the turn is over", final=False, cancels_waits=False)
     await stop.sleep(0.01)
     waiting = asyncio.create_task(stop.sleep(500))
-    stop.ask("interrupted")
-    with pytest.raises(Stopped):
+    stop.request("interrupted")
+    with pytest.raises(StopRequestedError):
         await waiting
     assert (stop.reason, stop.final) == ("the turn is over", False)

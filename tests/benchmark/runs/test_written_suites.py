@@ -1,4 +1,4 @@
-"""Generators and validators that a model writes: paid for once, never shown a hidden thing, and trusted no further."""
+"""Generators and validators that a model writes: paid for once, without hidden content, and checked."""
 
 import json
 import signal

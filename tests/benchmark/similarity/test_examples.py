@@ -20,7 +20,7 @@ def test_an_example_is_found_by_statements_or_by_attempts_of_the_same_model(comm
     asm = (*MATCHED, *ONE, "--set", "representation=asm_nl")
     _, errors = commands.manage(*asm, status=1)
     assert (
-        "48 of 48 problems have no asm_nl by openai:gpt-4o. Let it write them first: manage.py represent"
+        "48 of 48 problems have no asm_nl by openai:gpt-4o. Generate them first: manage.py represent"
         in errors
     )
     ids = [

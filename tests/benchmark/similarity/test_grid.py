@@ -63,7 +63,7 @@ def test_missing_cells_say_what_they_need_and_bounds_hold_for_the_grid(commands:
         "mcq_grid", *ASKED, *MODEL, "--max-calls", "5", "--concurrency", "1", status=1
     )
     assert "calls is used up" in errors
-    assert "The same command goes on" in errors
+    assert "Repeat the command to continue" in errors
     assert len(commands.fake_providers.requests) == 5
     partly = grid(commands, *MODEL, "--report")
     assert partly["T18", "statement", ""]["state"] == "finished"

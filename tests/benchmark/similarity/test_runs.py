@@ -158,7 +158,7 @@ def test_the_section_is_read_and_without_one_the_reply_stands_for_it(commands: C
     assert "1 failed: provider fault (bad_request)" in errors
     before = len(commands.fake_providers.requests)
     output, _ = commands.manage("represent", *arguments)
-    assert "tagged: 48 of 48 problems have their asm_pl." in output
+    assert "tagged: 48 of 48 problems have the representation asm_pl." in output
     assert len(commands.fake_providers.requests) == before + 1
 
 

@@ -1,0 +1,47 @@
+"""A request that waits for a batch, and the most that it may cost."""
+
+import asyncio
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from benchmark.model_calls.budget import Spending
+from benchmark.providers import Message, Parameters, StreamEvent
+
+_LONGEST_REPLY = 16_384
+"""Tokens of the longest reply that budgets assume where no limit is set."""
+
+_CHARACTERS_PER_TOKEN = 3.0
+"""Of prompts; a low value, for the most that a request may cost."""
+
+BatchReply = tuple[tuple[StreamEvent, ...], float]
+"""The events of a reply, and the seconds that its batch took."""
+
+
+@dataclass(eq=False)
+class BatchRequest:
+    """A request of a chain that waits for its reply."""
+
+    name: str
+    messages: Sequence[Message]
+    parameters: Parameters
+    reply: "asyncio.Future[BatchReply]"
+    created: float = field(default_factory=time.monotonic)
+    most: Spending = field(init=False)
+    """The most that it may cost."""
+
+    def __post_init__(self) -> None:
+        characters = sum(len(message.content) for message in self.messages)
+        reply_tokens = self.parameters.max_output_tokens or _LONGEST_REPLY
+        self.most = Spending(1, math.ceil(characters / _CHARACTERS_PER_TOKEN), reply_tokens)
+
+    def succeed(self, reply: BatchReply) -> None:
+        """Set the reply, unless the waiting chain was cancelled."""
+        if not self.reply.done():
+            self.reply.set_result(reply)
+
+    def fail(self, error: Exception) -> None:
+        """Set the error, unless the waiting chain was cancelled."""
+        if not self.reply.done():
+            self.reply.set_exception(error)

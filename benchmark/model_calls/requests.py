@@ -1,0 +1,195 @@
+"""Model requests outside of chains: many to one model, each reply stored when it arrives.
+
+They share budgets and the limits of the model with runs.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from benchmark.model_calls.budget import Budget, Price, Spending
+from benchmark.model_calls.commit_queue import CommitQueue
+from benchmark.model_calls.heartbeat import send_heartbeat, unregister
+from benchmark.model_calls.rate_limit import Limits, RateLimitedProvider, RateLimiter
+from benchmark.model_calls.stopping import FATAL_KINDS, USAGE_UNREPORTED, Stop, StopRequestedError
+from benchmark.model_calls.waits import RetryWaits
+from benchmark.models.leases import HEARTBEAT
+from benchmark.models.metering import MeteredRun
+from benchmark.models.owners import new_owner
+from benchmark.prompts import Prompt
+from benchmark.providers import ModelReply, ModelSpec, Parameters, ProviderError, complete, open_provider
+
+NO_BOUND, NOTHING_SPENT, USUAL = Budget(), Spending(), Limits()
+
+
+@dataclass(frozen=True)
+class ModelRequest:
+    """A prompt, its subject in words for users, and the function that stores its reply in a transaction."""
+
+    subject: str
+    prompt: Prompt
+    store: Callable[[ModelReply], object]
+
+
+@dataclass
+class SpendTracker:
+    """Spending and budget of a run, or of all requests of one kind where there is no run."""
+
+    price: Price | None = None
+    budget: Budget = NO_BOUND
+    limits: Limits = USUAL
+    run: MeteredRun | None = None
+    spent: Spending = NOTHING_SPENT
+
+    @classmethod
+    def of_run(cls, run: MeteredRun) -> "SpendTracker":
+        """Return the tracker of a run, with its price, budget, limits and spending."""
+        return cls(Price.of_run(run), Budget(**run.budget), Limits(**run.limits), run, Spending.of_run(run))
+
+    def store(self, spending: Spending) -> None:
+        """Add the spending to the run's row, in the transaction that stores the replies."""
+        if self.run is not None:
+            spending.add_to(self.run)
+
+    @property
+    def as_json(self) -> dict[str, Any]:
+        """The spending for the JSON documents of commands."""
+        return self.spent.to_json(self.price)
+
+    @property
+    def summary(self) -> str:
+        """The cost as a short text for progress bars."""
+        return self.spent.summary(self.price)
+
+
+@dataclass(frozen=True)
+class RequestMonitor:
+    """The observer of requests: `begin` gets the number of steps, `advance` is called after each, `report` gets lines.
+
+    `stop` ends the work early.
+    """
+
+    stop: Stop
+    begin: Callable[[int], object]
+    advance: Callable[[], object]
+    report: Callable[[str], object]
+
+
+@dataclass
+class SendOutcome:
+    """The result of sending requests; `faults` of the provider by subject. They count against no model."""
+
+    done: int = 0
+    faults: dict[str, str] = field(default_factory=dict)
+
+
+async def send_all(
+    requests: Sequence[ModelRequest],
+    spec: ModelSpec,
+    parameters: Parameters,
+    tracker: SpendTracker,
+    monitor: RequestMonitor,
+) -> SendOutcome:
+    """Send the requests until all have a reply or a stop is requested, as many at once as the limits allow.
+
+    No call begins after the budget is used up; calls in flight are completed. A failed request is counted and left for
+    the next time. Raises ProviderError when the provider cannot be opened.
+    """
+    limiter = RateLimiter(tracker.limits)
+    provider = RateLimitedProvider(open_provider(spec), limiter, tracker.limits)
+    try:
+        with CommitQueue() as commits:
+            sender = _Sender(spec, parameters, tracker, monitor, provider, limiter, commits)
+            await sender.send(requests)
+    finally:
+        await provider.aclose()
+    return sender.outcome
+
+
+@dataclass
+class _Sender:
+    """The calls of one `send_all`."""
+
+    spec: ModelSpec
+    parameters: Parameters
+    tracker: SpendTracker
+    monitor: RequestMonitor
+    provider: RateLimitedProvider
+    limiter: RateLimiter
+    commits: CommitQueue
+    outcome: SendOutcome = field(default_factory=SendOutcome)
+    in_flight: int = 0
+
+    def __post_init__(self) -> None:
+        self.retry = RetryWaits(self.monitor.report).policy(self.monitor.stop)
+
+    async def send(self, requests: Sequence[ModelRequest]) -> None:
+        """Send all requests, with a heartbeat in the meantime."""
+        waiting = iter(requests)
+
+        async def work() -> None:
+            for request in waiting:
+                if not await self._send_one(request):
+                    return
+
+        name = new_owner()
+        heart = asyncio.create_task(self._keep_alive(name))
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                for _ in range(min(self.tracker.limits.concurrency, len(requests))):
+                    tasks.create_task(work())
+        finally:
+            heart.cancel()
+            await self._count_broken_off()
+            await self.commits.run(lambda: unregister(None, name))
+
+    async def _send_one(self, request: ModelRequest) -> bool:
+        """Send one request; return whether further ones may follow."""
+        tracker, stop = self.tracker, self.monitor.stop
+        if reason := tracker.budget.used_up(tracker.spent, tracker.price, in_flight=self.in_flight):
+            stop.request(reason)
+        if stop.reason:
+            return False
+        self.in_flight += 1
+        try:
+            reply = await complete(
+                self.provider, self.spec.model, request.prompt.messages, self.parameters, retry=self.retry
+            )
+            tracker.spent += await self.commits.run(partial(_store, request, reply, tracker))
+        except StopRequestedError:
+            return False
+        except ProviderError as error:
+            self.outcome.faults[request.subject] = f"provider fault ({error.kind}): {error.message}"
+            if error.kind in FATAL_KINDS:
+                stop.request(error.message)
+            return True
+        finally:
+            self.in_flight -= 1
+        if None in (reply.usage.input_tokens, reply.usage.output_tokens) and tracker.budget.needs_tokens:
+            stop.request(USAGE_UNREPORTED)
+        self.outcome.done += 1
+        self.monitor.advance()
+        return True
+
+    async def _count_broken_off(self) -> None:
+        if number := self.provider.pop_broken_off():
+            broken_off = Spending(calls_broken_off=number)
+            self.tracker.spent += broken_off
+            await self.commits.run(lambda: self.tracker.store(broken_off))
+
+    async def _keep_alive(self, name: str) -> None:
+        while True:
+            await self.limiter.set_peers(await self.commits.run(lambda: send_heartbeat(name, str(self.spec))))
+            await self._count_broken_off()
+            await asyncio.sleep(HEARTBEAT)
+
+
+def _store(request: ModelRequest, reply: ModelReply, tracker: SpendTracker) -> Spending:
+    """Store the reply and its cost, and return the cost."""
+    request.store(reply)
+    usage = reply.usage
+    spending = Spending.of_reply(usage.input_tokens, usage.output_tokens, usage.cached_input_tokens)
+    tracker.store(spending)
+    return spending
