@@ -118,7 +118,7 @@ class RunFigures:
         """Return the sentences that readers need before they use the figures."""
         method = METHODS.get(self.method)
         return [
-            *([method.caveat] if method and method.caveat else []),
+            *([method.warning] if method and method.warning else []),
             *self._completeness_warnings(),
             *finish_warnings(self.finishes),
             *self._score_warnings(),

@@ -109,7 +109,7 @@ async def _watch(stop: Stop, pool: ThreadPoolExecutor) -> None:
         await loop.run_in_executor(pool, _perform_executions)
         if loop.time() > end:
             # A wait that the provider asked for continues: the next time slice would call too early.
-            stop.ask("the time slice has ended", final=False, ends_waits=False)
+            stop.request("the time slice has ended", final=False, cancels_waits=False)
 
 
 def _perform_executions() -> None:
@@ -127,10 +127,10 @@ async def monitor(run: Run, progress: Progress, stop: Stop) -> None:
     while True:
         waits = await asyncio.to_thread(waits_of, run)
         for line in sorted(waits - reported):
-            progress.tell(line)
+            progress.report(line)
         reported = waits
         unfinished = await asyncio.to_thread(_update, run, progress, stop.reason)
-        progress.changed(progress)
+        progress.on_change(progress)
         if not unfinished:
             return
         await asyncio.sleep(_LOOK_INTERVAL)
