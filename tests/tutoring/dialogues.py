@@ -11,8 +11,8 @@ from benchmark.judging import perform
 from benchmark.models import Problem
 from benchmark.providers import Completed, Usage
 from tutoring.actions import AcceptConsent, Execute, SendMessage, StartSession
-from tutoring.actions.messages import Mode
 from tutoring.models import Event, Protocol, Session
+from tutoring.models.payloads import Mode
 from tutoring.protocols import consent_hash, rules_of
 from tutoring.replies.answers import Answer
 from tutoring.replies.streaming import ClaimedReply, Delta, append_deltas, claim_replies, finish_reply

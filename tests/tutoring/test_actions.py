@@ -15,8 +15,8 @@ from tutoring.actions import AskAgain, CloseSession, Invalidate, StopReply, reco
 from tutoring.models import Event, Protocol, Reply, Session
 from tutoring.replies.answers import Answer
 from tutoring.replies.streaming import Delta, append_deltas, claim_replies, fail_reply, finish_reply
+from tutoring.sessions.context import Refused
 from tutoring.sessions.conversation import tutor_view
-from tutoring.sessions.session_action import Refused
 
 
 def test_first_message_carries_the_statement_and_nothing_hidden(session: SessionUnderTest):
@@ -123,7 +123,7 @@ def test_wrong_program_ends_the_session_unsolved(session: SessionUnderTest):
 def test_second_execution_is_refused_while_the_first_is_judged(session: SessionUnderTest):
     session.ask_and_get(RIGHT)
     session.execute()
-    with pytest.raises(Refused, match="The execution is used"):
+    with pytest.raises(Refused, match="The program is being executed"):
         session.execute()
     assert Judgement.objects.count() == 1
 

@@ -16,7 +16,7 @@ from tutoring.actions import AskAgain, record_verdict
 from tutoring.models import Event, Protocol, Session
 from tutoring.replies.answers import Answer
 from tutoring.replies.streaming import fail_reply, finish_reply
-from tutoring.sessions.session_action import Refused, Situation
+from tutoring.sessions.context import Refused, SessionContext
 
 MOVES = st.lists(
     st.sampled_from(["talk", "talk with code", "code", "refuse code", "stop", "fail", "execute", "fault"]),
@@ -66,15 +66,15 @@ def test_no_order_of_moves_exceeds_a_budget(moves: list[str], person, doubling: 
         with contextlib.suppress(Refused):
             move(session, name)
     session.refresh()
-    situation = Situation.of(session.row)
-    budget = situation.budget
+    context = SessionContext.of(session.row)
+    budget = context.budget
     assert budget.code_generations_used <= 5
     assert budget.executions_used <= 1
     assert session.row.code_generations == budget.code_generations_used
     assert session.row.executions == budget.executions_used
-    numbers = [event.data["generation"] for event in situation.events if event.kind == Event.Kind.REPLY]
+    numbers = [event.data["generation"] for event in context.events if event.kind == Event.Kind.REPLY]
     counted = [number for number in numbers if number is not None]
     assert counted == list(range(1, len(counted) + 1))
-    assert [event.seq for event in situation.events] == list(range(1, len(situation.events) + 1))
-    executed = any(event.kind == Event.Kind.VERDICT for event in situation.events)
+    assert [event.seq for event in context.events] == list(range(1, len(context.events) + 1))
+    executed = any(event.kind == Event.Kind.VERDICT for event in context.events)
     assert executed == (session.row.state == Session.State.CLOSED)

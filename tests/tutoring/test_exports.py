@@ -25,11 +25,12 @@ from accounts.roles import Role
 from tests.tutoring.conftest import PersonFactory
 from tests.tutoring.dialogues import RIGHT, WRONG, SessionUnderTest
 from tests.tutoring.review.readings import recorded_session, review
-from tutoring.actions import AbandonReason, CloseSession, Invalidate
-from tutoring.models import Session
+from tutoring.actions import CloseSession, Invalidate
+from tutoring.models import AbandonReason, Session
 from tutoring.rules import current_rule_set
 from tutoring.trajectories.inspect_logs import to_logs
-from tutoring.trajectories.json_lines import SCHEMA, read_record, store_record, to_lines
+from tutoring.trajectories.json_lines import read_record, store_record, to_lines
+from tutoring.trajectories.record_schema import SCHEMA
 
 MODEL = "openai:hidden-model-name"
 
@@ -285,8 +286,10 @@ def records(draw: st.DrawFn) -> dict[str, Any]:
         "schema": SCHEMA, "id": str(uuid4()), "state": "closed", "outcome": outcome,
         "outcome_claimed": bool(outcome) and all(event["kind"] != "verdict" for event in events),
         "language": "python", "opened_at": draw(moments), "closed_at": None, "invalidated": draw(st.booleans()),
-        "problem": None, "code_generations": 1, "extra": draw(words),
-        "events": [{"seq": seq, "by": "", "at": draw(moments), **event} for seq, event in enumerate(events, 1)],
+        "problem": None, "code_generations": 1, "source": {"extra": draw(words)},
+        "events": [
+            {"seq": seq, "version": 1, "by": "", "at": draw(moments), **event} for seq, event in enumerate(events, 1)
+        ],
         "reviews": reviews, "near_misses": [], "rule_checks": draw(st.sampled_from([[], [check]])),
     }  # fmt: skip
 

@@ -23,16 +23,15 @@ SCHEDULE = 2
 """Seconds after which a blind reply appears."""
 
 MAKE_TUTORS = """
-from dataclasses import replace
 from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import Group, User
 password = make_password("{password}")  # once: it takes long
 tutors = User.objects.bulk_create(User(username=name, password=password) for name in {names})
 Group.objects.get(name="tutor").user_set.add(*tutors)
 from tutoring.protocols import PRESETS, freeze
-blind = replace(PRESETS["usaco-2024"], title="Blind", seconds_to_first_word={schedule}, characters_per_second=2000)
+blind = PRESETS["usaco-2024"].with_settings(title="Blind", seconds_to_first_word={schedule}, characters_per_second=2000)
 freeze("blind", blind)
-freeze("later", replace(blind, title="Later", seconds_to_first_word={hang}))
+freeze("later", blind.with_settings(title="Later", seconds_to_first_word={hang}))
 """
 
 WORDS = " ".join(f"word{number}" for number in range(30))

@@ -19,7 +19,7 @@ from tests.tutoring.conftest import PersonFactory
 from tests.tutoring.dialogues import RIGHT, TALK, WRONG, SessionUnderTest
 from tutoring.models import Consent, Draft, Event, Protocol, Session
 from tutoring.protocols import consent_hash, rules_of
-from tutoring.sessions.conversation import EventView, Program, Standing, TutorView, tutor_view
+from tutoring.sessions.conversation import EventView, Program, SessionStatus, TutorView, tutor_view
 
 AS_PAGE = {"Accept": "application/json"}
 
@@ -208,13 +208,13 @@ def test_tutors_serialiser_has_a_closed_set_of_keys(session: SessionUnderTest):
     assert keys == {
         "opened": set(),
         "message": {"mode", "text", "html", "debrief"},
-        "reply": {"html", "generation", "uninvited", "withheld", "stopped", "cut", "debrief"},
+        "reply": {"html", "generation", "unsolicited", "hidden", "stopped", "cut", "debrief"},
         "execution": {"generation"},
         "verdict": {"solved", "verdict", "meaning", "samples_only"},
         "closed": {"reason", "outcome"},
     }
     assert {field.name for field in fields(EventView)} == {"seq", "kind", "fields"}
-    assert {field.name for field in fields(Standing)} == {"state", "outcome", "invalidated"}
+    assert {field.name for field in fields(SessionStatus)} == {"state", "outcome", "invalidated"}
     assert {field.name for field in fields(Program)} == {
         "generation",
         "html",
@@ -225,7 +225,7 @@ def test_tutors_serialiser_has_a_closed_set_of_keys(session: SessionUnderTest):
     assert {field.name for field in fields(TutorView)} == {
         "id",
         "number",
-        "standing",
+        "status",
         "problem",
         "rules",
         "budget",
@@ -236,8 +236,7 @@ def test_tutors_serialiser_has_a_closed_set_of_keys(session: SessionUnderTest):
         "draft",
         "draft_revision",
         "scripted",
-        "may",
-        "why_not",
+        "refusals",
         "fresh",
         "debriefing",
     }

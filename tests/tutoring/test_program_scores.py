@@ -17,8 +17,8 @@ from benchmark.functional import Signature
 from tests.tutoring.conftest import PersonFactory
 from tests.tutoring.dialogues import RIGHT, WRONG, SessionUnderTest
 from tests.tutoring.review.browsing import whole
-from tutoring.actions import AbandonReason, CloseSession
-from tutoring.models import Event, NearMiss, Reply, Session
+from tutoring.actions import CloseSession
+from tutoring.models import AbandonReason, Event, NearMiss, Reply, Session
 from tutoring.scores import near_misses
 from tutoring.sessions.conversation import tutor_view
 from tutoring.sessions.programs import distance, program_tokens, unchanged

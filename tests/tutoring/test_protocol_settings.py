@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -26,8 +25,8 @@ from tutoring.protocols import freeze, rules_of
 from tutoring.replies.streamer import FLUSH, Chat
 from tutoring.replies.streaming import Delta
 from tutoring.review.content import labelled_messages
+from tutoring.sessions.context import Refused
 from tutoring.sessions.conversation import tutor_view
-from tutoring.sessions.session_action import Refused
 from tutoring.trajectories.trajectory import read_trajectory
 
 Under = Callable[..., SessionUnderTest]
@@ -40,7 +39,7 @@ def under(alice: User, doubling: Problem, protocol: Protocol) -> Under:
     """`under(tutor_sees="solved")`: Alice's session under the default protocol, but for that."""
 
     def begin(**settings: Any) -> SessionUnderTest:
-        other = freeze("other", replace(rules_of(protocol), **settings))
+        other = freeze("other", rules_of(protocol).with_settings(**settings))
         return SessionUnderTest(start(alice, doubling, other, "openai:hidden-model-name"), alice)
 
     return begin
@@ -84,7 +83,7 @@ def test_tutor_sees_of_the_verdict_what_the_protocol_says(under: Under, sees: st
 
 @pytest.mark.parametrize(("policy", "counted"), [("count", 1), ("suppress", 0), ("ask_again", 0)])
 def test_program_nobody_asked_for(under: Under, policy: str, counted: int):
-    session = under(uninvited_code=policy)
+    session = under(unsolicited_code=policy)
     session.say("What would you do?")
     assert Reply.objects.get().live == (policy == "count")
     session.reply(TALKATIVE)
@@ -122,7 +121,7 @@ def test_program_nobody_asked_for(under: Under, policy: str, counted: int):
     ],
 )
 def test_program_nobody_asked_for_is_hidden_in_any_form(under: Under, shown: str):
-    session = under(uninvited_code="suppress")
+    session = under(unsolicited_code="suppress")
     session.say("What would you do?")
     session.reply(f"First I would read.\n\n{shown}\n")
     [reply] = session.events(Event.Kind.REPLY)
@@ -132,7 +131,7 @@ def test_program_nobody_asked_for_is_hidden_in_any_form(under: Under, shown: str
 
 
 def test_words_of_a_reply_that_may_be_hidden_are_shown_when_it_is_whole(under: Under):
-    session = under(uninvited_code="suppress")
+    session = under(unsolicited_code="suppress")
     session.say("What would you do?")
     claimed = session.claim()
     Reply.objects.get().deltas.create(attempt=claimed.attempt, seq=1, text="CANARY")
@@ -191,18 +190,18 @@ def test_protocol_without_a_debrief_has_none(under: Under):
 
 
 def test_consent_is_asked_for_once_a_text(alice: User, doubling: Problem, protocol: Protocol):
-    rules = replace(rules_of(protocol), tutor_sees="full")
+    rules = rules_of(protocol).with_settings(tutor_sees="full")
     later = freeze(protocol.name, rules)
     assert later.version == protocol.version + 1
     with pytest.raises(ConsentMissing):
         StartSession(alice, doubling, later, "openai:m").execute()
     start(alice, doubling, protocol, "openai:m")
     assert StartSession(alice, doubling, later, "openai:other").execute(), "the text is the same"
-    changed = freeze(protocol.name, replace(rules, consent="Other terms."))
+    changed = freeze(protocol.name, rules.with_settings(consent="Other terms."))
     with pytest.raises(ConsentMissing):
         StartSession(alice, doubling, changed, "openai:third").execute()
     assert Consent.objects.count() == 1
-    silent = freeze("silent", replace(rules, consent=""))
+    silent = freeze("silent", rules.with_settings(consent=""))
     assert StartSession(alice, doubling, silent, "openai:m").execute()
 
 
@@ -294,6 +293,6 @@ def test_protocols_are_frozen_by_command(db: None, tmp_path: Path):
             run(f"--set={wrong}")
     with pytest.raises(CommandError, match="cannot be read"):
         run("--consent=/nowhere")
-    with pytest.raises(CommandError, match="no name"):
+    with pytest.raises(CommandError, match="not a valid name"):
         call_command("freeze_protocol", "a b", "--title=x")
     assert Protocol.objects.filter(name="blind").count() == 2

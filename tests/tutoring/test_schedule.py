@@ -208,7 +208,7 @@ def test_late_replies_are_counted_for_researchers_alone(
 def test_protocols_without_a_schedule_and_scripted_students_are_not_held(
     alice: User, doubling: Problem, protocol: Protocol
 ):
-    open_ = freeze("open", replace(PRESETS["usaco-2024"], seconds_to_first_word=None))
+    open_ = freeze("open", PRESETS["usaco-2024"].with_settings(seconds_to_first_word=None))
     for under, model in ((open_, "openai:m"), (protocol, "practice:student")):
         session = SessionUnderTest(start(alice, doubling, under, model), alice)
         session.say("Try it.", mode="code")

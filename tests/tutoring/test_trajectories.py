@@ -350,20 +350,20 @@ def test_export_names_no_account(session: SessionUnderTest):
         (
             "gap.jsonl",
             '{"schema": "hintbench-trajectory/1", "id": "00000000-0000-0000-0000-000000000001", "state": '
-            '"closed", "outcome": "", "language": "python", "events": [{"seq": 2, "kind": "reply", "data": {}}]}',
+            '"closed", "outcome": "", "language": "python", "events": [{"seq": 2, "kind": "stop", "at": null, "data": {}}]}',
             "event 1 has seq 2",
         ),
         (
             "bare.jsonl",
             json.dumps(RECORD | {"events": [{"seq": 1, "kind": "reply", "data": {}, "at": None}]}),
-            "event 1 .reply. has no code, code_requested",
+            "session 00000000-.*, event 1 .reply.: field text: missing; expected is text; .*field code: missing; expected is text or null",
         ),
         (
             "code.jsonl",
             json.dumps(
                 RECORD | {"events": [{"seq": 1, "kind": "reply", "data": REPLY | {"code": 5}, "at": None}]}
             ),
-            "event 1 .reply. holds something else than text",
+            "event 1 .reply.: field code: must be a valid string, not 5",
         ),
         (
             "check.jsonl",
@@ -380,7 +380,7 @@ def test_export_names_no_account(session: SessionUnderTest):
                     ]
                 }
             ),
-            "event 1 .message.: check must hold drafts",
+            "event 1 .message.: field check.drafts: must be a valid list, not 5",
         ),
         (
             "verdict.jsonl",
@@ -400,10 +400,10 @@ def test_export_names_no_account(session: SessionUnderTest):
             "GOOD",
         ),
         ("when.jsonl", json.dumps(RECORD | {"opened_at": "yesterday"}), "yesterday"),
-        ("model.jsonl", json.dumps(RECORD | {"model": "m" * 201}), "model must be a text"),
+        ("model.jsonl", json.dumps(RECORD | {"model": "m" * 201}), "field model: String should have at most 200 characters"),
         ("state.jsonl", json.dumps(RECORD | {"state": "paused"}), "paused"),
-        ("headless.jsonl", json.dumps({"schema": RECORD["schema"]}), "the key 'id' is missing"),
-        ("rules.jsonl", json.dumps(RECORD | {"protocol": {"name": "x"}}), "the key 'rules' is missing"),
+        ("headless.jsonl", json.dumps({"schema": RECORD["schema"]}), "session without id: field id: missing"),
+        ("rules.jsonl", json.dumps(RECORD | {"protocol": {"name": "x"}}), "field protocol.version: missing; field protocol.rules: missing"),
         ("list.jsonl", "[1]", "not a trajectory of schema"),
     ],
 )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import uuid
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
 
 from django.conf import settings
 from django.db import models
@@ -13,8 +14,23 @@ from benchmark.models import Judgement, Problem
 from benchmark.providers import ModelSpecError, is_scripted, parse_model_spec
 from tutoring.models.protocols import Protocol
 
-DEBRIEF = "debrief"
-"""The `phase` in the data of events after the session's end."""
+if TYPE_CHECKING:
+    from tutoring.models.payloads import AnyPayload, P
+
+DEBRIEF: Final = "debrief"
+"""The phase of events after the end of the session."""
+
+
+class AbandonReason(models.TextChoices):
+    """Why a tutor abandons a session."""
+
+    MODEL_STUCK = "model_stuck", "The model does not get any further"
+    RULES = "rules", "I could only help by breaking the rules"
+    TUTOR_STUCK = "tutor_stuck", "I do not see what is wrong myself"
+    TECHNICAL = "technical", "Something did not work"
+    NO_TIME = "no_time", "I have no time left"
+    MISTAKE = "mistake", "I opened it by mistake"
+    OTHER = "other", "Another reason"
 
 
 class SessionQuerySet(models.QuerySet["Session"]):
@@ -155,6 +171,9 @@ class Event(models.Model):
     by = models.CharField(
         max_length=80, blank=True, help_text="Pseudonym of the actor, as exports name them."
     )
+    version = models.PositiveSmallIntegerField(
+        default=1, help_text="Version of the schema of the data (tutoring.models.payloads)."
+    )
     data = models.JSONField(default=dict)
     command = models.UUIDField(
         null=True, blank=True, help_text="The browser's id of the command behind the event."
@@ -181,10 +200,24 @@ class Event(models.Model):
         """Raises TypeError: nothing recorded is deleted. A bad session is invalidated."""
         raise TypeError("A recorded event is never deleted; invalidate the session.")
 
+    @cached_property
+    def payload(self) -> AnyPayload:
+        """The data as the current schema of the event's kind. Raises MalformedPayload."""
+        # The import is deferred because pydantic takes 60 ms that most commands do not need.
+        from tutoring.models.payloads import read_payload
+
+        return read_payload(self.kind, self.version, self.data)
+
+    def payload_as(self, schema: type[P]) -> P:
+        """Return the payload as the given schema. Raises TypeError for an event of another kind."""
+        if not isinstance(self.payload, schema):
+            raise TypeError(f"event {self.seq} is of kind {self.kind}, not {schema.KIND}")
+        return self.payload
+
     @property
     def out_of_protocol(self) -> bool:
-        """Whether it belongs to the debrief after the session's end: no budget, rule or figure counts it."""
-        return bool(self.data.get("phase") == DEBRIEF)
+        """Whether the event belongs to the debrief, which no budget, rule or figure counts."""
+        return self.payload.phase == DEBRIEF
 
 
 class Draft(models.Model):

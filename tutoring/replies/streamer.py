@@ -38,7 +38,7 @@ from benchmark.providers import (
 )
 from tutoring.actions import record_verdict
 from tutoring.models import Session
-from tutoring.notifications import STREAMERS, Piece, pass_text_on, say_text_waits
+from tutoring.notifications import STREAMERS, TextChunk, notify_storage_delay, notify_text
 from tutoring.replies.answers import Answer
 from tutoring.replies.streaming import (
     ClaimedReply,
@@ -204,7 +204,7 @@ class Streamer:
             logger.error("the database refuses what is to be stored; it is tried again: %s", error)
         waiting = [str(chat.claimed.session_id) for chat in self.chats.values()]
         if waiting:
-            await say_text_waits(waiting)
+            await notify_storage_delay(waiting)
         await asyncio.sleep(AFTER_A_FAULT)
 
     async def _write(self, chat: Chat) -> None:
@@ -342,7 +342,7 @@ class Streamer:
             if any(chat.pending and not chat.held(clock) for chat in self.chats.values()):
                 self.text_waiting.set()
         pieces = [
-            Piece(
+            TextChunk(
                 str(chat.claimed.session_id),
                 delta.reply_id,
                 chat.claimed.shown_attempt,
@@ -353,7 +353,7 @@ class Streamer:
             if chat.claimed.live and delta.reply_id not in lost
         ]
         if pieces:
-            await pass_text_on(pieces)
+            await notify_text(pieces)
         for chat in list(self.chats.values()):
             pk = chat.claimed.pk
             ended = chat.stopping or chat.ending or chat.lost

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any
 from uuid import UUID
 
 from django.db import connection, transaction
@@ -19,10 +18,18 @@ from django.utils import timezone
 from benchmark.extraction import Ended, counts_as_generation, extract_program
 from benchmark.providers import Message
 from tutoring.models import Event, Reply, ReplyDelta, Session
+from tutoring.models.payloads import (
+    MessageSent,
+    ReplyFailed,
+    ReplyFinished,
+    ReplyRequestedAgain,
+    ReplyRestarted,
+    TokenUsage,
+)
 from tutoring.protocols import Rules, rules_of
 from tutoring.replies.answers import Answer
 from tutoring.sessions.dialogue import model_messages, without_program_text
-from tutoring.sessions.session_action import append_event, lock_session, phase_of, queue_reply
+from tutoring.sessions.recording import append_event, lock_session, queue_reply
 
 LEASE = timedelta(seconds=6)
 """How long a streamer may be silent before another takes its replies over."""
@@ -205,44 +212,43 @@ def finish_reply(claimed: ClaimedReply, answer: Answer, *, stopped: bool = False
         text = _text(reply)
         extraction = extract_program(text, session.language)
         message = reply.message
-        invited = message.data["mode"] == "code"
+        code_requested = message.payload_as(MessageSent).mode == "code"
         judged = not message.out_of_protocol
-        hides = judged and not invited and _rules(session).uninvited_code != "count"
-        withheld = hides and counts_as_generation(text, session.language, Ended.COMPLETE)
+        hides = judged and not code_requested and _rules(session).unsolicited_code != "count"
+        hidden = hides and counts_as_generation(text, session.language, Ended.COMPLETE)
         counts = (
             judged and not hides and counts_as_generation(text, session.language, _ended(answer, stopped))
         )
         generation = session.code_generations + 1 if counts else None
         completed = answer.completed
-        data = {
-            "reply": reply.pk,
-            "message": message.seq,
-            "text": text,
-            "unseen_text": answer.text[len(text) :] if stopped else "",
-            "reasoning": answer.reasoning,
-            "stopped": stopped,
-            "code_requested": invited,
-            "withheld": withheld,
-            "generation": generation,
-            "code": extraction.code if counts else None,
-            "extraction_rule": extraction.rule,
-            "model": completed.model if completed else None,
-            "finish_reason": completed.finish_reason if completed and not stopped else "stopped",
-            "request_id": completed.request_id if completed else None,
-            "usage": asdict(completed.usage) if completed else None,
-            "attempts": _restarts(session, reply) + 1,
-            "started_at": reply.started_at.isoformat() if reply.started_at else None,
-            "first_text_at": answer.first_text_at or _iso(reply.first_text_at),
-            "received_at": answer.ended_at,
-            **_lateness(reply, answer),
-            **phase_of(message),
-        }
-        append_event(session, Event.Kind.REPLY, data)
-        session.code_generations += counts
-        session.late_replies += bool(data["late_by"])
-        session.save(update_fields=["code_generations", "late_replies"])
+        shown_from, late_by = _lateness(reply, answer)
+        payload = ReplyFinished(
+            reply=reply.pk,
+            message=message.seq,
+            text=text,
+            unseen_text=answer.text[len(text) :] if stopped else "",
+            reasoning=answer.reasoning,
+            stopped=stopped,
+            code_requested=code_requested,
+            hidden=hidden,
+            generation=generation,
+            code=extraction.code if counts else None,
+            extraction_rule=extraction.rule,
+            model=completed.model if completed else None,
+            finish_reason=completed.finish_reason if completed and not stopped else "stopped",
+            request_id=completed.request_id if completed else None,
+            usage=TokenUsage(**asdict(completed.usage)) if completed else None,
+            attempts=_restarts(session, reply) + 1,
+            started_at=reply.started_at,
+            first_text_at=_moment(answer.first_text_at) or reply.first_text_at,
+            received_at=_moment(answer.ended_at),
+            shown_from=shown_from,
+            late_by=late_by,
+            phase=message.payload.phase,
+        )
+        append_event(session, payload)
         _end(reply, Reply.State.STOPPED if stopped else Reply.State.DONE)
-        if withheld and not stopped:
+        if hidden and not stopped:
             _ask_for_words(session, message)
 
 
@@ -257,29 +263,30 @@ def _restarts(session: Session, reply: Reply) -> int:
     return session.events.filter(kind=Event.Kind.REPLY_RESTARTED, data__reply=reply.pk).count()
 
 
-def _iso(moment: datetime | None) -> str | None:
-    return moment.isoformat() if moment else None
+def _moment(text: str | None) -> datetime | None:
+    return datetime.fromisoformat(text) if text else None
 
 
-def _lateness(reply: Reply, answer: Answer) -> dict[str, Any]:
+def _lateness(reply: Reply, answer: Answer) -> tuple[datetime | None, float | None]:
     """When the protocol wanted the reply to appear, and the seconds by which the model missed that; None: no matter.
 
     Only where it is late could the tutor learn anything of the model's pace.
     """
     if reply.shown_from is None:
-        return {"shown_from": None, "late_by": None}
-    ended = datetime.fromisoformat(answer.ended_at) if answer.ended_at else timezone.now()
-    late_by = max(0.0, (ended - reply.shown_from).total_seconds())
-    return {"shown_from": reply.shown_from.isoformat(), "late_by": late_by}
+        return None, None
+    ended = _moment(answer.ended_at) or timezone.now()
+    return reply.shown_from, max(0.0, (ended - reply.shown_from).total_seconds())
 
 
 def _ask_for_words(session: Session, message: Event) -> None:
     """Let the model answer once more without a program, where the protocol says so; once a message."""
     again = session.events.filter(kind=Event.Kind.ASKED_AGAIN, data__message=message.seq)
-    if _rules(session).uninvited_code != "ask_again" or any("sent" in event.data for event in again):
+    requests = [event.payload_as(ReplyRequestedAgain) for event in again]
+    if _rules(session).unsolicited_code != "ask_again" or any(
+        request.sent is not None for request in requests
+    ):
         return
-    data = {"message": message.seq, "sent": without_program_text()}
-    append_event(session, Event.Kind.ASKED_AGAIN, data)
+    append_event(session, ReplyRequestedAgain(message=message.seq, sent=without_program_text()))
     queue_reply(session, message)
 
 
@@ -293,18 +300,17 @@ def fail_reply(claimed: ClaimedReply, kind: str, message: str, answer: Answer) -
 
 
 def _fail(session: Session, reply: Reply, kind: str, message: str, answer: Answer) -> None:
-    data = {
-        "reply": reply.pk,
-        "kind": kind,
-        "message": message,
-        "partial_text": answer.text or _text(reply),
-        **_lateness(reply, answer),
-        **phase_of(reply.message),
-    }
-    append_event(session, Event.Kind.REPLY_FAILED, data)
-    if data["late_by"]:
-        session.late_replies += 1
-        session.save(update_fields=["late_replies"])
+    shown_from, late_by = _lateness(reply, answer)
+    payload = ReplyFailed(
+        reply=reply.pk,
+        error_kind=kind,
+        message=message,
+        partial_text=answer.text or _text(reply),
+        shown_from=shown_from,
+        late_by=late_by,
+        phase=reply.message.payload.phase,
+    )
+    append_event(session, payload)
     _end(reply, Reply.State.FAILED)
 
 
@@ -322,14 +328,14 @@ def _text(reply: Reply) -> str:
 
 def _record_restart(session: Session, reply: Reply, reason: str, partial_text: str) -> None:
     """Keep what a broken attempt had written (it was paid for) before the next one replaces it."""
-    data = {
-        "reply": reply.pk,
-        "attempt": reply.attempt,
-        "reason": reason,
-        "partial_text": partial_text,
-        **phase_of(reply.message),
-    }
-    append_event(session, Event.Kind.REPLY_RESTARTED, data)
+    payload = ReplyRestarted(
+        reply=reply.pk,
+        attempt=reply.attempt,
+        reason=reason,
+        partial_text=partial_text,
+        phase=reply.message.payload.phase,
+    )
+    append_event(session, payload)
     reply.deltas.all().delete()
 
 

@@ -37,7 +37,8 @@ from tutoring.review.slots import (
     waiting_for_review,
 )
 from tutoring.rules import RuleSet, current_rule_set, rule_set
-from tutoring.sessions.session_action import Refused, lock_session
+from tutoring.sessions.context import Refused
+from tutoring.sessions.recording import lock_session
 
 PAUSE = 120
 """Seconds: a longer pause between two savings counts as this much of the reviewer's time."""

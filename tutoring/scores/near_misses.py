@@ -28,6 +28,7 @@ import judge
 from benchmark.judging import checker_for, judge_tests, program_files, store_submission
 from benchmark.models import Judgement, Problem
 from tutoring.models import Event, NearMiss, Session
+from tutoring.models.payloads import ReplyFinished
 from tutoring.sessions.programs import distance, program_tokens
 
 logger = logging.getLogger(__name__)
@@ -51,23 +52,21 @@ class ExecutionWaits(BaseException):
 
 def record_near_misses(session: Session) -> None:
     """Make a row for each program of a session that has just been closed, in its transaction."""
-    programs = [
-        event
-        for event in session.events.filter(kind=Event.Kind.REPLY)
-        if event.data["generation"] is not None
-    ]
+    replies = session.events.filter(kind=Event.Kind.REPLY)
+    payloads = [(event, event.payload_as(ReplyFinished)) for event in replies]
+    programs = [(event, reply) for event, reply in payloads if reply.generation is not None]
     if session.problem is None or not programs:
         return
-    tokens = [program_tokens(event.data["code"] or "", session.language) for event in programs]
+    tokens = [program_tokens(reply.code or "", session.language) for _, reply in programs]
     rows = NearMiss.objects.bulk_create(
         NearMiss(
             session=session,
             event=event,
-            generation=event.data["generation"],
+            generation=reply.generation,
             distance_to_previous=distance(tokens[number - 1], tokens[number]) if number else None,
             distance_to_final=distance(tokens[number], tokens[-1]),
         )
-        for number, event in enumerate(programs)
+        for number, (event, reply) in enumerate(programs)
     )
     transaction.on_commit(lambda: _remind([row.pk for row in rows]))
 
@@ -122,7 +121,7 @@ def measure(near_miss_id: int) -> None:
 
 def _measures(near_miss: NearMiss, problem: Problem) -> dict[str, Any]:
     """The columns of a measurement, or the judge's fault."""
-    code = near_miss.event.data["code"]
+    code = near_miss.event.payload_as(ReplyFinished).code
     if not code:
         return {"verdict": "NO_CODE", "passed": 0, "passed_prefix": 0}
     language = near_miss.session.language

@@ -9,7 +9,7 @@ from datetime import datetime
 from accounts.roles import Role
 from tutoring.models import TrainingResult
 from tutoring.review.actions import ReviewAction
-from tutoring.sessions.session_action import Refused
+from tutoring.sessions.context import Refused
 from tutoring.training.material import material
 
 

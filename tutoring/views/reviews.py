@@ -35,10 +35,10 @@ from tutoring.review.content import Content, MalformedContent, labelled_messages
 from tutoring.review.records import complete_reviews
 from tutoring.review.slots import reviewable, waiting_for_adjudication, waiting_for_review
 from tutoring.rules import current_rule_set, rule_set
-from tutoring.sessions.session_action import Refused
+from tutoring.sessions.context import Refused
 from tutoring.trajectories.trajectory import readable_session
+from tutoring.views.requests import PAGE_SIZE, command_id, person_of, text_field
 from tutoring.views.review_pages import UNREAD, chips, read
-from tutoring.views.sessions import PAGE, command_id, person_of, text_field
 
 REVIEWING = (Role.REVIEWER, Role.ADJUDICATOR)
 reviewers = requires_role(*REVIEWING)
@@ -59,7 +59,7 @@ def queue(request: HttpRequest) -> HttpResponse:
             "begun": own.filter(
                 state=Review.State.OPEN, session__invalidated=False, rule_set=version
             ).order_by("opened_at"),
-            "done": own.filter(state=Review.State.SUBMITTED).order_by("-submitted_at")[:PAGE],
+            "done": own.filter(state=Review.State.SUBMITTED).order_by("-submitted_at")[:PAGE_SIZE],
             "waiting": waiting_for_review(person, version, now).count() if Role.REVIEWER in roles else None,
             "disputed": (
                 waiting_for_adjudication(person, version, now).count() if Role.ADJUDICATOR in roles else None

@@ -21,7 +21,7 @@ from tutoring.review import actions
 from tutoring.review.actions import AnswerFlag, Assign, ClaimNext, RaiseFlag, SaveDraft, Skip, Withdraw
 from tutoring.review.content import Content, MessageLabels
 from tutoring.rules import RuleSet, current_rule_set
-from tutoring.sessions.session_action import Refused
+from tutoring.sessions.context import Refused
 
 
 def end_lease(held: Review) -> None:
