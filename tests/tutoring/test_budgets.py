@@ -14,9 +14,11 @@ from benchmark.models import Judgement, Problem
 from tests.tutoring.dialogues import RIGHT, TALK, WRONG, SessionUnderTest, start
 from tutoring.actions import AskAgain, record_verdict
 from tutoring.models import Event, Protocol, Session
+from tutoring.models.payloads import ReplyFinished
 from tutoring.replies.answers import Answer
 from tutoring.replies.streaming import fail_reply, finish_reply
 from tutoring.sessions.context import Refused, SessionContext
+from tutoring.sessions.projections import COUNTERS, counters_of
 
 MOVES = st.lists(
     st.sampled_from(["talk", "talk with code", "code", "refuse code", "stop", "fail", "execute", "fault"]),
@@ -70,10 +72,12 @@ def test_no_order_of_moves_exceeds_a_budget(moves: list[str], person, doubling: 
     budget = context.budget
     assert budget.code_generations_used <= 5
     assert budget.executions_used <= 1
+    counters = {name: getattr(session.row, name) for name in COUNTERS}
+    assert counters == counters_of([event.payload for event in context.events])
     assert session.row.code_generations == budget.code_generations_used
     assert session.row.executions == budget.executions_used
-    numbers = [event.data["generation"] for event in context.events if event.kind == Event.Kind.REPLY]
-    counted = [number for number in numbers if number is not None]
+    replies = [event.payload for event in context.events if isinstance(event.payload, ReplyFinished)]
+    counted = [reply.generation for reply in replies if reply.generation is not None]
     assert counted == list(range(1, len(counted) + 1))
     assert [event.seq for event in context.events] == list(range(1, len(context.events) + 1))
     executed = any(event.kind == Event.Kind.VERDICT for event in context.events)

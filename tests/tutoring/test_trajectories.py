@@ -350,13 +350,14 @@ def test_export_names_no_account(session: SessionUnderTest):
         (
             "gap.jsonl",
             '{"schema": "hintbench-trajectory/1", "id": "00000000-0000-0000-0000-000000000001", "state": '
-            '"closed", "outcome": "", "language": "python", "events": [{"seq": 2, "kind": "stop", "at": null, "data": {}}]}',
+            '"closed", "outcome": "", "language": "python", '
+            '"events": [{"seq": 2, "kind": "stop", "at": null, "data": {}}]}',
             "event 1 has seq 2",
         ),
         (
             "bare.jsonl",
             json.dumps(RECORD | {"events": [{"seq": 1, "kind": "reply", "data": {}, "at": None}]}),
-            "session 00000000-.*, event 1 .reply.: field text: missing; expected is text; .*field code: missing; expected is text or null",
+            r"session 0+-.*, event 1 .reply.: .*field code: missing; expected is text or null",
         ),
         (
             "code.jsonl",
@@ -400,10 +401,18 @@ def test_export_names_no_account(session: SessionUnderTest):
             "GOOD",
         ),
         ("when.jsonl", json.dumps(RECORD | {"opened_at": "yesterday"}), "yesterday"),
-        ("model.jsonl", json.dumps(RECORD | {"model": "m" * 201}), "field model: String should have at most 200 characters"),
+        (
+            "model.jsonl",
+            json.dumps(RECORD | {"model": "m" * 201}),
+            "field model: String should have at most 200 characters",
+        ),
         ("state.jsonl", json.dumps(RECORD | {"state": "paused"}), "paused"),
         ("headless.jsonl", json.dumps({"schema": RECORD["schema"]}), "session without id: field id: missing"),
-        ("rules.jsonl", json.dumps(RECORD | {"protocol": {"name": "x"}}), "field protocol.version: missing; field protocol.rules: missing"),
+        (
+            "rules.jsonl",
+            json.dumps(RECORD | {"protocol": {"name": "x"}}),
+            "field protocol.version: missing; field protocol.rules: missing",
+        ),
         ("list.jsonl", "[1]", "not a trajectory of schema"),
     ],
 )

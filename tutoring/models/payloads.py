@@ -7,6 +7,7 @@ read; their stored JSON does not change.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
@@ -414,7 +415,7 @@ def describe_faults(error: ValidationError, schema: type[BaseModel]) -> str:
             case "missing":
                 found.append(f"field {where}: missing{_expected(schema, where)}")
             case _:
-                expected = fault["msg"].removeprefix("Value error, ").replace("Input should", "must")
+                expected = re.sub(r"^\w+ should", "must", fault["msg"].removeprefix("Value error, "))
                 found.append(f"field {where}: {expected}, not {_shortened(fault['input'])}")
     return "; ".join(found)
 

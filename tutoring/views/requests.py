@@ -28,7 +28,10 @@ logger = logging.getLogger(__name__)
 PAGE_SIZE = 50
 """Rows of a list page."""
 
-NOT_STORED = "The server cannot store anything now ({fault}). Your text is not lost. Tell the operator, and try again later."
+NOT_STORED = (
+    "The server cannot store anything now ({fault}). Your text is not lost. Tell the operator, and try again "
+    "in a moment."
+)
 
 NO_SESSION = "You have no such session."
 
