@@ -17,7 +17,7 @@ from tutoring.models import Event, Protocol, Session
 from tutoring.models.payloads import ReplyFinished
 from tutoring.replies.answers import Answer
 from tutoring.replies.streaming import fail_reply, finish_reply
-from tutoring.sessions.context import Refused, SessionContext
+from tutoring.sessions.context import RefusedError, SessionContext
 from tutoring.sessions.projections import COUNTERS, counters_of
 
 MOVES = st.lists(
@@ -65,7 +65,7 @@ def test_no_order_of_moves_exceeds_a_budget(moves: list[str], person, doubling: 
     tutor = person(f"t-{uuid4().hex[:8]}", Role.TUTOR)
     session = SessionUnderTest(start(tutor, doubling, protocol), tutor)
     for name in moves:
-        with contextlib.suppress(Refused):
+        with contextlib.suppress(RefusedError):
             move(session, name)
     session.refresh()
     context = SessionContext.of(session.row)

@@ -19,9 +19,9 @@ from tests.tutoring.review.readings import recorded_session
 from tutoring.models import Event, Session
 from tutoring.models.payloads import (
     SCHEMAS,
-    MalformedPayload,
     MessageSent,
     Payload,
+    PayloadError,
     ReplyFinished,
     SessionClosed,
     field_types,
@@ -91,7 +91,7 @@ def test_fields_that_an_old_reply_lacks_are_unknown_and_its_times_are_utc():
 @pytest.mark.parametrize("kind", OLD)
 def test_unknown_field_is_refused_at_import_and_ignored_in_a_stored_row(kind: str):
     data = OLD[kind] | {"colour": "red"}
-    with pytest.raises(MalformedPayload, match=r"field colour: unknown; expected are .*phase"):
+    with pytest.raises(PayloadError, match=r"field colour: unknown; expected are .*phase"):
         parse_payload(kind, 1, data)
     assert read_payload(kind, 1, data) == read_payload(kind, 1, OLD[kind])
 
@@ -115,14 +115,14 @@ def test_unknown_field_is_refused_at_import_and_ignored_in_a_stored_row(kind: st
 def test_wrong_value_is_refused_with_the_field_and_what_is_expected(
     kind: str, change: dict[str, Any], fault: str
 ):
-    with pytest.raises(MalformedPayload, match=fault):
+    with pytest.raises(PayloadError, match=fault):
         parse_payload(kind, 1, OLD[kind] | change)
 
 
 def test_current_version_must_have_every_field_and_later_versions_are_unknown():
-    with pytest.raises(MalformedPayload, match="field unseen_text: missing; expected is text"):
+    with pytest.raises(PayloadError, match="field unseen_text: missing; expected is text"):
         parse_payload("reply", 2, OLD_REPLY)
-    with pytest.raises(MalformedPayload, match="version 3 is unknown; the versions are 1 to 2"):
+    with pytest.raises(PayloadError, match="version 3 is unknown; the versions are 1 to 2"):
         parse_payload("reply", 3, OLD_REPLY)
 
 

@@ -18,14 +18,14 @@ from django.utils import timezone
 
 from benchmark.models import Problem
 from tests.tutoring.dialogues import RIGHT, TALK, WRONG, SessionUnderTest, start
-from tutoring.actions import ConsentMissing, StartSession, StopReply
+from tutoring.actions import ConsentMissingError, StartSession, StopReply
 from tutoring.checks.checking import check_session
 from tutoring.models import Consent, Event, Protocol, Reply
 from tutoring.protocols import freeze, rules_of
 from tutoring.replies.streamer import FLUSH, Chat
 from tutoring.replies.streaming import Delta
 from tutoring.review.content import labelled_messages
-from tutoring.sessions.context import Refused
+from tutoring.sessions.context import RefusedError
 from tutoring.sessions.conversation import tutor_view
 from tutoring.trajectories.trajectory import read_trajectory
 
@@ -142,12 +142,12 @@ def test_words_of_a_reply_that_may_be_hidden_are_shown_when_it_is_whole(under: U
 
 
 def test_debrief_is_out_of_protocol(session: SessionUnderTest):
-    with pytest.raises(Refused, match="no debrief"):
+    with pytest.raises(RefusedError, match="no debrief"):
         session.say("What did you learn?", mode="debrief")
     session.ask_and_get(WRONG)
     session.execute()
     session.judge()
-    with pytest.raises(Refused, match="closed"):
+    with pytest.raises(RefusedError, match="closed"):
         session.say("What did you learn?")
     check_session(session.row)
     session.say("You should use a greedy algorithm. It fails on test 3.", mode="debrief")
@@ -171,7 +171,7 @@ def test_debrief_is_out_of_protocol(session: SessionUnderTest):
     assert session.row.rule_checks.count() == 1, "nothing that the rules look at has changed"
     assert not check.findings.exists()
     assert read_trajectory(session.row).output_tokens == 5, "the debrief's are not counted"
-    with pytest.raises(Refused, match="closed"):
+    with pytest.raises(RefusedError, match="closed"):
         session.execute()
     client = Client()
     client.force_login(session.tutor)
@@ -185,7 +185,7 @@ def test_protocol_without_a_debrief_has_none(under: Under):
     session.execute()
     session.judge()
     assert not any(tutor_view(session.row).may.values())
-    with pytest.raises(Refused, match="no debrief"):
+    with pytest.raises(RefusedError, match="no debrief"):
         session.say("And?", mode="debrief")
 
 
@@ -193,12 +193,12 @@ def test_consent_is_asked_for_once_a_text(alice: User, doubling: Problem, protoc
     rules = rules_of(protocol).with_settings(tutor_sees="full")
     later = freeze(protocol.name, rules)
     assert later.version == protocol.version + 1
-    with pytest.raises(ConsentMissing):
+    with pytest.raises(ConsentMissingError):
         StartSession(alice, doubling, later, "openai:m").execute()
     start(alice, doubling, protocol, "openai:m")
     assert StartSession(alice, doubling, later, "openai:other").execute(), "the text is the same"
     changed = freeze(protocol.name, rules.with_settings(consent="Other terms."))
-    with pytest.raises(ConsentMissing):
+    with pytest.raises(ConsentMissingError):
         StartSession(alice, doubling, changed, "openai:third").execute()
     assert Consent.objects.count() == 1
     silent = freeze("silent", rules.with_settings(consent=""))

@@ -21,11 +21,10 @@ from tests.tutoring.dialogues import TALK, SessionUnderTest, start
 from tests.tutoring.test_budgets import move
 from tutoring.actions import AskAgain, CloseSession, Execute, SendMessage, StopReply
 from tutoring.actions.base import SessionAction
-from tutoring.models import Protocol
-from tutoring.protocols import freeze, rules_of
+from tutoring.protocols import PRESETS, freeze, rules_of
 from tutoring.replies.answers import Answer
 from tutoring.replies.streaming import fail_reply
-from tutoring.sessions.context import Refused
+from tutoring.sessions.context import RefusedError
 from tutoring.sessions.conversation import PageCommand, TutorView, tutor_view
 from tutoring.views.socket import Cursor, SessionConsumer
 
@@ -82,7 +81,7 @@ def refusal_of(action: SessionAction) -> str | None:
     with transaction.atomic():
         try:
             action.execute()
-        except Refused as refused:
+        except RefusedError as refused:
             return str(refused)
         finally:
             transaction.set_rollback(True)
@@ -120,16 +119,15 @@ def test_page_socket_and_actions_agree(
     debrief: bool,
     person: Callable[..., Any],
     doubling: Problem,
-    protocol: Protocol,
 ):
     with transaction.atomic():
         tutor = person(f"t-{uuid4().hex[:8]}", Role.TUTOR)
-        held_under = freeze("other", rules_of(protocol).with_settings(debrief=debrief))
+        held_under = freeze("other", PRESETS["usaco-2024"].with_settings(debrief=debrief))
         session = SessionUnderTest(start(tutor, doubling, held_under), tutor)
         for name in moves:
-            with contextlib.suppress(Refused):
+            with contextlib.suppress(RefusedError):
                 any_move(session, name)
-        with contextlib.suppress(Refused):
+        with contextlib.suppress(RefusedError):
             last_move(session, last)
         session.refresh()
         view = tutor_view(session.row)

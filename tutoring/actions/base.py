@@ -13,7 +13,7 @@ from django.db import transaction
 from accounts.roles import Role, has_role
 from tutoring.models import Session
 from tutoring.models.payloads import CommandRefused
-from tutoring.sessions.context import Refused
+from tutoring.sessions.context import RefusedError
 from tutoring.sessions.recording import append_event, lock_session
 
 
@@ -28,7 +28,7 @@ class SessionAction(ABC):
     def execute(self) -> None:
         """Carry out the command; a command with an id that is recorded already changes nothing.
 
-        Raises PermissionDenied, Session.DoesNotExist, or Refused, which is also recorded as an event.
+        Raises PermissionDenied, Session.DoesNotExist, or RefusedError, which is also recorded as an event.
         """
         with transaction.atomic():
             session = lock_session(self.session_id)
@@ -40,13 +40,13 @@ class SessionAction(ABC):
                 payload = earlier.payload
                 refusal = payload.message if isinstance(payload, CommandRefused) else None
         if refusal is not None:
-            raise Refused(refusal)
+            raise RefusedError(refusal)
 
     def _perform(self, session: Session) -> str | None:
         """Perform the command; return the refusal, which is recorded, or None."""
         try:
             self.perform(session)
-        except Refused as refused:
+        except RefusedError as refused:
             payload = CommandRefused(action=type(self).__name__, message=str(refused))
             append_event(session, payload, actor=self.person, command=self.command)
             return str(refused)
@@ -61,4 +61,4 @@ class SessionAction(ABC):
 
     @abstractmethod
     def perform(self, session: Session) -> None:
-        """Check the rules and append the event. Raises Refused before anything is written."""
+        """Check the rules and append the event. Raises RefusedError before anything is written."""

@@ -13,7 +13,7 @@ from tutoring.checks.checking import check_once_closed
 from tutoring.models import AbandonReason, AuditEntry, Session
 from tutoring.models.payloads import SessionClosed, SessionInvalidated
 from tutoring.scores.near_misses import record_near_misses
-from tutoring.sessions.context import Refused, SessionContext
+from tutoring.sessions.context import RefusedError, SessionContext
 from tutoring.sessions.recording import append_event
 
 
@@ -30,7 +30,7 @@ class CloseSession(SessionAction):
     def perform(self, session: Session) -> None:
         SessionContext.of(session).refuse_unless_allowed("close")
         if self.why == AbandonReason.OTHER and not self.reason.strip():
-            raise Refused("Say in a few words why you close the session.")
+            raise RefusedError("Say in a few words why you close the session.")
         session.state = Session.State.CLOSED
         session.outcome = Session.Outcome.ABANDONED
         session.closed_at = timezone.now()
@@ -49,15 +49,15 @@ class Invalidate(SessionAction):
 
     reason: str
 
-    def check_person(self, session: Session) -> None:
+    def check_person(self, _: Session) -> None:
         if not has_role(self.person, Role.ADMIN):
             raise PermissionDenied("Only admins invalidate sessions.")
 
     def perform(self, session: Session) -> None:
         if not self.reason.strip():
-            raise Refused("Say why the session must not be counted.")
+            raise RefusedError("Say why the session must not be counted.")
         if session.invalidated:
-            raise Refused("The session is already invalidated.")
+            raise RefusedError("The session is already invalidated.")
         session.invalidated = True
         session.save(update_fields=["invalidated"])
         payload = SessionInvalidated(reason=self.reason.strip())

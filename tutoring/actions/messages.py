@@ -27,7 +27,7 @@ from tutoring.models.payloads import (
 )
 from tutoring.notifications import notify_streamers
 from tutoring.protocols import Rules, consent_hash, rules_of
-from tutoring.sessions.context import Refused, SessionContext
+from tutoring.sessions.context import RefusedError, SessionContext
 from tutoring.sessions.dialogue import opening_prompt, sent_text
 from tutoring.sessions.recording import append_event, queue_reply
 
@@ -43,7 +43,7 @@ def practice_student_knows(problem: Problem) -> bool:
     return problem.dataset.name == "practice"
 
 
-class ConsentMissing(Refused):
+class ConsentMissingError(RefusedError):
     """The refusal of a session whose tutor has not accepted the current consent text of the protocol."""
 
 
@@ -62,11 +62,11 @@ class AcceptConsent:
     text_hash: str
 
     def execute(self) -> Consent:
-        """Return the consent. Raises PermissionDenied, or Refused if the protocol has another text."""
+        """Return the consent. Raises PermissionDenied, or RefusedError if the protocol has another text."""
         if not has_role(self.person, Role.TUTOR):
             raise PermissionDenied("Only tutors hold sessions.")
         if self.text_hash != consent_hash(rules_of(self.protocol)):
-            raise Refused("The text has changed since you read it. Please read it again.")
+            raise RefusedError("The text has changed since you read it. Please read it again.")
         consent, _ = Consent.objects.get_or_create(
             person=self.person, protocol=self.protocol, text_hash=self.text_hash
         )
@@ -83,20 +83,20 @@ class StartSession:
     model_spec: str
 
     def execute(self) -> Session:
-        """Return the new session. Raises PermissionDenied, ConsentMissing or Refused."""
+        """Return the new session. Raises PermissionDenied, ConsentMissingError or RefusedError."""
         if not has_role(self.person, Role.TUTOR):
             raise PermissionDenied("Only tutors hold sessions.")
         rules = rules_of(self.protocol)
         if is_scripted(parse_model_spec(self.model_spec)) and not (
             rules.language == "python" and practice_student_knows(self.problem)
         ):
-            raise Refused(
+            raise RefusedError(
                 "The scripted practice student writes Python and replies on practice problems only. Choose a "
                 "practice problem and a Python protocol, or ask an operator for a real model (TUTORING_MODEL)."
             )
         consent = consent_of(self.person, self.protocol)
         if rules.consent and consent is None:
-            raise ConsentMissing("You have not accepted the consent text of this protocol.")
+            raise ConsentMissingError("You have not accepted the consent text of this protocol.")
         with transaction.atomic():
             # The lock on the tutor's row keeps two requests from both opening the last session.
             User.objects.select_for_update().get(pk=self.person.pk)
@@ -110,10 +110,12 @@ class StartSession:
             model_spec=self.model_spec,
         )
         if earlier.exclude(state=Session.State.CLOSED).exists():
-            raise Refused("You have an open session on this problem. Finish it before you start another.")
+            raise RefusedError(
+                "You have an open session on this problem. Finish it before you start another."
+            )
         number = earlier.count() + 1
         if number > rules.sessions:
-            raise Refused(f"All {rules.sessions} sessions on this problem are used.")
+            raise RefusedError(f"All {rules.sessions} sessions on this problem are used.")
         now = timezone.now()
         session = Session.objects.create(
             tutor=self.person,
@@ -151,10 +153,12 @@ class SendMessage(SessionAction):
         context = SessionContext.of(session)
         context.refuse_unless_allowed(self.mode)
         if len(self.text) > MAXIMUM_MESSAGE:
-            raise Refused(f"The message has {len(self.text)} characters; at most {MAXIMUM_MESSAGE} are sent.")
+            raise RefusedError(
+                f"The message has {len(self.text)} characters; at most {MAXIMUM_MESSAGE} are sent."
+            )
         first = not any(event.kind == Event.Kind.MESSAGE for event in context.events)
         if not self.text.strip() and not (first and self.mode == "code"):
-            raise Refused("The message is empty.")
+            raise RefusedError("The message is empty.")
         payload = MessageSent(
             mode=self.mode,
             text=self.text,
@@ -192,7 +196,7 @@ class StopReply(SessionAction):
         context.refuse_unless_allowed("stop")
         reply = context.unfinished_reply
         if reply is None or reply.pk != self.reply_id:
-            raise Refused("That reply is finished.")
+            raise RefusedError("That reply is finished.")
         if not reply.stop_requested:
             reply.stop_requested = True
             reply.save(update_fields=["stop_requested"])
@@ -201,7 +205,7 @@ class StopReply(SessionAction):
             transaction.on_commit(notify_streamers)
 
 
-class DraftChanged(Refused):
+class DraftChangedError(RefusedError):
     """The refusal to overwrite a draft that was saved elsewhere after the page read it."""
 
     def __init__(self, draft: Draft) -> None:
@@ -221,12 +225,12 @@ class SaveDraft:
     def execute(self) -> int:
         """Return the new revision.
 
-        Raises Session.DoesNotExist for another tutor's session, Refused for a text that is too long, and DraftChanged
-        if the saved draft is neither empty nor the one that the page has read.
+        Raises Session.DoesNotExist for another tutor's session, RefusedError for a text that is too long, and
+        DraftChangedError if the saved draft is neither empty nor the one that the page has read.
         """
         session = Session.objects.get(pk=self.session_id, tutor=self.person)
         if len(self.text) > 2 * MAXIMUM_MESSAGE:
-            raise Refused("The draft is too long to be saved.")
+            raise RefusedError("The draft is too long to be saved.")
         with transaction.atomic():
             first = {"text": self.text, "revision": 1}
             draft, created = Draft.objects.get_or_create(session=session, defaults=first)
@@ -238,5 +242,5 @@ class SaveDraft:
             )
             draft.refresh_from_db()
         if not saved:
-            raise DraftChanged(draft)
+            raise DraftChangedError(draft)
         return draft.revision

@@ -19,7 +19,7 @@ from tutoring.models.payloads import DraftCheckRecord, MessageSent, ReplyFinishe
 from tutoring.protocols import PRESETS, recorded_rules, rules_of
 from tutoring.rules import Detection, TutorMaySay, current_rule_set
 from tutoring.rules.detectors import DETECTORS, detect
-from tutoring.sessions.context import Refused, SessionContext
+from tutoring.sessions.context import RefusedError, SessionContext
 from tutoring.sessions.recording import lock_session
 
 MAXIMUM_CHECKED = 20_000
@@ -38,14 +38,14 @@ class CheckDraft:
     text: str
 
     def execute(self) -> list[Detection]:
-        """Raises Session.DoesNotExist when it is not the tutor's session, Refused when the text is too long."""
+        """Raises Session.DoesNotExist when it is not the tutor's session, RefusedError when the text is too long."""
         session = Session.objects.select_related("protocol", "problem").get(
             pk=self.session_id, tutor=self.person, protocol__isnull=False
         )
         assert session.protocol is not None
         rules = rules_of(session.protocol)
         if len(self.text) > MAXIMUM_CHECKED:
-            raise Refused("The draft is too long to be checked.")
+            raise RefusedError("The draft is too long to be checked.")
         if rules.draft_check == "off" or session.state != Session.State.OPEN:
             return []
         detections = detect(
@@ -84,7 +84,7 @@ def _kinds(detections: list[dict[str, Any]]) -> list[tuple[str, str]]:
 def check_message(context: SessionContext, text: str) -> DraftCheckRecord | None:
     """What a message's event records of its check; None where the protocol has none, and in the debrief.
 
-    Raises Refused when the protocol blocks what the message holds.
+    Raises RefusedError when the protocol blocks what the message holds.
     """
     rules, session = context.rules, context.session
     if rules.draft_check == "off" or session.state == Session.State.CLOSED:
@@ -92,7 +92,7 @@ def check_message(context: SessionContext, text: str) -> DraftCheckRecord | None
     detections = detect(text, draft_context(session, context.events, rules.tutor_may_say))
     if rules.draft_check == "blocking" and (stopped := [one for one in detections if one.blocking]):
         places = "; ".join(f"“{text[one.start : one.end][:80]}”: {one.explanation}" for one in stopped)
-        raise Refused(f"The protocol does not let this be sent. {places}")
+        raise RefusedError(f"The protocol does not let this be sent. {places}")
     draft = Draft.objects.filter(session=session).first()
     return DraftCheckRecord.model_validate(
         {

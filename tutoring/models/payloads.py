@@ -322,7 +322,7 @@ SCHEMAS: dict[str, type[AnyPayload]] = {schema.KIND: schema for schema in get_ar
 """The current schema of each kind of event."""
 
 
-class MalformedPayload(ValueError):
+class PayloadError(ValueError):
     """Data that does not fit the schema of its event; the message names the fields and what is expected."""
 
 
@@ -379,26 +379,26 @@ _UPGRADES: dict[tuple[str, int], Upgrade] = {
 def read_payload(kind: str, version: int, data: Data) -> AnyPayload:
     """Return the payload of a stored event of any version; fields that no version knows are ignored.
 
-    Raises MalformedPayload.
+    Raises PayloadError.
     """
     return _validate(kind, version, data, extra="ignore")
 
 
 def parse_payload(kind: str, version: int, data: Data) -> AnyPayload:
-    """Return the payload of an event from outside. Raises MalformedPayload, also for an unknown field."""
+    """Return the payload of an event from outside. Raises PayloadError, also for an unknown field."""
     return _validate(kind, version, data, extra="forbid")
 
 
 def _validate(kind: str, version: int, data: Data, extra: Literal["ignore", "forbid"]) -> AnyPayload:
     schema = SCHEMAS[kind]
     if not 1 <= version <= schema.VERSION:
-        raise MalformedPayload(f"version {version} is unknown; the versions are 1 to {schema.VERSION}")
+        raise PayloadError(f"version {version} is unknown; the versions are 1 to {schema.VERSION}")
     for older in range(version, schema.VERSION):
         data = _UPGRADES[kind, older](data)
     try:
         return schema.model_validate(data, extra=extra, by_alias=True, by_name=False)
     except ValidationError as error:
-        raise MalformedPayload(describe_faults(error, schema)) from None
+        raise PayloadError(describe_faults(error, schema)) from None
 
 
 def describe_faults(error: ValidationError, schema: type[BaseModel]) -> str:
@@ -442,19 +442,14 @@ _WORDS = {
 def _in_words(kind: Data, definitions: Data) -> str:
     if "$ref" in kind:
         name = kind["$ref"].rpartition("/")[2]
-        values = definitions[name].get("enum")
-        return _choice(values) if values else name
+        return _choice(definitions[name].get("enum", ())) or name
     if "anyOf" in kind:
         return " or ".join(_in_words(one, definitions) for one in kind["anyOf"])
-    if "enum" in kind:
-        return _choice(kind["enum"])
-    if "const" in kind:
-        return _choice([kind["const"]])
-    if kind.get("type") == "array":
+    if values := kind.get("enum") or ([kind["const"]] if "const" in kind else []):
+        return _choice(values)
+    if kind["type"] == "array":
         return f"list of {_in_words(kind['items'], definitions)}"
-    if kind.get("format") == "date-time":
-        return "ISO 8601 time"
-    return _WORDS.get(kind.get("type", ""), "any value")
+    return "ISO 8601 time" if kind.get("format") == "date-time" else _WORDS[kind["type"]]
 
 
 def _choice(values: Sequence[str]) -> str:

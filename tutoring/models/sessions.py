@@ -196,13 +196,13 @@ class Event(models.Model):
             raise TypeError("A recorded event is never changed; append another one.")
         super().save(*arguments, **options)
 
-    def delete(self, *arguments: Any, **options: Any) -> tuple[int, dict[str, int]]:
+    def delete(self, *_: Any, **__: Any) -> tuple[int, dict[str, int]]:
         """Raises TypeError: nothing recorded is deleted. A bad session is invalidated."""
         raise TypeError("A recorded event is never deleted; invalidate the session.")
 
     @cached_property
     def payload(self) -> AnyPayload:
-        """The data as the current schema of the event's kind. Raises MalformedPayload."""
+        """The data as the current schema of the event's kind. Raises PayloadError."""
         # The import is deferred because pydantic takes 60 ms that most commands do not need.
         from tutoring.models.payloads import read_payload
 

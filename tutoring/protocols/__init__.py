@@ -33,7 +33,7 @@ Texts = Annotated[tuple[str, ...], Field(strict=False)]
 Limit = Annotated[int, Field(ge=0)]
 
 
-class MalformedRules(ValueError):
+class RulesError(ValueError):
     """Rules that do not fit the schema; the message names the protocol and the fields."""
 
 
@@ -87,12 +87,12 @@ class Rules(Record):
     def from_json(cls, data: dict[str, Any], where: str) -> Rules:
         """Return the rules that `to_json` gave, in this or an older version of Hintbench.
 
-        Raises MalformedRules, which names `where`, for an unknown field, a missing one or a wrong type.
+        Raises RulesError, which names `where`, for an unknown field, a missing one or a wrong type.
         """
         try:
             return cls.model_validate(data, by_alias=True, by_name=False)
         except ValidationError as error:
-            raise MalformedRules(f"{where}: {describe_faults(error, cls)}") from None
+            raise RulesError(f"{where}: {describe_faults(error, cls)}") from None
 
     def with_settings(self, **changes: Any) -> Rules:
         """Return the rules with some fields changed. Raises ValidationError."""
@@ -200,14 +200,14 @@ def current_protocols() -> list[Protocol]:
 
 
 def rules_of(protocol: Protocol) -> Rules:
-    """Return the rules of a frozen protocol. Raises MalformedRules."""
+    """Return the rules of a frozen protocol. Raises RulesError."""
     return Rules.from_json(protocol.rules, f"protocol {protocol}")
 
 
 def recorded_rules(session: Session) -> Rules | None:
     """Return the rules of the session's protocol, those in its record if it was imported, None if unknown.
 
-    Raises MalformedRules.
+    Raises RulesError.
     """
     if session.protocol is not None:
         return rules_of(session.protocol)

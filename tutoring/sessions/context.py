@@ -15,7 +15,7 @@ Command = Literal["talk", "code", "debrief", "ask_again", "stop", "execute", "cl
 """Commands of a tutor. The first three send a message in that mode."""
 
 
-class Refused(Exception):
+class RefusedError(Exception):
     """A command that the rules do not allow now; the message is a sentence for the person who gave it."""
 
 
@@ -31,9 +31,9 @@ class SessionContext:
 
     @classmethod
     def of(cls, session: Session) -> SessionContext:
-        """Read the context. Raises Refused for an imported session."""
+        """Read the context. Raises RefusedError for an imported session."""
         if session.protocol is None:
-            raise Refused("This trajectory was imported. It can be read, but not continued.")
+            raise RefusedError("This trajectory was imported. It can be read, but not continued.")
         events = list(session.events.all())
         rules = rules_of(session.protocol)
         return cls(
@@ -79,9 +79,9 @@ class SessionContext:
         )
 
     def refuse_unless_allowed(self, command: Command) -> None:
-        """Raise Refused if the command is not allowed now."""
+        """Raise RefusedError if the command is not allowed now."""
         if refusal := self.refusal(command):
-            raise Refused(refusal)
+            raise RefusedError(refusal)
 
     def _refused_by_state(self, command: Command) -> str | None:
         state = self.session.state

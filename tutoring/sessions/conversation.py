@@ -144,7 +144,7 @@ class TutorView:
 
 
 def tutor_view(session: Session, conversation: bool = True) -> TutorView:
-    """Return the session as its tutor may see it. Raises Refused for an imported session.
+    """Return the session as its tutor may see it. Raises RefusedError for an imported session.
 
     With `conversation=False`, `events` is empty: rendering them is most of the work, and an open page has them.
     """
@@ -246,26 +246,27 @@ def event_view(seq: int, event: Event, rules: Rules) -> EventView:
 
 
 def _fields(event: Event, rules: Rules) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
     match event.payload:
         case MessageSent() as message:
-            return {
+            fields = {
                 "mode": message.mode,
                 "text": message.text,
                 "html": render_markdown(message.text),
                 "debrief": event.out_of_protocol,
             }
         case ReplyFinished() as reply:
-            return _reply_fields(event, reply, rules)
+            fields = _reply_fields(event, reply, rules)
         case ExecutionRequested(generation=generation):
-            return {"generation": generation}
+            fields = {"generation": generation}
         case VerdictRecorded() as verdict:
-            return _verdict_fields(verdict, rules.tutor_sees)
+            fields = _verdict_fields(verdict, rules.tutor_sees)
         case SessionClosed(reason=reason, outcome=outcome):
             hidden = rules.tutor_sees == "nothing" and outcome != Session.Outcome.ABANDONED
-            return {"reason": reason, "outcome": "" if hidden else outcome}
+            fields = {"reason": reason, "outcome": "" if hidden else outcome}
         case SessionInvalidated(reason=reason):
-            return {"reason": reason}
-    return {}
+            fields = {"reason": reason}
+    return fields
 
 
 def _reply_fields(event: Event, reply: ReplyFinished, rules: Rules) -> dict[str, Any]:

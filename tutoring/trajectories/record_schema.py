@@ -12,8 +12,8 @@ from tutoring.models import Event, Session
 from tutoring.models.payloads import (
     AnyPayload,
     Count,
-    MalformedPayload,
     Moment,
+    PayloadError,
     ProblemReference,
     Record,
     describe_faults,
@@ -30,7 +30,7 @@ READ = (SCHEMA, "hintbench-trajectory/3", "hintbench-trajectory/2", "hintbench-t
 Small = Annotated[int, Field(ge=0, lt=10_000)]
 
 
-class MalformedRecord(ValueError):
+class RecordError(ValueError):
     """A record that does not fit the schema; the message names session, event and fields."""
 
 
@@ -105,21 +105,21 @@ class TrajectoryRecord(Record):
 
 
 def check_record(record: Mapping[str, Any]) -> None:
-    """Raise MalformedRecord unless head and events fit their schemas and the events are numbered from 1."""
+    """Raise RecordError unless head and events fit their schemas and the events are numbered from 1."""
     session = f"session {record.get('id', 'without id')}"
     try:
         valid = TrajectoryRecord.model_validate(record, by_alias=True, by_name=False)
     except ValidationError as error:
-        raise MalformedRecord(f"{session}: {describe_faults(error, TrajectoryRecord)}") from None
+        raise RecordError(f"{session}: {describe_faults(error, TrajectoryRecord)}") from None
     for number, event in enumerate(valid.events, start=1):
         if event.seq != number:
-            raise MalformedRecord(f"{session}: event {number} has seq {event.seq}")
+            raise RecordError(f"{session}: event {number} has seq {event.seq}")
         try:
             parse_payload(event.kind, event.version, event.data)
-        except MalformedPayload as error:
-            raise MalformedRecord(f"{session}, event {number} ({event.kind}): {error}") from None
+        except PayloadError as error:
+            raise RecordError(f"{session}, event {number} ({event.kind}): {error}") from None
 
 
 def payload_of(event: Mapping[str, Any]) -> AnyPayload:
-    """Return the payload of an event of a record. Raises MalformedPayload."""
+    """Return the payload of an event of a record. Raises PayloadError."""
     return read_payload(event["kind"], event.get("version", 1), event["data"])

@@ -21,7 +21,7 @@ from django.views.decorators.http import require_POST
 
 from accounts.roles import Role, requires_role
 from tutoring.models import Session
-from tutoring.sessions.context import Refused
+from tutoring.sessions.context import RefusedError
 
 logger = logging.getLogger(__name__)
 
@@ -85,7 +85,7 @@ def command(view: CommandView) -> Callable[..., HttpResponseBase]:
             response = view(request, session_id)
         except Session.DoesNotExist:
             raise Http404(NO_SESSION) from None
-        except Refused as refused:
+        except RefusedError as refused:
             messages.error(request, str(refused))
             response = None
         return response if response is not None else redirect("session", session_id=session_id)
@@ -103,7 +103,7 @@ def _json_response(view: CommandView, request: HttpRequest, session_id: UUID) ->
     except OperationalError as fault:
         logger.error("a command could not be stored: %s", fault)  # no traceback: the disk may be full
         return _refusal(NOT_STORED.format(fault=fault), 503)
-    except Refused as refused:
+    except RefusedError as refused:
         return _refusal(str(refused), 409)
     return response if response is not None else JsonResponse({"accepted": True})
 

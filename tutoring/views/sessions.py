@@ -20,8 +20,8 @@ from tutoring.actions import (
     AcceptConsent,
     AskAgain,
     CloseSession,
-    ConsentMissing,
-    DraftChanged,
+    ConsentMissingError,
+    DraftChangedError,
     Execute,
     SaveDraft,
     SendMessage,
@@ -32,7 +32,7 @@ from tutoring.actions.messages import PRACTICE_STUDENT
 from tutoring.models import AbandonReason, Protocol, Session
 from tutoring.models.payloads import Mode
 from tutoring.protocols import consent_hash, rules_of
-from tutoring.sessions.context import Refused
+from tutoring.sessions.context import RefusedError
 from tutoring.sessions.conversation import session_for_tutor, tutor_view
 from tutoring.views.requests import (
     NO_SESSION,
@@ -99,9 +99,9 @@ def start_session(request: HttpRequest) -> HttpResponse:
             AcceptConsent(person_of(request), protocol, text_hash).execute()
         model = PRACTICE_STUDENT if "training" in request.POST else settings.TUTORING_MODEL
         started = StartSession(person_of(request), problem, protocol, model).execute()
-    except ConsentMissing:
+    except ConsentMissingError:
         return _request_consent(request, problem, protocol)
-    except Refused as refused:
+    except RefusedError as refused:
         messages.error(request, str(refused))
         return redirect(problem)
     return redirect(started)
@@ -183,7 +183,7 @@ def save_draft(request: HttpRequest, session_id: UUID) -> HttpResponse:
     text, revision = text_field(request, "text"), number_field(request, "revision", default="0")
     try:
         saved = SaveDraft(session_id, person_of(request), text, revision).execute()
-    except DraftChanged as changed:
+    except DraftChangedError as changed:
         other = {"text": changed.draft.text, "revision": changed.draft.revision}
         return JsonResponse({"accepted": False, "message": str(changed), "draft": other}, status=409)
     return JsonResponse({"accepted": True, "revision": saved})

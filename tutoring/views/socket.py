@@ -112,7 +112,7 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
         chunk_broadcaster.subscribe(str(self.session_id), self)
         self.sender = asyncio.create_task(self._run())
 
-    async def disconnect(self, code: int) -> None:
+    async def disconnect(self, _: int) -> None:
         if hasattr(self, "sender"):
             chunk_broadcaster.unsubscribe(str(self.session_id), self)
             self.sender.cancel()
@@ -120,7 +120,7 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
                 await self.sender
             await self.channel_layer.group_discard(session_group(self.session_id), self.channel_name)
 
-    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None, **_: Any) -> None:
+    async def receive(self, text_data: str | None = None, **_: Any) -> None:
         """Accept a SyncRequest; answer anything else with an error."""
         try:
             if text_data is None or len(text_data) > MAXIMUM_REQUEST:

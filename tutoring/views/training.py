@@ -18,7 +18,7 @@ from tutoring.models import Event, Session, TrainingResult
 from tutoring.models.payloads import MessageSent, ReplyFinished
 from tutoring.protocols import current_protocols
 from tutoring.rules import Clause, rule_set
-from tutoring.sessions.context import Refused
+from tutoring.sessions.context import RefusedError
 from tutoring.training.actions import FinishTraining
 from tutoring.training.material import TrainingMessage, material
 from tutoring.views.requests import PAGE_SIZE, command_id, person_of
@@ -95,7 +95,7 @@ def finish(request: HttpRequest) -> HttpResponse:
     }
     try:
         FinishTraining(person=person, command=command_id(request), answers=answers).execute()
-    except Refused as refused:
+    except RefusedError as refused:
         messages.error(request, str(refused))
         return _page(request, answers)  # with everything that was chosen
     return redirect("training_result", result_id=person.training_results.values_list("pk", flat=True)[0])

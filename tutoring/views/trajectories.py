@@ -20,7 +20,7 @@ from tutoring.checks.records import recorded_checks
 from tutoring.models import Session
 from tutoring.review.records import readable_reviews
 from tutoring.scores.records import to_records as near_misses
-from tutoring.sessions.context import Refused
+from tutoring.sessions.context import RefusedError
 from tutoring.trajectories.json_lines import RECORDED, to_lines
 from tutoring.trajectories.trajectory import read_trajectory, readable_session, readable_sessions
 from tutoring.views.requests import PAGE_SIZE, command_id, person_of, text_field
@@ -152,6 +152,6 @@ def invalidate(request: HttpRequest, session_id: UUID) -> HttpResponse:
             command=command_id(request),
             reason=text_field(request, "reason"),
         ).execute()
-    except Refused as refused:
+    except RefusedError as refused:
         messages.error(request, str(refused))
     return redirect("trajectory", session_id=session_id)

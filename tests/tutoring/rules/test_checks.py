@@ -27,7 +27,7 @@ from tutoring.checks.findings import findings_of
 from tutoring.models import Draft, Finding, Protocol, Review, RuleCheck, Session
 from tutoring.protocols import PRESETS, DraftCheck, freeze, rules_of
 from tutoring.rules.detectors import DETECTORS
-from tutoring.sessions.context import Refused
+from tutoring.sessions.context import RefusedError
 
 WARNED = "It passes the first two tests."
 
@@ -108,7 +108,7 @@ def test_draft_check_keeps_the_draft_that_is_being_typed(session: SessionUnderTe
 def test_blocking_protocol_refuses_code_and_nothing_else(under):
     session = under("blocking")
     session.ask_and_get(WRONG)
-    with pytest.raises(Refused, match=r"does not let this be sent\. “n = int\(input\(\)\)"):
+    with pytest.raises(RefusedError, match=r"does not let this be sent\. “n = int\(input\(\)\)"):
         session.say("Write this:\n\nn = int(input()) * 2\nprint(n + n)")
     assert session.events("refused")[-1].data["action"] == "SendMessage"
     session.say(WARNED)
