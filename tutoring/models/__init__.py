@@ -1,5 +1,4 @@
-"""The tables of tutoring: protocols, sessions and events, replies in the making, drafts, reviews, checks,
-near misses."""
+"""The tables of tutoring: protocols, sessions, events, unfinished replies, drafts, reviews, checks, near misses."""
 
 from tutoring.models.near_misses import NearMiss
 from tutoring.models.protocols import Consent, Protocol
