@@ -1,4 +1,4 @@
-"""Speaking and replying in a session without a streamer process: the same actions, called in turn."""
+"""Sessions without processes: the actions of the page, the streamer and the worker, called in turn."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ TALK = "I would read the number first."
 
 
 def start(person: User, problem: Problem, protocol: Protocol, model_spec: str = "openai:m") -> Session:
-    """What the page does: agree to the protocol's text, then start."""
+    """Accept the consent text and start a session, as the page does."""
     AcceptConsent(person, protocol, consent_hash(rules_of(protocol))).execute()
     return StartSession(person, problem, protocol, model_spec).execute()
 
 
 @dataclass
 class SessionUnderTest:
-    """A session and its tutor; methods do what the page and the streamer would."""
+    """A session and its tutor, with methods for the steps of the page, the streamer and the worker."""
 
     row: Session
     tutor: User
@@ -64,13 +64,13 @@ class SessionUnderTest:
         finish_reply(claimed, Answer(completed=completed))
 
     def stopped_reply(self, text: str) -> None:
-        """A reply that the tutor stops after this text."""
+        """Write a reply that the tutor stops after this text."""
         claimed = self.claim()
         append_deltas([Delta(claimed.pk, claimed.attempt, 1, text)], [(claimed.pk, claimed.attempt)])
         finish_reply(claimed, Answer(text=f"{text} and more"), stopped=True)
 
     def ask_and_get(self, text: str) -> None:
-        """One round: ask for code, get this reply."""
+        """Request code and write this reply."""
         self.say("Try it.", mode="code")
         self.reply(text)
 
@@ -78,7 +78,7 @@ class SessionUnderTest:
         Execute(session_id=self.pk, person=self.tutor, command=uuid4()).execute()
 
     def judge(self) -> None:
-        """What a worker does with the execution."""
+        """Judge the execution, as a worker does."""
         self.refresh()
         assert self.row.judgement_id is not None
         perform(self.row.judgement_id)

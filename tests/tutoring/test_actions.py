@@ -1,4 +1,4 @@
-"""What the rules allow in a session, and what is recorded of it."""
+"""Commands on a session: what is allowed, and what is recorded."""
 
 from datetime import timedelta
 from uuid import uuid4
@@ -73,7 +73,7 @@ def test_a_generation_is_counted_by_how_the_reply_ended(
     assert session.refresh().code_generations == (1 if code else 0)
 
 
-def test_talk_is_free_and_programs_are_counted_even_uninvited(session: SessionUnderTest):
+def test_talk_is_free_and_unsolicited_programs_are_counted(session: SessionUnderTest):
     session.say()
     session.reply(TALK)
     assert session.refresh().code_generations == 0
@@ -150,7 +150,7 @@ def test_judge_fault_gives_the_execution_back(session: SessionUnderTest):
     assert session.row.outcome == Session.Outcome.SOLVED
 
 
-def test_verdict_is_recorded_once_however_often_it_is_told(session: SessionUnderTest):
+def test_verdict_is_recorded_once(session: SessionUnderTest):
     session.ask_and_get(RIGHT)
     session.execute()
     session.judge()
@@ -226,13 +226,13 @@ def test_failed_reply_costs_nothing_and_is_asked_for_again(session: SessionUnder
     assert session.refresh().code_generations == 0
 
 
-def test_lost_streamers_text_is_kept_and_the_reply_begun_anew(session: SessionUnderTest):
+def test_lost_streamers_text_is_kept_and_the_reply_restarted(session: SessionUnderTest):
     session.say("Try.", mode="code")
     lost = session.claim()
     append_deltas([Delta(lost.pk, lost.attempt, 1, "Half a th")], [(lost.pk, lost.attempt)])
     assert claim_replies(10) == []
     Reply.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
-    assert claim_replies(10, written=[lost.pk]) == [], "who writes it has not gone silent, the disk was full"
+    assert claim_replies(10, written=[lost.pk]) == [], "it is the streamer's own reply"
     taken_over = session.claim()
     assert taken_over.attempt == 2
     assert session.events(Event.Kind.REPLY_RESTARTED)[0].data["partial_text"] == "Half a th"
@@ -259,7 +259,9 @@ def test_three_sessions_a_problem_and_one_open_at_a_time(
     assert start(bob, doubling, protocol).number == 1
 
 
-def test_scripted_student_is_kept_to_what_it_knows(alice: User, doubling: Problem, protocol: Protocol):
+def test_scripted_student_needs_a_practice_problem_and_python(
+    alice: User, doubling: Problem, protocol: Protocol
+):
     cpp = Protocol.objects.get(name="icpc-2025")
     with pytest.raises(RefusedError, match="scripted practice student"):
         start(alice, doubling, cpp, "practice:student")
@@ -269,7 +271,7 @@ def test_scripted_student_is_kept_to_what_it_knows(alice: User, doubling: Proble
         start(alice, doubling, protocol, "practice:student")
 
 
-def test_giving_up_needs_a_reason(session: SessionUnderTest):
+def test_closing_requires_a_reason(session: SessionUnderTest):
     with pytest.raises(RefusedError, match="why"):
         CloseSession(session_id=session.pk, person=session.tutor, command=uuid4(), reason=" ").execute()
     CloseSession(

@@ -1,4 +1,4 @@
-"""Budgets are counted from events: whatever happens in whatever order, no limit is exceeded."""
+"""Budgets and counters over random sessions: no limit is exceeded, and counters equal the events."""
 
 from __future__ import annotations
 

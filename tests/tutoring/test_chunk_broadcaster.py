@@ -1,4 +1,4 @@
-"""Streamed text in a web server: whoever watches a session hears of it, however the watchers come and go."""
+"""Streamed text in a web server reaches the subscribers of its session."""
 
 import asyncio
 
@@ -11,7 +11,7 @@ IN_MEMORY = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
 
 
 class Page:
-    """A browser that watches."""
+    """A subscriber that waits for one chunk."""
 
     def __init__(self) -> None:
         self.chunk: asyncio.Future[TextChunk] = asyncio.get_running_loop().create_future()
@@ -20,7 +20,7 @@ class Page:
         self.chunk.set_result(chunk)
 
     def on_storage_delay(self) -> None:
-        raise AssertionError("nobody said that text waits")
+        raise AssertionError("no storage delay was announced")
 
 
 @pytest.fixture(autouse=True)
@@ -28,10 +28,10 @@ def _layer(settings):
     settings.CHANNEL_LAYERS = IN_MEMORY
 
 
-async def test_page_that_is_loaded_anew_by_the_only_one_who_watches_hears_the_text():
+async def test_only_subscriber_that_is_replaced_gets_the_text():
     broadcaster, before, after = ChunkBroadcaster(), Page(), Page()
     broadcaster.subscribe("a-session", before)
-    await asyncio.sleep(0)  # it listens
+    await asyncio.sleep(0)  # starts the listener
     broadcaster.unsubscribe("a-session", before)
     broadcaster.subscribe("a-session", after)
     await asyncio.sleep(0)

@@ -1,4 +1,4 @@
-"""Who gets which page, and what the pages of a blind tutor hold."""
+"""Access to pages by role, and the content of a blind tutor's pages."""
 
 from __future__ import annotations
 
@@ -132,10 +132,10 @@ def test_start_session_opens_one_and_refuses_a_second(alice: User, doubling: Pro
     client = client_of(alice)
     form = {"problem": doubling.pk, "protocol": protocol.pk}
     page = client.post("/sessions/start/", form, follow=True)
-    assert "What is recorded" in page.content.decode(), "the consent is asked for first"
+    assert "What is recorded" in page.content.decode(), "the consent is required first"
     assert Session.objects.count() == 0
     client.post("/sessions/start/", form | {"consent": "0" * 64})
-    assert not Consent.objects.exists(), "nobody agrees to a text that is not this one"
+    assert not Consent.objects.exists(), "another text is not accepted"
     page = client.post("/sessions/start/", form | {"consent": consent_hash(rules_of(protocol))}, follow=True)
     assert page.status_code == 200
     assert Session.objects.count() == 1
@@ -160,7 +160,7 @@ def test_draft_is_kept_until_it_is_sent(alice: User, session: SessionUnderTest):
 
 
 def test_draft_is_not_written_over_another_that_the_page_has_not_read(alice: User, session: SessionUnderTest):
-    """Two machines of one tutor, both with the page as it was at first."""
+    """One tutor has the first state of the page on two machines."""
     client = client_of(alice)
 
     def save(text: str, revision: int) -> dict[str, Any]:
@@ -172,8 +172,8 @@ def test_draft_is_not_written_over_another_that_the_page_has_not_read(alice: Use
     refused = save("Written at work", 0)
     assert (refused["accepted"], refused["draft"]) == (False, {"text": "Written at home", "revision": 1})
     assert Draft.objects.get().text == "Written at home"
-    assert save("Written at home", 0)["accepted"], "the same words again, whose answer was lost"
-    # Who sends words of the second machine has not sent those of the first.
+    assert save("Written at home", 0)["accepted"], "the same text may be saved again after a lost response"
+    # Sending the text of the second machine keeps the text of the first.
     form = {"command": str(uuid4()), "mode": "talk", "text": "Written at work", "draft": 0}
     assert client.post(f"/sessions/{session.pk}/send/", form, headers=AS_PAGE).json() == {"accepted": True}
     page = client.get(f"/sessions/{session.pk}/").content.decode()
@@ -270,9 +270,9 @@ def test_trajectory_page_shows_the_whole_record(rita: User, session: SessionUnde
     page = client_of(rita).get(f"/trajectories/{session.pk}/").content.decode()
     for shown in ("hidden-model-name", "AC", "hidden-1", "usaco-2024"):
         assert shown in page, shown
-    assert "987654" not in page, "hidden data is shown to nobody"
+    assert "987654" not in page, "hidden data is never shown"
     prompt = session.events(Event.Kind.OPENED)[0].data["prompt"]
-    assert escape(prompt) in page, "as the model is given it, line by line"
+    assert escape(prompt) in page, "as the model gets it, line by line"
     listed = client_of(rita).get("/trajectories/?outcome=solved&q=doubl").content.decode()
     assert str(session.pk) in listed
     assert str(session.pk) not in client_of(rita).get("/trajectories/?outcome=abandoned").content.decode()

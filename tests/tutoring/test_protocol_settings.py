@@ -1,4 +1,4 @@
-"""What protocols may say differently: the verdict policy, uninvited programs, the debrief, the consent, the pace."""
+"""Settings of protocols: verdict policy, unsolicited programs, debrief, consent, pace."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ TALKATIVE = f"First I would read.\n\n{WRONG}\nThat is all."
 
 @pytest.fixture
 def under(alice: User, doubling: Problem, protocol: Protocol) -> Under:
-    """`under(tutor_sees="solved")`: Alice's session under the default protocol, but for that."""
+    """A factory of sessions of Alice under the default protocol with changes: `under(tutor_sees="solved")`."""
 
     def begin(**settings: Any) -> SessionUnderTest:
         other = freeze("other", rules_of(protocol).with_settings(**settings))
@@ -46,7 +46,7 @@ def under(alice: User, doubling: Problem, protocol: Protocol) -> Under:
 
 
 def pages_of(session: SessionUnderTest) -> str:
-    """All that the session's tutor can open and what the socket pushes."""
+    """Return all pages of the session's tutor and all events that the socket pushes."""
     client = Client()
     client.force_login(session.tutor)
     addresses = (f"/sessions/{session.pk}/", "/sessions/", "/problems/practice/doubling/")
@@ -78,17 +78,17 @@ def test_tutor_sees_of_the_verdict_what_the_protocol_says(under: Under, sees: st
     assert ("not solved" in shown.lower()) == (sees != "nothing")
     assert closed["outcome"] == ("" if sees == "nothing" else "not_solved")
     assert view.rules.verdict_policy.split(".")[0] in shown.replace("&#x27;", "'")
-    assert session.events(Event.Kind.VERDICT)[0].data["verdict"] == "WA", "the record has all of it"
+    assert session.events(Event.Kind.VERDICT)[0].data["verdict"] == "WA", "the record is complete"
 
 
 @pytest.mark.parametrize(("policy", "counted"), [("count", 1), ("suppress", 0), ("ask_again", 0)])
-def test_program_nobody_asked_for(under: Under, policy: str, counted: int):
+def test_unsolicited_program(under: Under, policy: str, counted: int):
     session = under(unsolicited_code=policy)
     session.say("What would you do?")
     assert Reply.objects.get().live == (policy == "count")
     session.reply(TALKATIVE)
     [reply] = session.events(Event.Kind.REPLY)
-    assert reply.data["text"] == TALKATIVE, "the record has all of it"
+    assert reply.data["text"] == TALKATIVE, "the record is complete"
     assert reply.data["code_requested"] is False
     assert reply.data["withheld"] == (policy != "count")
     assert session.refresh().code_generations == counted
@@ -96,7 +96,7 @@ def test_program_nobody_asked_for(under: Under, policy: str, counted: int):
     assert "First I would read." in shown
     assert ("3 *" in shown or 'class="mi">3<' in shown) == (policy == "count")
     shown_reply = tutor_view(session.row).events[-1]
-    assert ("figure" in shown_reply.html) == (policy == "count"), "what is left out is no program to copy"
+    assert ("figure" in shown_reply.html) == (policy == "count"), "a hidden program has no copy button"
     if policy != "ask_again":
         assert not session.row.replies.filter(state__in=Reply.UNFINISHED).exists()
         return
@@ -105,10 +105,10 @@ def test_program_nobody_asked_for(under: Under, policy: str, counted: int):
     assert [message.role for message in claimed.messages] == ["user", "assistant", "user"]
     Reply.objects.filter(pk=claimed.pk).update(state=Reply.State.QUEUED)
     session.reply(TALKATIVE)
-    assert len(session.events(Event.Kind.ASKED_AGAIN)) == 1, "it is asked once, not for ever"
+    assert len(session.events(Event.Kind.ASKED_AGAIN)) == 1, "a reply without a program is requested once"
     assert not session.row.replies.filter(state__in=Reply.UNFINISHED).exists()
     session.ask_and_get(RIGHT)
-    assert session.refresh().code_generations == 1, "what was asked for counts"
+    assert session.refresh().code_generations == 1, "a requested program counts"
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_program_nobody_asked_for(under: Under, policy: str, counted: int):
         '```python\n"""\n```\n"""\nn = int(input())\nprint(n * 777)\n```',
     ],
 )
-def test_program_nobody_asked_for_is_hidden_in_any_form(under: Under, shown: str):
+def test_unsolicited_program_is_hidden_in_any_form(under: Under, shown: str):
     session = under(unsolicited_code="suppress")
     session.say("What would you do?")
     session.reply(f"First I would read.\n\n{shown}\n")
@@ -168,9 +168,9 @@ def test_debrief_is_out_of_protocol(session: SessionUnderTest):
     assert view.debriefing
     assert [event.data["text"] for event in labelled_messages(session.row)] == ["Try it."]
     check = check_session(session.row)
-    assert session.row.rule_checks.count() == 1, "nothing that the rules look at has changed"
+    assert session.row.rule_checks.count() == 1, "the debrief is not checked"
     assert not check.findings.exists()
-    assert read_trajectory(session.row).output_tokens == 5, "the debrief's are not counted"
+    assert read_trajectory(session.row).output_tokens == 5, "tokens of the debrief are not counted"
     with pytest.raises(RefusedError, match="closed"):
         session.execute()
     client = Client()
@@ -205,18 +205,20 @@ def test_consent_is_asked_for_once_a_text(alice: User, doubling: Problem, protoc
     assert StartSession(alice, doubling, silent, "openai:m").execute()
 
 
-def test_blind_reply_is_handed_out_at_an_even_pace(under: Under):
+def test_blind_reply_is_shown_at_an_even_pace(under: Under):
     session = under(seconds_to_first_word=None)
     session.say()
     claimed = session.claim()
     assert claimed.characters_per_second == 240
     chat = Chat(claimed)
-    chat.pending = "x" * 100  # however fast or slow it came
+    chat.pending = "x" * 100  # arrives at once
     now = timezone.now()
     sizes = [len(delta.text) for delta in iter(lambda: chat.take(FLUSH, now), None)]
     assert sizes == [12] * 8 + [4]
     chat.pending = "y" * 100
-    assert len((chat.take(60.0, now) or Delta(0, 0, 0, "")).text) == 24, "a silence is no licence to hurry"
+    assert len((chat.take(60.0, now) or Delta(0, 0, 0, "")).text) == 24, (
+        "a pause does not speed up the text after it"
+    )
     chat.ending = True
     assert chat.take(0.0, now) == Delta(claimed.pk, 1, 11, "y" * 76)
 
@@ -229,7 +231,7 @@ def test_scripted_student_is_no_secret_and_is_not_slowed_down(
     assert session.claim().characters_per_second is None
 
 
-def test_full_disk_is_said_and_nothing_is_lost(session: SessionUnderTest):
+def test_full_disk_is_reported_and_nothing_is_lost(session: SessionUnderTest):
     client = Client()
     client.force_login(session.tutor)
     form = {"command": str(uuid4()), "mode": "talk", "text": "Words " * 3000}
@@ -271,7 +273,7 @@ def test_protocols_are_frozen_by_command(db: None, tmp_path: Path):
         "--set=stops=0",
     ]
     frozen = run(*words, f"--consent={terms}")
-    assert run(*words, f"--consent={terms}") == frozen, "the same again is the same version"
+    assert run(*words, f"--consent={terms}") == frozen, "equal settings give the same version"
     rules = rules_of(Protocol.objects.get(name="blind", version=1))
     assert (rules.tutor_sees, rules.debrief, rules.characters_per_second, rules.stops) == (
         "nothing",

@@ -1,4 +1,4 @@
-"""A visitor without a browser: logs in, posts commands as the page script does, and listens on the socket."""
+"""A client without a browser that logs in, posts commands like the page script, and reads the socket."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.stack import HANG, Stack
 
 
 class Visitor:
-    """One person at a running stack."""
+    """A logged-in person at a running stack."""
 
     def __init__(self, stack: Stack, name: str, password: str) -> None:
         self.stack = stack
@@ -35,20 +35,20 @@ class Visitor:
         return self._open(urllib.request.Request(self.stack.url + path))
 
     def post(self, path: str, **fields: str) -> tuple[int, str]:
-        """A form as a browser sends it; redirects are followed."""
+        """Post a form as a browser does; follow redirects."""
         return self._open(self._request(path, fields))
 
     def command(self, path: str, **fields: str) -> tuple[int, dict[str, Any]]:
-        """A command as the page script sends it; the answer is JSON."""
+        """Send a command as the page script does; return status and JSON."""
         request = self._request(path, {"command": str(uuid4()), **fields})
         request.add_header("Accept", "application/json")
         status, body = self._open(request)
         return status, json.loads(body)
 
     def start_session(self, problem_id: str, protocol_title: str = "") -> str:
-        """Open this practice problem, start a session there (agreeing to its terms), and return the session's path.
+        """Start a session on a practice problem, accepting the consent text, and return the session's path.
 
-        The protocol is the first whose title begins so.
+        The protocol is the first one whose title starts with `protocol_title`.
         """
         _, problem = self.get(f"/problems/practice/{problem_id}/")
         form = re.search(r'name="problem"[^>]*value="(\d+)"', problem)
@@ -64,7 +64,7 @@ class Visitor:
         return f"/sessions/{session[1]}/"
 
     def socket(self, path: str) -> Socket:
-        """The socket of a session page."""
+        """Return the socket of a session page."""
         cookies = "; ".join(f"{cookie.name}={cookie.value}" for cookie in self.jar)
         address = self.stack.url.replace("http://", "ws://") + "/ws" + path
         headers = {"Cookie": cookies, "Origin": self.stack.url}
@@ -84,7 +84,7 @@ class Visitor:
 
 
 class Socket:
-    """What the page script does with its socket: keep a cursor, reconnect, fold messages into a text."""
+    """The socket logic of the page script: keep a cursor, reconnect, assemble the text from messages."""
 
     def __init__(self, open_connection: Callable[[], AbstractContextManager[ClientConnection]]) -> None:
         self._open_connection = open_connection
@@ -98,12 +98,12 @@ class Socket:
         self.events: list[dict[str, Any]] = []
         self.status: dict[str, Any] = {}
         self.messages: list[tuple[float, dict[str, Any]]] = []
-        """All that came, with the time of `time.monotonic`."""
+        """All received messages, each with its time (`time.monotonic`)."""
         self.close_code: int | None = None
         self.reconnections = -1
 
     def listen_until(self, condition: Callable[[Socket], bool]) -> None:
-        """Receive and fold messages, reconnecting as often as needed, until the condition holds."""
+        """Receive messages, reconnecting if needed, until the condition is true."""
         end = time.monotonic() + HANG
         while not condition(self):
             assert time.monotonic() < end, (

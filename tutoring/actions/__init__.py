@@ -15,7 +15,7 @@ from tutoring.actions.messages import (
     StartSession,
     StopReply,
     consent_of,
-    practice_student_knows,
+    has_scripted_student,
 )
 
 __all__ = [
@@ -31,6 +31,6 @@ __all__ = [
     "StartSession",
     "StopReply",
     "consent_of",
-    "practice_student_knows",
+    "has_scripted_student",
     "record_verdict",
 ]

@@ -38,7 +38,7 @@ PRACTICE_STUDENT = "practice:student"
 """The model of the training, whatever TUTORING_MODEL is."""
 
 
-def practice_student_knows(problem: Problem) -> bool:
+def has_scripted_student(problem: Problem) -> bool:
     """Return whether the scripted student has replies for the problem: it has them for the practice problems."""
     return problem.dataset.name == "practice"
 
@@ -88,7 +88,7 @@ class StartSession:
             raise PermissionDenied("Only tutors hold sessions.")
         rules = rules_of(self.protocol)
         if is_scripted(parse_model_spec(self.model_spec)) and not (
-            rules.language == "python" and practice_student_knows(self.problem)
+            rules.language == "python" and has_scripted_student(self.problem)
         ):
             raise RefusedError(
                 "The scripted practice student writes Python and replies on practice problems only. Choose a "
@@ -132,7 +132,9 @@ class StartSession:
             protocol=str(self.protocol),
             protocol_hash=self.protocol.content_hash,
             model_spec=self.model_spec,
-            consent=consent and ConsentGiven(text_hash=consent.text_hash, accepted_at=consent.accepted_at),
+            consent=None
+            if consent is None
+            else ConsentGiven(text_hash=consent.text_hash, accepted_at=consent.accepted_at),
         )
         append_event(session, payload, actor=self.person, at=now)
         return session

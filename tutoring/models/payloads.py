@@ -336,7 +336,7 @@ def _add(**fields: Any) -> Upgrade:
 
 
 def _upgrade_reply(data: Data) -> dict[str, Any]:
-    absent = dict.fromkeys(
+    absent: dict[str, Any] = dict.fromkeys(
         (
             "reply", "message", "extraction_rule", "request_id", "attempts", "received_at", "shown_from", "late_by",
         )

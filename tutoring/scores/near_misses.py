@@ -54,19 +54,23 @@ def record_near_misses(session: Session) -> None:
     """Make a row for each program of a session that has just been closed, in its transaction."""
     replies = session.events.filter(kind=Event.Kind.REPLY)
     payloads = [(event, event.payload_as(ReplyFinished)) for event in replies]
-    programs = [(event, reply) for event, reply in payloads if reply.generation is not None]
+    programs = [
+        (event, reply.code or "", generation)
+        for event, reply in payloads
+        if (generation := reply.generation) is not None
+    ]
     if session.problem is None or not programs:
         return
-    tokens = [program_tokens(reply.code or "", session.language) for _, reply in programs]
+    tokens = [program_tokens(code, session.language) for _, code, _ in programs]
     rows = NearMiss.objects.bulk_create(
         NearMiss(
             session=session,
             event=event,
-            generation=reply.generation,
+            generation=generation,
             distance_to_previous=distance(tokens[number - 1], tokens[number]) if number else None,
             distance_to_final=distance(tokens[number], tokens[-1]),
         )
-        for number, (event, reply) in enumerate(programs)
+        for number, (event, _, generation) in enumerate(programs)
     )
     transaction.on_commit(lambda: _remind([row.pk for row in rows]))
 

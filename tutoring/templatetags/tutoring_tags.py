@@ -9,7 +9,7 @@ from django.utils.safestring import SafeString, mark_safe
 from benchmark.models import Problem
 from benchmark.providers import is_scripted, parse_model_spec
 from benchmark.rendering import text_diff
-from tutoring.actions import practice_student_knows
+from tutoring.actions import has_scripted_student
 from tutoring.models import Session
 from tutoring.protocols import current_protocols, rules_of
 from tutoring.sessions.conversation import SessionStatus, status_for_tutor
@@ -35,7 +35,7 @@ def start_session_form(context: dict[str, Any], problem: Problem) -> dict[str, A
     scripted = is_scripted(parse_model_spec(settings.TUTORING_MODEL))
     protocols = current_protocols()
     if scripted:
-        knows = practice_student_knows(problem)
+        knows = has_scripted_student(problem)
         protocols = [protocol for protocol in protocols if knows and rules_of(protocol).language == "python"]
     sessions = list(
         Session.objects.filter(problem=problem, tutor_id=context["user"].pk)

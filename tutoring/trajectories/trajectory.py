@@ -89,8 +89,8 @@ def read_trajectory(session: Session, findings: Iterable[Finding] = ()) -> Traje
         },
         entries=[_entry(session, event, found[event.pk]) for event in events],
         code_generations_limit=rules.code_generations if rules else None,
-        input_tokens=_total([usage and usage.input_tokens for usage in usages]),
-        output_tokens=_total([usage and usage.output_tokens for usage in usages]),
+        input_tokens=_total([usage.input_tokens if usage else None for usage in usages]),
+        output_tokens=_total([usage.output_tokens if usage else None for usage in usages]),
         tests=_tests(session.judgement, head),
         scheduled_replies=sum(
             isinstance(one, ReplyFinished | ReplyFailed) and one.late_by is not None for one in payloads
