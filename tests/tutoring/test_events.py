@@ -13,6 +13,7 @@ import pytest
 from django.core.management import call_command
 from pydantic import BaseModel
 
+from config.doctor import examine
 from tests.tutoring.dialogues import RIGHT, WRONG, SessionUnderTest
 from tests.tutoring.review.browsing import client_of
 from tests.tutoring.review.readings import recorded_session
@@ -28,6 +29,7 @@ from tutoring.models.payloads import (
     parse_payload,
     read_payload,
 )
+from tutoring.sessions.projections import wrong_counters
 from tutoring.trajectories.json_lines import TrajectoryError, read_record, store_record, to_lines
 
 OLD_REPLY = {
@@ -195,6 +197,16 @@ def test_counters_of_an_imported_session_come_from_its_events(db: None):
     assert session.code_generations == 1
     [exported] = to_lines([session])
     assert json.loads(exported)["code_generations"] == 7
+
+
+def test_doctor_names_sessions_whose_counters_differ_from_their_events(session: SessionUnderTest):
+    session.ask_and_get(RIGHT)
+    assert wrong_counters() == []
+    Session.objects.update(code_generations=2)
+    assert wrong_counters() == [session.row]
+    [part] = [part for part in examine() if part.name == "session counters"]
+    assert not part.ok
+    assert str(session.pk) in part.detail
 
 
 def test_real_dialogues_are_imported_as_current_events(db: None, shared_data: Path):

@@ -18,6 +18,9 @@ from tutoring.models.payloads import (
 
 COUNTERS = ("code_generations", "executions", "late_replies")
 
+CHECKED_SESSIONS = 100
+"""Sessions that `manage.py doctor` checks."""
+
 
 def count_payload(session: Session, payload: Payload) -> list[str]:
     """Update the counters by one more event; return the names of those that may have changed.
@@ -39,6 +42,17 @@ def count_payload(session: Session, payload: Payload) -> list[str]:
             session.code_generations = payload.code_generations
             return ["code_generations"]
     return []
+
+
+def wrong_counters() -> list[Session]:
+    """Return those of the latest CHECKED_SESSIONS sessions whose counters differ from their events."""
+    latest = Session.objects.order_by("-recorded_at").prefetch_related("events")[:CHECKED_SESSIONS]
+    return [
+        session
+        for session in latest
+        if counters_of([event.payload for event in session.events.all()])
+        != {name: getattr(session, name) for name in COUNTERS}
+    ]
 
 
 def counters_of(payloads: list[AnyPayload]) -> dict[str, int]:
