@@ -21,7 +21,7 @@ from tests.tutoring.dialogues import RIGHT, TALK, WRONG, SessionUnderTest, start
 from tutoring.actions import ConsentMissingError, StartSession, StopReply
 from tutoring.checks.checking import check_session
 from tutoring.models import Consent, Event, Protocol, Reply
-from tutoring.protocols import freeze, rules_of
+from tutoring.protocols import RulesError, freeze, rules_of
 from tutoring.replies.streamer import FLUSH, Chat
 from tutoring.replies.streaming import Delta
 from tutoring.review.content import labelled_messages
@@ -298,3 +298,33 @@ def test_protocols_are_frozen_by_command(db: None, tmp_path: Path):
     with pytest.raises(CommandError, match="not a valid name"):
         call_command("freeze_protocol", "a b", "--title=x")
     assert Protocol.objects.filter(name="blind").count() == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        (
+            {"colour": "red"},
+            r"protocol usaco-2024 v1: field colour: unknown; expected are title, .*uninvited_code",
+        ),
+        ({"stops": "many"}, r"protocol usaco-2024 v1: field stops: must be a valid integer, not 'many'"),
+        ({"tutor_sees": "all"}, r"field tutor_sees: must be 'full', .*not 'all'"),
+        ({"unsolicited_code": "count"}, r"field unsolicited_code: unknown"),
+    ],
+)
+def test_frozen_protocol_with_an_unknown_field_or_value_is_refused(
+    protocol: Protocol, change: dict[str, Any], fault: str
+):
+    protocol.rules = protocol.rules | change
+    with pytest.raises(RulesError, match=fault):
+        rules_of(protocol)
+
+
+def test_rules_are_stored_under_the_names_of_earlier_versions(protocol: Protocol):
+    """The content hash of a protocol depends on them."""
+    assert rules_of(protocol).to_json() == protocol.rules
+    assert list(protocol.rules) == [
+        "title", "language", "code_generations", "executions", "sessions", "stops", "may", "may_not", "rule_set",
+        "rule_set_hash", "tutor_may_say", "draft_check", "tutor_sees", "uninvited_code", "debrief",
+        "characters_per_second", "seconds_to_first_word", "consent",
+    ]  # fmt: skip

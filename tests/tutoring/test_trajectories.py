@@ -404,7 +404,7 @@ def test_export_names_no_account(session: SessionUnderTest):
         (
             "model.jsonl",
             json.dumps(RECORD | {"model": "m" * 201}),
-            "field model: String should have at most 200 characters",
+            "field model: must have at most 200 characters",
         ),
         ("state.jsonl", json.dumps(RECORD | {"state": "paused"}), "paused"),
         ("headless.jsonl", json.dumps({"schema": RECORD["schema"]}), "session without id: field id: missing"),
