@@ -336,12 +336,9 @@ def _add(**fields: Any) -> Upgrade:
 
 
 def _upgrade_reply(data: Data) -> dict[str, Any]:
-    absent: dict[str, Any] = dict.fromkeys(
-        (
-            "reply", "message", "extraction_rule", "request_id", "attempts", "received_at", "shown_from", "late_by",
-        )
-    )  # fmt: skip
-    upgraded = {**absent, "unseen_text": "", "withheld": False, **data}
+    unknown = ("reply", "message", "extraction_rule", "request_id", "attempts")
+    added = ("received_at", "shown_from", "late_by")
+    upgraded = {**dict.fromkeys(unknown + added), "unseen_text": "", "withheld": False, **data}
     usage = upgraded.get("usage")
     if isinstance(usage, dict):
         upgraded["usage"] = {**dict.fromkeys(TokenUsage.model_fields), **usage}
@@ -352,7 +349,13 @@ def _upgrade_message(data: Data) -> dict[str, Any]:
     check = data.get("check")
     if not isinstance(check, dict):
         return dict(data)
-    absent = {"rule_set": None, "rule_set_hash": "", "mode": "", "detections": [], "drafts": []}
+    absent: dict[str, Any] = {
+        "rule_set": None,
+        "rule_set_hash": "",
+        "mode": "",
+        "detections": [],
+        "drafts": [],
+    }
     return {**data, "check": {**absent, **check}}
 
 
