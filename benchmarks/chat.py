@@ -41,7 +41,6 @@ STAMP = re.compile(r"\d{10}\.\d{4} ")
 
 OPEN = """
 import json
-from dataclasses import replace
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.auth.models import Group, User
 from django.contrib.sessions.backends.db import SessionStore
@@ -50,7 +49,7 @@ from tutoring.actions import StartSession
 from tutoring.protocols import PRESETS, freeze
 problem = Problem.objects.filter(dataset__name="practice").first()
 as_it_arrives = dict(characters_per_second=None, seconds_to_first_word=None, consent="")
-protocol = freeze("as-it-arrives", replace(PRESETS["usaco-2024"], **as_it_arrives))
+protocol = freeze("as-it-arrives", PRESETS["usaco-2024"].with_settings(**as_it_arrives))
 chats = []
 for number in range({chats}):
     tutor = User.objects.create(username=f"load-{{number}}")

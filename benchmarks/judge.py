@@ -245,7 +245,7 @@ def judged(container: Container, program: Program, *, fork: bool) -> Callable[[]
 
 def on_host(program: Program) -> list[str]:
     """Return the command of our own program outside of the sandbox."""
-    folder = str(program.surroundings.folder)
+    folder = str(program.mounts.folder)
     return [
         word.replace("/program", folder, 1) if word.startswith("/program/") else word
         for word in program.command

@@ -54,7 +54,9 @@ def examine() -> Iterator[Part]:
     yield from _languages()
     yield _queue()
     yield _queue_protection()
-    yield _database()
+    yield (database := _database())
+    if database.ok:
+        yield _session_counters()
     yield _variable_folder()
     yield _free_disk()
     yield _pandoc()
@@ -165,6 +167,23 @@ def _database() -> Part:
         fix = "Start ./run, or: .venv/bin/python manage.py prepare"
         return Part("database", False, Need.NECESSARY, detail, "nothing works", fix)
     return Part("database", True, Need.NECESSARY, f"{where}, up to date", "nothing works", "")
+
+
+def _session_counters() -> Part:
+    from tutoring.sessions.projections import CHECKED_SESSIONS, wrong_counters
+
+    wrong = ", ".join(str(session.pk) for session in wrong_counters())
+    detail = f"differ from the events in session {wrong}" if wrong else "equal the events"
+    return Part(
+        "session counters",
+        not wrong,
+        Need.USEFUL,
+        f"{detail} (latest {CHECKED_SESSIONS} sessions)",
+        "lists and the review queue show wrong numbers",
+        "Report it with the output of: .venv/bin/python manage.py export_trajectories --session ID"
+        if wrong
+        else "",
+    )
 
 
 def _variable_folder() -> Part:

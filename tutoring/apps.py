@@ -15,14 +15,14 @@ class TutoringConfig(AppConfig):
 
 
 def record_verdict(**judged: Any) -> None:
-    """Record the verdict of an execution in its session. The import is late because most commands judge nothing."""
+    """Record the verdict of an execution in its session. The import is deferred: most commands judge nothing."""
     from tutoring.actions import record_verdict
 
     record_verdict(**judged)
 
 
 def create_presets(**_: Any) -> None:
-    """Freeze the preset protocols that the database lacks."""
+    """Freeze the preset protocols that are missing in the database."""
     from tutoring.protocols import freeze_presets
 
     freeze_presets()

@@ -1,4 +1,4 @@
-"""The addresses of the WebSocket consumers."""
+"""Addresses of the WebSocket consumers."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""The pages and commands of tutoring."""
+"""Addresses of the pages and commands of tutoring."""
 
 from django.urls import path
 

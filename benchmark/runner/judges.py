@@ -61,7 +61,7 @@ class RunJudge:
         def request() -> Judgement:
             # This process has the item's lease, so any other judge of it is gone.
             if before := judgement_of(answer, suite):
-                judging.release(before)
+                before.claimed().release()
             judgement, new = self._requests.ensure(answer, problem, suite, every_test=every_test)
             if new and self._shared:
                 judging.enqueue(judgement, QUEUE)

@@ -1,4 +1,4 @@
-"""People and a problem for the tests of tutoring."""
+"""Fixtures of tutoring: people, a problem, a protocol and a session."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PersonFactory = Callable[..., User]
 
 @pytest.fixture
 def person(db: None) -> PersonFactory:
-    """`person("alice", Role.TUTOR)` makes an account with these roles; its password is its name."""
+    """A factory of accounts: `person("alice", Role.TUTOR)`. The password is the name."""
 
     def make(name: str, *roles: Role) -> User:
         user = User.objects.create_user(name, password=name)
@@ -60,7 +60,7 @@ def ada(person: PersonFactory) -> User:
 
 @pytest.fixture
 def doubling(db: None) -> Problem:
-    """A problem of the practice set: print twice the number that is given."""
+    """A problem of the practice set: print twice the given number."""
     return store_doubling()
 
 
@@ -72,6 +72,6 @@ def protocol(db: None) -> Protocol:
 
 @pytest.fixture
 def session(alice: User, doubling: Problem, protocol: Protocol) -> SessionUnderTest:
-    """An open session of Alice's with a model whose name must never reach her."""
+    """An open session of Alice. The name of its model must not reach her."""
     started = start(alice, doubling, protocol, "openai:hidden-model-name")
     return SessionUnderTest(started, alice)

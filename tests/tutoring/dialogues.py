@@ -1,4 +1,4 @@
-"""Speaking and replying in a session without a streamer process: the same actions, called in turn."""
+"""Sessions without processes: the actions of the page, the streamer and the worker, called in turn."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from benchmark.judging import perform
 from benchmark.models import Problem
 from benchmark.providers import Completed, TokenUsage
 from tutoring.actions import AcceptConsent, Execute, SendMessage, StartSession
-from tutoring.actions.messages import Mode
 from tutoring.models import Event, Protocol, Session
+from tutoring.models.payloads import Mode
 from tutoring.protocols import consent_hash, rules_of
 from tutoring.replies.model_answer import ModelAnswer
 from tutoring.replies.storage import ClaimedReply, Delta, append_deltas, claim_replies, finish_reply
@@ -23,14 +23,14 @@ TALK = "I would read the number first."
 
 
 def start(person: User, problem: Problem, protocol: Protocol, model_spec: str = "openai:m") -> Session:
-    """What the page does: agree to the protocol's text, then start."""
+    """Accept the consent text and start a session, as the page does."""
     AcceptConsent(person, protocol, consent_hash(rules_of(protocol))).execute()
     return StartSession(person, problem, protocol, model_spec).execute()
 
 
 @dataclass
 class SessionUnderTest:
-    """A session and its tutor; methods do what the page and the streamer would."""
+    """A session and its tutor, with methods for the steps of the page, the streamer and the worker."""
 
     row: Session
     tutor: User
@@ -66,13 +66,13 @@ class SessionUnderTest:
         finish_reply(claimed, ModelAnswer(completed=completed))
 
     def stopped_reply(self, text: str) -> None:
-        """A reply that the tutor stops after this text."""
+        """Write a reply that the tutor stops after this text."""
         claimed = self.claim()
         append_deltas([Delta(claimed.pk, claimed.attempt, 1, text)], [(claimed.pk, claimed.attempt)])
         finish_reply(claimed, ModelAnswer(text=f"{text} and more"), stopped=True)
 
     def ask_and_get(self, text: str) -> None:
-        """One round: ask for code, get this reply."""
+        """Request code and write this reply."""
         self.say("Try it.", mode="code")
         self.reply(text)
 
@@ -80,7 +80,7 @@ class SessionUnderTest:
         Execute(session_id=self.pk, person=self.tutor, command=uuid4()).execute()
 
     def judge(self) -> None:
-        """What a worker does with the execution."""
+        """Judge the execution, as a worker does."""
         self.refresh()
         assert self.row.judgement_id is not None
         perform(self.row.judgement_id)

@@ -1,7 +1,6 @@
-"""Run as a program: holds all races on the database of the environment and prints what came of them as JSON.
+"""A program that runs all races on the database of the environment and prints their results as JSON.
 
-A race sets a situation up, then several threads, each with a connection of its own, make the same move at the
-same moment.
+A race prepares the rows; then several threads, each with its own connection, execute the same action at the same time.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ def a_problem(name: str) -> tuple[User, Problem]:
 
 
 def a_session(name: str, generations: int) -> SessionUnderTest:
-    Reply.objects.update(state=Reply.State.DONE)  # what the race before has left waiting
+    Reply.objects.update(state=Reply.State.DONE)  # replies of earlier races
     alice, problem = a_problem(name)
     protocol = Protocol.objects.get(name="usaco-2024")
     session = SessionUnderTest(start(alice, problem, protocol), alice)
@@ -59,7 +58,7 @@ def a_session(name: str, generations: int) -> SessionUnderTest:
 
 
 def race(move: Callable[[], object]) -> list[str]:
-    """What each of the threads got: "accepted", or the exception's name and text."""
+    """Return the result of each thread: "accepted", or the exception's name and text."""
     together = threading.Barrier(RUNNERS)
     answers: list[str] = []
 
@@ -69,7 +68,7 @@ def race(move: Callable[[], object]) -> list[str]:
         try:
             move()
             answers.append("accepted")
-        except Exception as error:  # noqa: BLE001  (whatever went wrong is an answer too)
+        except Exception as error:  # noqa: BLE001  (every fault is a result)
             answers.append(f"{type(error).__name__}: {error}")
         finally:
             connection.close()
@@ -138,7 +137,7 @@ def review_places() -> tuple[list[str], int]:
     session = recorded_session(str(uuid4()), ["Go on."])
     people = iter(reviewers("places", RUNNERS))
     answers = race(lambda: ClaimNext(person=next(people), command=uuid4()).execute())
-    Session.objects.filter(pk=session.pk).update(invalidated=True)  # the queue is empty for the race after
+    Session.objects.filter(pk=session.pk).update(invalidated=True)  # empties the queue for the next race
     return answers, Review.objects.filter(session=session, place__isnull=False).count()
 
 

@@ -1,4 +1,4 @@
-"""What the rules allow in a session, and what is recorded of it."""
+"""Commands on a session: what is allowed, and what is recorded."""
 
 from datetime import timedelta
 from uuid import uuid4
@@ -15,8 +15,8 @@ from tutoring.actions import AskAgain, CloseSession, Invalidate, StopReply, reco
 from tutoring.models import Event, Protocol, Reply, Session
 from tutoring.replies.model_answer import ModelAnswer
 from tutoring.replies.storage import Delta, append_deltas, claim_replies, fail_reply, finish_reply
+from tutoring.sessions.context import RefusedError
 from tutoring.sessions.conversation import tutor_view
-from tutoring.sessions.session_action import Refused
 
 
 def test_first_message_carries_the_statement_and_nothing_hidden(session: SessionUnderTest):
@@ -73,7 +73,7 @@ def test_a_generation_is_counted_by_how_the_reply_ended(
     assert session.refresh().code_generations == (1 if code else 0)
 
 
-def test_talk_is_free_and_programs_are_counted_even_uninvited(session: SessionUnderTest):
+def test_talk_is_free_and_unsolicited_programs_are_counted(session: SessionUnderTest):
     session.say()
     session.reply(TALK)
     assert session.refresh().code_generations == 0
@@ -88,7 +88,7 @@ def test_talk_is_free_and_programs_are_counted_even_uninvited(session: SessionUn
 def test_sixth_generation_is_refused_and_the_refusal_recorded(session: SessionUnderTest):
     for _ in range(5):
         session.ask_and_get(WRONG)
-    with pytest.raises(Refused, match="All 5 generations of code are used"):
+    with pytest.raises(RefusedError, match="All 5 generations of code are used"):
         session.say("Once more.", mode="code")
     assert session.refresh().code_generations == 5
     assert session.events()[-1].kind == Event.Kind.REFUSED
@@ -114,16 +114,16 @@ def test_wrong_program_ends_the_session_unsolved(session: SessionUnderTest):
     session.judge()
     assert session.row.outcome == Session.Outcome.NOT_SOLVED
     assert session.events(Event.Kind.VERDICT)[0].data["verdict"] == "WA"
-    with pytest.raises(Refused, match="closed"):
+    with pytest.raises(RefusedError, match="closed"):
         session.say("One more try.")
-    with pytest.raises(Refused, match="closed"):
+    with pytest.raises(RefusedError, match="closed"):
         session.execute()
 
 
 def test_second_execution_is_refused_while_the_first_is_judged(session: SessionUnderTest):
     session.ask_and_get(RIGHT)
     session.execute()
-    with pytest.raises(Refused, match="The execution is used"):
+    with pytest.raises(RefusedError, match="The program is being executed"):
         session.execute()
     assert Judgement.objects.count() == 1
 
@@ -131,7 +131,7 @@ def test_second_execution_is_refused_while_the_first_is_judged(session: SessionU
 def test_execution_needs_a_program(session: SessionUnderTest):
     session.say()
     session.reply(TALK)
-    with pytest.raises(Refused, match="no program yet"):
+    with pytest.raises(RefusedError, match="no program yet"):
         session.execute()
 
 
@@ -150,7 +150,7 @@ def test_judge_fault_gives_the_execution_back(session: SessionUnderTest):
     assert session.row.outcome == Session.Outcome.SOLVED
 
 
-def test_verdict_is_recorded_once_however_often_it_is_told(session: SessionUnderTest):
+def test_verdict_is_recorded_once(session: SessionUnderTest):
     session.ask_and_get(RIGHT)
     session.execute()
     session.judge()
@@ -167,24 +167,24 @@ def test_repeated_command_changes_nothing(session: SessionUnderTest):
     assert len(session.events(Event.Kind.MESSAGE)) == 1
     refused = uuid4()
     for _ in range(2):
-        with pytest.raises(Refused, match="still replying"):
+        with pytest.raises(RefusedError, match="still replying"):
             session.say("And?", command=refused)
     assert len(session.events(Event.Kind.REFUSED)) == 1
 
 
 def test_one_reply_at_a_time(session: SessionUnderTest):
     session.say()
-    with pytest.raises(Refused, match="still replying"):
+    with pytest.raises(RefusedError, match="still replying"):
         session.say()
-    with pytest.raises(Refused, match="still replying"):
+    with pytest.raises(RefusedError, match="still replying"):
         session.execute()
 
 
 def test_empty_and_overlong_messages_are_refused_whole(session: SessionUnderTest):
     session.ask_and_get(WRONG)
-    with pytest.raises(Refused, match="empty"):
+    with pytest.raises(RefusedError, match="empty"):
         session.say("  \n")
-    with pytest.raises(Refused, match="20001 characters; at most 20000"):
+    with pytest.raises(RefusedError, match="20001 characters; at most 20000"):
         session.say("x" * 20_001)
     assert len(session.events(Event.Kind.MESSAGE)) == 1
 
@@ -210,14 +210,14 @@ def test_replies_can_be_stopped_three_times(session: SessionUnderTest):
         finish_reply(claimed, ModelAnswer(), stopped=True)
     session.say()
     claimed = session.claim()
-    with pytest.raises(Refused, match="3 replies were stopped"):
+    with pytest.raises(RefusedError, match="3 replies were stopped"):
         StopReply(session_id=session.pk, person=session.tutor, command=uuid4(), reply_id=claimed.pk).execute()
 
 
 def test_failed_reply_costs_nothing_and_is_asked_for_again(session: SessionUnderTest):
     session.say("Try.", mode="code")
-    fail_reply(session.claim(), kind="overloaded", message="the provider is overloaded", answer=ModelAnswer())
-    with pytest.raises(Refused, match="failed"):
+    fail_reply(session.claim(), kind="overloaded", message="the provider is overloaded", answer=Answer())
+    with pytest.raises(RefusedError, match="failed"):
         session.say("Hello?")
     AskAgain(session_id=session.pk, person=session.tutor, command=uuid4()).execute()
     claimed = session.claim()
@@ -226,13 +226,13 @@ def test_failed_reply_costs_nothing_and_is_asked_for_again(session: SessionUnder
     assert session.refresh().code_generations == 0
 
 
-def test_lost_streamers_text_is_kept_and_the_reply_begun_anew(session: SessionUnderTest):
+def test_lost_streamers_text_is_kept_and_the_reply_restarted(session: SessionUnderTest):
     session.say("Try.", mode="code")
     lost = session.claim()
     append_deltas([Delta(lost.pk, lost.attempt, 1, "Half a th")], [(lost.pk, lost.attempt)])
     assert claim_replies(10) == []
     Reply.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
-    assert claim_replies(10, written=[lost.pk]) == [], "who writes it has not gone silent, the disk was full"
+    assert claim_replies(10, written=[lost.pk]) == [], "it is the streamer's own reply"
     taken_over = session.claim()
     assert taken_over.attempt == 2
     assert session.events(Event.Kind.REPLY_RESTARTED)[0].data["partial_text"] == "Half a th"
@@ -251,26 +251,28 @@ def test_three_sessions_a_problem_and_one_open_at_a_time(
     for number in (1, 2, 3):
         started = start(alice, doubling, protocol)
         assert started.number == number
-        with pytest.raises(Refused, match="open session"):
+        with pytest.raises(RefusedError, match="open session"):
             start(alice, doubling, protocol)
         CloseSession(session_id=started.pk, person=alice, command=uuid4(), reason="stuck").execute()
-    with pytest.raises(Refused, match="All 3 sessions"):
+    with pytest.raises(RefusedError, match="All 3 sessions"):
         start(alice, doubling, protocol)
     assert start(bob, doubling, protocol).number == 1
 
 
-def test_scripted_student_is_kept_to_what_it_knows(alice: User, doubling: Problem, protocol: Protocol):
+def test_scripted_student_needs_a_practice_problem_and_python(
+    alice: User, doubling: Problem, protocol: Protocol
+):
     cpp = Protocol.objects.get(name="icpc-2025")
-    with pytest.raises(Refused, match="scripted practice student"):
+    with pytest.raises(RefusedError, match="scripted practice student"):
         start(alice, doubling, cpp, "practice:student")
     doubling.dataset.name = "other"
     doubling.dataset.save()
-    with pytest.raises(Refused, match="scripted practice student"):
+    with pytest.raises(RefusedError, match="scripted practice student"):
         start(alice, doubling, protocol, "practice:student")
 
 
-def test_giving_up_needs_a_reason(session: SessionUnderTest):
-    with pytest.raises(Refused, match="why"):
+def test_closing_requires_a_reason(session: SessionUnderTest):
+    with pytest.raises(RefusedError, match="why"):
         CloseSession(session_id=session.pk, person=session.tutor, command=uuid4(), reason=" ").execute()
     CloseSession(
         session_id=session.pk, person=session.tutor, command=uuid4(), reason="out of ideas"

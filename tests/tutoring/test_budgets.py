@@ -1,4 +1,4 @@
-"""Budgets are counted from events: whatever happens in whatever order, no limit is exceeded."""
+"""Budgets and counters over random sessions: no limit is exceeded, and counters equal the events."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ from benchmark.models import Judgement, Problem
 from tests.tutoring.dialogues import RIGHT, TALK, WRONG, SessionUnderTest, start
 from tutoring.actions import AskAgain, record_verdict
 from tutoring.models import Event, Protocol, Session
+from tutoring.models.payloads import ReplyFinished
 from tutoring.replies.model_answer import ModelAnswer
 from tutoring.replies.storage import fail_reply, finish_reply
-from tutoring.sessions.session_action import Refused, Situation
+from tutoring.sessions.context import RefusedError, SessionContext
+from tutoring.sessions.projections import COUNTERS, counters_of
 
 MOVES = st.lists(
     st.sampled_from(["talk", "talk with code", "code", "refuse code", "stop", "fail", "execute", "fault"]),
@@ -63,18 +65,20 @@ def test_no_order_of_moves_exceeds_a_budget(moves: list[str], person, doubling: 
     tutor = person(f"t-{uuid4().hex[:8]}", Role.TUTOR)
     session = SessionUnderTest(start(tutor, doubling, protocol), tutor)
     for name in moves:
-        with contextlib.suppress(Refused):
+        with contextlib.suppress(RefusedError):
             move(session, name)
     session.refresh()
-    situation = Situation.of(session.row)
-    budget = situation.budget
+    context = SessionContext.of(session.row)
+    budget = context.budget
     assert budget.code_generations_used <= 5
     assert budget.executions_used <= 1
+    counters = {name: getattr(session.row, name) for name in COUNTERS}
+    assert counters == counters_of([event.payload for event in context.events])
     assert session.row.code_generations == budget.code_generations_used
     assert session.row.executions == budget.executions_used
-    numbers = [event.data["generation"] for event in situation.events if event.kind == Event.Kind.REPLY]
-    counted = [number for number in numbers if number is not None]
+    replies = [event.payload for event in context.events if isinstance(event.payload, ReplyFinished)]
+    counted = [reply.generation for reply in replies if reply.generation is not None]
     assert counted == list(range(1, len(counted) + 1))
-    assert [event.seq for event in situation.events] == list(range(1, len(situation.events) + 1))
-    executed = any(event.kind == Event.Kind.VERDICT for event in situation.events)
+    assert [event.seq for event in context.events] == list(range(1, len(context.events) + 1))
+    executed = any(event.kind == Event.Kind.VERDICT for event in context.events)
     assert executed == (session.row.state == Session.State.CLOSED)

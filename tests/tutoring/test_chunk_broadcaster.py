@@ -1,26 +1,26 @@
-"""Streamed text in a web server: whoever watches a session hears of it, however the watchers come and go."""
+"""Streamed text in a web server reaches the subscribers of its session."""
 
 import asyncio
 
 import pytest
 
-from tutoring.notifications import Piece, pass_text_on
-from tutoring.notifications.chunk_broadcaster import TextFeed
+from tutoring.notifications import TextChunk, notify_text
+from tutoring.notifications.chunk_broadcaster import ChunkBroadcaster
 
 IN_MEMORY = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
 
 
 class Page:
-    """A browser that watches."""
+    """A subscriber that waits for one chunk."""
 
     def __init__(self) -> None:
-        self.piece: asyncio.Future[Piece] = asyncio.get_running_loop().create_future()
+        self.chunk: asyncio.Future[TextChunk] = asyncio.get_running_loop().create_future()
 
-    def text_came(self, piece: Piece) -> None:
-        self.piece.set_result(piece)
+    def on_chunk(self, chunk: TextChunk) -> None:
+        self.chunk.set_result(chunk)
 
-    def text_waits(self) -> None:
-        raise AssertionError("nobody said that text waits")
+    def on_storage_delay(self) -> None:
+        raise AssertionError("no storage delay was announced")
 
 
 @pytest.fixture(autouse=True)
@@ -28,15 +28,15 @@ def _layer(settings):
     settings.CHANNEL_LAYERS = IN_MEMORY
 
 
-async def test_page_that_is_loaded_anew_by_the_only_one_who_watches_hears_the_text():
-    feed, before, after = TextFeed(), Page(), Page()
-    feed.watch("a-session", before)
-    await asyncio.sleep(0)  # it listens
-    feed.leave("a-session", before)
-    feed.watch("a-session", after)
+async def test_only_subscriber_that_is_replaced_gets_the_text():
+    broadcaster, before, after = ChunkBroadcaster(), Page(), Page()
+    broadcaster.subscribe("a-session", before)
+    await asyncio.sleep(0)  # starts the listener
+    broadcaster.unsubscribe("a-session", before)
+    broadcaster.subscribe("a-session", after)
     await asyncio.sleep(0)
-    piece = Piece("a-session", 1, 1, 1, "Let me think.")
-    await pass_text_on([piece])
+    chunk = TextChunk("a-session", 1, 1, 1, "Let me think.")
+    await notify_text([chunk])
     async with asyncio.timeout(5):
-        assert await after.piece == piece
-    feed.leave("a-session", after)
+        assert await after.chunk == chunk
+    broadcaster.unsubscribe("a-session", after)

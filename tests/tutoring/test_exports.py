@@ -1,4 +1,4 @@
-"""What other programs read: logs of Inspect, a folder of the datasets library, pages, and our own lines again."""
+"""Exports: logs of Inspect, a folder of the datasets library, pages, labels, and our own JSON lines."""
 
 from __future__ import annotations
 
@@ -25,24 +25,25 @@ from accounts.roles import Role
 from tests.tutoring.conftest import PersonFactory
 from tests.tutoring.dialogues import RIGHT, WRONG, SessionUnderTest
 from tests.tutoring.review.readings import recorded_session, review
-from tutoring.actions import AbandonReason, CloseSession, Invalidate
-from tutoring.models import Session
+from tutoring.actions import CloseSession, Invalidate
+from tutoring.models import AbandonReason, Session
 from tutoring.rules import current_rule_set
 from tutoring.trajectories.inspect_logs import to_logs
-from tutoring.trajectories.json_lines import SCHEMA, read_record, store_record, to_lines
+from tutoring.trajectories.json_lines import read_record, store_record, to_lines
+from tutoring.trajectories.record_schema import SCHEMA
 
 MODEL = "openai:hidden-model-name"
 
 
 @pytest.fixture(scope="module")
 def inspect_log() -> ModuleType:
-    """The part of inspect_ai that reads logs. Its import takes seconds, so only the tests that use it pay."""
+    """The part of inspect_ai that reads logs. Its import takes seconds, so it is deferred."""
     return import_module("inspect_ai.log")
 
 
 @pytest.fixture
 def held(session: SessionUnderTest, rita: User, person: PersonFactory) -> Session:
-    """A session that was held, judged and reviewed twice."""
+    """A session with a verdict and two reviews."""
     session.ask_and_get(WRONG)
     session.say("=Look at line 1: 3 gives 6. ✓", mode="talk")
     session.reply("Ah.")
@@ -62,7 +63,7 @@ def export(kind: str, folder: Path) -> list[Path]:
 
 
 def logs_of(folder: Path, inspect_log: ModuleType) -> list[Any]:
-    """The logs that Inspect itself lists and reads in the folder."""
+    """Return the logs that Inspect lists and reads in the folder."""
     listed = inspect_log.list_eval_logs(str(folder))
     assert {Path(one.name).name for one in listed} == {path.name for path in folder.iterdir()}
     return [inspect_log.read_eval_log(one) for one in listed]
@@ -75,7 +76,7 @@ def test_inspect_log_holds_the_conversation_the_verdict_and_the_reviews(
     export("inspect", tmp_path / "logs")
     [log] = logs_of(tmp_path / "logs", inspect_log)
     assert log.invalidated
-    assert log.results.scores == [], "an invalidated session is in no figure"
+    assert log.results.scores == [], "an invalidated session is excluded from figures"
     [sample] = log.samples
     assert sample.scores["solved"].value == "C"
     assert sample.scores["compliant"].value == "C"
@@ -135,7 +136,7 @@ def test_inspect_metrics_are_those_that_inspect_computes(db: None, tmp_path: Pat
     assert ours["solved"].metrics["accuracy"].value == pytest.approx((1 / 3 + 1 + 0) / 3)
     assert (ours["solved"].scored_samples, ours["solved"].unscored_samples) == (3, 1)
     assert ours["claimed"].metrics["accuracy"].value == 0.5
-    assert "compliant" not in ours, "no review is in"
+    assert "compliant" not in ours, "there is no review"
     assert ours["generations"].metrics["mean"].value == pytest.approx((2.5 + 1 + 1.5 + 1) / 4)
     inspect_log.recompute_metrics(log)
     theirs = {score.name: score for score in log.results.scores}
@@ -146,7 +147,7 @@ def test_inspect_metrics_are_those_that_inspect_computes(db: None, tmp_path: Pat
     assert {"accuracy", "stderr"} == ours["solved"].metrics.keys()
 
 
-def test_a_session_that_was_given_up_is_not_solved_in_inspect(
+def test_an_abandoned_session_is_not_solved_in_inspect(
     session: SessionUnderTest, tmp_path: Path, inspect_log: ModuleType
 ):
     CloseSession(
@@ -239,7 +240,7 @@ moments = st.none() | st.datetimes(datetime(2024, 1, 1), datetime(2027, 1, 1), t
 
 @st.composite
 def records(draw: st.DrawFn) -> dict[str, Any]:
-    """Any session that might stand in a file: events of most kinds, a debrief, reviews, and findings."""
+    """Draw a record with events of most kinds, a debrief, reviews, and findings."""
     events: list[dict[str, Any]] = []
     for said, answered, late in draw(
         st.lists(st.tuples(words, words, st.booleans()), min_size=1, max_size=4)
@@ -285,8 +286,10 @@ def records(draw: st.DrawFn) -> dict[str, Any]:
         "schema": SCHEMA, "id": str(uuid4()), "state": "closed", "outcome": outcome,
         "outcome_claimed": bool(outcome) and all(event["kind"] != "verdict" for event in events),
         "language": "python", "opened_at": draw(moments), "closed_at": None, "invalidated": draw(st.booleans()),
-        "problem": None, "code_generations": 1, "extra": draw(words),
-        "events": [{"seq": seq, "by": "", "at": draw(moments), **event} for seq, event in enumerate(events, 1)],
+        "problem": None, "code_generations": 1, "source": {"extra": draw(words)},
+        "events": [
+            {"seq": seq, "version": 1, "by": "", "at": draw(moments), **event} for seq, event in enumerate(events, 1)
+        ],
         "reviews": reviews, "near_misses": [], "rule_checks": draw(st.sampled_from([[], [check]])),
     }  # fmt: skip
 

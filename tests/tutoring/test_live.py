@@ -1,4 +1,4 @@
-"""Replies over the socket, with real processes: they survive reloads, lost connections and kill -9 of any part."""
+"""Replies over the socket with real processes, through reloads, lost connections and killed processes."""
 
 from __future__ import annotations
 
@@ -23,28 +23,27 @@ SCHEDULE = 2
 """Seconds after which a blind reply appears."""
 
 MAKE_TUTORS = """
-from dataclasses import replace
 from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import Group, User
-password = make_password("{password}")  # once: it takes long
+password = make_password("{password}")  # once: hashing is slow
 tutors = User.objects.bulk_create(User(username=name, password=password) for name in {names})
 Group.objects.get(name="tutor").user_set.add(*tutors)
 from tutoring.protocols import PRESETS, freeze
-blind = replace(PRESETS["usaco-2024"], title="Blind", seconds_to_first_word={schedule}, characters_per_second=2000)
+blind = PRESETS["usaco-2024"].with_settings(title="Blind", seconds_to_first_word={schedule}, characters_per_second=2000)
 freeze("blind", blind)
-freeze("later", replace(blind, title="Later", seconds_to_first_word={hang}))
+freeze("later", blind.with_settings(title="Later", seconds_to_first_word={hang}))
 """
 
 WORDS = " ".join(f"word{number}" for number in range(30))
 REPLY = pieces_of(f"I begin. {WORDS} and end.\n\n```python\nprint(1)\n```\n\nThat was all.")
 HELD = 20
 BEGINNING = "".join(REPLY[:HELD])
-"""What has been said while a reply is held."""
+"""The text of a reply that is held."""
 
 
 @pytest.fixture(scope="module")
 def tutors(fake_provider_stack: Stack) -> Iterator[str]:
-    """Names of tutors nobody has used yet: sessions a problem are limited."""
+    """Names of unused tutors: the number of sessions on a problem is limited."""
     names = [f"tutor-{number}" for number in range(20)]
     fake_provider_stack.manage(
         "shell",
@@ -58,7 +57,7 @@ def tutors(fake_provider_stack: Stack) -> Iterator[str]:
 
 @pytest.fixture
 def tutor(fake_provider_stack: Stack, tutors: Iterator[str]) -> Visitor:
-    """A tutor of this test's own."""
+    """A tutor that no other test uses."""
     return Visitor(fake_provider_stack, next(tutors), PASSWORD)
 
 
@@ -71,7 +70,7 @@ def hold(fake_providers: FakeProviders) -> Hold:
 
 
 def ask(tutor: Visitor, path: str) -> Socket:
-    """Ask for the first program and wait until the reply is in its middle, where the test holds it."""
+    """Request the first program and wait until the reply is held in its middle."""
     status, answer = tutor.command(path + "send/", mode="code", text="")
     assert (status, answer) == (200, {"accepted": True})
     socket = tutor.socket(path)
@@ -80,7 +79,7 @@ def ask(tutor: Visitor, path: str) -> Socket:
 
 
 def assert_whole(socket: Socket) -> None:
-    """The reply's event came exactly once and whole, and the text before it only grew or began anew."""
+    """Assert that the reply's event came once and whole, and that the text before it only grew or restarted."""
     assert socket.kinds().count("reply") == 1
     html = socket.events[-1]["html"]
     assert "I begin" in html
@@ -165,7 +164,7 @@ def test_blind_tutors_socket_is_the_same_with_a_fast_and_a_slow_model(
     assert reply is not None
     assert tutor.command(paths["stopped"] + "stop/", reply=str(reply["id"]))[0] == 200
     sockets["stopped"].listen_until(lambda s: "reply" in s.kinds())
-    assert "I begin" not in tutor.get(paths["stopped"])[1], "what was not seen was not said"
+    assert "I begin" not in tutor.get(paths["stopped"])[1], "text that was not shown is not part of the reply"
     for name in ("fast", "slow"):
         sockets[name].listen_until(lambda s: "reply" in s.kinds() and s.status["active_reply"] is None)
         assert_whole(sockets[name])
@@ -173,7 +172,7 @@ def test_blind_tutors_socket_is_the_same_with_a_fast_and_a_slow_model(
         assert first - asked[name] >= SCHEDULE
     assert shape_of(sockets["fast"]) == shape_of(sockets["slow"])
     sockets["failing"].listen_until(lambda s: "reply_failed" in s.kinds())
-    assert sockets["failing"].messages[-1][0] - asked["failing"] >= SCHEDULE, "not when the provider refused"
+    assert sockets["failing"].messages[-1][0] - asked["failing"] >= SCHEDULE, "a failure is shown on schedule"
     fake_provider_stack.wait_for(lambda: time.monotonic() - all_asked > SCHEDULE)
     late.release()
     sockets["late"].listen_until(lambda s: "reply" in s.kinds() and s.status["active_reply"] is None)
@@ -184,7 +183,7 @@ def test_blind_tutors_socket_is_the_same_with_a_fast_and_a_slow_model(
 
 
 def shape_of(socket: Socket) -> list[tuple[object, ...]]:
-    """What a tutor could see on the socket that might tell of the model: kinds, keys, numbers; deltas as one."""
+    """Return everything on the socket that could reveal the model: kinds, keys, numbers; deltas as one."""
     shape: list[tuple[object, ...]] = []
     for _, message in socket.messages:
         events = [(event["seq"], event["kind"]) for event in message.get("events", ())]
@@ -207,7 +206,7 @@ def test_database_that_refuses_keeps_a_reply_waiting_and_loses_nothing(
         )
         hold.release()
         socket.listen_until(lambda s: s.messages[-1][1]["type"] == "waiting")
-        assert tutor.get(path)[0] == 200, "what is stored can be read"
+        assert tutor.get(path)[0] == 200, "stored rows can be read"
         assert socket.text == BEGINNING
         database.execute("DROP TRIGGER full")
     socket.listen_until(lambda s: "reply" in s.kinds())

@@ -19,7 +19,7 @@ from tests.tutoring.conftest import PersonFactory
 from tests.tutoring.dialogues import RIGHT, TALK, WRONG, SessionUnderTest
 from tutoring.models import Consent, Draft, Event, Protocol, Session
 from tutoring.protocols import consent_hash, rules_of
-from tutoring.sessions.conversation import EventView, Program, Standing, TutorView, tutor_view
+from tutoring.sessions.conversation import EventView, Program, SessionStatus, TutorView, tutor_view
 
 AS_PAGE = {"Accept": "application/json"}
 
@@ -132,10 +132,10 @@ def test_start_session_opens_one_and_refuses_a_second(alice: User, doubling: Pro
     client = client_of(alice)
     form = {"problem": doubling.pk, "protocol": protocol.pk}
     page = client.post("/sessions/start/", form, follow=True)
-    assert "What is recorded" in page.content.decode(), "the consent is asked for first"
+    assert "What is recorded" in page.content.decode(), "the consent is required first"
     assert Session.objects.count() == 0
     client.post("/sessions/start/", form | {"consent": "0" * 64})
-    assert not Consent.objects.exists(), "nobody agrees to a text that is not this one"
+    assert not Consent.objects.exists(), "another text is not accepted"
     page = client.post("/sessions/start/", form | {"consent": consent_hash(rules_of(protocol))}, follow=True)
     assert page.status_code == 200
     assert Session.objects.count() == 1
@@ -172,8 +172,8 @@ def test_draft_is_not_written_over_another_that_the_page_has_not_read(alice: Use
     refused = save("Written at work", 0)
     assert (refused["accepted"], refused["draft"]) == (False, {"text": "Written at home", "revision": 1})
     assert Draft.objects.get().text == "Written at home"
-    assert save("Written at home", 0)["accepted"], "the same words again, whose answer was lost"
-    # Who sends words of the second machine has not sent those of the first.
+    assert save("Written at home", 0)["accepted"], "the same text may be saved again after a lost response"
+    # Sending the text of the second machine keeps the text of the first.
     form = {"command": str(uuid4()), "mode": "talk", "text": "Written at work", "draft": 0}
     assert client.post(f"/sessions/{session.pk}/send/", form, headers=AS_PAGE).json() == {"accepted": True}
     page = client.get(f"/sessions/{session.pk}/").content.decode()
@@ -208,13 +208,13 @@ def test_tutors_serialiser_has_a_closed_set_of_keys(session: SessionUnderTest):
     assert keys == {
         "opened": set(),
         "message": {"mode", "text", "html", "debrief"},
-        "reply": {"html", "generation", "uninvited", "withheld", "stopped", "cut", "debrief"},
+        "reply": {"html", "generation", "unsolicited", "hidden", "stopped", "cut", "debrief"},
         "execution": {"generation"},
         "verdict": {"solved", "verdict", "meaning", "samples_only"},
         "closed": {"reason", "outcome"},
     }
     assert {field.name for field in fields(EventView)} == {"seq", "kind", "fields"}
-    assert {field.name for field in fields(Standing)} == {"state", "outcome", "invalidated"}
+    assert {field.name for field in fields(SessionStatus)} == {"state", "outcome", "invalidated"}
     assert {field.name for field in fields(Program)} == {
         "generation",
         "html",
@@ -225,7 +225,7 @@ def test_tutors_serialiser_has_a_closed_set_of_keys(session: SessionUnderTest):
     assert {field.name for field in fields(TutorView)} == {
         "id",
         "number",
-        "standing",
+        "status",
         "problem",
         "rules",
         "budget",
@@ -236,8 +236,7 @@ def test_tutors_serialiser_has_a_closed_set_of_keys(session: SessionUnderTest):
         "draft",
         "draft_revision",
         "scripted",
-        "may",
-        "why_not",
+        "refusals",
         "fresh",
         "debriefing",
     }
@@ -271,9 +270,9 @@ def test_trajectory_page_shows_the_whole_record(rita: User, session: SessionUnde
     page = client_of(rita).get(f"/trajectories/{session.pk}/").content.decode()
     for shown in ("hidden-model-name", "AC", "hidden-1", "usaco-2024"):
         assert shown in page, shown
-    assert "987654" not in page, "hidden data is shown to nobody"
+    assert "987654" not in page, "hidden data is never shown"
     prompt = session.events(Event.Kind.OPENED)[0].data["prompt"]
-    assert escape(prompt) in page, "as the model is given it, line by line"
+    assert escape(prompt) in page, "as the model gets it, line by line"
     listed = client_of(rita).get("/trajectories/?outcome=solved&q=doubl").content.decode()
     assert str(session.pk) in listed
     assert str(session.pk) not in client_of(rita).get("/trajectories/?outcome=abandoned").content.decode()

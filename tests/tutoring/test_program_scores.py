@@ -23,8 +23,8 @@ from benchmark.models import Judgement, TestCase
 from tests.tutoring.conftest import PersonFactory
 from tests.tutoring.dialogues import RIGHT, WRONG, SessionUnderTest
 from tests.tutoring.review.browsing import whole
-from tutoring.actions import AbandonReason, CloseSession
-from tutoring.models import Event, ProgramScore, Reply, Session
+from tutoring.actions import CloseSession
+from tutoring.models import AbandonReason, Event, ProgramScore, Reply, Session
 from tutoring.scores.program_scores import request_scores
 from tutoring.sessions.conversation import tutor_view
 from tutoring.sessions.programs import distance, program_tokens, unchanged

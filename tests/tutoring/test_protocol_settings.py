@@ -1,10 +1,9 @@
-"""What protocols may say differently: the verdict policy, uninvited programs, the debrief, the consent, the pace."""
+"""Settings of protocols: verdict policy, unsolicited programs, debrief, consent, pace."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -19,15 +18,15 @@ from django.utils import timezone
 
 from benchmark.models import Problem
 from tests.tutoring.dialogues import RIGHT, TALK, WRONG, SessionUnderTest, start
-from tutoring.actions import ConsentMissing, StartSession, StopReply
+from tutoring.actions import ConsentMissingError, StartSession, StopReply
 from tutoring.checks.checking import check_session
 from tutoring.models import Consent, Event, Protocol, Reply
-from tutoring.protocols import freeze, rules_of
+from tutoring.protocols import RulesError, freeze, rules_of
 from tutoring.replies.storage import Delta
 from tutoring.replies.streamer import FLUSH_INTERVAL, ActiveReply
 from tutoring.review.content import labelled_messages
+from tutoring.sessions.context import RefusedError
 from tutoring.sessions.conversation import tutor_view
-from tutoring.sessions.session_action import Refused
 from tutoring.trajectories.trajectory import read_trajectory
 
 Under = Callable[..., SessionUnderTest]
@@ -37,17 +36,17 @@ TALKATIVE = f"First I would read.\n\n{WRONG}\nThat is all."
 
 @pytest.fixture
 def under(alice: User, doubling: Problem, protocol: Protocol) -> Under:
-    """`under(tutor_sees="solved")`: Alice's session under the default protocol, but for that."""
+    """A factory of sessions of Alice under the default protocol with changes: `under(tutor_sees="solved")`."""
 
     def begin(**settings: Any) -> SessionUnderTest:
-        other = freeze("other", replace(rules_of(protocol), **settings))
+        other = freeze("other", rules_of(protocol).with_settings(**settings))
         return SessionUnderTest(start(alice, doubling, other, "openai:hidden-model-name"), alice)
 
     return begin
 
 
 def pages_of(session: SessionUnderTest) -> str:
-    """All that the session's tutor can open and what the socket pushes."""
+    """Return all pages of the session's tutor and all events that the socket pushes."""
     client = Client()
     client.force_login(session.tutor)
     addresses = (f"/sessions/{session.pk}/", "/sessions/", "/problems/practice/doubling/")
@@ -79,17 +78,17 @@ def test_tutor_sees_of_the_verdict_what_the_protocol_says(under: Under, sees: st
     assert ("not solved" in shown.lower()) == (sees != "nothing")
     assert closed["outcome"] == ("" if sees == "nothing" else "not_solved")
     assert view.rules.verdict_policy.split(".")[0] in shown.replace("&#x27;", "'")
-    assert session.events(Event.Kind.VERDICT)[0].data["verdict"] == "WA", "the record has all of it"
+    assert session.events(Event.Kind.VERDICT)[0].data["verdict"] == "WA", "the record is complete"
 
 
 @pytest.mark.parametrize(("policy", "counted"), [("count", 1), ("suppress", 0), ("ask_again", 0)])
-def test_program_nobody_asked_for(under: Under, policy: str, counted: int):
-    session = under(uninvited_code=policy)
+def test_unsolicited_program(under: Under, policy: str, counted: int):
+    session = under(unsolicited_code=policy)
     session.say("What would you do?")
     assert Reply.objects.get().live == (policy == "count")
     session.reply(TALKATIVE)
     [reply] = session.events(Event.Kind.REPLY)
-    assert reply.data["text"] == TALKATIVE, "the record has all of it"
+    assert reply.data["text"] == TALKATIVE, "the record is complete"
     assert reply.data["code_requested"] is False
     assert reply.data["withheld"] == (policy != "count")
     assert session.refresh().code_generations == counted
@@ -97,7 +96,7 @@ def test_program_nobody_asked_for(under: Under, policy: str, counted: int):
     assert "First I would read." in shown
     assert ("3 *" in shown or 'class="mi">3<' in shown) == (policy == "count")
     shown_reply = tutor_view(session.row).events[-1]
-    assert ("figure" in shown_reply.html) == (policy == "count"), "what is left out is no program to copy"
+    assert ("figure" in shown_reply.html) == (policy == "count"), "a hidden program has no copy button"
     if policy != "ask_again":
         assert not session.row.replies.filter(state__in=Reply.UNFINISHED).exists()
         return
@@ -106,10 +105,10 @@ def test_program_nobody_asked_for(under: Under, policy: str, counted: int):
     assert [message.role for message in claimed.messages] == ["user", "assistant", "user"]
     Reply.objects.filter(pk=claimed.pk).update(state=Reply.State.QUEUED)
     session.reply(TALKATIVE)
-    assert len(session.events(Event.Kind.ASKED_AGAIN)) == 1, "it is asked once, not for ever"
+    assert len(session.events(Event.Kind.ASKED_AGAIN)) == 1, "a reply without a program is requested once"
     assert not session.row.replies.filter(state__in=Reply.UNFINISHED).exists()
     session.ask_and_get(RIGHT)
-    assert session.refresh().code_generations == 1, "what was asked for counts"
+    assert session.refresh().code_generations == 1, "a requested program counts"
 
 
 @pytest.mark.parametrize(
@@ -121,8 +120,8 @@ def test_program_nobody_asked_for(under: Under, policy: str, counted: int):
         '```python\n"""\n```\n"""\nn = int(input())\nprint(n * 777)\n```',
     ],
 )
-def test_program_nobody_asked_for_is_hidden_in_any_form(under: Under, shown: str):
-    session = under(uninvited_code="suppress")
+def test_unsolicited_program_is_hidden_in_any_form(under: Under, shown: str):
+    session = under(unsolicited_code="suppress")
     session.say("What would you do?")
     session.reply(f"First I would read.\n\n{shown}\n")
     [reply] = session.events(Event.Kind.REPLY)
@@ -132,7 +131,7 @@ def test_program_nobody_asked_for_is_hidden_in_any_form(under: Under, shown: str
 
 
 def test_words_of_a_reply_that_may_be_hidden_are_shown_when_it_is_whole(under: Under):
-    session = under(uninvited_code="suppress")
+    session = under(unsolicited_code="suppress")
     session.say("What would you do?")
     claimed = session.claim()
     Reply.objects.get().deltas.create(attempt=claimed.attempt, seq=1, text="CANARY")
@@ -143,12 +142,12 @@ def test_words_of_a_reply_that_may_be_hidden_are_shown_when_it_is_whole(under: U
 
 
 def test_debrief_is_out_of_protocol(session: SessionUnderTest):
-    with pytest.raises(Refused, match="no debrief"):
+    with pytest.raises(RefusedError, match="no debrief"):
         session.say("What did you learn?", mode="debrief")
     session.ask_and_get(WRONG)
     session.execute()
     session.judge()
-    with pytest.raises(Refused, match="closed"):
+    with pytest.raises(RefusedError, match="closed"):
         session.say("What did you learn?")
     check_session(session.row)
     session.say("You should use a greedy algorithm. It fails on test 3.", mode="debrief")
@@ -169,10 +168,10 @@ def test_debrief_is_out_of_protocol(session: SessionUnderTest):
     assert view.debriefing
     assert [event.data["text"] for event in labelled_messages(session.row)] == ["Try it."]
     check = check_session(session.row)
-    assert session.row.rule_checks.count() == 1, "nothing that the rules look at has changed"
+    assert session.row.rule_checks.count() == 1, "the debrief is not checked"
     assert not check.findings.exists()
-    assert read_trajectory(session.row).output_tokens == 5, "the debrief's are not counted"
-    with pytest.raises(Refused, match="closed"):
+    assert read_trajectory(session.row).output_tokens == 5, "tokens of the debrief are not counted"
+    with pytest.raises(RefusedError, match="closed"):
         session.execute()
     client = Client()
     client.force_login(session.tutor)
@@ -186,39 +185,39 @@ def test_protocol_without_a_debrief_has_none(under: Under):
     session.execute()
     session.judge()
     assert not any(tutor_view(session.row).may.values())
-    with pytest.raises(Refused, match="no debrief"):
+    with pytest.raises(RefusedError, match="no debrief"):
         session.say("And?", mode="debrief")
 
 
 def test_consent_is_asked_for_once_a_text(alice: User, doubling: Problem, protocol: Protocol):
-    rules = replace(rules_of(protocol), tutor_sees="full")
+    rules = rules_of(protocol).with_settings(tutor_sees="full")
     later = freeze(protocol.name, rules)
     assert later.version == protocol.version + 1
-    with pytest.raises(ConsentMissing):
+    with pytest.raises(ConsentMissingError):
         StartSession(alice, doubling, later, "openai:m").execute()
     start(alice, doubling, protocol, "openai:m")
     assert StartSession(alice, doubling, later, "openai:other").execute(), "the text is the same"
-    changed = freeze(protocol.name, replace(rules, consent="Other terms."))
-    with pytest.raises(ConsentMissing):
+    changed = freeze(protocol.name, rules.with_settings(consent="Other terms."))
+    with pytest.raises(ConsentMissingError):
         StartSession(alice, doubling, changed, "openai:third").execute()
     assert Consent.objects.count() == 1
-    silent = freeze("silent", replace(rules, consent=""))
+    silent = freeze("silent", rules.with_settings(consent=""))
     assert StartSession(alice, doubling, silent, "openai:m").execute()
 
 
-def test_blind_reply_is_handed_out_at_an_even_pace(under: Under):
+def test_blind_reply_is_shown_at_an_even_pace(under: Under):
     session = under(seconds_to_first_word=None)
     session.say()
     claimed = session.claim()
     assert claimed.characters_per_second == 240
     chat = ActiveReply(claimed)
-    chat.pending = "x" * 100  # however fast or slow it came
+    chat.pending = "x" * 100  # arrives at once
     now = timezone.now()
     sizes = [len(delta.text) for delta in iter(lambda: chat.next_delta(FLUSH_INTERVAL, now), None)]
     assert sizes == [12] * 8 + [4]
     chat.pending = "y" * 100
     assert len((chat.next_delta(60.0, now) or Delta(0, 0, 0, "")).text) == 24, (
-        "a silence is no licence to hurry"
+        "a pause does not speed up the text after it"
     )
     chat.ending = True
     assert chat.next_delta(0.0, now) == Delta(claimed.pk, 1, 11, "y" * 76)
@@ -232,7 +231,7 @@ def test_scripted_student_is_no_secret_and_is_not_slowed_down(
     assert session.claim().characters_per_second is None
 
 
-def test_full_disk_is_said_and_nothing_is_lost(session: SessionUnderTest):
+def test_full_disk_is_reported_and_nothing_is_lost(session: SessionUnderTest):
     client = Client()
     client.force_login(session.tutor)
     form = {"command": str(uuid4()), "mode": "talk", "text": "Words " * 3000}
@@ -274,7 +273,7 @@ def test_protocols_are_frozen_by_command(db: None, tmp_path: Path):
         "--set=stops=0",
     ]
     frozen = run(*words, f"--consent={terms}")
-    assert run(*words, f"--consent={terms}") == frozen, "the same again is the same version"
+    assert run(*words, f"--consent={terms}") == frozen, "equal settings give the same version"
     rules = rules_of(Protocol.objects.get(name="blind", version=1))
     assert (rules.tutor_sees, rules.debrief, rules.characters_per_second, rules.stops) == (
         "nothing",
@@ -296,6 +295,36 @@ def test_protocols_are_frozen_by_command(db: None, tmp_path: Path):
             run(f"--set={wrong}")
     with pytest.raises(CommandError, match="cannot be read"):
         run("--consent=/nowhere")
-    with pytest.raises(CommandError, match="no name"):
+    with pytest.raises(CommandError, match="not a valid name"):
         call_command("freeze_protocol", "a b", "--title=x")
     assert Protocol.objects.filter(name="blind").count() == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        (
+            {"colour": "red"},
+            r"protocol usaco-2024 v1: field colour: unknown; expected are title, .*uninvited_code",
+        ),
+        ({"stops": "many"}, r"protocol usaco-2024 v1: field stops: must be a valid integer, not 'many'"),
+        ({"tutor_sees": "all"}, r"field tutor_sees: must be 'full', .*not 'all'"),
+        ({"unsolicited_code": "count"}, r"field unsolicited_code: unknown"),
+    ],
+)
+def test_frozen_protocol_with_an_unknown_field_or_value_is_refused(
+    protocol: Protocol, change: dict[str, Any], fault: str
+):
+    protocol.rules = protocol.rules | change
+    with pytest.raises(RulesError, match=fault):
+        rules_of(protocol)
+
+
+def test_rules_are_stored_under_the_names_of_earlier_versions(protocol: Protocol):
+    """The content hash of a protocol depends on them."""
+    assert rules_of(protocol).to_json() == protocol.rules
+    assert list(protocol.rules) == [
+        "title", "language", "code_generations", "executions", "sessions", "stops", "may", "may_not", "rule_set",
+        "rule_set_hash", "tutor_may_say", "draft_check", "tutor_sees", "uninvited_code", "debrief",
+        "characters_per_second", "seconds_to_first_word", "consent",
+    ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Several writers pressing at once, on SQLite and on PostgreSQL: a budget is never exceeded."""
+"""Concurrent commands on SQLite and on PostgreSQL never exceed a budget."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Results = dict[str, tuple[list[str], int]]
 def races(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, repository: Path
 ) -> Results:
-    """What tests.tutoring.race found on this kind of database: answers and the count of rows, by race."""
+    """The results of tests.tutoring.race on one kind of database: answers and number of rows by race."""
     environment = {
         **os.environ,
         "HINTBENCH_VAR": str(add_database(tmp_path_factory.mktemp("race"))),
@@ -43,7 +43,7 @@ def races(
 def test_only_one_of_many_gets_what_is_left(races: Results, race: str):
     answers, rows = races[race]
     assert answers.count("accepted") == 1, answers
-    assert all(answer == "accepted" or answer.startswith("Refused: ") for answer in answers), answers
+    assert all(answer == "accepted" or answer.startswith("RefusedError: ") for answer in answers), answers
     assert rows == 1
 
 
@@ -59,10 +59,10 @@ def test_only_one_of_many_streamers_claims_a_reply(races: Results):
     assert claims == 1
 
 
-def test_a_session_has_no_more_than_two_reviewers_however_many_ask(races: Results):
+def test_a_session_has_no_more_than_two_reviewers(races: Results):
     answers, places = races["review_places"]
     assert answers.count("accepted") == 2, answers
-    assert set(answers) == {"accepted", "Refused: Nothing is waiting for you."}
+    assert set(answers) == {"accepted", "RefusedError: Nothing is waiting for you."}
     assert places == 2
 
 

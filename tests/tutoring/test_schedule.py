@@ -1,4 +1,4 @@
-"""Blind sessions: when and how a reply appears does not hang on its model's pace."""
+"""Blind sessions: the time and pace at which a reply appears do not depend on its model."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ def blind(alice: User, doubling: Problem, protocol: Protocol) -> SessionUnderTes
 
 
 def answer_after(claimed: ClaimedReply, text: str, seconds: float) -> ModelAnswer:
-    """The whole answer, ended so many seconds before (or, negative, after) the reply is due."""
+    """Return a complete answer that ended `seconds` before its scheduled time (negative: after it)."""
     assert claimed.shown_from is not None
     ended = claimed.shown_from - timedelta(seconds=seconds)
     return ModelAnswer(text=text, ended_at=ended.isoformat(), completed=COMPLETED)
 
 
-def let_out(claimed: ClaimedReply, *pieces: str) -> None:
+def release(claimed: ClaimedReply, *pieces: str) -> None:
     deltas = [Delta(claimed.pk, claimed.attempt, seq, text) for seq, text in enumerate(pieces, start=1)]
     append_deltas(deltas, [(claimed.pk, claimed.attempt)])
 
@@ -78,10 +78,10 @@ TEXT = "word " * 40
     arrivals=st.lists(st.tuples(st.integers(0, 399), st.integers(1, 60)), max_size=30),
     whole_at=st.integers(0, 420),
 )
-def test_what_is_let_out_and_when_is_the_same_for_every_model(
+def test_released_chunks_and_their_times_are_the_same_for_every_model(
     arrivals: list[tuple[int, int]], whole_at: int
 ) -> None:
-    """A tick is 50 ms, the reply is due at tick 400, and the model says whatever it likes until `whole_at`."""
+    """A tick is 50 ms, the reply is scheduled for tick 400, and the model writes until tick `whole_at`."""
     claimed = ClaimedReply(
         pk=1, attempt=1, session_id=uuid4(), model_spec="m", messages=(), live=True,
         characters_per_second=240, shown_from=DUE, answer=None,
@@ -113,27 +113,27 @@ def test_call_that_is_repeated_leaves_no_trace_on_the_page(blind: SessionUnderTe
     assert page_of(blind) == waiting
     persist_answer(again, answer_after(again, RIGHT, 5))
     assert page_of(blind) == waiting
-    let_out(again, RIGHT)
+    release(again, RIGHT)
     finish_reply(again, answer_after(again, RIGHT, 5))
     [restart] = blind.events(Event.Kind.REPLY_RESTARTED)
     assert restart.data["partial_text"] == "It had said this."
     view = tutor_view(blind.refresh())
-    assert [event.seq for event in view.events] == [1, 2, 3], "no gap tells of the repeated call"
+    assert [event.seq for event in view.events] == [1, 2, 3], "no gap reveals the repeated call"
     assert [event.kind for event in view.events] == ["opened", "message", "reply"]
     assert blind.events(Event.Kind.REPLY)[0].data["attempts"] == 2
 
 
-def test_answer_that_is_whole_is_asked_for_once_whatever_dies(blind: SessionUnderTest):
+def test_complete_answer_is_requested_once(blind: SessionUnderTest):
     blind.say("Try it.", mode="code")
     claimed = blind.claim()
     persist_answer(claimed, replace(answer_after(claimed, RIGHT, 5), reasoning="Hm."))
-    let_out(claimed, RIGHT[:5], RIGHT[5:9])
+    release(claimed, RIGHT[:5], RIGHT[5:9])
     before = page_of(blind)
     Reply.objects.filter(pk=claimed.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
     heir = blind.claim()
     chat = ActiveReply.of(heir)
     assert (chat.persisted, chat.pending, chat.seq) == (True, RIGHT[9:], 2)
-    assert page_of(blind) == before, "what the tutor has seen stays"
+    assert page_of(blind) == before, "shown text is not taken back"
     _, lost = append_deltas([Delta(claimed.pk, claimed.attempt, 3, "late")], [(claimed.pk, claimed.attempt)])
     assert lost == {claimed.pk}
     append_deltas([Delta(heir.pk, heir.attempt, 3, chat.pending)], [(heir.pk, heir.attempt)])
@@ -159,7 +159,7 @@ def test_stop_counts_what_was_seen_and_shows_no_more(
     answer = answer_after(claimed, RIGHT, 5)
     persist_answer(claimed, answer)
     if seen:
-        let_out(claimed, RIGHT[:seen])
+        release(claimed, RIGHT[:seen])
     finish_reply(claimed, answer, stopped=True)
     [reply] = blind.events(Event.Kind.REPLY)
     assert (reply.data["text"], reply.data["unseen_text"]) == (RIGHT[:seen], RIGHT[seen:])
@@ -168,7 +168,7 @@ def test_stop_counts_what_was_seen_and_shows_no_more(
         True,
         "stopped",
     )
-    assert reply.data["usage"]["output_tokens"] == 5, "it is paid for"
+    assert reply.data["usage"]["output_tokens"] == 5, "unseen tokens are paid"
     assert (">generation 1<" in page_of(blind)) == (generation is not None)
     assert tutor_view(blind.refresh()).budget.stops_used == 1
 
@@ -179,14 +179,14 @@ def test_late_replies_are_counted_for_researchers_alone(
     blind.say("Try it.", mode="code")
     claimed = blind.claim()
     persist_answer(claimed, answer_after(claimed, RIGHT, 5))
-    let_out(claimed, RIGHT)
+    release(claimed, RIGHT)
     finish_reply(claimed, answer_after(claimed, RIGHT, 5))
     blind.say("And now?")
     claimed = blind.claim()
     fail_reply(claimed, "timeout", "it took too long", answer_after(claimed, "Half", -2.5))
     AskAgain(session_id=blind.pk, person=alice, command=uuid4()).execute()
     claimed = blind.claim()
-    let_out(claimed, "Words.")
+    release(claimed, "Words.")
     finish_reply(claimed, answer_after(claimed, "Words.", -3.25))
     kinds = (Event.Kind.REPLY, Event.Kind.REPLY_FAILED)
     assert [event.data["late_by"] for event in blind.events(*kinds)] == [0, 2.5, 3.25]
@@ -209,7 +209,7 @@ def test_late_replies_are_counted_for_researchers_alone(
 def test_protocols_without_a_schedule_and_scripted_students_are_not_held(
     alice: User, doubling: Problem, protocol: Protocol
 ):
-    open_ = freeze("open", replace(PRESETS["usaco-2024"], seconds_to_first_word=None))
+    open_ = freeze("open", PRESETS["usaco-2024"].with_settings(seconds_to_first_word=None))
     for under, model in ((open_, "openai:m"), (protocol, "practice:student")):
         session = SessionUnderTest(start(alice, doubling, under, model), alice)
         session.say("Try it.", mode="code")

@@ -39,7 +39,7 @@ def store_old_rows() -> None:
         event = old.get_model("tutoring", "Event").objects.create(
             session=session, seq=seq, kind="reply", data={"code": PROGRAM}
         )
-        old.get_model("tutoring", "NearMiss").objects.create(
+        old.get_model("tutoring", "ProgramScore").objects.create(
             session=session, event=event, generation=seq, distance_to_final=0.5, **figures
         )
     old.get_model("benchmark", "Runner").objects.create(

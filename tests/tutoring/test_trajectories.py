@@ -1,4 +1,4 @@
-"""Trajectories out and in: nothing is lost on the way, and nothing is made up."""
+"""Import and export of trajectories lose nothing and invent nothing."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def imported(*paths: Path) -> list[dict[str, Any]]:
 
 @pytest.fixture
 def usaco_problems(shared_data: Path, db: None) -> None:
-    """The problems the published dialogues are about, and others of similar names."""
+    """The problems of the published dialogues, and others with similar names."""
     wanted = ("rest_stops", "lemonade", "loan_repayment", "air_cow", "palindrom", "lost_cow")
     for file, name in (("usaco_dict", "usaco"), ("postcutoff_problems_dict", "postcutoff")):
         dataset = Dataset.objects.create(name=name, format="usaco")
@@ -97,7 +97,7 @@ def test_published_dialogues_are_matched_and_counted(shared_data: Path, usaco_pr
         "silver_precutoff_rest_stops_SUCCESS2.json": ("usaco/810_silver_rest_stops", 12, 3),
     }
     assert not [finding for row in rows.values() for finding in row["findings"] if "allowed" in finding], (
-        "no file names a protocol, so nobody knows what was allowed"
+        "no file names a protocol, so no limit is known"
     )
     attempts = {file: row["number"] for file, row in rows.items() if row["number"] is not None}
     assert attempts == {
@@ -110,7 +110,7 @@ def test_published_dialogues_are_matched_and_counted(shared_data: Path, usaco_pr
 def test_tagged_blocks_that_are_never_closed_are_counted(
     shared_data: Path, usaco_problems: None, tmp_path: Path
 ):
-    """A released dialogue of this shape was counted with 3 generations in the place of 5."""
+    """An earlier version counted 3 instead of 5 generations in a released dialogue of this shape."""
     source = shared_data / "trajectories" / "bronze_postcutoff_palindromes_FAIL.json"
     turns = json.loads(source.read_text(encoding="utf-8"))
     fenced = [turn for turn in turns if turn["role"] == "assistant" and "```python" in turn["content"]]
@@ -135,7 +135,7 @@ def test_unknown_facts_of_a_published_dialogue_stay_unknown(shared_data: Path, u
     assert session.outcome_claimed
     assert {event.at for event in session.events.all()} == {None}
     prompt, first, *_ = labelled = list(session.events.filter(kind="message"))
-    assert prompt.data["text"] == "", "the prompt with the problem is nothing that the tutor says"
+    assert prompt.data["text"] == "", "the prompt with the problem is not a text of the tutor"
     assert prompt.data["sent"].startswith("Please reply with a Python 3 solution")
     assert [event.seq for event in labelled_messages(session)] == [event.seq for event in labelled[1:]]
     assert first.data["text"] == first.data["sent"]
@@ -166,7 +166,7 @@ def test_export_and_import_lose_nothing(session: SessionUnderTest, tmp_path: Pat
     wipe()
     Problem.objects.update(external_id="elsewhere")
     assert imported(file)[0]["problem"] is None
-    assert run("export_trajectories", "--format", "jsonl") == first, "what was found with the problem stands"
+    assert run("export_trajectories", "--format", "jsonl") == first, "checks made with the problem are kept"
     kept = Session.objects.get()
     assert kept.outcome == Session.Outcome.SOLVED
     assert kept.origin == Session.Origin.IMPORTED
@@ -209,7 +209,7 @@ def test_name_of_a_file_tells_outcome_and_attempt(
     assert (record["number"], record["outcome_claimed"]) == (number, outcome != "unknown")
 
 
-def test_a_dialogue_that_an_older_version_read_otherwise_is_read_again(dialogue: Path, rita: User):
+def test_a_dialogue_that_an_older_version_read_differently_is_read_again(dialogue: Path, rita: User):
     """The recorded events stay as they are; an event says what changed, and head and columns follow it."""
     imported(dialogue)
     session = Session.objects.get()
@@ -312,7 +312,7 @@ def test_migration_marks_the_claims_that_are_here(dialogue: Path, session: Sessi
 
 
 def wipe() -> None:
-    """What another server looks like: the problem is there, the session is not."""
+    """Delete all sessions and keep the problem, as on another server."""
     Finding.objects.all().delete()
     RuleCheck.objects.all().delete()
     Reply.objects.all().delete()
@@ -320,7 +320,7 @@ def wipe() -> None:
     Session.objects.all().delete()
 
 
-def test_a_record_that_was_read_otherwise_before_is_refused_with_a_way_out(db: None):
+def test_a_record_with_other_content_is_refused_with_instructions(db: None):
     recorded_session(str(UUID(int=1)), ["Look."])
     with pytest.raises(TrajectoryError, match=r"leave that file out.*on a new site.*invalidate"):
         recorded_session(str(UUID(int=1)), ["Look again."])
@@ -350,20 +350,21 @@ def test_export_names_no_account(session: SessionUnderTest):
         (
             "gap.jsonl",
             '{"schema": "hintbench-trajectory/1", "id": "00000000-0000-0000-0000-000000000001", "state": '
-            '"closed", "outcome": "", "language": "python", "events": [{"seq": 2, "kind": "reply", "data": {}}]}',
+            '"closed", "outcome": "", "language": "python", '
+            '"events": [{"seq": 2, "kind": "stop", "at": null, "data": {}}]}',
             "event 1 has seq 2",
         ),
         (
             "bare.jsonl",
             json.dumps(RECORD | {"events": [{"seq": 1, "kind": "reply", "data": {}, "at": None}]}),
-            "event 1 .reply. has no code, code_requested",
+            r"session 0+-.*, event 1 .reply.: .*field code: missing; expected is text or null",
         ),
         (
             "code.jsonl",
             json.dumps(
                 RECORD | {"events": [{"seq": 1, "kind": "reply", "data": REPLY | {"code": 5}, "at": None}]}
             ),
-            "event 1 .reply. holds something else than text",
+            "event 1 .reply.: field code: must be a valid string, not 5",
         ),
         (
             "check.jsonl",
@@ -380,7 +381,7 @@ def test_export_names_no_account(session: SessionUnderTest):
                     ]
                 }
             ),
-            "event 1 .message.: check must hold drafts",
+            "event 1 .message.: field check.drafts: must be a valid list, not 5",
         ),
         (
             "verdict.jsonl",
@@ -400,10 +401,18 @@ def test_export_names_no_account(session: SessionUnderTest):
             "GOOD",
         ),
         ("when.jsonl", json.dumps(RECORD | {"opened_at": "yesterday"}), "yesterday"),
-        ("model.jsonl", json.dumps(RECORD | {"model": "m" * 201}), "model must be a text"),
+        (
+            "model.jsonl",
+            json.dumps(RECORD | {"model": "m" * 201}),
+            "field model: must have at most 200 characters",
+        ),
         ("state.jsonl", json.dumps(RECORD | {"state": "paused"}), "paused"),
-        ("headless.jsonl", json.dumps({"schema": RECORD["schema"]}), "the key 'id' is missing"),
-        ("rules.jsonl", json.dumps(RECORD | {"protocol": {"name": "x"}}), "the key 'rules' is missing"),
+        ("headless.jsonl", json.dumps({"schema": RECORD["schema"]}), "session without id: field id: missing"),
+        (
+            "rules.jsonl",
+            json.dumps(RECORD | {"protocol": {"name": "x"}}),
+            "field protocol.version: missing; field protocol.rules: missing",
+        ),
         ("list.jsonl", "[1]", "not a trajectory of schema"),
     ],
 )

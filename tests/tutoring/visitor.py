@@ -46,9 +46,9 @@ class Visitor:
         return status, json.loads(body)
 
     def start_session(self, problem_id: str, protocol_title: str = "") -> str:
-        """Open this practice problem, start a session there (agreeing to its terms), and return the session's path.
+        """Start a session on a practice problem, accepting the consent text, and return the session's path.
 
-        The protocol is the first whose title begins so.
+        The protocol is the first one whose title starts with `protocol_title`.
         """
         _, problem = self.get(f"/problems/practice/{problem_id}/")
         form = re.search(r'name="problem"[^>]*value="(\d+)"', problem)

@@ -1,30 +1,29 @@
-"""The only writers of sessions: each checks who asks and what is left, and appends its event, at once.
+"""Commands on sessions. Each checks permission, state and budget, and appends its event in one transaction.
 
-Views, the streamer, workers and management commands all call these; nothing else writes an event.
+Views, the streamer, workers and management commands call them. Replies are written by `tutoring.replies`.
 """
 
-from tutoring.actions.closing import AbandonReason, CloseSession, Invalidate
+from tutoring.actions.closing import CloseSession, Invalidate
 from tutoring.actions.execution import Execute, record_verdict
 from tutoring.actions.messages import (
     AcceptConsent,
     AskAgain,
-    ConsentMissing,
-    DraftChanged,
+    ConsentMissingError,
+    DraftChangedError,
     SaveDraft,
     SendMessage,
     StartSession,
     StopReply,
     consent_of,
-    practice_student_knows,
+    has_scripted_student,
 )
 
 __all__ = [
-    "AbandonReason",
     "AcceptConsent",
     "AskAgain",
     "CloseSession",
-    "ConsentMissing",
-    "DraftChanged",
+    "ConsentMissingError",
+    "DraftChangedError",
     "Execute",
     "Invalidate",
     "SaveDraft",
@@ -32,6 +31,6 @@ __all__ = [
     "StartSession",
     "StopReply",
     "consent_of",
-    "practice_student_knows",
+    "has_scripted_student",
     "record_verdict",
 ]

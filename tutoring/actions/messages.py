@@ -1,9 +1,8 @@
-"""The tutor's side of the conversation: start a session, say something, stop a reply, keep a draft."""
+"""Commands of the tutor: start a session, send a message, stop a reply, save a draft."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
 from uuid import UUID
 
 from django.contrib.auth.models import User
@@ -15,61 +14,59 @@ from django.utils import timezone
 from accounts.roles import Role, has_role
 from benchmark.models import Problem
 from benchmark.providers import is_scripted, parse_model_spec
+from tutoring.actions.base import SessionAction
 from tutoring.checks.checking import check_message
-from tutoring.models import DEBRIEF, Consent, Draft, Event, Protocol, Session
-from tutoring.notifications import ring_streamers
-from tutoring.protocols import consent_hash, rules_of
-from tutoring.sessions.budgets import Budget
-from tutoring.sessions.dialogue import opening_prompt, sent_text
-from tutoring.sessions.session_action import (
-    Refused,
-    SessionAction,
-    Situation,
-    append_event,
-    phase_of,
-    queue_reply,
+from tutoring.models import Consent, Draft, Event, Protocol, Session
+from tutoring.models.payloads import (
+    ConsentGiven,
+    MessageSent,
+    Mode,
+    ReplyRequestedAgain,
+    ReplyStopRequested,
+    SessionOpened,
 )
+from tutoring.notifications import notify_streamers
+from tutoring.protocols import Rules, consent_hash, rules_of
+from tutoring.sessions.context import RefusedError, SessionContext
+from tutoring.sessions.dialogue import opening_prompt, sent_text
+from tutoring.sessions.recording import append_event, queue_reply
 
 MAXIMUM_MESSAGE = 20_000
-"""Characters of one tutor message. A longer one is refused, never cut."""
-
-Mode = Literal["talk", "code", "debrief"]
-"""Talking, asking for a program, and talking after the end, which is another thing lest a late page do it unawares."""
-
+"""Characters of one message of a tutor. A longer message is refused, never truncated."""
 
 PRACTICE_STUDENT = "practice:student"
-"""The model of the training, whichever the site tutors otherwise."""
+"""The model of the training, whatever TUTORING_MODEL is."""
 
 
-def practice_student_knows(problem: Problem) -> bool:
-    """Whether the scripted student has something to say about the problem: those that come with Hintbench."""
+def has_scripted_student(problem: Problem) -> bool:
+    """Return whether the scripted student has replies for the problem: it has them for the practice problems."""
     return problem.dataset.name == "practice"
 
 
-class ConsentMissing(Refused):
-    """The tutor has not agreed to the protocol's consent text, in the version that holds now."""
+class ConsentMissingError(RefusedError):
+    """The refusal of a session whose tutor has not accepted the current consent text of the protocol."""
 
 
 def consent_of(person: User, protocol: Protocol) -> Consent | None:
-    """What the person agreed to under this protocol, however old, if its text is still the same."""
+    """Return the person's consent under any version of the protocol with the same text; None without one."""
     text_hash = consent_hash(rules_of(protocol))
     return Consent.objects.filter(person=person, protocol__name=protocol.name, text_hash=text_hash).first()
 
 
 @dataclass(frozen=True)
 class AcceptConsent:
-    """Record that a tutor agrees to a protocol's consent text in the version they have read. It may be repeated."""
+    """Record that a tutor accepts a protocol's consent text in the version that was shown. Idempotent."""
 
     person: User
     protocol: Protocol
     text_hash: str
 
     def execute(self) -> Consent:
-        """Raises PermissionDenied, or Refused when the protocol holds another text."""
+        """Return the consent. Raises PermissionDenied, or RefusedError if the protocol has another text."""
         if not has_role(self.person, Role.TUTOR):
             raise PermissionDenied("Only tutors hold sessions.")
         if self.text_hash != consent_hash(rules_of(self.protocol)):
-            raise Refused("The text has changed since you read it. Please read it again.")
+            raise RefusedError("The text has changed since you read it. Please read it again.")
         consent, _ = Consent.objects.get_or_create(
             person=self.person, protocol=self.protocol, text_hash=self.text_hash
         )
@@ -78,7 +75,7 @@ class AcceptConsent:
 
 @dataclass(frozen=True)
 class StartSession:
-    """Open a session on a problem, unless the tutor has one open there or has used all of them."""
+    """Open a session on a problem, unless the tutor has one open there or has used all sessions."""
 
     person: User
     problem: Problem
@@ -86,87 +83,68 @@ class StartSession:
     model_spec: str
 
     def execute(self) -> Session:
-        """The new session. Raises PermissionDenied, ConsentMissing or Refused."""
+        """Return the new session. Raises PermissionDenied, ConsentMissingError or RefusedError."""
         if not has_role(self.person, Role.TUTOR):
             raise PermissionDenied("Only tutors hold sessions.")
         rules = rules_of(self.protocol)
-        spec = parse_model_spec(self.model_spec)
-        if is_scripted(spec) and not (rules.language == "python" and practice_student_knows(self.problem)):
-            raise Refused(
-                "The scripted practice student writes Python and knows the practice problems only. Choose a "
+        if is_scripted(parse_model_spec(self.model_spec)) and not (
+            rules.language == "python" and has_scripted_student(self.problem)
+        ):
+            raise RefusedError(
+                "The scripted practice student writes Python and replies on practice problems only. Choose a "
                 "practice problem and a Python protocol, or ask an operator for a real model (TUTORING_MODEL)."
             )
         consent = consent_of(self.person, self.protocol)
         if rules.consent and consent is None:
-            raise ConsentMissing("You have not agreed to what is recorded in sessions of this protocol.")
+            raise ConsentMissingError("You have not accepted the consent text of this protocol.")
         with transaction.atomic():
-            # The tutor's row is the lock: two tabs must not both find the last session free.
+            # The lock on the tutor's row keeps two requests from both opening the last session.
             User.objects.select_for_update().get(pk=self.person.pk)
-            earlier = Session.objects.filter(
-                tutor=self.person,
-                problem=self.problem,
-                protocol__name=self.protocol.name,
-                model_spec=self.model_spec,
-            )
-            if earlier.exclude(state=Session.State.CLOSED).exists():
-                raise Refused("You have an open session on this problem. Finish it before you start another.")
-            number = earlier.count() + 1
-            if number > rules.sessions:
-                raise Refused(f"All {rules.sessions} sessions on this problem are used.")
-            now = timezone.now()
-            session = Session.objects.create(
-                tutor=self.person,
-                problem=self.problem,
-                protocol=self.protocol,
-                model_spec=self.model_spec,
-                language=rules.language,
-                number=number,
-                opened_at=now,
-            )
-            data = {
-                "prompt": opening_prompt(self.problem, rules.language),
-                "problem_hash": self.problem.content_hash,
-                "protocol": str(self.protocol),
-                "protocol_hash": self.protocol.content_hash,
-                "model_spec": self.model_spec,
-                "consent": consent
-                and {"text_hash": consent.text_hash, "accepted_at": consent.accepted_at.isoformat()},
-            }
-            append_event(session, Event.Kind.OPENED, data, actor=self.person, at=now)
-        return session
+            return self._open(rules, consent)
 
-
-def _refuse_unless_conversation_open(situation: Situation, debrief: bool) -> None:
-    if debrief:
-        if not situation.debrief_open:
-            raise Refused(
-                "There is no debrief: the session is open, nothing was said, or the protocol has none."
-            )
-        if situation.unfinished_reply is not None:
-            raise Refused("The model is still replying. Wait for it, or stop it.")
-        return
-    if situation.session.state == Session.State.JUDGING:
-        raise Refused("The program is being executed; the session ends with its verdict.")
-    if situation.session.state == Session.State.CLOSED:
-        raise Refused("This session is closed.")
-    if situation.unfinished_reply is not None:
-        raise Refused("The model is still replying. Wait for it, or stop it.")
-    _refuse_if_generations_used(situation.budget)
-
-
-def _refuse_if_generations_used(budget: Budget) -> None:
-    if budget.code_generations_left == 0:
-        raise Refused(
-            f"All {budget.code_generations_limit} generations of code are used, so the conversation is over. "
-            "Execute the latest program, or close the session."
+    def _open(self, rules: Rules, consent: Consent | None) -> Session:
+        earlier = Session.objects.filter(
+            tutor=self.person,
+            problem=self.problem,
+            protocol__name=self.protocol.name,
+            model_spec=self.model_spec,
         )
+        if earlier.exclude(state=Session.State.CLOSED).exists():
+            raise RefusedError(
+                "You have an open session on this problem. Finish it before you start another."
+            )
+        number = earlier.count() + 1
+        if number > rules.sessions:
+            raise RefusedError(f"All {rules.sessions} sessions on this problem are used.")
+        now = timezone.now()
+        session = Session.objects.create(
+            tutor=self.person,
+            problem=self.problem,
+            protocol=self.protocol,
+            model_spec=self.model_spec,
+            language=rules.language,
+            number=number,
+            opened_at=now,
+        )
+        payload = SessionOpened(
+            prompt=opening_prompt(self.problem, rules.language),
+            problem_hash=self.problem.content_hash,
+            protocol=str(self.protocol),
+            protocol_hash=self.protocol.content_hash,
+            model_spec=self.model_spec,
+            consent=None
+            if consent is None
+            else ConsentGiven(text_hash=consent.text_hash, accepted_at=consent.accepted_at),
+        )
+        append_event(session, payload, actor=self.person, at=now)
+        return session
 
 
 @dataclass(frozen=True, kw_only=True)
 class SendMessage(SessionAction):
-    """Say something to the model; `mode` says whether a program is wanted. The streamer writes the reply.
+    """Send a message to the model in one of the modes. A streamer writes the reply.
 
-    `draft` is the revision of the draft that the page had: another one, written elsewhere meanwhile, stays.
+    `draft` is the revision of the draft that the page had; a draft saved elsewhere since then is kept.
     """
 
     mode: Mode
@@ -174,24 +152,23 @@ class SendMessage(SessionAction):
     draft: int = 0
 
     def perform(self, session: Session) -> None:
-        situation = Situation.of(session)
-        debrief = self.mode == "debrief"
-        _refuse_unless_conversation_open(situation, debrief)
-        if situation.last_reply_failed:
-            raise Refused("The model's last reply failed. Ask for it again before you say something new.")
+        context = SessionContext.of(session)
+        context.refuse_unless_allowed(self.mode)
         if len(self.text) > MAXIMUM_MESSAGE:
-            raise Refused(f"The message has {len(self.text)} characters; at most {MAXIMUM_MESSAGE} are sent.")
-        first = not any(event.kind == Event.Kind.MESSAGE for event in situation.events)
+            raise RefusedError(
+                f"The message has {len(self.text)} characters; at most {MAXIMUM_MESSAGE} are sent."
+            )
+        first = not any(event.kind == Event.Kind.MESSAGE for event in context.events)
         if not self.text.strip() and not (first and self.mode == "code"):
-            raise Refused("The message is empty.")
-        data: dict[str, Any] = {"mode": self.mode, "text": self.text}
-        if debrief:
-            data |= {"sent": self.text.strip(), "phase": DEBRIEF}
-        else:
-            data["sent"] = sent_text(self.text.strip(), self.mode, session.language)
-        if (check := check_message(situation, self.text)) is not None:
-            data["check"] = check
-        message = append_event(session, Event.Kind.MESSAGE, data, actor=self.person, command=self.command)
+            raise RefusedError("The message is empty.")
+        payload = MessageSent(
+            mode=self.mode,
+            text=self.text,
+            sent=sent_text(self.text.strip(), self.mode, session.language),
+            check=check_message(context, self.text),
+            phase="debrief" if self.mode == "debrief" else None,
+        )
+        message = append_event(session, payload, actor=self.person, command=self.command)
         Draft.objects.filter(session=session).update(checks=[])
         Draft.objects.filter(session=session, revision=self.draft).update(text="")
         queue_reply(session, message)
@@ -199,43 +176,39 @@ class SendMessage(SessionAction):
 
 @dataclass(frozen=True, kw_only=True)
 class AskAgain(SessionAction):
-    """Let the model answer the last message again after its provider failed. A failure costs nothing."""
+    """Request another reply to the last message after its reply failed. A failed reply costs nothing."""
 
     def perform(self, session: Session) -> None:
-        situation = Situation.of(session)
-        _refuse_unless_conversation_open(situation, situation.debrief_open)
-        if not situation.last_reply_failed:
-            raise Refused("The last reply did not fail.")
-        message = [event for event in situation.events if event.kind == Event.Kind.MESSAGE][-1]
-        data = {"message": message.seq, **phase_of(message)}
-        append_event(session, Event.Kind.ASKED_AGAIN, data, actor=self.person, command=self.command)
+        context = SessionContext.of(session)
+        context.refuse_unless_allowed("ask_again")
+        message = [event for event in context.events if event.kind == Event.Kind.MESSAGE][-1]
+        payload = ReplyRequestedAgain(message=message.seq, phase=message.payload.phase)
+        append_event(session, payload, actor=self.person, command=self.command)
         queue_reply(session, message)
 
 
 @dataclass(frozen=True, kw_only=True)
 class StopReply(SessionAction):
-    """Stop the reply that is being written. It counts as a generation when it already holds a program."""
+    """Stop the reply that is being written. It counts as a generation if it contains a complete program."""
 
     reply_id: int
 
     def perform(self, session: Session) -> None:
-        situation = Situation.of(session)
-        reply = situation.unfinished_reply
+        context = SessionContext.of(session)
+        context.refuse_unless_allowed("stop")
+        reply = context.unfinished_reply
         if reply is None or reply.pk != self.reply_id:
-            raise Refused("That reply is finished.")
-        budget, message = situation.budget, reply.message
-        if budget.stops_used >= budget.stops_limit and not message.out_of_protocol:
-            raise Refused(f"{budget.stops_limit} replies were stopped in this session; no more can be.")
+            raise RefusedError("That reply is finished.")
         if not reply.stop_requested:
             reply.stop_requested = True
             reply.save(update_fields=["stop_requested"])
-            data = {"reply": reply.pk, **phase_of(message)}
-            append_event(session, Event.Kind.STOP, data, actor=self.person, command=self.command)
-            transaction.on_commit(ring_streamers)
+            payload = ReplyStopRequested(reply=reply.pk, phase=reply.message.payload.phase)
+            append_event(session, payload, actor=self.person, command=self.command)
+            transaction.on_commit(notify_streamers)
 
 
-class DraftChanged(Refused):
-    """Another text was kept since the page read the draft: on another machine of the same tutor."""
+class DraftChangedError(RefusedError):
+    """The refusal to overwrite a draft that was saved elsewhere after the page read it."""
 
     def __init__(self, draft: Draft) -> None:
         super().__init__("You have written another text elsewhere.")
@@ -244,7 +217,7 @@ class DraftChanged(Refused):
 
 @dataclass(frozen=True)
 class SaveDraft:
-    """Keep what the tutor has typed in place of the text of `revision`. It is the tutor's own: no event, no budget."""
+    """Save the tutor's unsent text in place of the draft with `revision`. No event is recorded."""
 
     session_id: UUID
     person: User
@@ -252,24 +225,24 @@ class SaveDraft:
     revision: int
 
     def execute(self) -> int:
-        """The new revision.
+        """Return the new revision.
 
-        Raises Session.DoesNotExist when it is not the tutor's session, Refused when it is too long, and DraftChanged
-        when it would take the place of words that the page has not read.
+        Raises Session.DoesNotExist for another tutor's session, RefusedError for a text that is too long, and
+        DraftChangedError if the saved draft is neither empty nor the one that the page has read.
         """
         session = Session.objects.get(pk=self.session_id, tutor=self.person)
         if len(self.text) > 2 * MAXIMUM_MESSAGE:
-            raise Refused("The draft is too long to be kept.")
+            raise RefusedError("The draft is too long to be saved.")
         with transaction.atomic():
             first = {"text": self.text, "revision": 1}
             draft, created = Draft.objects.get_or_create(session=session, defaults=first)
             if created:
                 return draft.revision
             known = Q(revision=self.revision) | Q(text__in=("", self.text))
-            kept = Draft.objects.filter(known, pk=draft.pk).update(
+            saved = Draft.objects.filter(known, pk=draft.pk).update(
                 text=self.text, revision=F("revision") + 1, saved_at=timezone.now()
             )
             draft.refresh_from_db()
-        if not kept:
-            raise DraftChanged(draft)
+        if not saved:
+            raise DraftChangedError(draft)
         return draft.revision

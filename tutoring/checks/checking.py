@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.models import User
@@ -15,10 +15,12 @@ from django.utils import timezone
 from tutoring.checks.contexts import draft_context, message_contexts
 from tutoring.checks.findings import GENERATION_LIMIT, to_finding
 from tutoring.models import Draft, Event, Finding, Reply, RuleCheck, Session
+from tutoring.models.payloads import DraftCheckRecord, MessageSent, ReplyFinished
 from tutoring.protocols import PRESETS, recorded_rules, rules_of
 from tutoring.rules import Detection, TutorMaySay, current_rule_set
 from tutoring.rules.detectors import DETECTORS, detect
-from tutoring.sessions.session_action import Refused, Situation, lock_session
+from tutoring.sessions.context import RefusedError, SessionContext
+from tutoring.sessions.recording import lock_session
 
 MAXIMUM_CHECKED = 20_000
 """Characters of a draft that are checked; a longer one cannot be sent."""
@@ -36,14 +38,14 @@ class CheckDraft:
     text: str
 
     def execute(self) -> list[Detection]:
-        """Raises Session.DoesNotExist when it is not the tutor's session, Refused when the text is too long."""
+        """Raises Session.DoesNotExist when it is not the tutor's session, RefusedError when the text is too long."""
         session = Session.objects.select_related("protocol", "problem").get(
             pk=self.session_id, tutor=self.person, protocol__isnull=False
         )
         assert session.protocol is not None
         rules = rules_of(session.protocol)
         if len(self.text) > MAXIMUM_CHECKED:
-            raise Refused("The draft is too long to be checked.")
+            raise RefusedError("The draft is too long to be checked.")
         if rules.draft_check == "off" or session.state != Session.State.OPEN:
             return []
         detections = detect(
@@ -79,26 +81,28 @@ def _kinds(detections: list[dict[str, Any]]) -> list[tuple[str, str]]:
     return [(detection["clause"], detection["detector"]) for detection in detections]
 
 
-def check_message(situation: Situation, text: str) -> dict[str, Any] | None:
+def check_message(context: SessionContext, text: str) -> DraftCheckRecord | None:
     """What a message's event records of its check; None where the protocol has none, and in the debrief.
 
-    Raises Refused when the protocol blocks what the message holds.
+    Raises RefusedError when the protocol blocks what the message holds.
     """
-    rules, session = situation.rules, situation.session
+    rules, session = context.rules, context.session
     if rules.draft_check == "off" or session.state == Session.State.CLOSED:
         return None
-    detections = detect(text, draft_context(session, situation.events, rules.tutor_may_say))
+    detections = detect(text, draft_context(session, context.events, rules.tutor_may_say))
     if rules.draft_check == "blocking" and (stopped := [one for one in detections if one.blocking]):
         places = "; ".join(f"“{text[one.start : one.end][:80]}”: {one.explanation}" for one in stopped)
-        raise Refused(f"The protocol does not let this be sent. {places}")
+        raise RefusedError(f"The protocol does not let this be sent. {places}")
     draft = Draft.objects.filter(session=session).first()
-    return {
-        "rule_set": rules.rule_set,
-        "rule_set_hash": rules.rule_set_hash,
-        "mode": rules.draft_check,
-        "detections": [detection.to_json() for detection in detections],
-        "drafts": draft.checks if draft else [],
-    }
+    return DraftCheckRecord.model_validate(
+        {
+            "rule_set": rules.rule_set,
+            "rule_set_hash": rules.rule_set_hash,
+            "mode": rules.draft_check,
+            "detections": [detection.to_json() for detection in detections],
+            "drafts": draft.checks if draft else [],
+        }
+    )
 
 
 def check_once_closed(session: Session) -> None:
@@ -133,7 +137,7 @@ def check_session(session: Session) -> RuleCheck:
     found = [
         (event, detection)
         for event, context in message_contexts(session, events, tutor_may_say)
-        for detection in detect(event.data["text"], context)
+        for detection in detect(event.payload_as(MessageSent).text, context)
     ]
     with transaction.atomic():
         check, created = RuleCheck.objects.get_or_create(
@@ -159,18 +163,15 @@ def _terms(session: Session) -> tuple[int | None, TutorMaySay]:
     rules = recorded_rules(session)
     if rules is None:
         return None, PRESETS["usaco-2024"].tutor_may_say
-    said: Any = rules.get("tutor_may_say")
-    may_say: TutorMaySay = said if said in get_args(TutorMaySay) else "right_or_wrong"
-    return int(rules["code_generations"]), may_say
+    return rules.code_generations, rules.tutor_may_say
 
 
 def _exceeded(check: RuleCheck, events: list[Event], limit: int | None) -> list[Finding]:
     """Return a finding at the first reply beyond the limit of generations (docs/spec.md 8.1); none without a limit."""
     if limit is None:
         return []
-    generations = [
-        event for event in events if event.kind == Event.Kind.REPLY and event.data["generation"] is not None
-    ]
+    replies = [event for event in events if event.kind == Event.Kind.REPLY]
+    generations = [event for event in replies if event.payload_as(ReplyFinished).generation is not None]
     if len(generations) <= limit:
         return []
     return [

@@ -9,6 +9,7 @@ from functools import lru_cache
 from benchmark.models import Problem, TestCase, blobs
 from benchmark.text.tags import in_words
 from tutoring.models import Event, Session
+from tutoring.models.payloads import MessageSent, ReplyFinished, SessionOpened
 from tutoring.rules.detection import MessageContext, TutorMaySay
 from tutoring.rules.detectors.hidden_data import hidden_tokens
 
@@ -43,17 +44,18 @@ def message_contexts(
 
 def _after(context: MessageContext, events: Sequence[Event]) -> MessageContext:
     """The context with the prompt and the model's replies among the events. A first message is a prompt."""
+    payloads = [event.payload for event in events]
     prompts = [
-        event.data.get("prompt") or event.data["sent"]
-        for event in events[:1]
-        if event.kind in (Event.Kind.OPENED, Event.Kind.MESSAGE)
+        one.prompt if isinstance(one, SessionOpened) else one.sent
+        for one in payloads[:1]
+        if isinstance(one, SessionOpened | MessageSent)
     ]
-    replies = [event.data for event in events if event.kind == Event.Kind.REPLY]
+    replies = [one for one in payloads if isinstance(one, ReplyFinished)]
     return replace(
         context,
         statement="\n".join((context.statement, *prompts)),
-        replies=(*context.replies, *(reply["text"] for reply in replies)),
-        programs=(*context.programs, *(reply["code"] for reply in replies if reply["code"])),
+        replies=(*context.replies, *(reply.text for reply in replies)),
+        programs=(*context.programs, *(reply.code for reply in replies if reply.code)),
     )
 
 

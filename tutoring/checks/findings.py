@@ -9,6 +9,7 @@ from django.db.models import Q
 
 from accounts.roles import Role, has_role
 from tutoring.models import Event, Finding, Review, RuleCheck, Session
+from tutoring.models.payloads import MessageSent
 from tutoring.protocols import recorded_rules
 from tutoring.rules import Detection
 
@@ -49,7 +50,7 @@ def to_finding(check: RuleCheck, event: Event, detection: Detection) -> Finding:
         version=detection.version,
         start=detection.start,
         end=detection.end,
-        quote=event.data["text"][detection.start : detection.end],
+        quote=event.payload_as(MessageSent).text[detection.start : detection.end],
         explanation=detection.explanation,
         weight=detection.weight,
     )

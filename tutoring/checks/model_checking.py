@@ -24,6 +24,7 @@ from tutoring.checks import model_checker
 from tutoring.checks.contexts import message_contexts
 from tutoring.checks.findings import to_finding
 from tutoring.models import Finding, RuleCheck, Session
+from tutoring.models.payloads import MessageSent
 from tutoring.rules import current_rule_set
 
 logger = logging.getLogger(__name__)
@@ -49,12 +50,14 @@ def check_session_with_model(session: Session, spec: ModelSpec) -> RuleCheck:
     if existing is not None:
         return existing
     read = list(message_contexts(session, events, "right_or_wrong"))
-    questions = [model_checker.prompt(event.data["text"], context, rules) for event, context in read]
+    questions = [
+        model_checker.prompt(event.payload_as(MessageSent).text, context, rules) for event, context in read
+    ]
     replies = asyncio.run(_ask(spec, questions))
     found = [
         (event, detection)
         for (event, _), reply in zip(read, replies, strict=True)
-        for detection in model_checker.read_answer(reply.text, event.data["text"], rules)
+        for detection in model_checker.read_answer(reply.text, event.payload_as(MessageSent).text, rules)
     ]
     with transaction.atomic():
         check, created = RuleCheck.objects.get_or_create(

@@ -5,10 +5,11 @@ from tutoring.models.protocols import Consent, Protocol
 from tutoring.models.replies import Reply, ReplyDelta
 from tutoring.models.review import AuditEntry, Flag, Review, Settlement, TrainingResult
 from tutoring.models.rules import Finding, RuleCheck
-from tutoring.models.sessions import DEBRIEF, Draft, Event, Session
+from tutoring.models.sessions import DEBRIEF, AbandonReason, Draft, Event, Session
 
 __all__ = [
     "DEBRIEF",
+    "AbandonReason",
     "AuditEntry",
     "Consent",
     "Draft",

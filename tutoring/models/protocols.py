@@ -1,4 +1,4 @@
-"""Protocols: the frozen rules and budgets under which sessions are held."""
+"""Protocols, the frozen rules and budgets of sessions, and the consent of tutors to them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from django.db import models
 
 
 class Protocol(models.Model):
-    """One frozen version of the rules. Every session points at the version it was held under."""
+    """One frozen version of the rules. A session refers to the version under which it was held."""
 
     name = models.SlugField(max_length=80)
     version = models.PositiveIntegerField(default=1)
@@ -25,11 +25,11 @@ class Protocol(models.Model):
 
 
 class Consent(models.Model):
-    """A person agreed to a protocol's consent text. Another text, which is another version, is asked for anew."""
+    """The consent of a person to the text of a protocol. A changed text requires a new consent."""
 
     person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="consents")
     protocol = models.ForeignKey(Protocol, on_delete=models.PROTECT, related_name="consents")
-    text_hash = models.CharField(max_length=64, help_text="sha256 of the text, which the protocol holds.")
+    text_hash = models.CharField(max_length=64, help_text="sha256 of the consent text of the protocol.")
     accepted_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

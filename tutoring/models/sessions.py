@@ -1,9 +1,10 @@
-"""Sessions and their append-only events."""
+"""Sessions, their append-only events, and unsent drafts."""
 
 from __future__ import annotations
 
 import uuid
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
 
 from django.conf import settings
 from django.db import models
@@ -13,15 +14,30 @@ from benchmark.models import Judgement, Problem
 from benchmark.providers import ModelSpecError, is_scripted, parse_model_spec
 from tutoring.models.protocols import Protocol
 
-DEBRIEF = "debrief"
-"""The `phase` in the data of events after the session's end."""
+if TYPE_CHECKING:
+    from tutoring.models.payloads import AnyPayload, P
+
+DEBRIEF: Final = "debrief"
+"""The phase of events after the end of the session."""
+
+
+class AbandonReason(models.TextChoices):
+    """The reason for which a tutor abandons a session."""
+
+    MODEL_STUCK = "model_stuck", "The model does not get any further"
+    RULES = "rules", "I could only help by breaking the rules"
+    TUTOR_STUCK = "tutor_stuck", "I do not see what is wrong myself"
+    TECHNICAL = "technical", "Something did not work"
+    NO_TIME = "no_time", "I have no time left"
+    MISTAKE = "mistake", "I opened it by mistake"
+    OTHER = "other", "Another reason"
 
 
 class SessionQuerySet(models.QuerySet["Session"]):
-    """Sessions as the pages need them."""
+    """A query of sessions."""
 
     def listed(self) -> SessionQuerySet:
-        """With what a row of a list shows, and without the long texts of the problems."""
+        """Select the related rows that lists show, without the long texts of the problems."""
         texts = ("statement", "statement_html", "analysis", "analysis_html")
         related = self.select_related("problem__dataset", "protocol")
         return related.defer(*(f"problem__{text}" for text in texts))
@@ -30,8 +46,8 @@ class SessionQuerySet(models.QuerySet["Session"]):
 class Session(models.Model):
     """One attempt of one tutor at one problem under one protocol, or an imported trajectory.
 
-    The columns below `state` are a projection of the events, kept so that lists need not read them; only
-    tutoring.actions writes them, in the transaction that appends the event.
+    The columns from `state` on repeat what the events say, so that lists and filters need not read the events. They are
+    written in the transaction that appends the event; the counters are written by tutoring.sessions.projections.
     """
 
     class State(models.TextChoices):
@@ -64,14 +80,14 @@ class Session(models.Model):
     protocol = models.ForeignKey(
         Protocol, null=True, blank=True, on_delete=models.PROTECT, related_name="sessions"
     )
-    model_spec = models.CharField(max_length=200, blank=True, help_text="provider:model; blank when unknown.")
+    model_spec = models.CharField(max_length=200, blank=True, help_text="provider:model; blank if unknown.")
     language = models.CharField(max_length=20, default="python")
     number = models.PositiveIntegerField(
         null=True,
         blank=True,
         help_text="1 for the tutor's first session on this problem with this model, 2 …",
     )
-    source = models.JSONField(default=dict, blank=True, help_text="Where an imported trajectory came from.")
+    source = models.JSONField(default=dict, blank=True, help_text="Head of an imported record.")
     opened_at = models.DateTimeField(
         null=True, blank=True, help_text="Unknown for imported files without times."
     )
@@ -83,12 +99,12 @@ class Session(models.Model):
         default=False, help_text="Whether an imported record states the outcome without a verdict."
     )
     invalidated = models.BooleanField(
-        default=False, help_text="Not to be counted; an event says who and why."
+        default=False, help_text="Excluded from all figures; an event records author and reason."
     )
-    code_generations = models.PositiveIntegerField(default=0)
-    executions = models.PositiveIntegerField(default=0)
+    code_generations = models.PositiveIntegerField(default=0, help_text="Counter of replies with a program.")
+    executions = models.PositiveIntegerField(default=0, help_text="Counter of executions that did not fail.")
     late_replies = models.PositiveIntegerField(
-        default=0, help_text="Replies that were not whole when their protocol wanted to show them."
+        default=0, help_text="Counter of replies that were not complete at their scheduled time."
     )
     judgement = models.ForeignKey(
         Judgement, null=True, blank=True, on_delete=models.PROTECT, related_name="sessions"
@@ -114,13 +130,13 @@ class Session(models.Model):
 
     @property
     def outcome_name(self) -> str:
-        """The outcome as lists and exports name it. A claim is no verdict, and says so."""
+        """The outcome as lists and exports name it; an outcome without a verdict is marked as claimed."""
         name = str(self.get_outcome_display()).lower()
         return f"claimed: {name}" if self.outcome_claimed else name
 
     @property
     def scripted(self) -> bool:
-        """Whether the model is a program that stands in for one. An imported file may name any model."""
+        """Whether the model is a scripted one. An imported file may name any model."""
         try:
             return is_scripted(parse_model_spec(self.model_spec))
         except ModelSpecError:
@@ -128,7 +144,7 @@ class Session(models.Model):
 
 
 class Event(models.Model):
-    """One thing that happened in a session. Rows are appended, never changed, never deleted."""
+    """One recorded fact of a session. Rows are appended, never changed, never deleted."""
 
     class Kind(models.TextChoices):
         OPENED = "opened"
@@ -152,14 +168,15 @@ class Event(models.Model):
     actor = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.PROTECT, related_name="+"
     )
-    by = models.CharField(
-        max_length=80, blank=True, help_text="Pseudonym of the actor, as exports name them."
+    by = models.CharField(max_length=80, blank=True, help_text="Pseudonym of the actor in exports.")
+    version = models.PositiveSmallIntegerField(
+        default=1, help_text="Version of the schema of the data (tutoring.models.payloads)."
     )
     data = models.JSONField(default=dict)
     command = models.UUIDField(
-        null=True, blank=True, help_text="The browser's id of the command behind the event."
+        null=True, blank=True, help_text="Id of the command that caused the event, chosen by the browser."
     )
-    at = models.DateTimeField(null=True, blank=True, help_text="When it happened; unknown in some imports.")
+    at = models.DateTimeField(null=True, blank=True, help_text="Time of the event; unknown in some imports.")
 
     class Meta:
         ordering = ["session", "seq"]
@@ -172,31 +189,47 @@ class Event(models.Model):
         return f"{self.session_id} #{self.seq} {self.kind}"
 
     def save(self, *arguments: Any, **options: Any) -> None:
-        """Append the event. Raises TypeError for one that is recorded already."""
+        """Append the event. Raises TypeError if it is recorded already."""
         if not self._state.adding:
             raise TypeError("A recorded event is never changed; append another one.")
         super().save(*arguments, **options)
 
-    def delete(self, *arguments: Any, **options: Any) -> tuple[int, dict[str, int]]:
-        """Raises TypeError: nothing recorded is deleted. A bad session is invalidated."""
+    def delete(self, *_: Any, **__: Any) -> tuple[int, dict[str, int]]:
+        """Raise TypeError: events are never deleted. A session can be invalidated instead."""
         raise TypeError("A recorded event is never deleted; invalidate the session.")
+
+    @cached_property
+    def payload(self) -> AnyPayload:
+        """The data as the current schema of the event's kind. Raises PayloadError."""
+        # The import is deferred because pydantic takes 60 ms that most commands do not need.
+        from tutoring.models.payloads import read_payload
+
+        return read_payload(self.kind, self.version, self.data)
+
+    def payload_as(self, schema: type[P]) -> P:
+        """Return the payload as the given schema. Raises TypeError for an event of another kind."""
+        if not isinstance(self.payload, schema):
+            raise TypeError(f"event {self.seq} is of kind {self.kind}, not {schema.KIND}")
+        return self.payload
 
     @property
     def out_of_protocol(self) -> bool:
-        """Whether it belongs to the debrief after the session's end: no budget, rule or figure counts it."""
-        return bool(self.data.get("phase") == DEBRIEF)
+        """Whether the event belongs to the debrief, which no budget, rule or figure counts."""
+        return self.payload.phase == DEBRIEF
 
 
 class Draft(models.Model):
-    """What a tutor has typed and not sent: one a session, kept so that no reload loses a word."""
+    """The unsent text of a tutor in one session, saved so that a reload does not lose it."""
 
     session = models.OneToOneField(Session, on_delete=models.CASCADE, related_name="draft")
     text = models.TextField(blank=True)
     revision = models.PositiveIntegerField(
-        default=0, help_text="Counts the texts: a page saves over the one it has read, not over another."
+        default=0, help_text="Number of saved texts. A page may replace only the revision that it has read."
     )
     checks = models.JSONField(
-        default=list, blank=True, help_text="Texts the draft check warned of; the sent message records them."
+        default=list,
+        blank=True,
+        help_text="Texts for which the tutor got a warning; the next message records them.",
     )
     saved_at = models.DateTimeField(auto_now=True)
 

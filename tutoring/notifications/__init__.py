@@ -1,7 +1,7 @@
-"""Doorbells: hints that rows have changed. Losing one costs a moment, never a row.
+"""Notifications that rows have changed, sent through the message server. They may be lost.
 
-The rows in the database are the truth; whoever is rung reads them. Text that is being streamed rides along,
-so that a reader who has everything before it need not read the database for it.
+The rows in the database are the truth; receivers of a notification read them. Streamed text is sent with its
+notification, so that a receiver that has all earlier chunks does not read the database for it.
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ from channels.layers import get_channel_layer
 logger = logging.getLogger(__name__)
 
 STREAMERS = "streamers"
+"""The group of all streamers."""
 
 TEXT = "text"
-"""The group of all web servers, for the text of all chats: one message a moment, however many are written."""
+"""The group of all web servers, for the text of all replies: one message per flush, however many replies there are."""
 
 
-class Piece(NamedTuple):
-    """A piece of a reply as it is passed on: `seq` counts from 1 within the attempt."""
+class TextChunk(NamedTuple):
+    """A chunk of a reply's text. `seq` counts from 1 within the attempt."""
 
     session: str
     reply: int
@@ -34,33 +35,33 @@ class Piece(NamedTuple):
 
 
 def session_group(session_id: UUID | str) -> str:
-    """The channel-layer group of everyone who watches the session."""
+    """Return the channel-layer group of the session's open pages."""
     return f"session-{session_id}"
 
 
-async def ring(group: str, message: dict[str, Any]) -> None:
-    """Send `message` to a group; a broken message server is logged and survived."""
+async def notify(group: str, message: dict[str, Any]) -> None:
+    """Send `message` to a group. If the message server fails, log a warning and return."""
     try:
         await get_channel_layer().group_send(group, message)
     except (redis.RedisError, OSError) as error:
-        logger.warning("no doorbell for %s: %s", group, error)
+        logger.warning("%s was not notified: %s", group, error)
 
 
-async def pass_text_on(pieces: Sequence[Piece]) -> None:
-    """Give text that has just been stored to all web servers."""
-    await ring(TEXT, {"pieces": [list(piece) for piece in pieces]})
+async def notify_text(chunks: Sequence[TextChunk]) -> None:
+    """Send text that has just been stored to all web servers."""
+    await notify(TEXT, {"chunks": [list(chunk) for chunk in chunks]})
 
 
-async def say_text_waits(sessions: Sequence[str]) -> None:
-    """Tell who watches these sessions that the text cannot be stored now, and is not lost."""
-    await ring(TEXT, {"waiting": sessions})
+async def notify_storage_delay(sessions: Sequence[str]) -> None:
+    """Tell the pages of these sessions that text cannot be stored now and is kept in memory."""
+    await notify(TEXT, {"delayed": sessions})
 
 
-def ring_session(session_id: UUID) -> None:
-    """Tell the session's watchers that there are new events."""
-    async_to_sync(ring)(session_group(session_id), {"type": "session.changed"})
+def notify_session(session_id: UUID) -> None:
+    """Tell the session's pages that there are new events."""
+    async_to_sync(notify)(session_group(session_id), {"type": "session.changed"})
 
 
-def ring_streamers() -> None:
-    """Tell the streamers that a reply is waiting, or is to be stopped."""
-    async_to_sync(ring)(STREAMERS, {"type": "reply.waiting"})
+def notify_streamers() -> None:
+    """Tell the streamers that a reply is queued, or must be stopped."""
+    async_to_sync(notify)(STREAMERS, {"type": "reply.waiting"})

@@ -1,4 +1,4 @@
-"""The streamed text of all chats, heard once in a web server and handed to the sockets that watch them."""
+"""The streamed text of all replies, received once per web server and passed to the sockets that show it."""
 
 from __future__ import annotations
 
@@ -10,38 +10,42 @@ from typing import Any, Protocol
 from channels.layers import get_channel_layer
 from redis import RedisError
 
-from tutoring.notifications import TEXT, Piece
+from tutoring.notifications import TEXT, TextChunk
 
 logger = logging.getLogger(__name__)
 
 
-class Watcher(Protocol):
-    """Who is told of the text of one session."""
+class Subscriber(Protocol):
+    """A receiver of the text of one session."""
 
-    def text_came(self, piece: Piece) -> None: ...
+    def on_chunk(self, chunk: TextChunk) -> None: ...
 
-    def text_waits(self) -> None: ...
+    def on_storage_delay(self) -> None: ...
 
 
-class TextFeed:
-    """Hears while anybody watches. What is missed meanwhile is in the rows."""
+class ChunkBroadcaster:
+    """The web server's subscription to streamed text. It listens while it has subscribers."""
 
     def __init__(self) -> None:
-        self._watchers: defaultdict[str, set[Watcher]] = defaultdict(set)
+        self._subscribers: defaultdict[str, set[Subscriber]] = defaultdict(set)
         self._listener: asyncio.Task[None] | None = None
 
-    def watch(self, session: str, watcher: Watcher) -> None:
-        self._watchers[session].add(watcher)
+    def subscribe(self, session: str, subscriber: Subscriber) -> None:
+        """Pass the session's text to the subscriber from now on; earlier text is in the rows."""
+        self._subscribers[session].add(subscriber)
         if self._listener is None:
             self._listener = asyncio.create_task(self._listen())
 
-    def leave(self, session: str, watcher: Watcher) -> None:
-        self._watchers[session].discard(watcher)
-        if not self._watchers[session]:
-            del self._watchers[session]
-        if not self._watchers and self._listener is not None:
+    def unsubscribe(self, session: str, subscriber: Subscriber) -> None:
+        """Stop passing the session's text to the subscriber."""
+        self._subscribers[session].discard(subscriber)
+        if not self._subscribers[session]:
+            del self._subscribers[session]
+        if not self._subscribers and self._listener is not None:
             self._listener.cancel()
-            self._listener = None  # it takes a while to end, and whoever comes meanwhile needs another
+            self._listener = (
+                None  # cancellation takes a while; a subscriber that comes meanwhile needs a new task
+            )
 
     async def _listen(self) -> None:
         while True:
@@ -50,19 +54,19 @@ class TextFeed:
                 channel = await layer.new_channel()
                 await layer.group_add(TEXT, channel)
                 while True:
-                    self._hand_out(await layer.receive(channel))
+                    self._dispatch(await layer.receive(channel))
             except (RedisError, OSError) as error:
-                logger.warning("no streamed text is heard: %s", error)
+                logger.warning("streamed text is not received: %s", error)
                 await asyncio.sleep(1)
 
-    def _hand_out(self, message: dict[str, Any]) -> None:
-        for fields in message.get("pieces", ()):
-            piece = Piece(*fields)
-            for watcher in tuple(self._watchers.get(piece.session, ())):
-                watcher.text_came(piece)
-        for session in message.get("waiting", ()):
-            for watcher in tuple(self._watchers.get(session, ())):
-                watcher.text_waits()
+    def _dispatch(self, message: dict[str, Any]) -> None:
+        for fields in message.get("chunks", ()):
+            chunk = TextChunk(*fields)
+            for subscriber in tuple(self._subscribers.get(chunk.session, ())):
+                subscriber.on_chunk(chunk)
+        for session in message.get("delayed", ()):
+            for subscriber in tuple(self._subscribers.get(session, ())):
+                subscriber.on_storage_delay()
 
 
-text_feed = TextFeed()
+chunk_broadcaster = ChunkBroadcaster()

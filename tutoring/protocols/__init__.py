@@ -1,86 +1,109 @@
-"""The rules of a tutoring session as data, and the two presets.
+"""Protocols: the rules of tutoring sessions as data, and the two presets.
 
-A preset is frozen into a `Protocol` row the first time it is needed; changing a preset here makes a new
-version, and old sessions keep the version they were held under.
+A preset is frozen as a `Protocol` row the first time it is needed. A changed preset becomes a new version; sessions
+keep the version under which they were held.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from django.db import transaction
+from pydantic import Field, ValidationError
 
 from tutoring.models import Protocol, Session
+from tutoring.models.payloads import Record, describe_faults
 from tutoring.rules import TutorMaySay, current_rule_set
 
 DraftCheck = Literal["off", "advisory", "blocking"]
-"""Whether a tutor's draft is compared with the rule set, and whether what it may block is refused."""
+"""Whether drafts are compared with the rule set, and whether a message with a blocking detection is refused."""
 
 TutorSees = Literal["full", "verdict", "solved", "nothing"]
-"""What a tutor sees after the execution: the verdict with the number of tests passed, the first failing test and its
-time; the verdict; whether the problem is solved; or nothing."""
+"""What a tutor sees after the execution: verdict, number of tests passed, first failing test and its time; the verdict
+alone; whether the problem is solved; or nothing."""
 
-UninvitedCode = Literal["count", "suppress", "ask_again"]
-"""What becomes of a program nobody asked for: it counts as a generation; it is hidden from the tutor and does not
-count; or the model is also asked once more to answer without one."""
+UnsolicitedCode = Literal["count", "suppress", "ask_again"]
+"""How a program is treated that the tutor did not request: it counts as a generation; it is hidden from the tutor and
+does not count; or, in addition, the model must reply again without a program."""
+
+Texts = Annotated[tuple[str, ...], Field(strict=False)]
+Limit = Annotated[int, Field(ge=0)]
 
 
-@dataclass(frozen=True)
-class Rules:
+class RulesError(ValueError):
+    """Rules that do not fit the schema; the message names the protocol and the fields."""
+
+
+class Rules(Record):
     """Budgets and rules of one protocol (USACO paper, sections 5 and D; docs/spec.md 8.1).
 
-    A code generation is a reply that contains a complete program, whether or not it was asked for; a stopped
-    reply counts when it already holds one. Talk is free.
+    A code generation is a reply that contains a complete program, requested or not. A stopped reply counts if it
+    contains a complete program already. Replies without a program are free.
+
+    Fields with a default are absent in protocols that were frozen before the field existed.
     """
 
     title: str
     language: str
-    code_generations: int
-    executions: int
-    sessions: int
-    stops: int
+    code_generations: Limit
+    executions: Limit
+    sessions: Limit
+    stops: Limit
     """Replies a tutor may stop in one session: without a limit, stop and retry would be free resampling."""
-    may: tuple[str, ...]
-    may_not: tuple[str, ...]
+    may: Texts
+    may_not: Texts
     rule_set: int | None = None
-    """Version of the codebook; None in protocols that were frozen before there was one."""
+    """Version of the codebook; None in protocols that are older than the first codebook."""
     rule_set_hash: str = ""
     tutor_may_say: TutorMaySay = "right_or_wrong"
     draft_check: DraftCheck = "off"
     tutor_sees: TutorSees = "verdict"
-    uninvited_code: UninvitedCode = "count"
+    unsolicited_code: UnsolicitedCode = Field(
+        default="count", validation_alias="uninvited_code", serialization_alias="uninvited_code"
+    )
     debrief: bool = False
-    """Whether tutor and model may talk on after the end, out of protocol."""
+    """Whether tutor and model may exchange messages after the end, out of protocol."""
     characters_per_second: int | None = None
-    """Pace at which a reply is handed out, so that its rhythm does not tell the model; None: as it arrives."""
+    """Pace at which a reply is shown, the same for every model; None: as it arrives."""
     seconds_to_first_word: int | None = None
-    """When a reply's first word appears, counted from the message, so that no wait tells the model: the reply is held
-    until it is whole, and appears later only where it was not whole by then. None: as soon as there is a word."""
+    """Seconds from the message to the first word of the reply, the same for every model. The reply is buffered until it
+    is complete; a reply that takes longer appears when it is complete. None: as soon as there is a word."""
     consent: str = ""
-    """What a tutor agrees to before the first session, as Markdown; nothing is asked where it is empty."""
+    """Text that a tutor accepts before the first session, as Markdown; empty: no consent is required."""
 
     @property
     def verdict_policy(self) -> str:
-        """In words for the tutor: what is seen of the verdict after an execution, and what may be said of verdicts."""
+        """What the tutor sees of the verdict, and may say of verdicts, in words for the tutor."""
         return f"{_SEES[self.tutor_sees]} {_MAY_SAY[self.tutor_may_say]}"
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        """Return the rules as `Protocol.rules` stores them."""
+        return self.model_dump(mode="json", by_alias=True)
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Rules:
-        return cls(**{**data, "may": tuple(data["may"]), "may_not": tuple(data["may_not"])})
+    def from_json(cls, data: dict[str, Any], where: str) -> Rules:
+        """Return the rules that `to_json` gave, in this or an older version of Hintbench.
+
+        Raises RulesError, which names `where`, for an unknown field, a missing one or a wrong type.
+        """
+        try:
+            return cls.model_validate(data, by_alias=True, by_name=False)
+        except ValidationError as error:
+            raise RulesError(f"{where}: {describe_faults(error, cls)}") from None
+
+    def with_settings(self, **changes: Any) -> Rules:
+        """Return the rules with some fields changed. Raises ValidationError."""
+        return Rules(**{**dict(self), **changes})
 
 
 _SEES: dict[TutorSees, str] = {
-    "full": "After the execution you see the verdict, how many tests passed, and the first that failed.",
+    "full": "After the execution you see the verdict, how many tests passed, and the first test that failed.",
     "verdict": "After the execution you see the verdict.",
     "solved": "After the execution you see whether the problem is solved.",
-    "nothing": "You do not see what comes of the execution.",
+    "nothing": "You do not see the result of the execution.",
 }
 _MAY_SAY: dict[TutorMaySay, str] = {
     "nothing": "Do not tell the model whether a program is right.",
@@ -102,10 +125,10 @@ MAY_NOT = (
 CONSENT = (Path(__file__).parent / "consent.md").read_text(encoding="utf-8")
 
 EVEN_PACE = 240
-"""Characters a second: about 60 tokens, as fast as one reads along."""
+"""Characters per second: about 60 tokens per second, a fast reading pace."""
 
 FIRST_WORD = 20
-"""Seconds in which most models that do not think at length have answered whole: about 1 000 tokens."""
+"""Seconds in which most models without long reasoning complete a reply of about 1 000 tokens."""
 
 PRESETS: dict[str, Rules] = {
     "usaco-2024": Rules(
@@ -146,7 +169,7 @@ PRESETS: dict[str, Rules] = {
 
 
 def freeze(name: str, rules: Rules) -> Protocol:
-    """The frozen protocol with exactly these rules: an existing version, else a new one."""
+    """Return the protocol with exactly these rules: the latest version if it has them, else a new version."""
     content = rules.to_json()
     digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
     with transaction.atomic():
@@ -163,13 +186,13 @@ def freeze(name: str, rules: Rules) -> Protocol:
 
 
 def freeze_presets() -> None:
-    """Make sure that the current version of each preset has its row."""
+    """Freeze the current version of each preset that has no row yet."""
     for name, rules in PRESETS.items():
         freeze(name, rules)
 
 
 def current_protocols() -> list[Protocol]:
-    """The newest version of each protocol, the default one first."""
+    """Return the newest version of each protocol, the default protocol first."""
     newest: dict[str, Protocol] = {}
     for protocol in Protocol.objects.order_by("version"):
         newest[protocol.name] = protocol
@@ -177,18 +200,21 @@ def current_protocols() -> list[Protocol]:
 
 
 def rules_of(protocol: Protocol) -> Rules:
-    """The rules a frozen protocol holds."""
-    return Rules.from_json(protocol.rules)
+    """Return the rules of a frozen protocol. Raises RulesError."""
+    return Rules.from_json(protocol.rules, f"protocol {protocol}")
 
 
-def recorded_rules(session: Session) -> dict[str, Any] | None:
-    """Return the rules of the session's protocol, those in its record if it was imported, None if unknown."""
+def recorded_rules(session: Session) -> Rules | None:
+    """Return the rules of the session's protocol, those in its record if it was imported, None if unknown.
+
+    Raises RulesError.
+    """
     if session.protocol is not None:
-        return rules_of(session.protocol).to_json()
+        return rules_of(session.protocol)
     protocol = (session.source.get("head") or {}).get("protocol")
-    return protocol["rules"] if protocol else None
+    return Rules.from_json(protocol["rules"], f"session {session.pk}, protocol") if protocol else None
 
 
 def consent_hash(rules: Rules) -> str:
-    """The version of the consent text: sha256 of its UTF-8 bytes."""
+    """Return the version of the consent text: the sha256 of its UTF-8 bytes."""
     return hashlib.sha256(rules.consent.encode()).hexdigest()

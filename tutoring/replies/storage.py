@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -20,10 +19,18 @@ from benchmark.extraction import Ended, counts_as_generation, extract_program
 from benchmark.models.owners import new_owner
 from benchmark.providers import Message
 from tutoring.models import Event, Reply, ReplyDelta, Session
+from tutoring.models.payloads import (
+    MessageSent,
+    ReplyFailed,
+    ReplyFinished,
+    ReplyRequestedAgain,
+    ReplyRestarted,
+    TokenUsage,
+)
 from tutoring.protocols import Rules, rules_of
 from tutoring.replies.model_answer import ModelAnswer
 from tutoring.sessions.dialogue import model_messages, without_program_text
-from tutoring.sessions.session_action import append_event, lock_session, phase_of, queue_reply
+from tutoring.sessions.recording import append_event, lock_session, queue_reply
 
 MAXIMUM_ATTEMPTS = 5
 """Claims and restarts of one reply before it fails."""
@@ -206,44 +213,43 @@ def finish_reply(claimed: ClaimedReply, answer: ModelAnswer, *, stopped: bool = 
         text = _text(reply, reply.attempt)
         extraction = extract_program(text, session.language)
         message = reply.message
-        invited = message.data["mode"] == "code"
+        code_requested = message.payload_as(MessageSent).mode == "code"
         judged = not message.out_of_protocol
-        hides = judged and not invited and _rules(session).uninvited_code != "count"
-        withheld = hides and counts_as_generation(text, session.language, Ended.COMPLETE)
+        hides = judged and not code_requested and _rules(session).unsolicited_code != "count"
+        hidden = hides and counts_as_generation(text, session.language, Ended.COMPLETE)
         counts = (
             judged and not hides and counts_as_generation(text, session.language, _ended(answer, stopped))
         )
         generation = session.code_generations + 1 if counts else None
         completed = answer.completed
-        data = {
-            "reply": reply.pk,
-            "message": message.seq,
-            "text": text,
-            "unseen_text": answer.text[len(text) :] if stopped else "",
-            "reasoning": answer.reasoning,
-            "stopped": stopped,
-            "code_requested": invited,
-            "withheld": withheld,
-            "generation": generation,
-            "code": extraction.code if counts else None,
-            "extraction_rule": extraction.rule,
-            "model": completed.model if completed else None,
-            "finish_reason": completed.finish_reason if completed and not stopped else "stopped",
-            "request_id": completed.request_id if completed else None,
-            "usage": asdict(completed.usage) if completed else None,
-            "attempts": _restarts(session, reply) + 1,
-            "started_at": reply.started_at.isoformat() if reply.started_at else None,
-            "first_text_at": answer.first_text_at or _iso(reply.first_text_at),
-            "received_at": answer.ended_at,
-            **_lateness(reply, answer),
-            **phase_of(message),
-        }
-        append_event(session, Event.Kind.REPLY, data)
-        session.code_generations += counts
-        session.late_replies += bool(data["late_by"])
-        session.save(update_fields=["code_generations", "late_replies"])
+        shown_from, late_by = _lateness(reply, answer)
+        payload = ReplyFinished(
+            reply=reply.pk,
+            message=message.seq,
+            text=text,
+            unseen_text=answer.text[len(text) :] if stopped else "",
+            reasoning=answer.reasoning,
+            stopped=stopped,
+            code_requested=code_requested,
+            hidden=hidden,
+            generation=generation,
+            code=extraction.code if counts else None,
+            extraction_rule=extraction.rule,
+            model=completed.model if completed else None,
+            finish_reason=completed.finish_reason if completed and not stopped else "stopped",
+            request_id=completed.request_id if completed else None,
+            usage=TokenUsage(**asdict(completed.usage)) if completed else None,
+            attempts=_restarts(session, reply) + 1,
+            started_at=reply.started_at,
+            first_text_at=_moment(answer.first_text_at) or reply.first_text_at,
+            received_at=_moment(answer.ended_at),
+            shown_from=shown_from,
+            late_by=late_by,
+            phase=message.payload.phase,
+        )
+        append_event(session, payload)
         _end(reply, Reply.State.STOPPED if stopped else Reply.State.DONE)
-        if withheld and not stopped:
+        if hidden and not stopped:
             _request_text(session, message)
 
 
@@ -258,29 +264,30 @@ def _restarts(session: Session, reply: Reply) -> int:
     return session.events.filter(kind=Event.Kind.REPLY_RESTARTED, data__reply=reply.pk).count()
 
 
-def _iso(moment: datetime | None) -> str | None:
-    return moment.isoformat() if moment else None
+def _moment(text: str | None) -> datetime | None:
+    return datetime.fromisoformat(text) if text else None
 
 
-def _lateness(reply: Reply, answer: ModelAnswer) -> dict[str, Any]:
+def _lateness(reply: Reply, answer: ModelAnswer) -> tuple[datetime | None, float | None]:
     """Return when the reply was due, and by how many seconds the model was late; None if the reply is not delayed.
 
     Only from a late reply could the tutor learn anything about the model's pace.
     """
     if reply.shown_from is None:
-        return {"shown_from": None, "late_by": None}
-    ended = datetime.fromisoformat(answer.ended_at) if answer.ended_at else timezone.now()
-    delay_seconds = max(0.0, (ended - reply.shown_from).total_seconds())
-    return {"shown_from": reply.shown_from.isoformat(), "late_by": delay_seconds}
+        return None, None
+    ended = _moment(answer.ended_at) or timezone.now()
+    return reply.shown_from, max(0.0, (ended - reply.shown_from).total_seconds())
 
 
 def _request_text(session: Session, message: Event) -> None:
     """Request an answer without a program, at most once for a message, if the protocol says so."""
     again = session.events.filter(kind=Event.Kind.ASKED_AGAIN, data__message=message.seq)
-    if _rules(session).uninvited_code != "ask_again" or any("sent" in event.data for event in again):
+    requests = [event.payload_as(ReplyRequestedAgain) for event in again]
+    if _rules(session).unsolicited_code != "ask_again" or any(
+        request.sent is not None for request in requests
+    ):
         return
-    data = {"message": message.seq, "sent": without_program_text()}
-    append_event(session, Event.Kind.ASKED_AGAIN, data)
+    append_event(session, ReplyRequestedAgain(message=message.seq, sent=without_program_text()))
     queue_reply(session, message)
 
 
@@ -294,18 +301,17 @@ def fail_reply(claimed: ClaimedReply, kind: str, message: str, answer: ModelAnsw
 
 
 def _fail(session: Session, reply: Reply, kind: str, message: str, answer: ModelAnswer) -> None:
-    data = {
-        "reply": reply.pk,
-        "kind": kind,
-        "message": message,
-        "partial_text": answer.text or _text(reply, reply.attempt),
-        **_lateness(reply, answer),
-        **phase_of(reply.message),
-    }
-    append_event(session, Event.Kind.REPLY_FAILED, data)
-    if data["late_by"]:
-        session.late_replies += 1
-        session.save(update_fields=["late_replies"])
+    shown_from, late_by = _lateness(reply, answer)
+    payload = ReplyFailed(
+        reply=reply.pk,
+        error_kind=kind,
+        message=message,
+        partial_text=answer.text or _text(reply, reply.attempt),
+        shown_from=shown_from,
+        late_by=late_by,
+        phase=reply.message.payload.phase,
+    )
+    append_event(session, payload)
     _end(reply, Reply.State.FAILED)
 
 
@@ -320,14 +326,14 @@ def _text(reply: Reply, attempt: int) -> str:
 
 def _record_restart(session: Session, reply: Reply, attempt: int, reason: str, partial_text: str) -> None:
     """Record the text of a broken attempt, which was paid for, before the next attempt replaces it."""
-    data = {
-        "reply": reply.pk,
-        "attempt": attempt,
-        "reason": reason,
-        "partial_text": partial_text,
-        **phase_of(reply.message),
-    }
-    append_event(session, Event.Kind.REPLY_RESTARTED, data)
+    payload = ReplyRestarted(
+        reply=reply.pk,
+        attempt=attempt,
+        reason=reason,
+        partial_text=partial_text,
+        phase=reply.message.payload.phase,
+    )
+    append_event(session, payload)
     reply.deltas.all().delete()
 
 

@@ -36,7 +36,7 @@ from benchmark.providers import (
     parse_model_spec,
     stream_with_retries,
 )
-from tutoring.notifications import STREAMERS, Piece, pass_text_on, say_text_waits
+from tutoring.notifications import STREAMERS, TextChunk, notify_storage_delay, notify_text
 from tutoring.replies.model_answer import ModelAnswer
 from tutoring.replies.storage import (
     ClaimedReply,
@@ -194,7 +194,7 @@ class Streamer:
             logger.error("the database refuses statements, which are repeated: %s", error)
         waiting = [str(reply.claimed.session_id) for reply in self.active.values()]
         if waiting:
-            await say_text_waits(waiting)
+            await notify_storage_delay(waiting)
         await asyncio.sleep(_RETRY_INTERVAL)
 
     async def _write(self, reply: ActiveReply) -> None:
@@ -331,8 +331,8 @@ class Streamer:
                 self.renewed_at = now
             if any(reply.pending and not reply.is_delayed(clock) for reply in self.active.values()):
                 self.text_waiting.set()
-        pieces = [
-            Piece(
+        chunks = [
+            TextChunk(
                 str(reply.claimed.session_id),
                 delta.reply_id,
                 reply.claimed.shown_attempt,
@@ -342,8 +342,8 @@ class Streamer:
             for reply, delta in taken
             if reply.claimed.live and delta.reply_id not in lost
         ]
-        if pieces:
-            await pass_text_on(pieces)
+        if chunks:
+            await notify_text(chunks)
         for reply in list(self.active.values()):
             pk = reply.claimed.pk
             ended = reply.stopping or reply.ending or reply.lost

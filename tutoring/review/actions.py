@@ -37,7 +37,8 @@ from tutoring.review.slots import (
     waiting_for_review,
 )
 from tutoring.rules import RuleSet, current_rule_set, rule_set
-from tutoring.sessions.session_action import Refused, lock_session
+from tutoring.sessions.context import RefusedError
+from tutoring.sessions.recording import lock_session
 
 PAUSE = 120
 """Seconds: a longer pause between two savings counts as this much of the reviewer's time."""
@@ -51,7 +52,7 @@ class ReviewAction(ABC):
     command: UUID
 
     def execute(self) -> None:
-        """Carry the command out once. Raises PermissionDenied, DoesNotExist or Refused."""
+        """Carry the command out once. Raises PermissionDenied, DoesNotExist or RefusedError."""
         with transaction.atomic():
             # A person's own commands one after the other: two tabs cannot claim two sessions by one click.
             User.objects.select_for_update().get(pk=self.person.pk)
@@ -125,7 +126,7 @@ class ClaimNext(ReviewAction):
             review = _take_place(session, self.person, place, now, CLAIM, None)
             self.record(session, review=str(review.pk), place=place)
             return
-        raise Refused("Nothing is waiting for you.")
+        raise RefusedError("Nothing is waiting for you.")
 
 
 def claimed_review(person: User, adjudicates: bool) -> Review | None:
@@ -155,16 +156,16 @@ class Assign(ReviewAction):
         disputed = Settlement.objects.filter(session=session, rule_set=version, verdict="").exists()
         name = self.reviewer.get_username()
         if session.invalidated or session.state != Session.State.CLOSED:
-            raise Refused("Only sessions that are closed and counted are reviewed.")
+            raise RefusedError("Only sessions that are closed and counted are reviewed.")
         if not has_role(self.reviewer, _role_for(disputed)):
-            raise Refused(f"{name} does not have the role {_role_for(disputed)}.")
+            raise RefusedError(f"{name} does not have the role {_role_for(disputed)}.")
         if is_own(session, self.reviewer):
-            raise Refused(f"{name} held this session: nobody reviews an own one.")
+            raise RefusedError(f"{name} held this session: nobody reviews an own one.")
         if Review.objects.filter(session=session, rule_set=version, reviewer=self.reviewer).exists():
-            raise Refused(f"{name} has or had this session already.")
+            raise RefusedError(f"{name} has or had this session already.")
         place = free_place(session, version, now, adjudicates=disputed)
         if place is None:
-            raise Refused("All places of this session are taken.")
+            raise RefusedError("All places of this session are taken.")
         review = _take_place(session, self.reviewer, place, now, ASSIGNMENT, self.person)
         self.record(session, review=str(review.pk), place=place, reviewer=name)
 
@@ -182,11 +183,11 @@ class Withdraw(ReviewAction):
         session = lock_session(review.session_id)
         review.refresh_from_db()
         if review.assigned_by_id is None:
-            raise Refused("Nobody assigned this review: others get the session when its lease ends.")
+            raise RefusedError("Nobody assigned this review: others get the session when its lease ends.")
         if review.state != Review.State.OPEN:
-            raise Refused(f"This review is {review.state}.")
+            raise RefusedError(f"This review is {review.state}.")
         if not self.reason.strip():
-            raise Refused("Say why the assignment is withdrawn.")
+            raise RefusedError("Say why the assignment is withdrawn.")
         review.state = Review.State.WITHDRAWN
         review.place = None
         review.save()
@@ -205,9 +206,9 @@ class OwnReviewAction(ReviewAction):
         review.refresh_from_db()
         self.require(_role_for(review.adjudicates))
         if review.state != Review.State.OPEN:
-            raise Refused(f"This review is {review.state}.")
+            raise RefusedError(f"This review is {review.state}.")
         if session.invalidated:
-            raise Refused("This session was invalidated meanwhile: it needs no review.")
+            raise RefusedError("This session was invalidated meanwhile: it needs no review.")
         self.perform_on(review, session, now)
 
     @abstractmethod
@@ -248,7 +249,7 @@ class Skip(OwnReviewAction):
 
     def perform_on(self, review: Review, session: Session, now: datetime) -> None:
         if not self.reason.strip():
-            raise Refused("Say in a few words why you do not review this session.")
+            raise RefusedError("Say in a few words why you do not review this session.")
         review.state = Review.State.SKIPPED
         review.place = None
         review.save()
@@ -263,7 +264,7 @@ class RaiseFlag(OwnReviewAction):
 
     def perform_on(self, review: Review, session: Session, now: datetime) -> None:
         if not self.reason.strip():
-            raise Refused("Say what is wrong with this session.")
+            raise RefusedError("Say what is wrong with this session.")
         flag = Flag.objects.create(
             session=session, raised_by=self.person, reason=self.reason.strip(), raised_at=now
         )
@@ -281,9 +282,9 @@ class AnswerFlag(ReviewAction):
         self.require(Role.ADMIN)
         flag = Flag.objects.select_for_update(of=("self",)).select_related("session").get(pk=self.flag_id)
         if flag.answered_at is not None:
-            raise Refused("This flag is answered already.")
+            raise RefusedError("This flag is answered already.")
         if not self.answer.strip():
-            raise Refused("Say what was done about it.")
+            raise RefusedError("Say what was done about it.")
         flag.answered_by, flag.answer, flag.answered_at = self.person, self.answer.strip(), now
         flag.save()
         self.record(flag.session, flag=flag.pk, answer=flag.answer)
@@ -298,16 +299,16 @@ class SubmitReview(OwnReviewAction):
 
     def perform_on(self, review: Review, session: Session, now: datetime) -> None:
         if review.adjudicates != self.adjudicates:
-            raise Refused("An adjudication is submitted as one, and nothing else is.")
+            raise RefusedError("An adjudication is submitted as one, and nothing else is.")
         _write(review, session, self.content, now)
         messages, rules = labelled_messages(session), rule_set(review.rule_set)
         missing = gaps(self.content, messages, rules, adjudicates=self.adjudicates)
         if missing:
-            raise Refused(" ".join(gap.sentence for gap in missing[:3]))
+            raise RefusedError(" ".join(gap.sentence for gap in missing[:3]))
         if review.place is None:
             review.place = free_place(session, review.rule_set, now, adjudicates=review.adjudicates)
         if review.place is None:
-            raise Refused(
+            raise RefusedError(
                 "Your lease ended and others have reviewed this session meanwhile. What you wrote is kept, but "
                 "no further review is wanted."
             )

@@ -10,6 +10,7 @@ from typing import Any
 from django.http import QueryDict
 
 from tutoring.models import Event, Review, Session
+from tutoring.models.payloads import MessageSent
 from tutoring.rules import RuleSet
 
 PREFIX = 32
@@ -91,7 +92,11 @@ class Content:
 def labelled_messages(session: Session) -> list[Event]:
     """The tutor's messages that have a text; the others sent the problem alone. The debrief is under no rule."""
     messages = session.events.filter(kind=Event.Kind.MESSAGE)
-    return [event for event in messages if event.data["text"].strip() and not event.out_of_protocol]
+    return [
+        event
+        for event in messages
+        if event.payload_as(MessageSent).text.strip() and not event.out_of_protocol
+    ]
 
 
 def read_form(form: QueryDict, messages: Sequence[Event], rules: RuleSet) -> Content:
@@ -102,7 +107,7 @@ def read_form(form: QueryDict, messages: Sequence[Event], rules: RuleSet) -> Con
     """
     labels = []
     for event in messages:
-        seq, text = event.seq, event.data["text"]
+        seq, text = event.seq, event.payload_as(MessageSent).text
         labels.append(
             MessageLabels(
                 seq=seq,
@@ -148,7 +153,7 @@ def _quote(value: str, text: str) -> Quote:
 
 def check(content: Content, messages: Sequence[Event], rules: RuleSet) -> None:
     """Raises MalformedContent for what no page could have sent: unknown clauses, passages outside their message."""
-    texts = {event.seq: event.data["text"] for event in messages}
+    texts = {event.seq: event.payload_as(MessageSent).text for event in messages}
     known = {clause.code for clause in rules.clauses}
     levels = {level.level for level in rules.levels}
     stages = {stage.code for stage in rules.stages}

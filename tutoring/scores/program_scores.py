@@ -5,6 +5,7 @@ from __future__ import annotations
 from benchmark.judging import SCORES, enqueue, request_judgement, store_submission
 from benchmark.models import Judgement
 from tutoring.models import Event, ProgramScore, Session
+from tutoring.models.payloads import ReplyFinished
 from tutoring.sessions.programs import distance, program_tokens
 
 
@@ -14,24 +15,27 @@ def request_scores(session: Session) -> None:
     Call it in the transaction that closes the session. Only researchers see the scores. Workers measure them when
     nothing else waits, and perform executions first, so that neither the result nor its time tells a tutor anything.
     """
+    payloads = [
+        (event, event.payload_as(ReplyFinished)) for event in session.events.filter(kind=Event.Kind.REPLY)
+    ]
     programs = [
-        event
-        for event in session.events.filter(kind=Event.Kind.REPLY)
-        if event.data["generation"] is not None
+        (event, reply.code or "", generation)
+        for event, reply in payloads
+        if (generation := reply.generation) is not None
     ]
     if session.problem is None or not programs:
         return
-    tokens = [program_tokens(event.data["code"] or "", session.language) for event in programs]
-    for number, event in enumerate(programs):
+    tokens = [program_tokens(code, session.language) for _, code, _ in programs]
+    for number, (event, code, generation) in enumerate(programs):
         judgement = request_judgement(
-            store_submission(session.problem, event.data["code"] or "", session.language),
+            store_submission(session.problem, code, session.language),
             purpose=Judgement.Purpose.SCORE,
             stop_at_first_failure=False,
         )
         ProgramScore.objects.create(
             session=session,
             event=event,
-            generation=event.data["generation"],
+            generation=generation,
             distance_to_previous=distance(tokens[number - 1], tokens[number]) if number else None,
             distance_to_final=distance(tokens[number], tokens[-1]),
             judgement=judgement,

@@ -1,1 +1,1 @@
-"""The state of a session: its events, budgets, dialogue and what its page shows."""
+"""The state of a session: events, counters, budgets, allowed commands, dialogue, and the tutor's view."""

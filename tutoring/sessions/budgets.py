@@ -1,10 +1,11 @@
-"""What is left in a session: counted from its events, never stored on its own."""
+"""Budgets of a session, counted from its events."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from tutoring.models import Event, Session
+from tutoring.models.payloads import ReplyFinished
 from tutoring.protocols import Rules
 
 
@@ -41,19 +42,22 @@ class Budget:
 
 
 def count_budget(session: Session, events: list[Event], rules: Rules) -> Budget:
-    """The budget of a session, from all of its events (docs/spec.md 8.1).
+    """Return the budget of a session from all of its events (docs/spec.md 8.1).
 
-    A judge fault gives its execution back: it is never the program's doing. The debrief costs nothing.
+    A failed execution does not count, nor does the debrief.
     """
-    replies = [event for event in events if event.kind == Event.Kind.REPLY and not event.out_of_protocol]
+    payloads = [
+        event.payload for event in events if event.kind == Event.Kind.REPLY and not event.out_of_protocol
+    ]
+    replies = [reply for reply in payloads if isinstance(reply, ReplyFinished)]
     executions = sum(event.kind == Event.Kind.EXECUTION for event in events)
     faults = sum(event.kind == Event.Kind.EXECUTION_FAULT for event in events)
     return Budget(
-        code_generations_used=sum(event.data["generation"] is not None for event in replies),
+        code_generations_used=sum(reply.generation is not None for reply in replies),
         code_generations_limit=rules.code_generations,
         executions_used=executions - faults,
         executions_limit=rules.executions,
-        stops_used=sum(bool(event.data["stopped"]) for event in replies),
+        stops_used=sum(reply.stopped for reply in replies),
         stops_limit=rules.stops,
         session_number=session.number or 1,
         session_limit=rules.sessions,

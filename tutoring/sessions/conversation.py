@@ -1,6 +1,6 @@
-"""What a page shows of a session: read from its events, in two cuts.
+"""The tutor's view of a session, read from its events.
 
-`TutorView` is all that a blind tutor's page and socket may hold: no model name, price, token count, latency
+`TutorView` is everything that a blind tutor's page and socket may contain: no model name, price, token count, latency
 or hidden test. Reviewers read the whole record (`tutoring.trajectories.trajectory`).
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 from uuid import UUID
 
 from django.db.models import QuerySet
@@ -19,10 +19,21 @@ from benchmark.extraction import without_blocks
 from benchmark.models import Problem
 from benchmark.rendering import highlight, program_diff, render_markdown
 from tutoring.models import Draft, Event, Reply, ReplyDelta, Session
+from tutoring.models.payloads import (
+    ExecutionRequested,
+    MessageSent,
+    ReplyFinished,
+    SessionClosed,
+    SessionInvalidated,
+    VerdictRecorded,
+)
 from tutoring.protocols import Rules, TutorSees, rules_of
 from tutoring.sessions.budgets import Budget
+from tutoring.sessions.context import Command, SessionContext
 from tutoring.sessions.programs import unchanged
-from tutoring.sessions.session_action import Situation
+
+PageCommand = Literal["send", "code", "ask_again", "stop", "execute", "close"]
+"""Commands of the tutor's page. "send" sends a message that requests no code."""
 
 SHOWN_TO_TUTORS = (
     Event.Kind.OPENED,
@@ -39,9 +50,9 @@ SHOWN_TO_TUTORS = (
 
 @dataclass(frozen=True)
 class EventView:
-    """One event as a tutor sees it: `fields` depends on the kind and is a closed set (see `_fields`).
+    """One event as a tutor sees it. The set of `fields` depends on the kind alone (see `_fields`).
 
-    `seq` counts what is shown: gaps would tell of events that are not, such as a call that was repeated.
+    `seq` numbers the shown events without gaps: a gap would reveal events such as a repeated provider call.
     """
 
     seq: int
@@ -58,7 +69,7 @@ class EventView:
 
 @dataclass(frozen=True)
 class ActiveReply:
-    """The reply that is being written: its text so far, and up to which piece."""
+    """The reply that is being written: its text so far, which ends with chunk `seq`."""
 
     id: int
     attempt: int
@@ -68,25 +79,27 @@ class ActiveReply:
 
 @dataclass(frozen=True)
 class Program:
-    """The latest program of the session, and what has changed since the one before it."""
+    """The latest program of the session, and its difference from the program before it."""
 
     generation: int
     html: str
     previous: int | None
-    """The generation before; None for the first program."""
+    """The generation of the program before; None for the first program."""
     unchanged: bool
-    """The same as the previous one but for comments and blanks."""
+    """Whether it equals the program before, apart from comments and blanks."""
     diff: str
 
 
 @dataclass(frozen=True)
-class Standing:
-    """How a session stands, as its tutor may know it. Named like the columns, for the same template."""
+class SessionStatus:
+    """State and outcome of a session as its tutor may see them, named like the columns for the same template."""
 
     state: str
     outcome: str
     invalidated: bool
-    outcome_claimed: ClassVar[bool] = False  # only imported records claim, and they have no tutor here
+    outcome_claimed: ClassVar[bool] = (
+        False  # only imported records claim an outcome, and they have no tutor here
+    )
 
     def get_state_display(self) -> str:
         return str(Session.State(self.state).label)
@@ -97,11 +110,11 @@ class Standing:
 
 @dataclass(frozen=True)
 class TutorView:
-    """Everything the tutor's page of one session may show."""
+    """Everything that the tutor's page of one session may show."""
 
     id: UUID
     number: int
-    standing: Standing
+    status: SessionStatus
     problem: Problem
     rules: Rules
     budget: Budget
@@ -112,77 +125,100 @@ class TutorView:
     draft: str
     draft_revision: int
     scripted: bool
-    may: dict[str, bool]
-    why_not: dict[str, str]
+    refusals: dict[PageCommand, str | None]
+    """For each command of the page, the sentence that says why it is refused now; None if it is allowed."""
     fresh: bool
-    """Nothing has been said yet: the first message may be empty and asks for the first program."""
+    """Whether no message has been sent. The first one may be empty if it requests code."""
     debriefing: bool
-    """The session is over and talked about: nothing that is said counts."""
+    """Whether the session is closed and the debrief has begun: no message counts."""
+
+    @property
+    def may(self) -> dict[PageCommand, bool]:
+        """For each command of the page, whether it is allowed now."""
+        return {command: refusal is None for command, refusal in self.refusals.items()}
+
+    @property
+    def status_html(self) -> str:
+        """The parts of the page that change with every event: budget, composer state and latest program."""
+        return render_to_string("tutoring/_status.html", {"view": self})
 
 
 def tutor_view(session: Session, conversation: bool = True) -> TutorView:
-    """Read the session as its tutor may see it. The session must have been held here (not imported).
+    """Return the session as its tutor may see it. Raises RefusedError for an imported session.
 
-    Without the conversation `events` is empty: rendering it is most of the work, and a page that is open has it.
+    With `conversation=False`, `events` is empty: rendering them is most of the work, and an open page has them.
     """
-    situation = Situation.of(session)
+    context = SessionContext.of(session)
     assert session.problem is not None
-    why_not = _why_not(situation)
-    rules = situation.rules
+    rules = context.rules
     draft = getattr(session, "draft", None) or Draft()
-    shown = [event for event in situation.events if event.kind in SHOWN_TO_TUTORS]
+    shown = [event for event in context.events if event.kind in SHOWN_TO_TUTORS]
     return TutorView(
         id=session.pk,
         number=session.number or 1,
-        standing=standing_for_tutor(session),
+        status=status_for_tutor(session),
         problem=session.problem,
         rules=rules,
-        budget=situation.budget,
+        budget=context.budget,
         events=[
             event_view(number, event, rules) for number, event in enumerate(shown, start=1) if conversation
         ],
         last_seq=len(shown),
-        active_reply=active_reply(unfinished) if (unfinished := situation.unfinished_reply) else None,
-        latest_program=_program(situation),
+        active_reply=active_reply(unfinished) if (unfinished := context.unfinished_reply) else None,
+        latest_program=_program(context),
         draft=draft.text,
         draft_revision=draft.revision,
         scripted=session.scripted,
-        may={action: not reason for action, reason in why_not.items()},
-        why_not=why_not,
-        fresh=not any(event.kind == Event.Kind.MESSAGE for event in situation.events),
-        debriefing=any(event.out_of_protocol for event in situation.events),
+        refusals=page_refusals(context),
+        fresh=not any(event.kind == Event.Kind.MESSAGE for event in context.events),
+        debriefing=any(event.out_of_protocol for event in context.events),
     )
 
 
-def standing_for_tutor(session: Session) -> Standing:
-    """How the session stands. The outcome of an execution is left out where the protocol shows no verdict."""
+def page_refusals(context: SessionContext) -> dict[PageCommand, str | None]:
+    """Return the refusal of each command of the page; the mode of "send" depends on the state of the session."""
+    mode: Command = "debrief" if context.session.state == Session.State.CLOSED else "talk"
+    commands: dict[PageCommand, Command] = {
+        "send": mode,
+        "code": "code",
+        "ask_again": "ask_again",
+        "stop": "stop",
+        "execute": "execute",
+        "close": "close",
+    }
+    return {name: context.refusal(command) for name, command in commands.items()}
+
+
+def status_for_tutor(session: Session) -> SessionStatus:
+    """Return the status of the session. The outcome is empty if the protocol hides the verdict it comes from."""
     assert session.protocol is not None
     shown = rules_of(session.protocol).tutor_sees != "nothing" or session.outcome == Session.Outcome.ABANDONED
-    return Standing(session.state, session.outcome if shown else "", session.invalidated)
+    return SessionStatus(session.state, session.outcome if shown else "", session.invalidated)
 
 
-# The same program is shown again whenever anything changes on the page.
+# Every change of the page shows the same program again.
 _highlighted = lru_cache(maxsize=256)(highlight)
 
 
-def _program(situation: Situation) -> Program | None:
-    if not situation.programs:
+def _program(context: SessionContext) -> Program | None:
+    if not context.programs:
         return None
-    *earlier, event = situation.programs
-    code, language = event.data["code"], situation.session.language
-    previous = earlier[-1] if earlier else None
+    *earlier, (_, latest) = context.programs
+    code, language = latest.code or "", context.session.language
+    previous = earlier[-1][1] if earlier else None
+    before = previous.code or "" if previous else ""
     return Program(
-        generation=event.data["generation"],
+        generation=latest.generation or 0,
         html=_highlighted(code, language),
-        previous=previous.data["generation"] if previous else None,
-        unchanged=previous is not None and unchanged(code, previous.data["code"], language),
-        diff=program_diff(previous.data["code"], code) if previous else "",
+        previous=previous.generation if previous else None,
+        unchanged=previous is not None and unchanged(code, before, language),
+        diff=program_diff(before, code) if previous else "",
     )
 
 
 def active_reply(reply: Reply) -> ActiveReply:
-    """The reply in the making with its text so far; without a word where the tutor may not read along."""
-    deltas = list(pieces_after(reply, 0))
+    """Return the unfinished reply with its text so far; the text is empty if the reply is not shown live."""
+    deltas = list(chunks_after(reply, 0))
     return ActiveReply(
         id=reply.pk,
         attempt=reply.shown_attempt,
@@ -191,110 +227,76 @@ def active_reply(reply: Reply) -> ActiveReply:
     )
 
 
-def pieces_after(reply: Reply, seq: int) -> QuerySet[ReplyDelta]:
-    """The pieces of a reply that a tutor may read and does not have yet."""
+def chunks_after(reply: Reply, seq: int) -> QuerySet[ReplyDelta]:
+    """Return the chunks of a live reply after chunk `seq`; none of a reply that is not shown live."""
     if not reply.live:
         return ReplyDelta.objects.none()
     return reply.deltas.filter(attempt=reply.attempt, seq__gt=seq).order_by("seq")
 
 
 def shown_events(session_id: UUID, after: int) -> list[tuple[int, Event]]:
-    """What is shown of the session after its first `after` shown events, each with its number."""
+    """Return the shown events of the session after the first `after` of them, each with its number."""
     shown = Event.objects.filter(session_id=session_id, kind__in=SHOWN_TO_TUTORS).order_by("seq")
     return list(enumerate(shown[after:], start=after + 1))
 
 
 def event_view(seq: int, event: Event, rules: Rules) -> EventView:
-    """The event in the tutor's cut, the `seq`-th that is shown."""
+    """Return the tutor's view of the event, which is shown as number `seq`."""
     return EventView(seq=seq, kind=event.kind, fields=_fields(event, rules))
 
 
 def _fields(event: Event, rules: Rules) -> dict[str, Any]:
-    data = event.data
-    match event.kind:
-        case Event.Kind.MESSAGE:
-            return {
-                "mode": data["mode"],
-                "text": data["text"],
-                "html": render_markdown(data["text"]),
+    fields: dict[str, Any] = {}
+    match event.payload:
+        case MessageSent() as message:
+            fields = {
+                "mode": message.mode,
+                "text": message.text,
+                "html": render_markdown(message.text),
                 "debrief": event.out_of_protocol,
             }
-        case Event.Kind.REPLY:
-            withheld = bool(data.get("withheld"))
-            return {
-                "html": render_markdown(
-                    without_blocks(data["text"], event.session.language) if withheld else data["text"]
-                ),
-                "generation": data["generation"],
-                "uninvited": data["generation"] is not None and not data["code_requested"],
-                "withheld": rules.uninvited_code if withheld else "",
-                "stopped": data["stopped"],
-                "cut": data["finish_reason"] == "length",
-                "debrief": event.out_of_protocol,
-            }
-        case Event.Kind.EXECUTION:
-            return {"generation": data["generation"]}
-        case Event.Kind.VERDICT:
-            return _verdict_fields(data, rules.tutor_sees)
-        case Event.Kind.CLOSED:
-            hidden = rules.tutor_sees == "nothing" and data["outcome"] != Session.Outcome.ABANDONED
-            return {"reason": data["reason"], "outcome": "" if hidden else data["outcome"]}
-        case Event.Kind.INVALIDATED:
-            return {"reason": data["reason"]}
-        case _:
-            return {}
+        case ReplyFinished() as reply:
+            fields = _reply_fields(event, reply, rules)
+        case ExecutionRequested(generation=generation):
+            fields = {"generation": generation}
+        case VerdictRecorded() as verdict:
+            fields = _verdict_fields(verdict, rules.tutor_sees)
+        case SessionClosed(reason=reason, outcome=outcome):
+            hidden = rules.tutor_sees == "nothing" and outcome != Session.Outcome.ABANDONED
+            fields = {"reason": reason, "outcome": "" if hidden else outcome}
+        case SessionInvalidated(reason=reason):
+            fields = {"reason": reason}
+    return fields
 
 
-def _verdict_fields(data: dict[str, Any], sees: TutorSees) -> dict[str, Any]:
-    """What the protocol's verdict policy lets through."""
-    if sees == "nothing":
-        return {}
-    verdict = judge.Verdict(data["verdict"])
-    shown: dict[str, Any] = {"solved": verdict == judge.Verdict.AC, "samples_only": data["samples_only"]}
-    if sees in ("verdict", "full"):
-        shown |= {"verdict": verdict, "meaning": judge.VERDICT_MEANING[verdict]}
-    if sees == "full":
-        shown |= {key: data.get(key) for key in ("passed", "total", "failed_test", "time")}
-    return shown
-
-
-def _why_not(situation: Situation) -> dict[str, str]:
-    """For each command: the sentence that says why it is not possible now, or nothing."""
-    session, budget = situation.session, situation.budget
-    commands = ("send", "code", "ask_again", "stop", "execute", "close")
-    closed = "This session is closed."
-    if session.state == Session.State.JUDGING:
-        judging = "The program is being executed; the session ends with its verdict."
-        return dict.fromkeys(commands, judging)
-    replying = "The model is still replying." if situation.unfinished_reply is not None else ""
-    failed = situation.last_reply_failed
-    send = replying or ("The last reply failed: ask for it again." if failed else "")
-    ask_again = replying or ("" if failed else "The last reply did not fail.")
-    if session.state == Session.State.CLOSED:
-        stop = "" if replying else "There is nothing to stop."
-        debrief = {"send": send, "ask_again": ask_again, "stop": stop} if situation.debrief_open else {}
-        return dict.fromkeys(commands, closed) | debrief
-    used = "" if budget.code_generations_left else "All generations of code are used."
+def _reply_fields(event: Event, reply: ReplyFinished, rules: Rules) -> dict[str, Any]:
+    shown = without_blocks(reply.text, event.session.language) if reply.hidden else reply.text
     return {
-        "send": used or send,
-        "code": used or send,
-        "ask_again": used or ask_again,
-        "stop": (
-            "There is nothing to stop."
-            if not replying
-            else ""
-            if budget.stops_used < budget.stops_limit
-            else "No more replies can be stopped in this session."
-        ),
-        "execute": replying
-        or ("" if situation.latest_program else "There is no program yet.")
-        or ("" if budget.executions_left else "The execution is used."),
-        "close": replying,
+        "html": render_markdown(shown),
+        "generation": reply.generation,
+        "unsolicited": reply.generation is not None and not reply.code_requested,
+        "hidden": rules.unsolicited_code if reply.hidden else "",
+        "stopped": reply.stopped,
+        "cut": reply.finish_reason == "length",
+        "debrief": event.out_of_protocol,
     }
 
 
+def _verdict_fields(recorded: VerdictRecorded, sees: TutorSees) -> dict[str, Any]:
+    """Return the parts of the verdict that the protocol shows to the tutor."""
+    if sees == "nothing":
+        return {}
+    verdict = recorded.verdict
+    shown: dict[str, Any] = {"solved": verdict == judge.Verdict.AC, "samples_only": recorded.samples_only}
+    if sees in ("verdict", "full"):
+        shown |= {"verdict": verdict, "meaning": judge.VERDICT_MEANING[verdict]}
+    if sees == "full":
+        shown |= recorded.model_dump(include={"passed", "total", "failed_test", "time"})
+    return shown
+
+
 def session_for_tutor(session_id: UUID, tutor_pk: int) -> Session:
-    """The tutor's own session. Anybody else's does not exist (Session.DoesNotExist): none can be guessed."""
+    """Return the tutor's own session. Raises Session.DoesNotExist for any other, so that no id can be guessed."""
     return Session.objects.select_related("problem__dataset", "protocol", "draft").get(
         pk=session_id, tutor_id=tutor_pk, origin=Session.Origin.TUTORED
     )

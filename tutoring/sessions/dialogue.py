@@ -1,31 +1,34 @@
-"""What the model is sent: the opening prompt, the tutor's words, and its own earlier replies. Nothing else.
+"""The messages that a model gets: the opening prompt, the tutor's messages, and its own earlier replies.
 
-This is the only place that builds a tutored model's messages, so hidden tests, analysis and reference
-solutions cannot reach it except through what a tutor writes.
+Only this module builds the messages of a tutored model. Hidden tests, analysis and reference solutions reach it only
+through what a tutor writes.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from itertools import groupby
 from pathlib import Path
+from typing import Literal
 
 import judge
 from benchmark.models import Problem
 from benchmark.providers import Message
 from tutoring.models import Event
+from tutoring.models.payloads import MessageSent, Mode, ReplyFinished, ReplyRequestedAgain, SessionOpened
 
 _PROMPTS = Path(__file__).parent / "prompts"
 
 
 def _fill(template: str, values: dict[str, str]) -> str:
-    """The template with its {{names}} replaced in one pass, so that a statement may itself hold braces."""
+    """Return the template with its {{names}} replaced in one pass: a statement may contain braces itself."""
     text = (_PROMPTS / template).read_text(encoding="utf-8")
     return re.sub(r"\{\{(\w+)\}\}", lambda match: values[match.group(1)], text).strip()
 
 
 def opening_prompt(problem: Problem, language: str) -> str:
-    """The first message of every session (docs/spec.md 6, P-1b): the task and the statement."""
+    """Return the first message of every session (docs/spec.md 6, P-1b): the task and the statement."""
     return _fill(
         "opening.txt",
         {
@@ -39,36 +42,39 @@ def opening_prompt(problem: Problem, language: str) -> str:
     )
 
 
-def sent_text(text: str, mode: str, language: str) -> str:
-    """The tutor's words as the model gets them: with one line that says whether a program is wanted."""
+def sent_text(text: str, mode: Mode, language: str) -> str:
+    """Return the tutor's text as the model gets it; a last line says whether a program is requested.
+
+    A debrief adds no line.
+    """
+    if mode == "debrief":
+        return text
     line = _fill(f"{mode}.txt", {"fence": language})
     return f"{text}\n\n{line}" if text else line
 
 
 def without_program_text() -> str:
-    """What the model is told when it has written a program nobody asked for and is to answer once more."""
+    """Return the prompt for another reply after an unsolicited program: the model must answer without one."""
     return _fill("without_program.txt", {})
 
 
+Turn = tuple[Literal["user", "assistant"], str]
+
+
+def _turn(event: Event) -> Turn | None:
+    """Return who said what in the event; None if the model gets nothing of it."""
+    match event.payload:
+        case SessionOpened(prompt=text) | MessageSent(sent=text) | ReplyRequestedAgain(sent=str(text)):
+            return "user", text
+        case ReplyFinished(text=text) if text.strip():
+            return "assistant", text
+    return None
+
+
 def model_messages(events: Iterable[Event]) -> list[Message]:
-    """The dialogue so far, oldest first. Consecutive user turns are joined: some providers refuse them."""
-    turns: list[tuple[str, list[str]]] = []
-    for event in events:
-        if event.kind == Event.Kind.OPENED:
-            turn = ("user", event.data["prompt"])
-        elif event.kind == Event.Kind.MESSAGE or (
-            event.kind == Event.Kind.ASKED_AGAIN and "sent" in event.data
-        ):
-            turn = ("user", event.data["sent"])
-        elif event.kind == Event.Kind.REPLY and event.data["text"].strip():
-            turn = ("assistant", event.data["text"])
-        else:
-            continue
-        if turns and turns[-1][0] == turn[0]:
-            turns[-1][1].append(turn[1])
-        else:
-            turns.append((turn[0], [turn[1]]))
+    """Return the dialogue so far, oldest first. Consecutive user turns are joined: some providers refuse them."""
+    turns = [turn for event in events if (turn := _turn(event)) is not None]
     return [
-        Message(role="assistant" if role == "assistant" else "user", content="\n\n".join(texts))
-        for role, texts in turns
+        Message(role=role, content="\n\n".join(text for _, text in group))
+        for role, group in groupby(turns, key=lambda turn: turn[0])
     ]

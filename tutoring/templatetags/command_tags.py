@@ -1,4 +1,4 @@
-"""The field that makes a command safe to repeat."""
+"""The form field with the id of a command."""
 
 from uuid import uuid4
 
@@ -11,5 +11,5 @@ register = template.Library()
 
 @register.simple_tag
 def command_field() -> SafeString:
-    """A hidden field with a fresh command id, so that a form that is sent twice is carried out once."""
+    """Return a hidden field with a new command id, so that a form that is sent twice is executed once."""
     return format_html('<input type="hidden" name="command" value="{}">', uuid4())

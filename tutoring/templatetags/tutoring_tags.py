@@ -1,4 +1,4 @@
-"""What the problem page shows of tutoring: the form that starts a session, and the tutor's sessions there."""
+"""Template tags of tutoring, such as the form that starts a session on the page of a problem."""
 
 from typing import Any
 
@@ -9,34 +9,34 @@ from django.utils.safestring import SafeString, mark_safe
 from benchmark.models import Problem
 from benchmark.providers import is_scripted, parse_model_spec
 from benchmark.rendering import text_diff
-from tutoring.actions import practice_student_knows
+from tutoring.actions import has_scripted_student
 from tutoring.models import Session
-from tutoring.protocols import current_protocols
-from tutoring.sessions.conversation import Standing, standing_for_tutor
+from tutoring.protocols import current_protocols, rules_of
+from tutoring.sessions.conversation import SessionStatus, status_for_tutor
 
 register = template.Library()
 
 
 @register.filter
-def as_tutor(session: Session) -> Standing:
-    """`{{ session|as_tutor }}`: how it stands, as far as its tutor may know."""
-    return standing_for_tutor(session)
+def as_tutor(session: Session) -> SessionStatus:
+    """Return the status of a session as its tutor may see it: `{{ session|as_tutor }}`."""
+    return status_for_tutor(session)
 
 
 @register.filter
 def changed_into(draft: str, sent: str) -> SafeString:
-    """`{{ draft|changed_into:sent }}`: which words went and which came."""
-    return mark_safe(text_diff(draft, sent))  # noqa: S308  (escaped word by word)
+    """Return the deleted and inserted words as HTML: `{{ draft|changed_into:sent }}`."""
+    return mark_safe(text_diff(draft, sent))  # noqa: S308  (each word is escaped)
 
 
 @register.inclusion_tag("tutoring/_start_session.html", takes_context=True)
 def start_session_form(context: dict[str, Any], problem: Problem) -> dict[str, Any]:
-    """`{% start_session_form problem %}`: only choices that would not be refused are offered."""
+    """Return the context of `{% start_session_form problem %}`, with the protocols that can be started."""
     scripted = is_scripted(parse_model_spec(settings.TUTORING_MODEL))
     protocols = current_protocols()
     if scripted:
-        knows = practice_student_knows(problem)
-        protocols = [protocol for protocol in protocols if knows and protocol.rules["language"] == "python"]
+        knows = has_scripted_student(problem)
+        protocols = [protocol for protocol in protocols if knows and rules_of(protocol).language == "python"]
     sessions = list(
         Session.objects.filter(problem=problem, tutor_id=context["user"].pk)
         .select_related("protocol")

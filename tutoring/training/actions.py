@@ -9,7 +9,7 @@ from datetime import datetime
 from accounts.roles import Role
 from tutoring.models import TrainingResult
 from tutoring.review.actions import ReviewAction
-from tutoring.sessions.session_action import Refused
+from tutoring.sessions.context import RefusedError
 from tutoring.training.material import material
 
 
@@ -25,11 +25,11 @@ class FinishTraining(ReviewAction):
         known = {clause.code for clause in rules.clauses}
         missing = [message.number for message in messages if not self.answers.get(message.number)]
         if missing:
-            raise Refused(
+            raise RefusedError(
                 f"Choose at least one clause for every message; missing: {', '.join(map(str, missing))}."
             )
         if any(chosen - known for chosen in self.answers.values()):
-            raise Refused(f"These are not all clauses of rule set {rules.version}.")
+            raise RefusedError(f"These are not all clauses of rule set {rules.version}.")
         result = TrainingResult.objects.create(
             person=self.person,
             rule_set=rules.version,

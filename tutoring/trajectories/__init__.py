@@ -1,1 +1,1 @@
-"""Recorded sessions as files: export formats and importers."""
+"""Recorded sessions as files: schemas, export formats and importers."""

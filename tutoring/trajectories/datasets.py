@@ -1,7 +1,7 @@
 """Trajectories as a folder of the `datasets` library: three tables as JSON lines, and a data card.
 
-The card's front matter names the tables and the type of every column, so `datasets.load_dataset(folder, "sessions")`
-guesses nothing. What has no fixed shape (a program's judgement, a protocol's rules) is a text of JSON.
+The card's front matter declares the tables and the type of every column, so `datasets.load_dataset(folder, "sessions")`
+infers nothing. Values without a fixed shape (a judgement, the rules of a protocol) are JSON texts.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ from typing import Any
 import yaml
 
 from tutoring.checks.findings import GENERATION_LIMIT
-from tutoring.models import DEBRIEF, Event, Session
+from tutoring.models import DEBRIEF, Session
+from tutoring.models.payloads import MessageSent, ReplyFinished, SessionOpened, VerdictRecorded
+from tutoring.trajectories.record_schema import payload_of
 
 Record = dict[str, Any]
 
@@ -65,7 +67,7 @@ _TABLES: dict[str, list[Record]] = {
 
 
 def write_folder(records: Iterable[Record], folder: Path) -> list[Path]:
-    """Write the tables that have rows, and the card, into an empty folder; returns the files."""
+    """Write the tables that have rows, and the card, into an empty folder; return the files."""
     (folder / "data").mkdir(parents=True)
     counts: Counter[str] = Counter()
     tables = {name: folder / "data" / f"{name}.jsonl" for name in _TABLES}
@@ -92,7 +94,7 @@ def write_folder(records: Iterable[Record], folder: Path) -> list[Path]:
                 counts["findings"] += 1
             counts["reviews"] += len(record["reviews"])
     for name in [name for name in tables if not counts[name]]:
-        tables.pop(name).unlink()  # the library does not load a table without rows
+        tables.pop(name).unlink()  # the library cannot load a table without rows
     card = folder / "README.md"
     card.write_text(_card(tables, counts), encoding="utf-8")
     return [card, *tables.values()]
@@ -104,8 +106,9 @@ def _line(row: Record) -> str:
 
 def _session(record: Record) -> Record:
     problem, protocol, judgement = (record.get(key) or {} for key in ("problem", "protocol", "judgement"))
-    verdicts = [event["data"] for event in record["events"] if event["kind"] == Event.Kind.VERDICT]
-    verdict = verdicts[-1] if verdicts else {}
+    payloads = map(payload_of, record["events"])
+    verdicts = [payload for payload in payloads if isinstance(payload, VerdictRecorded)]
+    verdict = verdicts[-1] if verdicts else None
     return {
         "id": record["id"],
         "dataset": problem.get("dataset"),
@@ -124,43 +127,43 @@ def _session(record: Record) -> Record:
         "invalidated": bool(record.get("invalidated")),
         "code_generations": record.get("code_generations") or 0,
         "executions": record.get("executions") or 0,
-        "verdict": verdict.get("verdict"),
-        "tests_passed": verdict.get("passed"),
-        "tests": verdict.get("total"),
+        "verdict": verdict and verdict.verdict,
+        "tests_passed": verdict and verdict.passed,
+        "tests": verdict and verdict.total,
         "judgement": json.dumps(judgement, sort_keys=True) if judgement else None,
         "rules": json.dumps(protocol["rules"], sort_keys=True) if protocol else None,
-        "messages": [message for event in record["events"] for message in _messages(event)],
+        "messages": [_message(event) for event in record["events"]],
     }
 
 
-def _messages(event: Record) -> Iterator[Record]:
-    """The event as a row of the conversation. `event` holds all of it, for what the columns leave out."""
-    data = event["data"]
-    row: Record = dict.fromkeys(_MESSAGE)
-    row |= {
-        "debrief": data.get("phase") == DEBRIEF,
+def _message(event: Record) -> Record:
+    """Return the event as a row of the conversation; its column `event` holds the whole event as JSON."""
+    payload = payload_of(event)
+    row = dict.fromkeys(_MESSAGE) | {
+        "role": str(event["kind"]),
+        "debrief": payload.phase == DEBRIEF,
         "seq": event["seq"],
         "at": event["at"],
         "event": json.dumps(event, sort_keys=True),
     }
-    match event["kind"]:
-        case Event.Kind.OPENED:
-            yield row | {"role": "prompt", "text": data["prompt"], "sent": data["prompt"]}
-        case Event.Kind.MESSAGE:
-            yield row | {"role": "tutor", **{key: data[key] for key in ("text", "sent", "mode")}}
-        case Event.Kind.REPLY:
-            usage = data["usage"] or {}
-            yield row | {
+    match payload:
+        case SessionOpened(prompt=prompt):
+            return row | {"role": "prompt", "text": prompt, "sent": prompt}
+        case MessageSent() as message:
+            return row | {"role": "tutor", **message.model_dump(include={"text", "sent", "mode"})}
+        case ReplyFinished(usage=usage) as reply:
+            return row | {
                 "role": "model",
-                **{key: data[key] for key in ("text", "generation", "code", "stopped", "model")},
-                **{key: usage.get(key) for key in ("input_tokens", "output_tokens")},
+                **reply.model_dump(include={"text", "generation", "code", "stopped", "model"}),
+                "input_tokens": usage and usage.input_tokens,
+                "output_tokens": usage and usage.output_tokens,
             }
-        case kind:
-            yield row | {"role": str(kind)}
+    return row
 
 
 def _labels(record: Record) -> Iterator[Record]:
-    texts = {event["seq"]: event["data"].get("text") for event in record["events"]}
+    payloads = {event["seq"]: payload_of(event) for event in record["events"]}
+    texts = {seq: one.text for seq, one in payloads.items() if isinstance(one, MessageSent)}
     for review in record["reviews"]:
         content = review["content"]
         for labels in content["messages"]:
@@ -196,7 +199,7 @@ def _findings(record: Record) -> Iterator[Record]:
         }
         for finding in check["findings"]:
             if finding["clause"] == GENERATION_LIMIT and not record.get("protocol"):
-                continue  # an older version assumed a budget
+                continue  # older versions assumed a budget for sessions without a protocol
             counts = json.dumps(finding["counts"], sort_keys=True) if finding["counts"] else None
             row = {**about, **finding, "session": record["id"], "message": finding["event"], "counts": counts}
             yield {column: row[column] for column in _FINDING}
@@ -257,29 +260,28 @@ Written by Hintbench.
 
 ## Tables
 
-`sessions` has a row for each session with all of its events in their order. `role` is prompt, tutor or model, or
-the kind of an event in which nothing was said; `event` is the whole event as JSON. Empty means unknown: nothing is
-filled in. With `debrief`, the event came after the end and is no part of the protocol.
+`sessions` has a row for each session with all of its events in order. `role` is prompt, tutor or model, or the kind
+of an event without text; `event` is the whole event as JSON. Null means unknown. `debrief` marks events after the
+end, which are outside the protocol.
 
 `labels` has a row for each message of each submitted review; `place` 1 and 2 are the independent reviews, 3 is the
-adjudication. The clauses are those of the codebook of that version (`rule_set`).
+adjudication. The clauses are those of the codebook version in `rule_set`.
 
-`findings` has a row for each passage that a detector, or a model where one was asked, took for a breach. They are no
-labels. `start` and `end` count characters of the message, `counts` says what was found and allowed of a budget; a
-session that was checked again has the findings of every check (`checked_at`).
+`findings` has a row for each passage that a detector or a model classified as a possible breach. Findings are not
+labels. `start` and `end` count characters of the message; `counts` holds the used and allowed amounts of a budget. A
+session with several checks has the findings of each (`checked_at`).
 
 ## What to know before use
 
-* A session that is *invalidated* must not be counted; it is here so that nothing is hidden.
+* Exclude sessions that are *invalidated* from all figures.
 * Later sessions of one tutor on one problem (`number` 2 and more) are not independent of the first.
 * With `outcome_claimed`, the outcome is a claim of the source and not a verdict; do not count it as solved.
-  `outcome_claimed_by` says where the source claims it, if known.
-* Tutors and reviewers appear under pseudonyms. What they typed is theirs word for word: look through it before you
+  `outcome_claimed_by` names the part of the source that claims it, if known.
+* Tutors and reviewers appear under pseudonyms. Their texts are unchanged: check them for personal data before you
   publish.
 
 ## Licence
 
-Not chosen by the program. The texts of problems belong to their contests, replies fall under their providers'
-terms, and messages belong to the tutors, who must have consented. Put the licence into the front matter when all
-three are settled.
+Not set. The texts of problems belong to their contests, replies fall under their providers' terms, and messages
+belong to the tutors, who must have consented. Add the licence to the front matter when all three are settled.
 """

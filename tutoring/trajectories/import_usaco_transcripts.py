@@ -1,7 +1,7 @@
-"""Reading the dialogues that the authors of the USACO paper published with their tutoring gadget.
+"""Reader of the dialogues that the authors of the USACO paper published with their tutoring tool.
 
-A file is a JSON list of `{"role": "user"|"assistant", "content": text}`; its name tells tier, cut-off, problem,
-outcome and attempt (docs/spec.md 8.2). Everything else (model, tutor, times, verdicts) is unknown and stays unknown.
+A file is a JSON list of `{"role": "user"|"assistant", "content": text}`. Its name states tier, cut-off, problem,
+outcome and attempt (docs/spec.md 8.2). Everything else (model, tutor, times, verdicts) is unknown.
 """
 
 from __future__ import annotations
@@ -16,14 +16,10 @@ from rapidfuzz import fuzz
 
 from benchmark.extraction import Ended, counts_as_generation, extract_program
 from benchmark.models import Problem
-from tutoring.models import Event, Session
-from tutoring.trajectories.json_lines import (
-    SCHEMA,
-    TrajectoryError,
-    about_problem,
-    outcome_claimed,
-    read_json,
-)
+from tutoring.models import Session
+from tutoring.models.payloads import AnyPayload, MessageSent, ReplyFinished, SessionClosed
+from tutoring.trajectories.json_lines import TrajectoryError, about_problem, outcome_claimed, read_json
+from tutoring.trajectories.record_schema import SCHEMA, payload_of
 
 _FILE_NAME = re.compile(
     r"(?P<tier>bronze|silver|gold|platinum)_(?P<cutoff>precutoff|postcutoff)_(?P<slug>.+?)"
@@ -32,24 +28,24 @@ _FILE_NAME = re.compile(
 )
 
 _NAME_ALIKE = 80
-"""Likeness (0–100) of title and file name above which the statement is compared: names are often shortened."""
+"""Similarity (0–100) of title and file name from which the statement is compared: names are often shortened."""
 
 _NAME_EQUAL = 95
-"""Likeness above which the name alone decides, when the dialogue does not quote any statement."""
+"""Similarity from which the name alone decides, if the dialogue quotes no statement."""
 
 _QUOTED = 80
-"""Share (0–100) of a statement's beginning that the dialogue's opening must quote."""
+"""Share (0–100) of the beginning of a statement that the first message must quote."""
 
 _END_OF_PROMPT = "[END PROBLEM]"
-"""With which the authors' prompt ends, word for word the same in every dialogue."""
+"""The last words of the authors' prompt, the same in every dialogue."""
 
 LANGUAGE = "python"
 
 
 def read_dialogue(path: Path, problems: list[Problem]) -> tuple[dict[str, Any], Problem | None]:
-    """The file as a trajectory record, and the problem it is about when one of `problems` fits.
+    """Return the file as a trajectory record, and the one of `problems` that it is about, if any.
 
-    Raises TrajectoryError naming the file when it is not such a dialogue.
+    Raises TrajectoryError, which names the file, if it is not such a dialogue.
     """
     content = path.read_bytes()
     turns = read_json(content.decode("utf-8", "replace"), path.name)
@@ -100,18 +96,17 @@ def read_dialogue(path: Path, problems: list[Problem]) -> tuple[dict[str, Any], 
 
 
 def count_generations(events: list[dict[str, Any]]) -> int:
-    """Replies among `events` that contain a program."""
-    return sum(
-        event["kind"] == Event.Kind.REPLY and event["data"]["generation"] is not None for event in events
-    )
+    """Return the number of replies among the events of a record that contain a program."""
+    payloads = map(payload_of, events)
+    return sum(isinstance(one, ReplyFinished) and one.generation is not None for one in payloads)
 
 
 def match_problem(
     slug: str, tier: str, turns: list[dict[str, str]], problems: list[Problem]
 ) -> Problem | None:
-    """The problem with a name like `slug` whose statement the dialogue quotes; the file's tier may be wrong.
+    """Return the problem with a title like `slug` whose statement the dialogue quotes; the file's tier may be wrong.
 
-    Without a quoted statement only an equal name of the same tier decides. None when no problem fits.
+    Without a quoted statement, title and tier must be equal. Return None if no problem fits.
     """
     wanted = slug.replace("_", " ").lower()
     opening = " ".join(turns[0]["content"].split())
@@ -138,46 +133,61 @@ def _outcome(word: str | None) -> Session.Outcome:
 
 
 def _attempt(digits: str | None) -> int | None:
-    """Return the attempt number that a name ends with, as in `FAIL2`; None without one, because it is unknown."""
+    """Return the attempt number at the end of a name, as in `FAIL2`; None if there is none."""
     number = int(digits) if digits else 0
     return number if 0 < number < 10_000 else None
 
 
 def _events(turns: list[dict[str, str]], outcome: Session.Outcome) -> list[dict[str, Any]]:
-    events: list[dict[str, Any]] = []
-    generation = 0
-
-    def add(kind: Event.Kind, data: dict[str, Any]) -> None:
-        events.append({"seq": len(events) + 1, "kind": kind.value, "by": "", "at": None, "data": data})
-
+    """Return the events of a record. Fields that the file does not state are null."""
+    payloads: list[AnyPayload] = []
+    generations = 0
     for turn in turns:
         text = turn["content"]
         if turn["role"] == "user":
-            # The prompt with the problem is sent as such here too: the tutor says nothing with it.
-            own = "" if not events and text.rstrip().endswith(_END_OF_PROMPT) else text
-            add(Event.Kind.MESSAGE, {"mode": None, "text": own, "sent": text})
-            continue
-        counts = counts_as_generation(text, LANGUAGE, Ended.COMPLETE)
-        generation += counts
-        extraction = extract_program(text, LANGUAGE)
-        data = {
-            "reply": None,
-            "message": None,
-            "text": text,
-            "reasoning": "",
-            "stopped": False,
-            "code_requested": None,
-            "generation": generation if counts else None,
-            "code": extraction.code if counts else None,
-            "extraction_rule": extraction.rule,
-            "model": None,
-            "finish_reason": None,
-            "request_id": None,
-            "usage": None,
-            "attempts": None,
-            "started_at": None,
-            "first_text_at": None,
+            # The first message is the authors' prompt with the problem, not words of the tutor.
+            own = "" if not payloads and text.rstrip().endswith(_END_OF_PROMPT) else text
+            payloads.append(MessageSent(mode=None, text=own, sent=text))
+        else:
+            counts = counts_as_generation(text, LANGUAGE, Ended.COMPLETE)
+            generations += counts
+            payloads.append(_reply(text, generations if counts else None))
+    payloads.append(SessionClosed(reason="imported", outcome=outcome))
+    return [
+        {
+            "seq": seq,
+            "kind": payload.KIND.value,
+            "version": payload.VERSION,
+            "by": "",
+            "at": None,
+            "data": payload.to_json(),
         }
-        add(Event.Kind.REPLY, data)
-    add(Event.Kind.CLOSED, {"reason": "imported", "outcome": outcome.value})
-    return events
+        for seq, payload in enumerate(payloads, start=1)
+    ]
+
+
+def _reply(text: str, generation: int | None) -> ReplyFinished:
+    extraction = extract_program(text, LANGUAGE)
+    return ReplyFinished(
+        reply=None,
+        message=None,
+        text=text,
+        unseen_text="",
+        reasoning="",
+        stopped=False,
+        code_requested=None,
+        hidden=False,
+        generation=generation,
+        code=extraction.code if generation is not None else None,
+        extraction_rule=extraction.rule,
+        model=None,
+        finish_reason=None,
+        request_id=None,
+        usage=None,
+        attempts=None,
+        started_at=None,
+        first_text_at=None,
+        received_at=None,
+        shown_from=None,
+        late_by=None,
+    )

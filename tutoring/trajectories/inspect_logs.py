@@ -1,8 +1,8 @@
-"""Trajectories as logs of Inspect (inspect_ai), which its viewer and its data frames read.
+"""Trajectories as logs of Inspect (inspect_ai), for its viewer and its data frames.
 
-Schema: version 2 of `inspect_ai.log.EvalLog`, as inspect_ai 0.3.285 reads it. An Inspect log is about one task and
-one model, so there is one for each data set, protocol and model. A session is a sample, several sessions on one
-problem are its epochs. What Inspect has no field for is in the metadata.
+Schema: version 2 of `inspect_ai.log.EvalLog`, as inspect_ai 0.3.285 reads it. An Inspect log covers one task and one
+model, so there is one for each data set, protocol and model. A session is a sample; several sessions on one problem
+are its epochs. Fields that Inspect does not have are in the metadata.
 """
 
 from __future__ import annotations
@@ -18,26 +18,34 @@ from typing import Any
 from uuid import NAMESPACE_OID, UUID, uuid5
 
 import judge
-from tutoring.models import Event, Session
+from tutoring.models import Session
+from tutoring.models.payloads import (
+    MessageSent,
+    ReplyFinished,
+    SessionInvalidated,
+    SessionOpened,
+    VerdictRecorded,
+)
 from tutoring.review.content import COMPLIANT, Content, decide
 from tutoring.rules import rule_set
+from tutoring.trajectories.record_schema import payload_of
 
 LOG_VERSION = 2
 
 UNKNOWN = "unknown"
-"""Stands where Inspect wants a name and the record has none."""
+"""The value of names that Inspect requires and the record does not have."""
 
 _NUMBERS = {"C": 1.0, "I": 0.0}
 
 _STOP_REASONS = {"stop": "stop", "length": "max_tokens", "refusal": "content_filter"}
 
 Record = dict[str, Any]
-"""A trajectory as `trajectory_format.to_record` gives it."""
+"""A trajectory as `json_lines.to_record` returns it."""
 
 
 @dataclass(frozen=True)
 class _Scorer:
-    """A score of the samples, and the metric that a log gives of it beside the standard error."""
+    """A score of the samples, and the metric that a log reports together with the standard error."""
 
     name: str
     metric: str
@@ -49,12 +57,12 @@ SCORERS = (
     _Scorer("compliant", "accuracy"),
     _Scorer("generations", "mean"),
 )
-"""The scores of a log in their order: Inspect takes the first one for the headline."""
+"""The scores of a log in order; Inspect shows the first one as the headline."""
 
 
 @dataclass(frozen=True)
 class _Group:
-    """Records that belong into one log."""
+    """The records of one log."""
 
     dataset: str
     protocol: str
@@ -68,10 +76,10 @@ class _Group:
 
 
 def to_logs(records: Iterable[Record], exported_at: datetime) -> dict[str, Record]:
-    """Return logs by the name of their file. `exported_at` dates logs none of whose sessions has a time.
+    """Return logs by file name. `exported_at` is the date of logs whose sessions have no time.
 
-    Inspect lists JSON files only under names of the form `<created>_<task>_<id>`, in which no part has an underscore
-    and the id no hyphen.
+    Inspect lists JSON files only with names of the form `<created>_<task>_<id>`, where no part has an underscore and
+    the id has no hyphen.
     """
     groups: dict[tuple[str, str, str], _Group] = {}
     for record in records:
@@ -154,10 +162,10 @@ def _log(group: _Group, exported_at: datetime) -> Record:
 
 
 def _aggregate(scorer: _Scorer, samples: list[Record]) -> Record | None:
-    """Return the scorer's metrics over the problems that have its score; None if no problem has.
+    """Return the scorer's metrics over the problems that have its score; None if there are none.
 
-    As Inspect's reducer `mean` does, the sessions of a problem are averaged first, and the standard error is that of
-    the problems' means. One problem has no standard error. Invalidated sessions are not counted.
+    Like Inspect's reducer `mean`: the sessions of a problem are averaged first, and the standard error is that of the
+    problems' means. A single problem has no standard error. Invalidated sessions are excluded.
     """
     values: dict[str, list[float]] = {sample["id"]: [] for sample in samples}
     for sample in samples:
@@ -181,7 +189,7 @@ def _aggregate(scorer: _Scorer, samples: list[Record]) -> Record | None:
 
 
 def _time(record: Record, key: str) -> datetime | None:
-    """Return the record's time; one without a zone is taken for UTC. None if unknown."""
+    """Return the record's time, in UTC if it has no zone; None if unknown."""
     if not record.get(key):
         return None
     time = datetime.fromisoformat(record[key])
@@ -189,7 +197,7 @@ def _time(record: Record, key: str) -> datetime | None:
 
 
 def _sample(record: Record, sample_id: str, epoch: int) -> Record:
-    messages = [message for event in record["events"] for message in _messages(event)]
+    messages = [message for event in record["events"] if (message := _message(event))]
     answers = [message for message in messages if message["role"] == "assistant"]
     opened, closed = _time(record, "opened_at"), _time(record, "closed_at")
     kept = (
@@ -214,28 +222,31 @@ def _sample(record: Record, sample_id: str, epoch: int) -> Record:
     }
 
 
-def _messages(event: Record) -> list[Record]:
-    """The event as a chat message: one where something was said, none elsewhere."""
-    data = event["data"]
+def _message(event: Record) -> Record | None:
+    """Return the event as a chat message; None for an event without text."""
     about = {"seq": event["seq"], "at": event["at"]}
-    match event["kind"]:
-        case Event.Kind.OPENED:
-            return [{"role": "user", "source": "input", "content": data["prompt"], "metadata": about}]
-        case Event.Kind.MESSAGE:
-            # Inspect's own word for what a person says in the place of the program.
-            about |= {key: value for key, value in data.items() if key != "sent"}
-            return [{"role": "user", "source": "operator", "content": data["sent"], "metadata": about}]
-        case Event.Kind.REPLY:
-            about |= {key: value for key, value in data.items() if key not in ("text", "reasoning")}
-            spoken: Any = data["text"]
-            if data["reasoning"]:
-                spoken = [
-                    {"type": "reasoning", "reasoning": data["reasoning"]},
-                    {"type": "text", "text": data["text"]},
+    match payload_of(event):
+        case SessionOpened(prompt=prompt):
+            return {"role": "user", "source": "input", "content": prompt, "metadata": about}
+        case MessageSent(sent=sent) as message:
+            about |= _without(message.to_json(), "sent")
+            # "operator" is Inspect's term for a person who writes in place of the program.
+            return {"role": "user", "source": "operator", "content": sent, "metadata": about}
+        case ReplyFinished() as reply:
+            about |= _without(reply.to_json(), "text", "reasoning")
+            content: Any = reply.text
+            if reply.reasoning:
+                content = [
+                    {"type": "reasoning", "reasoning": reply.reasoning},
+                    {"type": "text", "text": reply.text},
                 ]
-            message = {"role": "assistant", "source": "generate", "content": spoken, "metadata": about}
-            return [{**message, "model": data["model"]} if data["model"] else message]
-    return []
+            found = {"role": "assistant", "source": "generate", "content": content, "metadata": about}
+            return {**found, "model": reply.model} if reply.model else found
+    return None
+
+
+def _without(data: Record, *keys: str) -> Record:
+    return {key: value for key, value in data.items() if key not in keys}
 
 
 def _output(model: str, answers: list[Record]) -> Record:
@@ -247,30 +258,31 @@ def _output(model: str, answers: list[Record]) -> Record:
 
 
 def _scores(record: Record) -> Record:
-    """Return the scores that are known, and what each review says.
+    """Return the scores that are known, and one per review.
 
-    `solved` is the verdict here or where the session was held; a session that was given up is not solved. `claimed`
-    is an outcome that the record only states. `compliant` is what the reviews settled.
+    `solved` comes from the verdict; an abandoned session is not solved. `claimed` is an outcome that the record states
+    without a verdict. `compliant` is the decision of the reviews.
     """
     scores: Record = {}
-    replies = [event["data"] for event in record["events"] if event["kind"] == Event.Kind.REPLY]
-    verdicts = [event["data"] for event in record["events"] if event["kind"] == Event.Kind.VERDICT]
+    payloads = [payload_of(event) for event in record["events"]]
+    programs = [one.code for one in payloads if isinstance(one, ReplyFinished) and one.code]
+    verdicts = [one for one in payloads if isinstance(one, VerdictRecorded)]
     if verdicts:
         scores["solved"] = {
-            "value": _letter(verdicts[-1]["verdict"] == judge.Verdict.AC),
-            "answer": next((reply["code"] for reply in reversed(replies) if reply["code"]), None),
-            "explanation": verdicts[-1]["verdict"],
-            "metadata": verdicts[-1],
+            "value": _letter(verdicts[-1].verdict == judge.Verdict.AC),
+            "answer": programs[-1] if programs else None,
+            "explanation": verdicts[-1].verdict.value,
+            "metadata": verdicts[-1].to_json(),
         }
     elif record["outcome"] == Session.Outcome.ABANDONED:
-        scores["solved"] = {"value": _letter(False), "explanation": "The tutor gave the session up."}
+        scores["solved"] = {"value": _letter(False), "explanation": "The tutor abandoned the session."}
     elif record["outcome_claimed"]:
         scores["claimed"] = {
             "value": _letter(record["outcome"] == Session.Outcome.SOLVED),
-            "explanation": "The record states this outcome and holds no verdict.",
+            "explanation": "The record states this outcome and contains no verdict.",
         }
-    if settled := _settled(record["reviews"]):
-        scores["compliant"] = {"value": _letter(settled == COMPLIANT), "explanation": settled}
+    if decision := _decision(record["reviews"]):
+        scores["compliant"] = {"value": _letter(decision == COMPLIANT), "explanation": decision}
     if record.get("code_generations") is not None:
         scores["generations"] = {"value": record["code_generations"]}
     for review in record["reviews"]:
@@ -282,12 +294,12 @@ def _scores(record: Record) -> Record:
 
 
 def _letter(good: bool) -> str:
-    """Return Inspect's word for correct or incorrect."""
+    """Return Inspect's letter for correct or incorrect."""
     return "C" if good else "I"
 
 
-def _settled(reviews: list[Record]) -> str | None:
-    """Return the verdict that the reviews under the newest rule set settled; None while they did not."""
+def _decision(reviews: list[Record]) -> str | None:
+    """Return the verdict that the reviews under the newest rule set decide; None if it is undecided."""
     if not reviews:
         return None
     version = max(review["rule_set"]["version"] for review in reviews)
@@ -301,14 +313,14 @@ def _settled(reviews: list[Record]) -> str | None:
 
 
 def _usage(record: Record) -> Record:
-    """The tokens of all replies; nothing as soon as those of one are unknown."""
-    replies = [event["data"] for event in record["events"] if event["kind"] == Event.Kind.REPLY]
-    amounts = [
-        [(reply["usage"] or {}).get(key) for key in ("input_tokens", "output_tokens")] for reply in replies
-    ]
-    if not amounts or None in itertools.chain.from_iterable(amounts):
+    """Return the tokens of all replies; empty if those of one reply are unknown."""
+    payloads = map(payload_of, record["events"])
+    usages = [one.usage for one in payloads if isinstance(one, ReplyFinished)]
+    inputs = [usage.input_tokens for usage in usages if usage and usage.input_tokens is not None]
+    outputs = [usage.output_tokens for usage in usages if usage and usage.output_tokens is not None]
+    if not usages or not len(usages) == len(inputs) == len(outputs):
         return {}
-    read, written = map(sum, zip(*amounts, strict=True))
+    read, written = sum(inputs), sum(outputs)
     return {
         record.get("model") or UNKNOWN: {
             "input_tokens": read,
@@ -319,7 +331,7 @@ def _usage(record: Record) -> Record:
 
 
 def _total_usage(model: str, samples: list[Record]) -> Record:
-    """Return the tokens of all samples; nothing if those of one are unknown."""
+    """Return the tokens of all samples; empty if those of one sample are unknown."""
     usages = [sample["model_usage"].get(model) for sample in samples]
     if None in usages:
         return {}
@@ -329,9 +341,9 @@ def _total_usage(model: str, samples: list[Record]) -> Record:
 def _invalidation(record: Record) -> Record | None:
     if not record.get("invalidated"):
         return None
-    events = [event for event in record["events"] if event["kind"] == Event.Kind.INVALIDATED]
-    if not events:
-        return {"author": UNKNOWN}
-    last = events[-1]
-    found = {"author": last.get("by") or UNKNOWN, "reason": last["data"]["reason"]}
-    return {**found, "timestamp": last["at"]} if last["at"] else found
+    for event in reversed(record["events"]):
+        payload = payload_of(event)
+        if isinstance(payload, SessionInvalidated):
+            found = {"author": event.get("by") or UNKNOWN, "reason": payload.reason}
+            return {**found, "timestamp": event["at"]} if event["at"] else found
+    return {"author": UNKNOWN}

@@ -16,13 +16,14 @@ from accounts.roles import Person, Role, has_role
 from benchmark.models import Judgement
 from benchmark.rendering import render_markdown
 from tutoring.models import Event, Finding, Session
+from tutoring.models.payloads import MessageSent, ReplyFailed, ReplyFinished, SessionClosed, VerdictRecorded
 from tutoring.models.sessions import SessionQuerySet
 from tutoring.protocols import recorded_rules
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One event: what happened, who did it, when; `fields` are ready for the template."""
+    """One event as the template shows it. `fields` holds the fields of its payload, and others derived from them."""
 
     seq: int
     kind: str
@@ -31,12 +32,12 @@ class Entry:
     at: datetime | None
     fields: dict[str, Any]
     findings: list[Finding]
-    """What the detectors found in it, for those who may see that."""
+    """The automatic findings in the event; empty for a person who may not see them."""
 
 
 @dataclass(frozen=True)
 class Trajectory:
-    """The whole record. None and empty text mean: unknown."""
+    """The whole record of a session. None and empty text mean unknown."""
 
     session: Session
     facts: dict[str, Any]
@@ -46,13 +47,13 @@ class Trajectory:
     output_tokens: int | None
     tests: list[dict[str, Any]]
     scheduled_replies: int
-    """Replies, failed ones too, that the protocol shows at a fixed time: those that could be late."""
+    """Number of replies, failed ones included, that the protocol shows at a scheduled time."""
 
 
 def readable_sessions(person: Person) -> SessionQuerySet:
-    """The sessions a reviewer, researcher or admin may read whole.
+    """Return the sessions of which a reviewer, researcher or admin may read the whole record.
 
-    A reviewer who tutors not their own: it names the model, and a blind session must not.
+    Reviewers may not read their own sessions: the record names the model, which is hidden from tutors.
     """
     if has_role(person, Role.RESEARCHER, Role.ADMIN):
         return Session.objects.all()
@@ -60,21 +61,21 @@ def readable_sessions(person: Person) -> SessionQuerySet:
 
 
 def readable_session(person: Person, session_id: UUID) -> Session:
-    """That one of them, with its problem, protocol and judgement. Raises Http404."""
+    """Return a readable session with its problem, protocol and judgement. Raises Http404."""
     related = readable_sessions(person).select_related("problem__dataset", "protocol", "judgement")
     return get_object_or_404(related, pk=session_id)
 
 
 def read_trajectory(session: Session, findings: Iterable[Finding] = ()) -> Trajectory:
-    """Everything recorded about a session held here or imported, with those findings at their events."""
+    """Return everything recorded about a session, held here or imported, with each finding at its event."""
     head = session.source.get("head") or {}
     rules = recorded_rules(session)
     events = list(session.events.all())
     found: defaultdict[int, list[Finding]] = defaultdict(list)
     for finding in findings:
         found[finding.event_id].append(finding)
-    replies = [event for event in events if event.kind == Event.Kind.REPLY and not event.out_of_protocol]
-    usages = [event.data.get("usage") for event in replies]
+    payloads = [event.payload for event in events]
+    usages = [one.usage for one in payloads if isinstance(one, ReplyFinished) and one.phase is None]
     return Trajectory(
         session=session,
         facts={
@@ -87,11 +88,13 @@ def read_trajectory(session: Session, findings: Iterable[Finding] = ()) -> Traje
             "outcome_claimed_by": (head.get("source") or {}).get("outcome_claimed_by"),
         },
         entries=[_entry(session, event, found[event.pk]) for event in events],
-        code_generations_limit=rules["code_generations"] if rules else None,
-        input_tokens=_total(usages, "input_tokens"),
-        output_tokens=_total(usages, "output_tokens"),
+        code_generations_limit=rules.code_generations if rules else None,
+        input_tokens=_total([usage.input_tokens if usage else None for usage in usages]),
+        output_tokens=_total([usage.output_tokens if usage else None for usage in usages]),
         tests=_tests(session.judgement, head),
-        scheduled_replies=sum(event.data.get("late_by") is not None for event in events),
+        scheduled_replies=sum(
+            isinstance(one, ReplyFinished | ReplyFailed) and one.late_by is not None for one in payloads
+        ),
     )
 
 
@@ -100,15 +103,14 @@ def _protocol_name(head: dict[str, Any]) -> str:
     return f"{protocol['name']} v{protocol['version']}" if protocol else ""
 
 
-def _total(usages: list[dict[str, Any] | None], key: str) -> int | None:
-    """The sum over all replies of the session proper; unknown as soon as one of them is unknown."""
-    amounts = [usage[key] if usage else None for usage in usages]
+def _total(amounts: list[int | None]) -> int | None:
+    """Return the sum, or None if there are no amounts or one of them is unknown."""
     known = [amount for amount in amounts if amount is not None]
     return sum(known) if amounts and len(known) == len(amounts) else None
 
 
 def _tests(judgement: Judgement | None, head: dict[str, Any]) -> list[dict[str, Any]]:
-    """Verdict, time and memory by test. Neither hidden data nor the program's output is among them."""
+    """Return verdict, time (CPU seconds) and memory (bytes) of each test, without hidden data or program output."""
     if judgement is not None and judgement.result is not None:
         tests = judgement.result["tests"]
     else:
@@ -117,33 +119,35 @@ def _tests(judgement: Judgement | None, head: dict[str, Any]) -> list[dict[str, 
 
 
 def _entry(session: Session, event: Event, findings: list[Finding]) -> Entry:
-    data = event.data
-    fields: dict[str, Any] = dict(data)
-    match event.kind:
-        case Event.Kind.MESSAGE:
-            fields["html"] = render_markdown(data["text"])
-        case Event.Kind.REPLY:
-            fields["html"] = render_markdown(data["text"])
-            fields["waited"] = _seconds(data["started_at"], data["first_text_at"])
-            ended = data.get("received_at") or (event.at.isoformat() if event.at else None)
-            fields["took"] = _seconds(data["started_at"], ended)
-            fields["uninvited"] = data["generation"] is not None and data["code_requested"] is False
-        case Event.Kind.VERDICT:
-            fields["meaning"] = judge.VERDICT_MEANING[judge.Verdict(data["verdict"])]
-        case Event.Kind.CLOSED:
-            fields["outcome_name"] = session.outcome_name
     return Entry(
         seq=event.seq,
         kind=event.kind,
         label=Event.Kind(event.kind).label,
         by=event.by,
         at=event.at,
-        fields=fields,
+        fields={**dict(event.payload), **_derived_fields(session, event)},
         findings=findings,
     )
 
 
-def _seconds(start: str | None, end: str | None) -> float | None:
-    if start is None or end is None:
-        return None
-    return (datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds()
+def _derived_fields(session: Session, event: Event) -> dict[str, Any]:
+    match event.payload:
+        case MessageSent(text=text):
+            return {"html": render_markdown(text)}
+        case ReplyFinished() as reply:
+            return {
+                "html": render_markdown(reply.text),
+                "waited": _seconds(reply.started_at, reply.first_text_at),
+                "took": _seconds(reply.started_at, reply.received_at or event.at),
+                "unsolicited": reply.generation is not None and reply.code_requested is False,
+            }
+        case VerdictRecorded(verdict=verdict):
+            return {"meaning": judge.VERDICT_MEANING[verdict]}
+        case SessionClosed():
+            return {"outcome_name": session.outcome_name}
+    return {}
+
+
+def _seconds(start: datetime | None, end: datetime | None) -> float | None:
+    """Return the seconds from start to end; None if one of them is unknown."""
+    return None if start is None or end is None else (end - start).total_seconds()

@@ -1,4 +1,4 @@
-"""The codebook as a page, and the check of a draft."""
+"""The page of the codebook, and the check of a draft."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from django.views.decorators.http import require_GET
 from accounts.roles import Role, requires_role
 from tutoring.checks.checking import CheckDraft
 from tutoring.rules import UnknownRuleSet, current_rule_set, rule_set, rule_set_versions
-from tutoring.views.sessions import command, person_of, text_field
+from tutoring.views.requests import command, person_of, text_field
 
 
 @require_GET
 @requires_role(*Role)
 def codebook(request: HttpRequest, version: int | None = None) -> HttpResponse:
-    """A version of the rule set, the current one by default."""
+    """Show a version of the rule set, the current one by default."""
     try:
         shown = current_rule_set() if version is None else rule_set(version)
     except UnknownRuleSet as unknown:
@@ -29,7 +29,7 @@ def codebook(request: HttpRequest, version: int | None = None) -> HttpResponse:
 
 @command
 def check_draft(request: HttpRequest, session_id: UUID) -> HttpResponse:
-    """Field: text. Answers with the places that may break the rules; offsets count UTF-16 units, as scripts do."""
+    """Return the passages of a draft that may break the rules. Field: text. Offsets count UTF-16 units."""
     text = text_field(request, "text")
     detections = CheckDraft(session_id, person_of(request), text).execute()
     titles = {clause.code: clause.title for clause in current_rule_set().clauses}

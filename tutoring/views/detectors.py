@@ -11,10 +11,11 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from tutoring.models import Event, Session
+from tutoring.models.payloads import MessageSent, ReplyFinished
 from tutoring.review.detector_scores import Place, detector_scores
 from tutoring.rules import rule_set_versions
+from tutoring.views.requests import PAGE_SIZE
 from tutoring.views.review_figures import asked_rule_set, readers
-from tutoring.views.sessions import PAGE
 
 OUTCOMES = {
     "agreed": "found by both",
@@ -59,13 +60,14 @@ def behind(request: HttpRequest) -> HttpResponse:
         ]
     except KeyError:
         raise BadRequest("There is no such count.") from None
-    page = Paginator(sorted(places), PAGE).get_page(request.GET.get("page"))
+    page = Paginator(sorted(places), PAGE_SIZE).get_page(request.GET.get("page"))
     wanted = list(page.object_list)
     sessions = Session.objects.listed().in_bulk({place.session_id for place in wanted})
     events = Event.objects.filter(session__in=sessions, seq__in={place.seq for place in wanted})
     texts = {
-        (session_id, seq): data.get("text", "")
-        for session_id, seq, data in events.values_list("session_id", "seq", "data")
+        (event.session_id, event.seq): event.payload.text
+        for event in events
+        if isinstance(event.payload, MessageSent | ReplyFinished)
     }
     query = request.GET.copy()
     query.pop("page", None)
@@ -79,7 +81,9 @@ def behind(request: HttpRequest) -> HttpResponse:
             "outcome": OUTCOMES[outcome],
             "page": page,
             "messages_found": [
-                FoundMessage(sessions[place.session_id], place.seq, texts[place.session_id, place.seq])
+                FoundMessage(
+                    sessions[place.session_id], place.seq, texts.get((place.session_id, place.seq), "")
+                )
                 for place in wanted
             ],
             "query": query,

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_GET
 
 from accounts.roles import Role, requires_role
 from tutoring.models import ProgramScore
-from tutoring.views.sessions import PAGE
+from tutoring.views.requests import PAGE_SIZE
 
 _TEXTS = ("statement", "statement_html", "analysis", "analysis_html")
 
@@ -26,6 +26,6 @@ def near_miss_list(request: HttpRequest) -> HttpResponse:
     rows = rows.order_by("-session__closed_at", "session", "generation")
     if text := request.GET.get("q", "").strip():
         rows = rows.filter(session__problem__title__icontains=text)
-    page = Paginator(rows, PAGE).get_page(request.GET.get("page"))
+    page = Paginator(rows, PAGE_SIZE).get_page(request.GET.get("page"))
     context = {"rows": page, "text": text, "query": urlencode({"q": text}) if text else ""}
     return render(request, "tutoring/near_miss_list.html", context)

@@ -34,8 +34,8 @@ from tutoring.review.slots import reviewable
 from tutoring.review.solve_rates import contrasts, counted_sessions, settled, solve_rates
 from tutoring.rules import RuleSet, UnknownRuleSet, current_rule_set, rule_set, rule_set_versions
 from tutoring.trajectories.trajectory import readable_session
+from tutoring.views.requests import PAGE_SIZE, person_of
 from tutoring.views.review_pages import UNREAD
-from tutoring.views.sessions import PAGE, person_of
 from tutoring.views.standalone_page import standalone_page
 
 readers = requires_role(Role.ADJUDICATOR, Role.RESEARCHER, Role.ADMIN)
@@ -137,7 +137,7 @@ def sessions(request: HttpRequest) -> HttpResponse:
     """The sessions behind a figure. The address holds what the figure counts (see `_behind`)."""
     rules = asked_rule_set(request)
     found = _behind(request, rules)
-    page = Paginator(found, PAGE).get_page(request.GET.get("page"))
+    page = Paginator(found, PAGE_SIZE).get_page(request.GET.get("page"))
     query = request.GET.copy()
     query.pop("page", None)
     return render(
@@ -236,7 +236,7 @@ def audit(request: HttpRequest) -> HttpResponse:
     for name, column in names.items():
         if request.GET.get(name):
             entries = entries.filter(**{column: request.GET[name]})
-    page = Paginator(entries, PAGE).get_page(request.GET.get("page"))
+    page = Paginator(entries, PAGE_SIZE).get_page(request.GET.get("page"))
     query = request.GET.copy()
     query.pop("page", None)
     actions = AuditEntry.objects.order_by("action").values_list("action", flat=True).distinct()

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from benchmark.models import Problem
 from tutoring.checks.findings import shown_findings
 from tutoring.models import Review, Session
+from tutoring.models.payloads import MessageSent
 from tutoring.review.content import Content, MessageLabels, Quote, labelled_messages
 from tutoring.rules import RuleSet
 from tutoring.trajectories.trajectory import Entry, Trajectory, read_trajectory
@@ -150,7 +151,7 @@ def read(
         (NAMES.get(review.place or 0, "Draft"), review, Content.from_json(review.content))
         for review in reviews
     ]
-    wanted = {event.seq: event.data["text"] for event in labelled_messages(session)}
+    wanted = {event.seq: event.payload_as(MessageSent).text for event in labelled_messages(session)}
     steps = []
     for entry in trajectory.entries:
         if entry.seq not in wanted:

@@ -35,10 +35,10 @@ from tutoring.review.content import Content, MalformedContent, labelled_messages
 from tutoring.review.records import complete_reviews
 from tutoring.review.slots import reviewable, waiting_for_adjudication, waiting_for_review
 from tutoring.rules import current_rule_set, rule_set
-from tutoring.sessions.session_action import Refused
+from tutoring.sessions.context import RefusedError
 from tutoring.trajectories.trajectory import readable_session
+from tutoring.views.requests import PAGE_SIZE, command_id, person_of, text_field
 from tutoring.views.review_pages import UNREAD, chips, read
-from tutoring.views.sessions import PAGE, command_id, person_of, text_field
 
 REVIEWING = (Role.REVIEWER, Role.ADJUDICATOR)
 reviewers = requires_role(*REVIEWING)
@@ -59,7 +59,7 @@ def queue(request: HttpRequest) -> HttpResponse:
             "begun": own.filter(
                 state=Review.State.OPEN, session__invalidated=False, rule_set=version
             ).order_by("opened_at"),
-            "done": own.filter(state=Review.State.SUBMITTED).order_by("-submitted_at")[:PAGE],
+            "done": own.filter(state=Review.State.SUBMITTED).order_by("-submitted_at")[:PAGE_SIZE],
             "waiting": waiting_for_review(person, version, now).count() if Role.REVIEWER in roles else None,
             "disputed": (
                 waiting_for_adjudication(person, version, now).count() if Role.ADJUDICATOR in roles else None
@@ -158,7 +158,7 @@ def command(*roles: Role) -> Callable[[Callable[..., str]], Callable[..., HttpRe
                 refusal, status = "You have no such review.", 404
             except (BadRequest, MalformedContent) as malformed:
                 refusal, status = str(malformed), 400
-            except Refused as refused:
+            except RefusedError as refused:
                 refusal, status = str(refused), 409
             if as_json:
                 answered = {"accepted": not refusal, "message": refusal, "address": address}
@@ -192,12 +192,14 @@ def assign(request: HttpRequest) -> str:
     try:
         session_id = UUID(request.POST.get("session", "").strip())
     except ValueError:
-        raise Refused("The session must be given by its id, as the trajectory's page shows it.") from None
+        raise RefusedError(
+            "The session must be given by its id, as the trajectory's page shows it."
+        ) from None
     reviewer = User.objects.filter(username=request.POST.get("reviewer", ""), is_active=True).first()
     if reviewer is None:
-        raise Refused("There is no such reviewer.")
+        raise RefusedError("There is no such reviewer.")
     if not Session.objects.filter(pk=session_id).exists():
-        raise Refused(f"There is no session {session_id}.")
+        raise RefusedError(f"There is no session {session_id}.")
     Assign(
         person=person_of(request), command=command_id(request), session_id=session_id, reviewer=reviewer
     ).execute()

@@ -1,66 +1,83 @@
-"""The live half of the session page: sends what is new, and takes nothing but requests to catch up.
+"""The WebSocket of the session page. It sends events and text; from the browser it accepts sync requests only.
 
-Commands go by HTTP (tutoring.views.sessions), so a broken socket never loses one.
+Commands are sent by HTTP (tutoring.views.sessions), so a broken socket never loses one.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import logging
 import time
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from channels.db import database_sync_to_async
-from channels.generic.websocket import AsyncWebsocketConsumer
+from channels.generic.websocket import AsyncJsonWebsocketConsumer
 from django.contrib.auth import get_user
 from django.contrib.sessions.backends.db import SessionStore
 from django.db import DatabaseError
 from django.http import HttpRequest
+from pydantic import BaseModel, Field, ValidationError
 
 from accounts.roles import Role, has_role
 from tutoring.models import Event, Reply, Session
-from tutoring.notifications import Piece, session_group
-from tutoring.notifications.chunk_broadcaster import text_feed
+from tutoring.models.payloads import ReplyFailed, ReplyFinished
+from tutoring.notifications import TextChunk, session_group
+from tutoring.notifications.chunk_broadcaster import chunk_broadcaster
 from tutoring.protocols import rules_of
 from tutoring.sessions.conversation import (
+    TutorView,
     active_reply,
+    chunks_after,
     event_view,
-    pieces_after,
     session_for_tutor,
     shown_events,
     tutor_view,
 )
-from tutoring.views.sessions import render_status
 
 logger = logging.getLogger(__name__)
 
-POLL = 2.0
-"""Seconds between looks at the rows without a doorbell: a lost one delays text by at most this."""
+POLL_SECONDS = 2.0
+"""Seconds between two reads of the rows without a notification: a lost notification delays text by at most this."""
 
-LOGIN_CHECK = 6.0
-"""Seconds between two looks whether who watches may still do so. They are also looked for before events are sent."""
+LOGIN_CHECK_SECONDS = 6.0
+"""Seconds between two checks that the person may still read the session. Events are never sent without a check."""
 
-MAXIMUM_LAG = 40
-"""Pieces that may wait for a slow browser; then it gets the whole text so far instead of them."""
+MAXIMUM_CHUNKS = 40
+"""Chunks that are queued for a slow browser. Beyond that the browser gets the whole text instead."""
 
 TRY_AGAIN_LATER = 1013
-"""Close code of a socket whose news cannot be read now: the page comes back by itself."""
+"""Close code of a socket whose events cannot be read now; the page reconnects."""
 
-MAXIMUM_MESSAGE = 1_000
-"""Characters a browser may send at once; catching up needs far fewer."""
-
-ENDS = (Event.Kind.REPLY, Event.Kind.REPLY_FAILED)
+MAXIMUM_REQUEST = 1_000
+"""Characters of one request of the browser."""
 
 NOT_LOGGED_IN, FORBIDDEN, NOT_FOUND = 4401, 4403, 4404
+
+Message = dict[str, Any]
+
+
+class ReplyPosition(BaseModel):
+    """The last chunk of a reply that the browser has."""
+
+    id: int | None
+    attempt: int
+    seq: int
+
+
+class SyncRequest(BaseModel):
+    """A request for everything after event number `after` and, of that reply, after its last chunk."""
+
+    op: Literal["sync"]
+    after: Annotated[int, Field(ge=0, lt=2**31)]
+    reply: ReplyPosition | None = None
 
 
 @dataclass
 class Cursor:
-    """What the browser has: so many events, and the reply in the making up to piece `seq`."""
+    """What the browser has: a number of events, and of the unfinished reply the chunks up to `seq`."""
 
     event: int = 0
     reply: int | None = None
@@ -68,157 +85,151 @@ class Cursor:
     seq: int = 0
 
 
-class SessionConsumer(AsyncWebsocketConsumer):
-    """One browser tab on one session."""
+class SessionConsumer(AsyncJsonWebsocketConsumer):
+    """The socket of one browser tab on one session."""
 
     session_id: UUID
     cursor: Cursor | None = None
-    heard = 0.0
-    """When text of the reply came, or else the rows were read for it."""
-    checked = 0.0
-    """When it was last made sure that this person may watch."""
-    rung = False
-    """The rows hold something new."""
-    waiting = False
-    """What the model says cannot be stored, and the page has not been told."""
+    last_activity = 0.0
+    """Monotonic time at which text of the reply arrived, or the rows were read for it."""
+    last_check = 0.0
+    """Monotonic time of the last check of the person's permission."""
+    dirty = False
+    """Whether the rows may contain something new."""
+    storage_delayed = False
+    """Whether the browser must be told that text cannot be stored now."""
 
     async def connect(self) -> None:
         self.session_id = self.scope["url_route"]["kwargs"]["session_id"]
-        self.news = asyncio.Event()
-        self.pieces: list[Piece] = []
+        self.pending = asyncio.Event()
+        self.chunks: list[TextChunk] = []
         await self.accept()
-        code, _ = await self._read(check=True, news=False)
+        code, _ = await self._read(check=True, updates=False)
         if code:
             await self.close(code)
             return
         await self.channel_layer.group_add(session_group(self.session_id), self.channel_name)
-        text_feed.watch(str(self.session_id), self)
-        self.follower = asyncio.create_task(self._follow())
+        chunk_broadcaster.subscribe(str(self.session_id), self)
+        self.sender = asyncio.create_task(self._run())
 
-    async def disconnect(self, code: int) -> None:
-        if hasattr(self, "follower"):
-            text_feed.leave(str(self.session_id), self)
-            self.follower.cancel()
+    async def disconnect(self, _: int) -> None:
+        if hasattr(self, "sender"):
+            chunk_broadcaster.unsubscribe(str(self.session_id), self)
+            self.sender.cancel()
             with contextlib.suppress(asyncio.CancelledError):
-                await self.follower
+                await self.sender
             await self.channel_layer.group_discard(session_group(self.session_id), self.channel_name)
 
-    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None, **_: Any) -> None:
-        """Only `{"op": "sync", "after": seq, "reply": {"id", "attempt", "seq"} or null}` is understood."""
+    async def receive(self, text_data: str | None = None, **_: Any) -> None:
+        """Accept a SyncRequest; answer anything else with an error."""
         try:
-            if text_data is None or len(text_data) > MAXIMUM_MESSAGE:
-                raise ValueError("too long, or not text")
-            message = json.loads(text_data)
-            if message["op"] != "sync":
-                raise ValueError(f"unknown op {message['op']!r}")
-            if not 0 <= int(message["after"]) < 2**31:
-                raise ValueError("after must count events")
-            reply = message.get("reply") or {"id": None, "attempt": 0, "seq": 0}
-            cursor = Cursor(
-                event=int(message["after"]),
-                reply=None if reply["id"] is None else int(reply["id"]),
-                attempt=int(reply["attempt"]),
-                seq=int(reply["seq"]),
-            )
-        except (ValueError, KeyError, TypeError) as error:
-            await self.send(text_data=json.dumps({"type": "error", "message": f"not understood: {error}"}))
+            if text_data is None or len(text_data) > MAXIMUM_REQUEST:
+                raise ValueError(f"a request is text of at most {MAXIMUM_REQUEST} characters")
+            request = SyncRequest.model_validate_json(text_data)
+        except ValueError as error:
+            fault = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
+            await self.send_json({"type": "error", "message": f"invalid request: {fault}"})
             return
-        self.cursor = cursor
-        self._look()
+        position = request.reply or ReplyPosition(id=None, attempt=0, seq=0)
+        self.cursor = Cursor(request.after, position.id, position.attempt, position.seq)
+        self.request_refresh()
 
-    async def session_changed(self, _: dict[str, Any]) -> None:
-        self._look()
+    async def session_changed(self, _: Message) -> None:
+        """Handle the notification that the session has new events."""
+        self.request_refresh()
 
-    def text_came(self, piece: Piece) -> None:
-        """Keep it for this tab's own task: a slow browser must not hold up the others."""
-        if len(self.pieces) >= MAXIMUM_LAG:
-            self.pieces.clear()
+    def on_chunk(self, chunk: TextChunk) -> None:
+        """Queue the chunk for the tab's own task, so that a slow browser does not delay the others."""
+        if len(self.chunks) >= MAXIMUM_CHUNKS:
+            self.chunks.clear()
             self.cursor = replace(self.cursor, reply=None) if self.cursor else None
-            self._look()
-        self.pieces.append(piece)
-        self.news.set()
+            self.request_refresh()
+        self.chunks.append(chunk)
+        self.pending.set()
 
-    def text_waits(self) -> None:
-        """The text cannot be stored now: the page says so."""
-        self.waiting = True
-        self.news.set()
+    def on_storage_delay(self) -> None:
+        """Queue the message that text cannot be stored now."""
+        self.storage_delayed = True
+        self.pending.set()
 
-    def _look(self) -> None:
-        """Let the rows be read."""
-        self.rung = True
-        self.news.set()
+    def request_refresh(self) -> None:
+        """Have the rows read as soon as possible."""
+        self.dirty = True
+        self.pending.set()
 
-    async def _follow(self) -> None:
-        """Send what is new, and let the page connect again where it cannot be read."""
+    async def _run(self) -> None:
+        """Send updates; close the socket, so that the page reconnects, if they cannot be read."""
         try:
-            await self._send_news()
+            await self._send_updates()
         except DatabaseError as error:
-            logger.error("a page cannot be told what is new: %s", error)
+            logger.error("the updates of a page cannot be read: %s", error)
             await self.close(TRY_AGAIN_LATER)
 
-    async def _send_news(self) -> None:
-        """Send what is new whenever the doorbell rings or text comes, and look for it now and then without."""
+    async def _send_updates(self) -> None:
+        """Send updates after each notification, after each chunk, and every POLL_SECONDS without one."""
         while True:
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(POLL):
-                    await self.news.wait()
-            self.news.clear()
-            if self.waiting:
-                self.waiting = False
-                await self.send(text_data=json.dumps({"type": "waiting"}))
-            missing = await self._pass_text_on()
-            rung, self.rung = self.rung, False
+                async with asyncio.timeout(POLL_SECONDS):
+                    await self.pending.wait()
+            self.pending.clear()
+            if self.storage_delayed:
+                self.storage_delayed = False
+                await self.send_json({"type": "waiting"})
+            missing = await self._send_chunks()
+            dirty, self.dirty = self.dirty, False
             now = time.monotonic()
-            check = rung or now - self.checked > LOGIN_CHECK
-            read = self.cursor is not None and (rung or missing or now - self.heard > POLL)
-            if check or read:
-                code, messages = await self._read(check, read)
+            check = dirty or now - self.last_check > LOGIN_CHECK_SECONDS
+            idle = now - self.last_activity > POLL_SECONDS
+            updates = self.cursor is not None and (dirty or missing or idle)
+            if check or updates:
+                code, messages = await self._read(check, updates)
                 if code:
                     await self.close(code)
                     return
                 for message in messages:
-                    await self.send(text_data=message)
+                    await self.send_json(message)
 
-    async def _pass_text_on(self) -> bool:
-        """Send the pieces that continue what the browser has; whether the rows must say what is missing."""
-        pieces, self.pieces = self.pieces, []
-        for piece in pieces:
+    async def _send_chunks(self) -> bool:
+        """Send the chunks that continue the browser's text; return whether earlier chunks must be read first."""
+        chunks, self.chunks = self.chunks, []
+        for chunk in chunks:
             cursor = self.cursor
             if cursor is None:
                 return False
-            if cursor.reply == piece.reply and cursor.attempt < piece.attempt and piece.seq == 1:
-                cursor.attempt, cursor.seq = piece.attempt, 1
-                await self.send(text_data=_snapshot(piece.reply, piece.attempt, 1, piece.text))
+            if cursor.reply == chunk.reply and cursor.attempt < chunk.attempt and chunk.seq == 1:
+                cursor.attempt, cursor.seq = chunk.attempt, 1
+                await self.send_json(_snapshot(chunk.reply, chunk.attempt, 1, chunk.text))
                 continue
-            same = (cursor.reply, cursor.attempt) == (piece.reply, piece.attempt)
-            if same and piece.seq <= cursor.seq + 1:
-                # Also by what the rows have said already: the next piece goes on after it.
-                self.heard = time.monotonic()
-            if same and piece.seq == cursor.seq + 1:
+            same = (cursor.reply, cursor.attempt) == (chunk.reply, chunk.attempt)
+            if same and chunk.seq <= cursor.seq + 1:
+                # A chunk that the rows contained already counts too: the next one continues after it.
+                self.last_activity = time.monotonic()
+            if same and chunk.seq == cursor.seq + 1:
                 cursor.seq += 1
-                await self.send(text_data=_delta(piece.reply, piece.attempt, piece.seq, piece.text))
-            elif not same or piece.seq > cursor.seq:
+                await self.send_json(_delta(chunk.reply, chunk.attempt, chunk.seq, chunk.text))
+            elif not same or chunk.seq > cursor.seq:
                 return True
         return False
 
     @database_sync_to_async
-    def _read(self, check: bool, news: bool) -> tuple[int, list[str]]:
-        """The close code for who may not watch (any more), if asked for: a socket outlives a logout. Else the news.
+    def _read(self, check: bool, updates: bool) -> tuple[int, list[Message]]:
+        """Check the permission and read updates, as requested; return the close code (0: none) and the updates.
 
-        Both in one go, because the threads of a web server are few.
+        Both run in one call because a web server has few threads. A socket outlives a logout, hence the check.
         """
         if check:
-            self.checked = time.monotonic()
-            if code := self._refusal():
+            self.last_check = time.monotonic()
+            if code := self._close_code():
                 return code, []
-        if not news:
+        if not updates:
             return 0, []
-        self.heard = time.monotonic()
-        return 0, self._news()
+        self.last_activity = time.monotonic()
+        return 0, self._updates()
 
-    def _refusal(self) -> int:
+    def _close_code(self) -> int:
+        """Return the close code for a person who may not read the session, 0 for its tutor."""
         request = HttpRequest()
-        # Read anew: the scope's login is as old as the connection.
+        # The login in the scope is as old as the connection, so it is read again.
         request.session = SessionStore(self.scope["session"].session_key)
         user = get_user(request)
         if not user.is_authenticated:
@@ -233,37 +244,29 @@ class SessionConsumer(AsyncWebsocketConsumer):
         self.user, self.rules = user, rules_of(session.protocol)
         return 0
 
-    def _news(self) -> list[str]:
-        """Messages that bring the browser from its cursor to the present."""
+    def _updates(self) -> list[Message]:
+        """Return the messages that bring the browser up to date, and advance the cursor."""
         cursor = self.cursor
         assert cursor is not None
-        messages: list[str] = []
+        messages: list[Message] = []
         current = Reply.objects.filter(session_id=self.session_id, state__in=Reply.UNFINISHED).first()
         events = shown_events(self.session_id, cursor.event)
         if events:
             cursor.event += len(events)
-            ended = {event.data["reply"] for _, event in events if event.kind in ENDS}
-            if current is not None and current.pk in ended:
+            if current is not None and current.pk in _ended_replies([event for _, event in events]):
                 current = None  # it ended between the two reads
             shown = [event_view(number, event, self.rules) for number, event in events]
             pushed = [{"seq": view.seq, "kind": view.kind, "html": view.html} for view in shown]
-            messages.append(json.dumps({"type": "events", "events": pushed}))
+            messages.append({"type": "events", "events": pushed})
         before = cursor.reply
         messages += self._text(cursor, current)
         if events or before != cursor.reply:
             view = tutor_view(session_for_tutor(self.session_id, self.user.pk), conversation=False)
-            status = {
-                "type": "status",
-                "html": render_status(view),
-                "may": view.may,
-                "state": view.standing.state,
-                "active_reply": view.active_reply.id if view.active_reply else None,
-            }
-            messages.append(json.dumps(status))
+            messages.append(status_message(view))
         return messages
 
-    def _text(self, cursor: Cursor, reply: Reply | None) -> list[str]:
-        """The pieces of the reply in the making that the browser misses; all of it when it has another one."""
+    def _text(self, cursor: Cursor, reply: Reply | None) -> list[Message]:
+        """Return the chunks of the unfinished reply that the browser lacks, or all of its text for another reply."""
         if reply is None:
             cursor.reply, cursor.attempt, cursor.seq = None, 0, 0
             return []
@@ -271,15 +274,31 @@ class SessionConsumer(AsyncWebsocketConsumer):
             whole = active_reply(reply)
             cursor.reply, cursor.attempt, cursor.seq = whole.id, whole.attempt, whole.seq
             return [_snapshot(whole.id, whole.attempt, whole.seq, whole.text)]
-        pieces = pieces_after(reply, cursor.seq)
-        messages = [_delta(reply.pk, reply.shown_attempt, piece.seq, piece.text) for piece in pieces]
+        chunks = chunks_after(reply, cursor.seq)
+        messages = [_delta(reply.pk, reply.shown_attempt, chunk.seq, chunk.text) for chunk in chunks]
         cursor.seq += len(messages)
         return messages
 
 
-def _snapshot(reply: int, attempt: int, seq: int, text: str) -> str:
-    return json.dumps({"type": "snapshot", "reply": reply, "attempt": attempt, "seq": seq, "text": text})
+def status_message(view: TutorView) -> Message:
+    """Return the message that updates buttons, budget and composer of the page."""
+    return {
+        "type": "status",
+        "html": view.status_html,
+        "may": view.may,
+        "state": view.status.state,
+        "active_reply": view.active_reply.id if view.active_reply else None,
+    }
 
 
-def _delta(reply: int, attempt: int, seq: int, text: str) -> str:
-    return json.dumps({"type": "delta", "reply": reply, "attempt": attempt, "seq": seq, "text": text})
+def _ended_replies(events: list[Event]) -> set[int | None]:
+    payloads = [event.payload for event in events]
+    return {one.reply for one in payloads if isinstance(one, ReplyFinished | ReplyFailed)}
+
+
+def _snapshot(reply: int, attempt: int, seq: int, text: str) -> Message:
+    return {"type": "snapshot", "reply": reply, "attempt": attempt, "seq": seq, "text": text}
+
+
+def _delta(reply: int, attempt: int, seq: int, text: str) -> Message:
+    return {"type": "delta", "reply": reply, "attempt": attempt, "seq": seq, "text": text}

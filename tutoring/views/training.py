@@ -15,13 +15,14 @@ from accounts.roles import Role, has_role, requires_role
 from benchmark.models import Problem
 from tutoring.actions.messages import PRACTICE_STUDENT
 from tutoring.models import Event, Session, TrainingResult
+from tutoring.models.payloads import MessageSent, ReplyFinished
 from tutoring.protocols import current_protocols
 from tutoring.rules import Clause, rule_set
-from tutoring.sessions.session_action import Refused
+from tutoring.sessions.context import RefusedError
 from tutoring.training.actions import FinishTraining
 from tutoring.training.material import TrainingMessage, material
+from tutoring.views.requests import PAGE_SIZE, command_id, person_of
 from tutoring.views.review_pages import chips
-from tutoring.views.sessions import PAGE, command_id, person_of
 
 
 @dataclass(frozen=True)
@@ -36,8 +37,9 @@ def guided_steps(session: Session | None) -> list[GuidedStep]:
     """How far a practice session has come; its events say it."""
     events = list(session.events.all()) if session else []
     kinds = {event.kind for event in events}
-    talked = any(event.kind == Event.Kind.MESSAGE and event.data["mode"] == "talk" for event in events)
-    programs = sum(event.kind == Event.Kind.REPLY and bool(event.data["code"]) for event in events)
+    payloads = [event.payload for event in events]
+    talked = any(isinstance(one, MessageSent) and one.mode == "talk" for one in payloads)
+    programs = sum(isinstance(one, ReplyFinished) and bool(one.code) for one in payloads)
     return [
         GuidedStep(
             "Start the session, and read the problem with its official solution there.", bool(session)
@@ -77,7 +79,7 @@ def _page(request: HttpRequest, answers: Mapping[int, frozenset[str]]) -> HttpRe
             "material": material(),
             "labelled": [(message, answers.get(message.number, ())) for message in material().messages],
             "clauses": chips(material().rules).clauses,
-            "results": person.training_results.all()[:PAGE],
+            "results": person.training_results.all()[:PAGE_SIZE],
         },
     )
 
@@ -93,7 +95,7 @@ def finish(request: HttpRequest) -> HttpResponse:
     }
     try:
         FinishTraining(person=person, command=command_id(request), answers=answers).execute()
-    except Refused as refused:
+    except RefusedError as refused:
         messages.error(request, str(refused))
         return _page(request, answers)  # with everything that was chosen
     return redirect("training_result", result_id=person.training_results.values_list("pk", flat=True)[0])
@@ -138,5 +140,7 @@ def result(request: HttpRequest, result_id: int) -> HttpResponse:
 @requires_role(Role.ADMIN)
 def results(request: HttpRequest) -> HttpResponse:
     """Everybody's results, the newest first."""
-    page = Paginator(TrainingResult.objects.select_related("person"), PAGE).get_page(request.GET.get("page"))
+    page = Paginator(TrainingResult.objects.select_related("person"), PAGE_SIZE).get_page(
+        request.GET.get("page")
+    )
     return render(request, "tutoring/training/results.html", {"results": page})

@@ -20,10 +20,10 @@ from tutoring.checks.records import recorded_checks
 from tutoring.models import Session
 from tutoring.review.records import readable_reviews
 from tutoring.scores.records import to_records as near_misses
-from tutoring.sessions.session_action import Refused
+from tutoring.sessions.context import RefusedError
 from tutoring.trajectories.json_lines import RECORDED, to_lines
 from tutoring.trajectories.trajectory import read_trajectory, readable_session, readable_sessions
-from tutoring.views.sessions import PAGE, command_id, person_of, text_field
+from tutoring.views.requests import PAGE_SIZE, command_id, person_of, text_field
 
 readers = requires_role(Role.REVIEWER, Role.ADJUDICATOR, Role.RESEARCHER, Role.ADMIN)
 
@@ -65,7 +65,7 @@ def _filtered(request: HttpRequest) -> QuerySet[Session]:
 @readers
 def trajectory_list(request: HttpRequest) -> HttpResponse:
     """All sessions, held here or imported."""
-    page = Paginator(_filtered(request), PAGE).get_page(request.GET.get("page"))
+    page = Paginator(_filtered(request), PAGE_SIZE).get_page(request.GET.get("page"))
     query = request.GET.copy()
     query.pop("page", None)
     return render(
@@ -152,6 +152,6 @@ def invalidate(request: HttpRequest, session_id: UUID) -> HttpResponse:
             command=command_id(request),
             reason=text_field(request, "reason"),
         ).execute()
-    except Refused as refused:
+    except RefusedError as refused:
         messages.error(request, str(refused))
     return redirect("trajectory", session_id=session_id)

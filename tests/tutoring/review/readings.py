@@ -12,7 +12,8 @@ from django.contrib.auth.models import User
 from tutoring.models import Review, Session
 from tutoring.review.actions import Adjudicate, ClaimNext, SubmitReview
 from tutoring.review.content import Content, MessageLabels
-from tutoring.trajectories.json_lines import SCHEMA, read_record, store_record
+from tutoring.trajectories.json_lines import read_record, store_record
+from tutoring.trajectories.record_schema import SCHEMA
 
 PROGRAM = "Like this:\n\n```python\nprint(2 * int(input()))\n```\n"
 

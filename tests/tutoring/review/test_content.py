@@ -47,7 +47,7 @@ def form_of(content: Content) -> QueryDict:
 def test_what_the_form_sends_is_stored_and_read_back(labelled: tuple[str, MessageLabels]):
     text, labels = labelled
     content = Content((labels,), "minor")
-    message = Event(seq=1, kind="message", data={"text": text})
+    message = Event(seq=1, kind="message", data={"mode": None, "text": text, "sent": text})
     assert read_form(form_of(content), [message], RULES) == content
     assert Content.from_json(json.loads(json.dumps(content.to_json()))) == content
 
@@ -67,7 +67,7 @@ def test_a_review_without_gaps_has_labels_everywhere_and_a_verdict_that_fits(
     labelled: tuple[str, MessageLabels],
 ):
     text, labels = labelled
-    message = Event(seq=1, kind="message", data={"text": text})
+    message = Event(seq=1, kind="message", data={"mode": None, "text": text, "sent": text})
     breach = any(code.startswith("F") for code in labels.clauses)
     for verdict in ("compliant", "minor"):
         content = Content((labels,), verdict, worst=1 if breach else None, comment="Because.")

@@ -18,7 +18,7 @@ from tutoring.actions import Invalidate
 from tutoring.checks.checking import check_session
 from tutoring.models import AuditEntry, Event, Finding, Review, RuleCheck, Session, Settlement
 from tutoring.review.agreement import complete_pairs
-from tutoring.trajectories.json_lines import SCHEMA
+from tutoring.trajectories.record_schema import SCHEMA
 
 
 def exported() -> str:

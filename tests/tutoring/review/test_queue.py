@@ -21,7 +21,7 @@ from tutoring.review import actions
 from tutoring.review.actions import AnswerFlag, Assign, ClaimNext, RaiseFlag, SaveDraft, Skip, Withdraw
 from tutoring.review.content import Content, MessageLabels
 from tutoring.rules import RuleSet, current_rule_set
-from tutoring.sessions.session_action import Refused
+from tutoring.sessions.context import RefusedError
 
 
 def end_lease(held: Review) -> None:
@@ -40,7 +40,7 @@ def test_two_reviewers_and_no_third_get_a_session(
     first, second = claim(rita), claim(rolf)
     assert {first.place, second.place} == {1, 2}
     assert first.session == second.session
-    with pytest.raises(Refused, match="Nothing is waiting"):
+    with pytest.raises(RefusedError, match="Nothing is waiting"):
         claim(judy)
 
 
@@ -64,16 +64,16 @@ def test_nobody_is_given_an_own_session(session: SessionUnderTest, alice: User, 
     session.execute()
     session.judge()
     alice.groups.add(*person("helper", Role.REVIEWER).groups.all())
-    with pytest.raises(Refused, match="Nothing is waiting"):
+    with pytest.raises(RefusedError, match="Nothing is waiting"):
         claim(alice)
-    with pytest.raises(Refused, match="nobody reviews an own one"):
+    with pytest.raises(RefusedError, match="nobody reviews an own one"):
         assign(person("ada", Role.ADMIN), session.row, alice)
     assert claim(person("rita", Role.REVIEWER)).session == session.row
 
 
 def test_an_own_session_that_came_back_as_an_import_stays_an_own_one(recorded: SessionFactory, rita: User):
     recorded(tutor=pseudonym(rita))
-    with pytest.raises(Refused, match="Nothing is waiting"):
+    with pytest.raises(RefusedError, match="Nothing is waiting"):
         claim(rita)
 
 
@@ -90,7 +90,7 @@ def test_a_place_whose_lease_ended_goes_to_another_and_the_draft_stays(
     late.refresh_from_db()
     assert late.place is None
     assert Content.from_json(late.content) == draft
-    with pytest.raises(Refused, match="no further review is wanted"):
+    with pytest.raises(RefusedError, match="no further review is wanted"):
         submit(late, reading(session))
     assert Review.objects.filter(state="submitted").count() == 2
 
@@ -108,10 +108,10 @@ def test_skipping_gives_the_place_back_and_does_not_come_again(
 ):
     recorded()
     skipped = claim(rita)
-    with pytest.raises(Refused, match="why you do not"):
+    with pytest.raises(RefusedError, match="why you do not"):
         Skip(person=rita, command=uuid4(), review_id=skipped.pk, reason=" ").execute()
     Skip(person=rita, command=uuid4(), review_id=skipped.pk, reason="I know the tutor.").execute()
-    with pytest.raises(Refused, match="Nothing is waiting"):
+    with pytest.raises(RefusedError, match="Nothing is waiting"):
         claim(rita)
     assert claim(rolf).place == 1
     assert AuditEntry.objects.get(action="Skip").data["reason"] == "I know the tutor."
@@ -125,7 +125,7 @@ def test_flags_are_answered_and_stay(recorded: SessionFactory, rita: User, ada: 
     with pytest.raises(PermissionDenied):
         AnswerFlag(person=rita, command=uuid4(), flag_id=flag.pk, answer="So what.").execute()
     AnswerFlag(person=ada, command=uuid4(), flag_id=flag.pk, answer="Both are tutors.").execute()
-    with pytest.raises(Refused, match="answered already"):
+    with pytest.raises(RefusedError, match="answered already"):
         AnswerFlag(person=ada, command=uuid4(), flag_id=flag.pk, answer="Again.").execute()
     flag.refresh_from_db()
     assert (flag.reason, flag.answer) == ("Two people speak.", "Both are tutors.")
@@ -138,13 +138,13 @@ def test_assignment_is_for_admins_and_keeps_the_place(
     session = recorded()
     with pytest.raises(PermissionDenied):
         assign(rita, session, rolf)
-    with pytest.raises(Refused, match="does not have the role reviewer"):
+    with pytest.raises(RefusedError, match="does not have the role reviewer"):
         assign(ada, session, alice)
     assign(ada, session, rita)
     assign(ada, session, rolf)
-    with pytest.raises(Refused, match="already"):
+    with pytest.raises(RefusedError, match="already"):
         assign(ada, session, rita)
-    with pytest.raises(Refused, match="All places"):
+    with pytest.raises(RefusedError, match="All places"):
         assign(ada, session, judy)
 
 
@@ -163,21 +163,21 @@ def test_a_withdrawn_assignment_frees_its_place_and_keeps_the_draft(
 
     with pytest.raises(PermissionDenied):
         withdraw(rolf, held.pk, "I want it.")
-    with pytest.raises(Refused, match="Say why"):
+    with pytest.raises(RefusedError, match="Say why"):
         withdraw(ada, held.pk, " ")
     withdraw(ada, held.pk, "She knows the tutor.")
     assert AuditEntry.objects.get(action="Withdraw").data["reason"] == "She knows the tutor."
-    with pytest.raises(Refused, match="This review is withdrawn"):
+    with pytest.raises(RefusedError, match="This review is withdrawn"):
         submit(held, reading(session))
-    with pytest.raises(Refused, match="Nothing is waiting"):
+    with pytest.raises(RefusedError, match="Nothing is waiting"):
         claim(rita)
     held.refresh_from_db()
     assert Content.from_json(held.content) == draft
     claimed = claim(judy)
     assert claimed.place == 1
-    with pytest.raises(Refused, match="Nobody assigned"):
+    with pytest.raises(RefusedError, match="Nobody assigned"):
         withdraw(ada, claimed.pk, "Nobody assigned it.")
-    with pytest.raises(Refused, match="This review is withdrawn"):
+    with pytest.raises(RefusedError, match="This review is withdrawn"):
         withdraw(ada, held.pk, "Again.")
 
 
@@ -188,7 +188,7 @@ def test_agreeing_reviews_settle_the_session(recorded: SessionFactory, rita: Use
     review(rolf, "F1", level=3)
     settled = Settlement.objects.get()
     assert (settled.verdict, settled.review) == ("minor", None)
-    with pytest.raises(Refused, match="Nothing is waiting"):
+    with pytest.raises(RefusedError, match="Nothing is waiting"):
         claim(judy, adjudicates=True)
 
 
@@ -204,7 +204,7 @@ def test_a_third_person_decides_where_reviews_disagree(
         claim(rita, adjudicates=True)
     decision = claim(judy, adjudicates=True)
     assert decision.place == Review.ADJUDICATION
-    with pytest.raises(Refused, match="needs its reason"):
+    with pytest.raises(RefusedError, match="needs its reason"):
         submit(decision, reading(session, "F1"))
     submit(decision, reading(session, "F1", verdict="major", comment="It names the heap."))
     settled = Settlement.objects.get()
@@ -217,9 +217,9 @@ def test_who_has_reviewed_a_session_does_not_adjudicate_it(
     session = recorded()
     review(judy, "F1")
     review(rita)
-    with pytest.raises(Refused, match="Nothing is waiting"):
+    with pytest.raises(RefusedError, match="Nothing is waiting"):
         claim(judy, adjudicates=True)
-    with pytest.raises(Refused, match="already"):
+    with pytest.raises(RefusedError, match="already"):
         assign(ada, session, judy)
     assign(ada, session, ada)
     assert Review.objects.get(reviewer=ada).adjudicates
@@ -254,7 +254,7 @@ def test_a_review_with_gaps_is_not_submitted(
 ):
     recorded("Go on.")
     held = claim(rita)
-    with pytest.raises(Refused, match=sentence):
+    with pytest.raises(RefusedError, match=sentence):
         submit(held, content)
     held.refresh_from_db()
     assert held.state == "open"
@@ -263,9 +263,9 @@ def test_a_review_with_gaps_is_not_submitted(
 def test_a_submitted_review_is_final(recorded: SessionFactory, rita: User):
     recorded("Go on.")
     done = review(rita, "A1")
-    with pytest.raises(Refused, match="is submitted"):
+    with pytest.raises(RefusedError, match="is submitted"):
         SaveDraft(person=rita, command=uuid4(), review_id=done.pk, content=Content()).execute()
-    with pytest.raises(Refused, match="is submitted"):
+    with pytest.raises(RefusedError, match="is submitted"):
         submit(done, reading(done.session))
     with pytest.raises(TypeError, match="never deleted"):
         done.delete()
@@ -291,9 +291,9 @@ def test_invalidated_sessions_are_not_reviewed(recorded: SessionFactory, rita: U
     held = claim(rita)
     command = uuid4()
     Invalidate(session_id=session.pk, person=ada, command=command, reason="The tutor pasted code.").execute()
-    with pytest.raises(Refused, match="invalidated"):
+    with pytest.raises(RefusedError, match="invalidated"):
         submit(held, reading(session))
-    with pytest.raises(Refused, match="Nothing is waiting"):
+    with pytest.raises(RefusedError, match="Nothing is waiting"):
         claim(rita)
     assert session.events.filter(kind=Event.Kind.INVALIDATED).count() == 1
     entry = AuditEntry.objects.get(command=command)
@@ -305,7 +305,7 @@ def test_a_new_rule_set_asks_for_new_reviews(
 ):
     recorded()
     review(rita), review(rolf)
-    with pytest.raises(Refused, match="Nothing is waiting"):
+    with pytest.raises(RefusedError, match="Nothing is waiting"):
         claim(rita)
     old = current_rule_set()
     new = RuleSet(**{**vars(old), "version": old.version + 1, "content_hash": "1" * 64})

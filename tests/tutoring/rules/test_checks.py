@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -26,9 +25,9 @@ from tests.tutoring.review.readings import recorded_session
 from tutoring.checks.checking import check_session
 from tutoring.checks.findings import findings_of
 from tutoring.models import Draft, Finding, Protocol, Review, RuleCheck, Session
-from tutoring.protocols import DraftCheck, freeze, rules_of
+from tutoring.protocols import PRESETS, DraftCheck, freeze, rules_of
 from tutoring.rules.detectors import DETECTORS
-from tutoring.sessions.session_action import Refused
+from tutoring.sessions.context import RefusedError
 
 WARNED = "It passes the first two tests."
 
@@ -52,7 +51,7 @@ def under(session: SessionUnderTest, bob: User, doubling: Problem, protocol: Pro
     """`under("blocking")`: Bob's session under the default protocol with that draft check."""
 
     def start(draft_check: DraftCheck) -> SessionUnderTest:
-        rules = replace(rules_of(protocol), draft_check=draft_check)
+        rules = rules_of(protocol).with_settings(draft_check=draft_check)
         started = start_session(bob, doubling, freeze("other", rules))
         return SessionUnderTest(started, bob)
 
@@ -109,7 +108,7 @@ def test_draft_check_keeps_the_draft_that_is_being_typed(session: SessionUnderTe
 def test_blocking_protocol_refuses_code_and_nothing_else(under):
     session = under("blocking")
     session.ask_and_get(WRONG)
-    with pytest.raises(Refused, match=r"does not let this be sent\. “n = int\(input\(\)\)"):
+    with pytest.raises(RefusedError, match=r"does not let this be sent\. “n = int\(input\(\)\)"):
         session.say("Write this:\n\nn = int(input()) * 2\nprint(n + n)")
     assert session.events("refused")[-1].data["action"] == "SendMessage"
     session.say(WARNED)
@@ -211,7 +210,7 @@ def test_published_dialogues_show_both_kinds_of_breach(shared_data: Path, db: No
 
 
 def test_exceeded_budget_is_found_only_where_the_protocol_of_an_imported_session_is_known(ada: User):
-    rules = {"code_generations": 1}
+    rules = PRESETS["usaco-2024"].with_settings(code_generations=1).to_json()
     known, unknown = (
         recorded_session(str(uuid4()), ["Go on.", "And now?"], protocol=protocol)
         for protocol in ({"name": "elsewhere", "version": 1, "rules": rules}, None)

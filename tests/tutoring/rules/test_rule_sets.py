@@ -51,7 +51,7 @@ def test_protocol_frozen_before_there_were_rule_sets_is_read_as_it_was(db: None)
         "sessions": 3,
         "stops": 3,
     }
-    rules = Rules.from_json({**old, "may": [], "may_not": []})
+    rules = Rules.from_json({**old, "may": [], "may_not": []}, "protocol old v1")
     assert (rules.rule_set, rules.draft_check) == (None, "off")
     assert rules_of(freeze("old", rules)) == rules
 

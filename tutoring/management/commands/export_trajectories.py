@@ -1,4 +1,4 @@
-"""`manage.py export_trajectories`: recorded sessions as JSON lines, pages, or what other programs read."""
+"""`manage.py export_trajectories`: write recorded sessions in the formats of this and other programs."""
 
 from __future__ import annotations
 
@@ -24,13 +24,14 @@ from tutoring.trajectories.json_lines import RECORDED, to_lines, to_record
 from tutoring.views.standalone_page import standalone_page
 
 CHUNK = 200
-"""Sessions that are read at once."""
+"""Sessions per database read."""
 
 
 class Command(BaseCommand):
     help = (
-        "Write recorded sessions with their submitted reviews. jsonl and csv go to standard output; html, inspect and "
-        "datasets are files in a folder, whose paths are printed. import_trajectories reads jsonl back."
+        "Write recorded sessions with their submitted reviews. jsonl and csv are written to standard output. html, "
+        "inspect and datasets are written as files in a folder, and their paths are printed. import_trajectories "
+        "reads jsonl."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -38,12 +39,15 @@ class Command(BaseCommand):
             "--format",
             choices=["jsonl", "html", "inspect", "datasets", "csv"],
             default="jsonl",
-            help="jsonl: everything, one session a line (default). html: a page a session that needs no server. "
+            help="jsonl: everything, one session per line (default). html: a page per session that needs no server. "
             "inspect: logs of inspect_ai. datasets: a folder of the datasets library. csv: the labels",
         )
         parser.add_argument("--session", type=UUID, help="only the session with this id")
         parser.add_argument(
-            "--output", type=Path, metavar="FOLDER", help="where files go (default: trajectories-FORMAT)"
+            "--output",
+            type=Path,
+            metavar="FOLDER",
+            help="folder for the files (default: trajectories-FORMAT)",
         )
 
     def handle(self, *_: Any, **options: Any) -> None:
@@ -56,15 +60,13 @@ class Command(BaseCommand):
         if options["format"] in _STREAMS:
             if options["output"] is not None:
                 raise CommandError(
-                    f"--format {options['format']} goes to standard output; leave --output out."
+                    f"--format {options['format']} is written to standard output; remove --output."
                 )
             _STREAMS[options["format"]](found.iterator(CHUNK), self.stdout)
             return
         folder = options["output"] or Path(f"trajectories-{options['format']}")
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise CommandError(
-                f"{folder} is there already and not an empty folder. Name another with --output."
-            )
+            raise CommandError(f"{folder} exists and is not an empty folder. Choose another with --output.")
         for path in _FOLDERS[options["format"]](found, folder):
             self.stdout.write(str(path))
 

@@ -1,11 +1,10 @@
-"""`manage.py freeze_protocol`: a protocol of one's own, for sessions that begin from now on."""
+"""`manage.py freeze_protocol`: create a protocol with other settings than a preset."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
+from typing import Any, get_args
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
@@ -17,18 +16,21 @@ SETTINGS = (
     "draft_check", "debrief", "characters_per_second", "seconds_to_first_word",
 )  # fmt: skip
 
+_FIELDS = {field.serialization_alias or name: name for name, field in Rules.model_fields.items()}
+"""Fields of Rules by their stored names."""
+
 
 class Command(BaseCommand):
     help = (
-        "Freeze a preset with other settings under a name: a new version of it, unless nothing has changed. Tutors "
-        "choose among the newest versions; sessions that were begun keep theirs."
+        "Freeze a preset with other settings under a name. An existing name gets a new version if anything changed. "
+        "Tutors choose among the newest versions; started sessions keep their version."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("name", help="letters, digits, - and _; an existing name gets a new version")
-        parser.add_argument("--title", required=True, help="what tutors read")
+        parser.add_argument("--title", required=True, help="title that tutors read")
         parser.add_argument(
-            "--preset", choices=sorted(PRESETS), default="usaco-2024", help="what it is based on"
+            "--preset", choices=sorted(PRESETS), default="usaco-2024", help="preset to start from"
         )
         parser.add_argument(
             "--set",
@@ -41,7 +43,7 @@ class Command(BaseCommand):
             "--consent",
             type=Path,
             metavar="FILE",
-            help="the text to agree to, as Markdown; an empty file: none",
+            help="consent text as Markdown; an empty file: no consent is required",
         )
         parser.add_argument("--json", action="store_true", help="print the protocol as JSON")
 
@@ -49,15 +51,18 @@ class Command(BaseCommand):
         changes: dict[str, Any] = {"title": options["title"]}
         for setting in options["set"]:
             name, _, text = setting.partition("=")
-            changes[name] = read_setting(name, text)
+            value = read_setting(name, text)
+            changes[_FIELDS[name]] = value
         if options["consent"] is not None:
             try:
                 changes["consent"] = options["consent"].read_text(encoding="utf-8").strip()
             except (OSError, UnicodeDecodeError) as error:
-                raise CommandError(f"The text of the consent cannot be read: {error}.") from None
+                raise CommandError(f"The consent text cannot be read: {error}.") from None
         if not options["name"].replace("-", "").replace("_", "").isalnum() or len(options["name"]) > 80:
-            raise CommandError(f"{options['name']!r} is no name: use up to 80 letters, digits, - and _.")
-        protocol = freeze(options["name"], replace(PRESETS[options["preset"]], **changes))
+            raise CommandError(
+                f"{options['name']!r} is not a valid name: use up to 80 letters, digits, - and _."
+            )
+        protocol = freeze(options["name"], PRESETS[options["preset"]].with_settings(**changes))
         if options["json"]:
             content = {
                 "name": protocol.name,
@@ -70,10 +75,10 @@ class Command(BaseCommand):
 
 
 def read_setting(name: str, text: str) -> Any:
-    """The value of a setting as typed. Raises CommandError with what it may be."""
+    """Return the value of a setting from its text. Raises CommandError, which lists the valid values."""
     if name not in SETTINGS:
         raise CommandError(f"There is no setting {name!r}. There are: {', '.join(SETTINGS)}.")
-    kind = get_type_hints(Rules)[name]
+    kind = Rules.model_fields[_FIELDS[name]].annotation
     if name == "language":
         values: dict[str, Any] = {language: language for language in LANGUAGES}
     elif kind is bool:

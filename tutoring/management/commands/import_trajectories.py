@@ -1,4 +1,4 @@
-"""`manage.py import_trajectories PATH…`: dialogues published by the paper's authors, or our own JSON lines."""
+"""`manage.py import_trajectories PATH…`: import the dialogues of the paper's authors, or our own JSON lines."""
 
 from __future__ import annotations
 
@@ -72,14 +72,14 @@ def _files(paths: list[Path]) -> list[Path]:
 
 
 def import_files(files: list[Path], problems: list[Problem]) -> list[dict[str, Any]]:
-    """Import all files or none; one report row a trajectory. Raises TrajectoryError at the first bad one."""
+    """Import all files or none; return one report row per trajectory. Raises TrajectoryError at the first fault."""
     report = []
     with transaction.atomic():
         for file in tqdm(files, desc="trajectories", unit="file", disable=None):
             for name, record, problem in _read(file, problems):
                 stored = store_record(record, problem, read_here=file.suffix == ".json")
                 session = stored or Session.objects.select_related("problem", "protocol").get(pk=record["id"])
-                # What came with the record was found with its problem at hand, which need not be here.
+                # Checks in the record were made with its problem, which may be missing here.
                 findings = findings_of(latest_check(session) or check_session(session))
                 report.append(
                     {

@@ -1,4 +1,4 @@
-"""`manage.py streamer`: writes the models' replies in tutoring sessions, for as long as it runs."""
+"""`manage.py streamer`: write the models' replies in tutoring sessions until it is stopped."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tutoring.replies.streamer import Streamer
 
 
 class Command(BaseCommand):
-    help = "Write the models' replies in tutoring sessions. Runs until stopped; several may run side by side."
+    help = "Write the models' replies in tutoring sessions until stopped. Several streamers may run at once."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--limit", type=int, default=200, help="replies written at once (default 200)")

@@ -1,0 +1,464 @@
+"""Schemas of what events record: one pydantic model for each kind of event, with a version.
+
+`Event.data` holds a payload as JSON and `Event.version` the version of its schema. New events and imported files are
+validated in full: an unknown field or a wrong type is refused. Events of older versions are upgraded when they are
+read; their stored JSON does not change.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import cache
+from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_args
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, ValidationError
+
+import judge
+from tutoring.models.sessions import AbandonReason, Event, Session
+
+Mode = Literal["talk", "code", "debrief"]
+"""What a message is for: to talk, to request a program, or to talk after the end of the session."""
+
+Phase = Literal["debrief"]
+
+
+def _parse_moment(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    moment = datetime.fromisoformat(value)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+Moment = Annotated[datetime, BeforeValidator(_parse_moment), PlainSerializer(datetime.isoformat)]
+"""A time, ISO 8601 in JSON. A time without a zone, as some imported files have, is UTC."""
+
+Count = Annotated[int, Field(ge=0)]
+Seconds = Annotated[float, Field(ge=0)]
+Outcome = Annotated[Session.Outcome, Field(strict=False)]
+Verdict = Annotated[judge.Verdict, Field(strict=False)]
+
+
+class Record(BaseModel):
+    """A JSON object whose fields are all known. Only fields with a default may be absent."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, populate_by_name=True)
+
+
+class Payload(Record):
+    """What an event of one kind records."""
+
+    KIND: ClassVar[Event.Kind]
+    VERSION: ClassVar[int] = 2
+    """Version of the schema. Version 1 lacks the fields that early releases did not write."""
+
+    phase: Phase | None = None
+    """The phase of an event after the end of the session; no budget, rule check or figure counts it."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the payload as `Event.data` stores it. Fields that have their default are left out."""
+        return self.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+
+
+class ConsentGiven(Record):
+    """The consent under which a session was started."""
+
+    text_hash: str
+    accepted_at: Moment
+
+
+class SessionOpened(Payload):
+    """A session was started. `prompt` is the first message that the model gets."""
+
+    KIND = Event.Kind.OPENED
+
+    prompt: str
+    problem_hash: str | None
+    protocol: str | None
+    protocol_hash: str | None
+    model_spec: str | None
+    consent: ConsentGiven | None
+
+
+class DetectionRecord(Record):
+    """A passage of a draft, `text[start:end]`, that may break a clause of the rules."""
+
+    clause: str
+    start: Count
+    end: Count
+    explanation: str
+    weight: float
+    detector: str
+    version: Count
+
+
+class WarnedDraft(Record):
+    """A draft for which the tutor got a warning."""
+
+    at: Moment
+    text: str
+    detections: list[DetectionRecord]
+
+
+class DraftCheckRecord(Record):
+    """What the draft check found in a message, and in the drafts before it."""
+
+    rule_set: int | None
+    rule_set_hash: str
+    mode: str
+    detections: list[DetectionRecord]
+    drafts: list[WarnedDraft]
+
+
+class MessageSent(Payload):
+    """The tutor sent a message: `text` as typed, `sent` as the model gets it."""
+
+    KIND = Event.Kind.MESSAGE
+
+    mode: Mode | None
+    text: str
+    sent: str
+    check: DraftCheckRecord | None = None
+
+
+class ReplyStopRequested(Payload):
+    """The tutor stopped the reply that was being written."""
+
+    KIND = Event.Kind.STOP
+
+    reply: int | None
+
+
+class ReplyRequestedAgain(Payload):
+    """Another reply to the same message was requested: by the tutor, or with the prompt `sent` by the protocol."""
+
+    KIND = Event.Kind.ASKED_AGAIN
+
+    message: int | None
+    sent: str | None = None
+
+
+class TokenUsage(Record):
+    """Tokens of one reply as the provider counts them; null where it does not say."""
+
+    input_tokens: Count | None
+    output_tokens: Count | None
+    cached_input_tokens: Count | None
+    reasoning_tokens: Count | None
+
+
+class ReplyFinished(Payload):
+    """The model replied. `message` is the number of the message's event; null means unknown, as in imported files."""
+
+    KIND = Event.Kind.REPLY
+
+    reply: int | None
+    message: int | None
+    text: str
+    unseen_text: str
+    """Text that the model had written and the tutor had not seen when the reply was stopped."""
+    reasoning: str
+    stopped: bool
+    code_requested: bool | None
+    hidden: bool = Field(validation_alias="withheld", serialization_alias="withheld")
+    """Whether the protocol hides the reply's program from the tutor, because nobody requested one."""
+    generation: Annotated[int, Field(ge=1)] | None
+    """Number of the code generation that the reply counts as."""
+    code: str | None
+    extraction_rule: str | None
+    model: str | None
+    finish_reason: str | None
+    request_id: str | None
+    usage: TokenUsage | None
+    attempts: Count | None
+    started_at: Moment | None
+    first_text_at: Moment | None
+    received_at: Moment | None
+    shown_from: Moment | None
+    late_by: Seconds | None
+    """Seconds between the scheduled time and the end of the reply; null without a schedule."""
+
+
+class ReplyRestarted(Payload):
+    """An attempt at a reply broke off and another one started."""
+
+    KIND = Event.Kind.REPLY_RESTARTED
+
+    reply: int | None
+    attempt: Count | None
+    reason: str
+    partial_text: str
+
+
+class ReplyFailed(Payload):
+    """A reply failed for good. `error_kind` is the kind of provider error."""
+
+    KIND = Event.Kind.REPLY_FAILED
+
+    reply: int | None
+    error_kind: str = Field(validation_alias="kind", serialization_alias="kind")
+    message: str
+    partial_text: str
+    shown_from: Moment | None
+    late_by: Seconds | None
+
+
+class ExecutionRequested(Payload):
+    """The program in event `program` was submitted for judging."""
+
+    KIND = Event.Kind.EXECUTION
+
+    generation: int | None
+    program: int | None
+    judgement: int | None
+
+
+class ExecutionFailed(Payload):
+    """The judge failed, so the execution does not count."""
+
+    KIND = Event.Kind.EXECUTION_FAULT
+
+    judgement: int | None
+    fault: str
+
+
+class VerdictRecorded(Payload):
+    """The program was judged. `failed_test` counts from 1; `time` is in CPU seconds."""
+
+    KIND = Event.Kind.VERDICT
+
+    judgement: int | None
+    verdict: Verdict
+    passed: Count | None
+    total: Count | None
+    samples_only: bool
+    policy: str | None
+    judge_version: str | None
+    isolation: str | None
+    failed_test: Annotated[int, Field(ge=1)] | None
+    time: Seconds | None
+
+
+class SessionClosed(Payload):
+    """The session ended. `why` is the tutor's choice from the list of reasons."""
+
+    KIND = Event.Kind.CLOSED
+    VERSION = 1
+
+    reason: str
+    outcome: Outcome
+    why: Annotated[AbandonReason, Field(strict=False)] | None = None
+
+
+class CommandRefused(Payload):
+    """A command was refused with `message`."""
+
+    KIND = Event.Kind.REFUSED
+    VERSION = 1
+
+    action: str
+    message: str
+
+
+class SessionInvalidated(Payload):
+    """An admin excluded the session from all figures."""
+
+    KIND = Event.Kind.INVALIDATED
+    VERSION = 1
+
+    reason: str
+
+
+class ProblemReference(Record):
+    """A problem as exported records name it."""
+
+    dataset: str | None = None
+    id: str
+    title: str | None = None
+    tier: str | None = None
+    content_hash: str | None = None
+
+
+class DialogueReading(Record):
+    """What a version of Hintbench reads from a published dialogue."""
+
+    number: Count | None
+    code_generations: Count
+    problem: ProblemReference | None
+
+
+class DialogueReread(Payload):
+    """A newer version of Hintbench read the published dialogue again, with another result."""
+
+    KIND = Event.Kind.REREAD
+
+    number: Count | None
+    code_generations: Count
+    problem: ProblemReference | None
+    before: DialogueReading
+
+
+AnyPayload = (
+    SessionOpened
+    | MessageSent
+    | ReplyStopRequested
+    | ReplyRequestedAgain
+    | ReplyFinished
+    | ReplyRestarted
+    | ReplyFailed
+    | ExecutionRequested
+    | ExecutionFailed
+    | VerdictRecorded
+    | SessionClosed
+    | CommandRefused
+    | SessionInvalidated
+    | DialogueReread
+)
+
+P = TypeVar("P", bound=Payload)
+
+SCHEMAS: dict[str, type[AnyPayload]] = {schema.KIND: schema for schema in get_args(AnyPayload)}
+"""The current schema of each kind of event."""
+
+
+class PayloadError(ValueError):
+    """Data that does not fit the schema of its event; the message names the fields and what is expected."""
+
+
+Data = Mapping[str, Any]
+Upgrade = Callable[[Data], dict[str, Any]]
+
+
+def _add(**fields: Any) -> Upgrade:
+    """Return an upgrade that adds these fields where they are absent."""
+    return lambda data: {**fields, **data}
+
+
+def _upgrade_reply(data: Data) -> dict[str, Any]:
+    unknown = ("reply", "message", "extraction_rule", "request_id", "attempts")
+    added = ("received_at", "shown_from", "late_by")
+    upgraded = {**dict.fromkeys(unknown + added), "unseen_text": "", "withheld": False, **data}
+    usage = upgraded.get("usage")
+    if isinstance(usage, dict):
+        upgraded["usage"] = {**dict.fromkeys(TokenUsage.model_fields), **usage}
+    return upgraded
+
+
+def _upgrade_message(data: Data) -> dict[str, Any]:
+    check = data.get("check")
+    if not isinstance(check, dict):
+        return dict(data)
+    absent: dict[str, Any] = {
+        "rule_set": None,
+        "rule_set_hash": "",
+        "mode": "",
+        "detections": [],
+        "drafts": [],
+    }
+    return {**data, "check": {**absent, **check}}
+
+
+_UPGRADES: dict[tuple[str, int], Upgrade] = {
+    (Event.Kind.OPENED, 1): _add(
+        problem_hash=None, protocol=None, protocol_hash=None, model_spec=None, consent=None
+    ),
+    (Event.Kind.MESSAGE, 1): _upgrade_message,
+    (Event.Kind.STOP, 1): _add(reply=None),
+    (Event.Kind.ASKED_AGAIN, 1): _add(message=None),
+    (Event.Kind.REPLY, 1): _upgrade_reply,
+    (Event.Kind.REPLY_RESTARTED, 1): _add(reply=None, attempt=None),
+    (Event.Kind.REPLY_FAILED, 1): _add(reply=None, shown_from=None, late_by=None),
+    (Event.Kind.EXECUTION, 1): _add(program=None, judgement=None),
+    (Event.Kind.EXECUTION_FAULT, 1): _add(judgement=None),
+    (Event.Kind.VERDICT, 1): _add(
+        judgement=None, policy=None, judge_version=None, isolation=None, failed_test=None, time=None
+    ),
+    (Event.Kind.REREAD, 1): _add(problem=None),
+}
+"""For each kind and version, the function that returns its data in the next version."""
+
+
+def read_payload(kind: str, version: int, data: Data) -> AnyPayload:
+    """Return the payload of a stored event of any version; fields that no version knows are ignored.
+
+    Raises PayloadError.
+    """
+    return _validate(kind, version, data, extra="ignore")
+
+
+def parse_payload(kind: str, version: int, data: Data) -> AnyPayload:
+    """Return the payload of an event from outside. Raises PayloadError, also for an unknown field."""
+    return _validate(kind, version, data, extra="forbid")
+
+
+def _validate(kind: str, version: int, data: Data, extra: Literal["ignore", "forbid"]) -> AnyPayload:
+    schema = SCHEMAS[kind]
+    if not 1 <= version <= schema.VERSION:
+        raise PayloadError(f"version {version} is unknown; the versions are 1 to {schema.VERSION}")
+    for older in range(version, schema.VERSION):
+        data = _UPGRADES[kind, older](data)
+    try:
+        return schema.model_validate(data, extra=extra, by_alias=True, by_name=False)
+    except ValidationError as error:
+        raise PayloadError(describe_faults(error, schema)) from None
+
+
+def describe_faults(error: ValidationError, schema: type[BaseModel]) -> str:
+    """Return which fields are wrong, and what is expected of each, in one line."""
+    fields = ", ".join(field.serialization_alias or name for name, field in schema.model_fields.items())
+    found = []
+    for fault in error.errors(include_url=False):
+        where = ".".join(map(str, fault["loc"]))
+        match fault["type"]:
+            case "extra_forbidden" if len(fault["loc"]) == 1:
+                found.append(f"field {where}: unknown; expected are {fields}")
+            case "extra_forbidden":
+                found.append(f"field {where}: unknown")
+            case "missing":
+                found.append(f"field {where}: missing{_expected(schema, where)}")
+            case _:
+                expected = re.sub(r"^\w+ should", "must", fault["msg"].removeprefix("Value error, "))
+                found.append(f"field {where}: {expected}, not {_shortened(fault['input'])}")
+    return "; ".join(found)
+
+
+def _expected(schema: type[BaseModel], field: str) -> str:
+    described = field_types(schema).get(field)
+    return f"; expected is {described}" if described else ""
+
+
+@cache
+def field_types(schema: type[BaseModel]) -> dict[str, str]:
+    """Return the type of each field of the schema in words, such as "text or null"."""
+    described = schema.model_json_schema(by_alias=True, mode="serialization")
+    definitions = described.get("$defs", {})
+    return {name: _in_words(kind, definitions) for name, kind in described["properties"].items()}
+
+
+_WORDS = {
+    "string": "text", "integer": "whole number", "number": "number", "boolean": "true or false", "null": "null",
+    "object": "object",
+}  # fmt: skip
+
+
+def _in_words(kind: Data, definitions: Data) -> str:
+    if "$ref" in kind:
+        name = kind["$ref"].rpartition("/")[2]
+        return _choice(definitions[name].get("enum", ())) or name
+    if "anyOf" in kind:
+        return " or ".join(_in_words(one, definitions) for one in kind["anyOf"])
+    if values := kind.get("enum") or ([kind["const"]] if "const" in kind else []):
+        return _choice(values)
+    if kind["type"] == "array":
+        return f"list of {_in_words(kind['items'], definitions)}"
+    return "ISO 8601 time" if kind.get("format") == "date-time" else _WORDS[kind["type"]]
+
+
+def _choice(values: Sequence[str]) -> str:
+    return " or ".join(f"`{value}`" for value in values)
+
+
+def _shortened(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}…"

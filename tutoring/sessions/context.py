@@ -1,0 +1,123 @@
+"""The state of a session that decides which commands are allowed now."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from tutoring.models import Event, Reply, Session
+from tutoring.models.payloads import MessageSent, ReplyFailed, ReplyFinished
+from tutoring.protocols import Rules, rules_of
+from tutoring.sessions.budgets import Budget, count_budget
+
+Command = Literal["talk", "code", "debrief", "ask_again", "stop", "execute", "close"]
+"""Commands of a tutor. The first three send a message in that mode."""
+
+
+class RefusedError(Exception):
+    """A command that the rules do not allow now; the message is a sentence for the person who gave it."""
+
+
+@dataclass(frozen=True)
+class SessionContext:
+    """A session with its events, rules and budget, and the reply that is being written."""
+
+    session: Session
+    events: list[Event]
+    rules: Rules
+    budget: Budget
+    unfinished_reply: Reply | None
+
+    @classmethod
+    def of(cls, session: Session) -> SessionContext:
+        """Read the context. Raises RefusedError for an imported session."""
+        if session.protocol is None:
+            raise RefusedError("This trajectory was imported. It can be read, but not continued.")
+        events = list(session.events.all())
+        rules = rules_of(session.protocol)
+        return cls(
+            session=session,
+            events=events,
+            rules=rules,
+            budget=count_budget(session, events, rules),
+            unfinished_reply=session.replies.select_related("message")
+            .filter(state__in=Reply.UNFINISHED)
+            .first(),
+        )
+
+    @cached_property
+    def programs(self) -> list[tuple[Event, ReplyFinished]]:
+        """The replies that contain a program, oldest first."""
+        replies = ((event, event.payload) for event in self.events if event.kind == Event.Kind.REPLY)
+        return [(event, reply) for event, reply in replies if isinstance(reply, ReplyFinished) and reply.code]
+
+    @cached_property
+    def debrief_open(self) -> bool:
+        """Whether the protocol allows messages after the end. The model must have replied before."""
+        replied = any(event.kind == Event.Kind.REPLY for event in self.events)
+        return self.rules.debrief and self.session.state == Session.State.CLOSED and replied
+
+    @cached_property
+    def last_reply_failed(self) -> bool:
+        """Whether the last message has no reply because the provider failed."""
+        payloads = (event.payload for event in reversed(self.events))
+        latest = next(
+            (one for one in payloads if isinstance(one, MessageSent | ReplyFinished | ReplyFailed)), None
+        )
+        return isinstance(latest, ReplyFailed)
+
+    def refusal(self, command: Command) -> str | None:
+        """Return the sentence that says why the command is refused now, or None if it is allowed.
+
+        The page, the socket and the actions all use this answer.
+        """
+        return (
+            self._refused_by_state(command)
+            or self._refused_by_reply(command)
+            or self._refused_by_budget(command)
+        )
+
+    def refuse_unless_allowed(self, command: Command) -> None:
+        """Raise RefusedError if the command is not allowed now."""
+        if refusal := self.refusal(command):
+            raise RefusedError(refusal)
+
+    def _refused_by_state(self, command: Command) -> str | None:
+        state = self.session.state
+        if command == "debrief" and not self.debrief_open:
+            return "There is no debrief: the session is open, the model has not replied, or the protocol has none."
+        if state == Session.State.JUDGING:
+            return "The program is being executed. The session ends with its verdict."
+        if state == Session.State.CLOSED and not (
+            self.debrief_open and command in ("debrief", "ask_again", "stop")
+        ):
+            return "This session is closed."
+        return None
+
+    def _refused_by_reply(self, command: Command) -> str | None:
+        if command == "stop":
+            return None if self.unfinished_reply is not None else "There is no reply to stop."
+        if self.unfinished_reply is not None:
+            return "The model is still replying. Wait for it, or stop it."
+        if command == "ask_again" and not self.last_reply_failed:
+            return "The last reply did not fail."
+        return None
+
+    def _refused_by_budget(self, command: Command) -> str | None:
+        budget, open_ = self.budget, self.session.state == Session.State.OPEN
+        match command:
+            case "talk" | "code" | "ask_again" if open_ and not budget.code_generations_left:
+                return (
+                    f"All {budget.code_generations_limit} generations of code are used. Execute the latest program, "
+                    "or close the session."
+                )
+            case "talk" | "code" | "debrief" if self.last_reply_failed:
+                return "The last reply failed. Request it again before you send another message."
+            case "stop" if open_ and budget.stops_used >= budget.stops_limit:
+                return f"{budget.stops_limit} replies were stopped in this session. No more can be stopped."
+            case "execute" if not self.programs:
+                return "There is no program yet. Ask for code first."
+            case "execute" if not budget.executions_left:
+                return "The execution is used."
+        return None
