@@ -172,7 +172,7 @@ class Generation(models.Model):
     messages = models.JSONField(help_text="The messages as sent.")
     prompt_hash = models.CharField(max_length=64, help_text="sha256 of the messages as canonical JSON.")
     template_hash = models.CharField(max_length=64)
-    parameters = models.JSONField(help_text="MethodSettings parameters as sent.")
+    parameters = models.JSONField(help_text="Sampling parameters as sent.")
     model_returned = models.CharField(
         max_length=200, blank=True, help_text="The model's name in the provider's response."
     )

@@ -104,7 +104,7 @@ class Representation(StoredReply):
     problem = models.ForeignKey(Problem, on_delete=models.CASCADE, related_name="representations")
     kind = models.CharField(max_length=20, help_text="summary, asm_nl or asm_pl.")
     model_spec = models.CharField(max_length=200, help_text="provider:model")
-    parameters = models.JSONField(help_text="MethodSettings parameters as sent.")
+    parameters = models.JSONField(help_text="Sampling parameters as sent.")
     key = models.CharField(
         max_length=64, unique=True, help_text="sha256 over problem, model, parameters and prompt."
     )

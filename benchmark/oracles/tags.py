@@ -66,10 +66,10 @@ TAGS = (
     "Counting Sort",
     "Shell",
     "Line Sweep",
-    "Reservoir MethodSettings",
+    "Reservoir Sampling",
     "Eulerian Circuit",
     "Radix Sort",
     "Strongly Connected Component",
-    "Rejection MethodSettings",
+    "Rejection Sampling",
     "Biconnected Component",
 )

@@ -19,7 +19,7 @@ class Message:
 
 @dataclass(frozen=True)
 class Parameters:
-    """MethodSettings parameters. None: the parameter is not sent, and the provider's default applies."""
+    """Sampling parameters. None: the parameter is not sent, and the provider's default applies."""
 
     temperature: float | None = None
     top_p: float | None = None

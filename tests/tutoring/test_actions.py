@@ -216,7 +216,7 @@ def test_replies_can_be_stopped_three_times(session: SessionUnderTest):
 
 def test_failed_reply_costs_nothing_and_is_asked_for_again(session: SessionUnderTest):
     session.say("Try.", mode="code")
-    fail_reply(session.claim(), kind="overloaded", message="the provider is overloaded", answer=Answer())
+    fail_reply(session.claim(), kind="overloaded", message="the provider is overloaded", answer=ModelAnswer())
     with pytest.raises(RefusedError, match="failed"):
         session.say("Hello?")
     AskAgain(session_id=session.pk, person=session.tutor, command=uuid4()).execute()

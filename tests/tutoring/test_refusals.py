@@ -44,7 +44,7 @@ def last_move(session: SessionUnderTest, name: str) -> None:
     elif name != "nothing":
         session.say(mode=mode)
         if name.startswith("failed"):
-            fail_reply(session.claim(), kind="server", message="broken", answer=Answer())
+            fail_reply(session.claim(), kind="server", message="broken", answer=ModelAnswer())
 
 
 def any_move(session: SessionUnderTest, name: str) -> None:

@@ -16,7 +16,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_args
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, ValidationError
 
 import judge
-from tutoring.models.sessions import AbandonReason, Event, Session
+from tutoring.models.choices import AbandonReason, EventKind, SessionOutcome
 
 Mode = Literal["talk", "code", "debrief"]
 """What a message is for: to talk, to request a program, or to talk after the end of the session."""
@@ -36,7 +36,7 @@ Moment = Annotated[datetime, BeforeValidator(_parse_moment), PlainSerializer(dat
 
 Count = Annotated[int, Field(ge=0)]
 Seconds = Annotated[float, Field(ge=0)]
-Outcome = Annotated[Session.Outcome, Field(strict=False)]
+Outcome = Annotated[SessionOutcome, Field(strict=False)]
 Verdict = Annotated[judge.Verdict, Field(strict=False)]
 
 
@@ -49,7 +49,7 @@ class Record(BaseModel):
 class Payload(Record):
     """What an event of one kind records."""
 
-    KIND: ClassVar[Event.Kind]
+    KIND: ClassVar[EventKind]
     VERSION: ClassVar[int] = 2
     """Version of the schema. Version 1 lacks the fields that early releases did not write."""
 
@@ -71,7 +71,7 @@ class ConsentGiven(Record):
 class SessionOpened(Payload):
     """A session was started. `prompt` is the first message that the model gets."""
 
-    KIND = Event.Kind.OPENED
+    KIND = EventKind.OPENED
 
     prompt: str
     problem_hash: str | None
@@ -114,7 +114,7 @@ class DraftCheckRecord(Record):
 class MessageSent(Payload):
     """The tutor sent a message: `text` as typed, `sent` as the model gets it."""
 
-    KIND = Event.Kind.MESSAGE
+    KIND = EventKind.MESSAGE
 
     mode: Mode | None
     text: str
@@ -125,7 +125,7 @@ class MessageSent(Payload):
 class ReplyStopRequested(Payload):
     """The tutor stopped the reply that was being written."""
 
-    KIND = Event.Kind.STOP
+    KIND = EventKind.STOP
 
     reply: int | None
 
@@ -133,7 +133,7 @@ class ReplyStopRequested(Payload):
 class ReplyRequestedAgain(Payload):
     """Another reply to the same message was requested: by the tutor, or with the prompt `sent` by the protocol."""
 
-    KIND = Event.Kind.ASKED_AGAIN
+    KIND = EventKind.ASKED_AGAIN
 
     message: int | None
     sent: str | None = None
@@ -151,7 +151,7 @@ class TokenUsage(Record):
 class ReplyFinished(Payload):
     """The model replied. `message` is the number of the message's event; null means unknown, as in imported files."""
 
-    KIND = Event.Kind.REPLY
+    KIND = EventKind.REPLY
 
     reply: int | None
     message: int | None
@@ -183,7 +183,7 @@ class ReplyFinished(Payload):
 class ReplyRestarted(Payload):
     """An attempt at a reply broke off and another one started."""
 
-    KIND = Event.Kind.REPLY_RESTARTED
+    KIND = EventKind.REPLY_RESTARTED
 
     reply: int | None
     attempt: Count | None
@@ -194,7 +194,7 @@ class ReplyRestarted(Payload):
 class ReplyFailed(Payload):
     """A reply failed for good. `error_kind` is the kind of provider error."""
 
-    KIND = Event.Kind.REPLY_FAILED
+    KIND = EventKind.REPLY_FAILED
 
     reply: int | None
     error_kind: str = Field(validation_alias="kind", serialization_alias="kind")
@@ -207,7 +207,7 @@ class ReplyFailed(Payload):
 class ExecutionRequested(Payload):
     """The program in event `program` was submitted for judging."""
 
-    KIND = Event.Kind.EXECUTION
+    KIND = EventKind.EXECUTION
 
     generation: int | None
     program: int | None
@@ -217,7 +217,7 @@ class ExecutionRequested(Payload):
 class ExecutionFailed(Payload):
     """The judge failed, so the execution does not count."""
 
-    KIND = Event.Kind.EXECUTION_FAULT
+    KIND = EventKind.EXECUTION_FAULT
 
     judgement: int | None
     fault: str
@@ -226,7 +226,7 @@ class ExecutionFailed(Payload):
 class VerdictRecorded(Payload):
     """The program was judged. `failed_test` counts from 1; `time` is in CPU seconds."""
 
-    KIND = Event.Kind.VERDICT
+    KIND = EventKind.VERDICT
 
     judgement: int | None
     verdict: Verdict
@@ -243,7 +243,7 @@ class VerdictRecorded(Payload):
 class SessionClosed(Payload):
     """The session ended. `why` is the tutor's choice from the list of reasons."""
 
-    KIND = Event.Kind.CLOSED
+    KIND = EventKind.CLOSED
     VERSION = 1
 
     reason: str
@@ -254,7 +254,7 @@ class SessionClosed(Payload):
 class CommandRefused(Payload):
     """A command was refused with `message`."""
 
-    KIND = Event.Kind.REFUSED
+    KIND = EventKind.REFUSED
     VERSION = 1
 
     action: str
@@ -264,7 +264,7 @@ class CommandRefused(Payload):
 class SessionInvalidated(Payload):
     """An admin excluded the session from all figures."""
 
-    KIND = Event.Kind.INVALIDATED
+    KIND = EventKind.INVALIDATED
     VERSION = 1
 
     reason: str
@@ -291,7 +291,7 @@ class DialogueReading(Record):
 class DialogueReread(Payload):
     """A newer version of Hintbench read the published dialogue again, with another result."""
 
-    KIND = Event.Kind.REREAD
+    KIND = EventKind.REREAD
 
     number: Count | None
     code_generations: Count
@@ -360,21 +360,21 @@ def _upgrade_message(data: Data) -> dict[str, Any]:
 
 
 _UPGRADES: dict[tuple[str, int], Upgrade] = {
-    (Event.Kind.OPENED, 1): _add(
+    (EventKind.OPENED, 1): _add(
         problem_hash=None, protocol=None, protocol_hash=None, model_spec=None, consent=None
     ),
-    (Event.Kind.MESSAGE, 1): _upgrade_message,
-    (Event.Kind.STOP, 1): _add(reply=None),
-    (Event.Kind.ASKED_AGAIN, 1): _add(message=None),
-    (Event.Kind.REPLY, 1): _upgrade_reply,
-    (Event.Kind.REPLY_RESTARTED, 1): _add(reply=None, attempt=None),
-    (Event.Kind.REPLY_FAILED, 1): _add(reply=None, shown_from=None, late_by=None),
-    (Event.Kind.EXECUTION, 1): _add(program=None, judgement=None),
-    (Event.Kind.EXECUTION_FAULT, 1): _add(judgement=None),
-    (Event.Kind.VERDICT, 1): _add(
+    (EventKind.MESSAGE, 1): _upgrade_message,
+    (EventKind.STOP, 1): _add(reply=None),
+    (EventKind.ASKED_AGAIN, 1): _add(message=None),
+    (EventKind.REPLY, 1): _upgrade_reply,
+    (EventKind.REPLY_RESTARTED, 1): _add(reply=None, attempt=None),
+    (EventKind.REPLY_FAILED, 1): _add(reply=None, shown_from=None, late_by=None),
+    (EventKind.EXECUTION, 1): _add(program=None, judgement=None),
+    (EventKind.EXECUTION_FAULT, 1): _add(judgement=None),
+    (EventKind.VERDICT, 1): _add(
         judgement=None, policy=None, judge_version=None, isolation=None, failed_test=None, time=None
     ),
-    (Event.Kind.REREAD, 1): _add(problem=None),
+    (EventKind.REREAD, 1): _add(problem=None),
 }
 """For each kind and version, the function that returns its data in the next version."""
 

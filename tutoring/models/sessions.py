@@ -12,6 +12,7 @@ from django.urls import reverse
 
 from benchmark.models import Judgement, Problem
 from benchmark.providers import ModelSpecError, is_scripted, parse_model_spec
+from tutoring.models.choices import EventKind, SessionOutcome
 from tutoring.models.protocols import Protocol
 
 if TYPE_CHECKING:
@@ -19,18 +20,6 @@ if TYPE_CHECKING:
 
 DEBRIEF: Final = "debrief"
 """The phase of events after the end of the session."""
-
-
-class AbandonReason(models.TextChoices):
-    """The reason for which a tutor abandons a session."""
-
-    MODEL_STUCK = "model_stuck", "The model does not get any further"
-    RULES = "rules", "I could only help by breaking the rules"
-    TUTOR_STUCK = "tutor_stuck", "I do not see what is wrong myself"
-    TECHNICAL = "technical", "Something did not work"
-    NO_TIME = "no_time", "I have no time left"
-    MISTAKE = "mistake", "I opened it by mistake"
-    OTHER = "other", "Another reason"
 
 
 class SessionQuerySet(models.QuerySet["Session"]):
@@ -55,11 +44,7 @@ class Session(models.Model):
         JUDGING = "judging", "waiting for the verdict"
         CLOSED = "closed"
 
-    class Outcome(models.TextChoices):
-        SOLVED = "solved"
-        NOT_SOLVED = "not_solved", "not solved"
-        ABANDONED = "abandoned"
-        UNKNOWN = "unknown"
+    Outcome = SessionOutcome
 
     class Origin(models.TextChoices):
         TUTORED = "tutored", "held here"
@@ -146,21 +131,7 @@ class Session(models.Model):
 class Event(models.Model):
     """One recorded fact of a session. Rows are appended, never changed, never deleted."""
 
-    class Kind(models.TextChoices):
-        OPENED = "opened"
-        MESSAGE = "message"
-        STOP = "stop"
-        ASKED_AGAIN = "asked_again"
-        REPLY = "reply"
-        REPLY_RESTARTED = "reply_restarted"
-        REPLY_FAILED = "reply_failed"
-        EXECUTION = "execution"
-        EXECUTION_FAULT = "execution_fault"
-        VERDICT = "verdict"
-        CLOSED = "closed"
-        REFUSED = "refused"
-        INVALIDATED = "invalidated"
-        REREAD = "reread", "Read again"
+    Kind = EventKind
 
     session = models.ForeignKey(Session, on_delete=models.PROTECT, related_name="events")
     seq = models.PositiveIntegerField()
