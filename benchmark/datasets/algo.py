@@ -15,13 +15,15 @@ from pathlib import Path
 from typing import Any
 
 from benchmark.datasets.records import (
-    BrokenSource,
     CandidateRecord,
     ImportedProblem,
-    LeftOut,
+    Importer,
     OracleRecord,
+    SkippedEntry,
     Source,
+    SourceError,
     TestRecord,
+    UnusableProblemError,
 )
 from benchmark.functional import NotFunctional, Signature, normal_answer
 from judge import Checker
@@ -46,12 +48,8 @@ _SECONDS = 10.0
 _MEMORY = 512 * 2**20
 
 
-class _Unusable(Exception):
-    """One problem cannot be imported; the message is the reason."""
-
-
 @dataclass(frozen=True)
-class Stored:
+class StoredProblem:
     """One problem's files: its metadata, its statement, and the results, which may be empty."""
 
     metadata: Mapping[str, Any]
@@ -65,34 +63,35 @@ class Stored:
 
 
 @contextmanager
-def open_algo(path: Path, tests: Path | None) -> Iterator[Source]:
+def open_algo(path: Path) -> Iterator[Source]:
     """The problems below the folder that holds leetcode_data, or in leetcode_data itself.
 
-    Raises BrokenSource, also for a folder of tests: there are none outside LeetCode.
+    Raises SourceError, also for a folder of tests: there are none outside LeetCode.
     """
-    if tests is not None:
-        raise BrokenSource("the format algo has no hidden tests: leave --tests out")
     stored = read_stored(path)
     yield Source(len(stored), (_entry(one) for one in stored))
 
 
-def read_stored(path: Path) -> list[Stored]:
-    """The files of every problem, in the order of the metadata. Raises BrokenSource."""
+IMPORTER = Importer("algo", "the folder that contains leetcode_data and leetcode_results", open_algo)
+
+
+def read_stored(path: Path) -> list[StoredProblem]:
+    """The files of every problem, in the order of the metadata. Raises SourceError."""
     folder = path / "leetcode_data" if (path / "leetcode_data").is_dir() else path
     metadata = _json(folder / "metadata.json")
     problems = metadata.get("problems")
     if not isinstance(problems, list) or not all(isinstance(one, dict) for one in problems):
-        raise BrokenSource(f"{folder / 'metadata.json'} has no list of problems")
+        raise SourceError(f"{folder / 'metadata.json'} has no list of problems")
     results = folder.parent / "leetcode_results"
     stored = []
     for one in problems:
         name = str(one.get("problem", ""))
         if not name.isdecimal():
-            raise BrokenSource(f"{folder / 'metadata.json'} has a problem with the id {name!r}, not a number")
+            raise SourceError(f"{folder / 'metadata.json'} has a problem with the id {name!r}, not a number")
         statement = folder / f"{name}.md"
         result = results / f"{name}_response.json"
         stored.append(
-            Stored(
+            StoredProblem(
                 one,
                 statement.read_text(encoding="utf-8") if statement.is_file() else "",
                 _json(result) if result.is_file() else {},
@@ -103,32 +102,32 @@ def read_stored(path: Path) -> list[Stored]:
 
 def _json(path: Path) -> dict[str, Any]:
     if not path.is_file():
-        raise BrokenSource(
+        raise SourceError(
             f"{path} is not there; the format algo takes the folder with leetcode_data and leetcode_results"
         )
     try:
         content = json.loads(path.read_bytes())
     except (ValueError, RecursionError) as error:
-        raise BrokenSource(
+        raise SourceError(
             f"{path} is not valid JSON ({error}). It may be cut off: fetch it again."
         ) from error
     if not isinstance(content, dict):
-        raise BrokenSource(f"{path} must hold a JSON object, not a {type(content).__name__}")
+        raise SourceError(f"{path} must hold a JSON object, not a {type(content).__name__}")
     return content
 
 
-def _entry(stored: Stored) -> ImportedProblem | LeftOut:
+def _entry(stored: StoredProblem) -> ImportedProblem | SkippedEntry:
     try:
         return _problem(stored)
-    except (_Unusable, NotFunctional) as reason:
-        return LeftOut(stored.id, str(reason))
+    except (UnusableProblemError, NotFunctional) as reason:
+        return SkippedEntry(stored.id, str(reason))
 
 
-def _problem(stored: Stored) -> ImportedProblem:
+def _problem(stored: StoredProblem) -> ImportedProblem:
     statement = stored.statement.replace("\r\n", "\n")
     title = _TITLE.search(statement)
     if title is None:
-        raise _Unusable(f"there is no statement {stored.id}.md with a title")
+        raise UnusableProblemError(f"there is no statement {stored.id}.md with a title")
     signature = signature_of(statement)
     contest = str(stored.metadata.get("contest") or "")
     tags = [str(stored.metadata.get("level") or ""), *map(str, stored.metadata.get("tags") or [])]
@@ -167,19 +166,21 @@ def checker_of(signature: Signature) -> Checker:
     return Checker(case_sensitive=True, float_absolute=tolerance, float_relative=tolerance)
 
 
-def samples_of(stored: Stored, signature: Signature) -> tuple[TestRecord, ...]:
-    """The samples of the metadata with the outputs of the statement. Raises _Unusable."""
+def samples_of(stored: StoredProblem, signature: Signature) -> tuple[TestRecord, ...]:
+    """The samples of the metadata with the outputs of the statement. Raises UnusableProblemError."""
     inputs = stored.metadata.get("sample_inputs")
     outputs = _OUTPUT.findall(stored.statement)
     if not isinstance(inputs, list) or len(inputs) != len(outputs) or not inputs:
         count = len(inputs) if isinstance(inputs, list) else 0
-        raise _Unusable(f"it has {count} sample inputs and {len(outputs)} outputs")
+        raise UnusableProblemError(f"it has {count} sample inputs and {len(outputs)} outputs")
     records = []
     for number, (given, output) in enumerate(zip(inputs, outputs, strict=True), 1):
         try:
             answer = normal_answer(output, signature)
         except ValueError:
-            raise _Unusable(f"the output {output[:60]!r} of sample {number} is no JSON value") from None
+            raise UnusableProblemError(
+                f"the output {output[:60]!r} of sample {number} is no JSON value"
+            ) from None
         records.append(TestRecord(f"sample-{number}", True, f"{given}\n".encode(), f"{answer}\n".encode()))
     return tuple(records)
 

@@ -15,12 +15,13 @@ from typing import Any
 import yaml
 
 from benchmark.datasets.records import (
-    BrokenSource,
     ImportedProblem,
-    LeftOut,
+    Importer,
     QuestionRecord,
     ReferenceRecord,
+    SkippedEntry,
     Source,
+    SourceError,
     TestRecord,
 )
 from benchmark.datasets.rows import read_rows
@@ -45,18 +46,18 @@ QUESTION_FIELDS: dict[str, tuple[str, ...]] = {
     "positive": ("positive",),
     "negative": ("negative", "negatives"),
 }
-MAP = "fields.toml"
+FIELD_MAP = "fields.toml"
 _SUFFIXES = (".json", ".jsonl", ".yaml", ".parquet")
 _TIME_LIMIT, _MEMORY_LIMIT = 2.0, 256 * 2**20
 """Assumed: the corpus states none. Seconds and bytes."""
 
-Entry = Mapping[str, Any]
+Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class _File:
     path: Path
-    entries: tuple[Entry, ...]
+    entries: tuple[Row, ...]
 
     @property
     def names(self) -> list[str]:
@@ -65,14 +66,12 @@ class _File:
 
 
 @contextmanager
-def open_algosimbench(path: Path, tests: Path | None = None) -> Iterator[Source]:
-    """The corpus at `path`, a file or a folder with the questions beside it. Raises BrokenSource."""
-    if tests is not None:
-        raise BrokenSource("--tests has no use with algosimbench: its problems have no hidden tests")
+def open_algosimbench(path: Path) -> Iterator[Source]:
+    """The corpus at `path`, a file or a folder with the questions beside it. Raises SourceError."""
     if not path.exists():
-        raise BrokenSource(f"{path} does not exist; the format algosimbench takes a file or a folder")
+        raise SourceError(f"{path} does not exist; the format algosimbench takes a file or a folder")
     folder = path if path.is_dir() else path.parent
-    given = _read_map(folder / MAP)
+    given = _read_map(folder / FIELD_MAP)
     files = [_read(file) for file in (_files(path) if path.is_dir() else [path])]
     questions = [
         file
@@ -83,9 +82,9 @@ def open_algosimbench(path: Path, tests: Path | None = None) -> Iterator[Source]
     corpora = [file for file in others if "statement" in _mapping(file, FIELDS, given["problem"])] or others
     if len(corpora) != 1:
         held = "".join(f"\n  {file.path.name}: {', '.join(file.names) or 'no entries'}" for file in files)
-        raise BrokenSource(
+        raise SourceError(
             f"{path} must hold one corpus of problems, but {len(corpora)} files may be one; give the file itself, "
-            f"or name its fields in {MAP}. Files and their fields:{held or ' none'}"
+            f"or name its fields in {FIELD_MAP}. Files and their fields:{held or ' none'}"
         )
     [corpus] = corpora
     names = _mapping(corpus, FIELDS, given["problem"])
@@ -99,26 +98,33 @@ def open_algosimbench(path: Path, tests: Path | None = None) -> Iterator[Source]
     )
 
 
+IMPORTER = Importer(
+    "algosimbench",
+    "a file of problems, or a folder with one such file and files of questions",
+    open_algosimbench,
+)
+
+
 def _files(folder: Path) -> list[Path]:
     return [path for path in sorted(folder.rglob("*")) if path.suffix in _SUFFIXES]
 
 
 def _read_map(path: Path) -> dict[str, dict[str, str]]:
-    """The tables [problem] and [question] of a fields.toml, empty where there is none. Raises BrokenSource."""
+    """The tables [problem] and [question] of a fields.toml, empty where there is none. Raises SourceError."""
     tables: dict[str, dict[str, str]] = {"problem": {}, "question": {}}
     if not path.is_file():
         return tables
     try:
         read = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise BrokenSource(f"{path} cannot be read: {error}") from error
+        raise SourceError(f"{path} cannot be read: {error}") from error
     for table, names in read.items():
         known = {"problem": FIELDS, "question": QUESTION_FIELDS}.get(table)
         if known is None or not isinstance(names, dict):
-            raise BrokenSource(f"{path}: [{table}] is not one of [problem], [question]")
+            raise SourceError(f"{path}: [{table}] is not one of [problem], [question]")
         for field, name in names.items():
             if field not in known or not isinstance(name, str):
-                raise BrokenSource(
+                raise SourceError(
                     f"{path}: {field} = {name!r} maps no field; [{table}] may name: {', '.join(known)}"
                 )
             tables[table][field] = name
@@ -141,9 +147,9 @@ def _refuse_missing(corpus: _File, names: Mapping[str, str]) -> None:
     missing = [field for field in REQUIRED if field not in names]
     if missing:
         tried = "; ".join(f"{field} ({', '.join(FIELDS[field])})" for field in missing)
-        raise BrokenSource(
+        raise SourceError(
             f"{corpus.path} has no field for: {tried}. Its fields: {', '.join(corpus.names) or 'none'}. Write a "
-            f'{MAP} beside it with their names, for instance [problem] and below it {missing[0]} = "…"'
+            f'{FIELD_MAP} beside it with their names, for instance [problem] and below it {missing[0]} = "…"'
         )
 
 
@@ -152,11 +158,11 @@ def _read(path: Path) -> _File:
     try:
         content = _content(path)
     except (ValueError, RecursionError, yaml.YAMLError) as error:
-        raise BrokenSource(f"{path} cannot be read ({error}). It may be cut off: fetch it again.") from error
+        raise SourceError(f"{path} cannot be read ({error}). It may be cut off: fetch it again.") from error
     if isinstance(content, dict) and all(isinstance(value, dict) for value in content.values()):
         content = [{"prob_id": key, **value} for key, value in content.items()]
     if not isinstance(content, list) or not all(isinstance(entry, dict) for entry in content):
-        raise BrokenSource(f"{path} must hold a list of objects")
+        raise SourceError(f"{path} must hold a list of objects")
     return _File(path, tuple(content))
 
 
@@ -167,7 +173,7 @@ def _content(path: Path) -> Any:
     return yaml.safe_load(text) if path.suffix == ".yaml" else json.loads(text)
 
 
-def _problem(number: int, entry: Entry, names: Mapping[str, str]) -> ImportedProblem | LeftOut:
+def _problem(number: int, entry: Row, names: Mapping[str, str]) -> ImportedProblem | SkippedEntry:
     values = {field: entry.get(name) for field, name in names.items()}
     identifier = str(values["id"] or "").strip() or f"entry {number}"
     statement, tags = values["statement"], values["tags"]
@@ -176,12 +182,12 @@ def _problem(number: int, entry: Entry, names: Mapping[str, str]) -> ImportedPro
         solution = next((one for one in solution if isinstance(one, str)), None)
     for field, value in (("statement", statement), ("solution", solution)):
         if not isinstance(value, str) or not value.strip():
-            return LeftOut(identifier, f"its {field} ({names[field]}) is not a text")
+            return SkippedEntry(identifier, f"its {field} ({names[field]}) is not a text")
     try:
         labels = tuple(_label(tag) for tag in ([tags] if isinstance(tags, str) else tags or ()))
         tests = tuple(_samples(values.get("samples")))
     except (TypeError, ValueError) as error:
-        return LeftOut(identifier, str(error))
+        return SkippedEntry(identifier, str(error))
     assert isinstance(statement, str)
     assert isinstance(solution, str)
     rating = values.get("rating")
@@ -242,7 +248,7 @@ def _questions(file: _File, given: Mapping[str, str], id_name: str) -> Iterator[
     for number, entry in enumerate(file.entries, 1):
         negative = entry.get(names["negative"])
         if not isinstance(negative, list) or len(negative) != 3:
-            raise BrokenSource(
+            raise SourceError(
                 f"{file.path}: question {number} has no list of three problems in {names['negative']}"
             )
         reference, positive, *others = (
@@ -250,7 +256,7 @@ def _questions(file: _File, given: Mapping[str, str], id_name: str) -> Iterator[
             for one in (entry.get(names["reference"]), entry.get(names["positive"]), *negative)
         )
         if not (reference and positive and all(others)):
-            raise BrokenSource(
+            raise SourceError(
                 f"{file.path}: question {number} names a problem without an id ({id_name}); "
                 f"its reference holds: {entry.get(names['reference'])!r}"
             )

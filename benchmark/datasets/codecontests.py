@@ -12,13 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from benchmark.datasets.records import (
-    BrokenSource,
     ImportedProblem,
-    LeftOut,
+    Importer,
     ProgramRecord,
     ReferenceRecord,
+    SkippedEntry,
     Source,
+    SourceError,
     TestRecord,
+    UnusableProblemError,
 )
 from benchmark.datasets.rows import Row, read_rows
 from judge import Checker
@@ -37,45 +39,42 @@ _TOLERANCE = 1e-5
 
 
 @contextmanager
-def open_codecontests(path: Path, tests: Path | None) -> Iterator[Source]:
-    """The problems of a file or of a folder of files. Raises BrokenSource."""
-    if tests is not None:
-        raise BrokenSource("--tests is for the format usaco; CodeContests' rows hold their tests")
+def open_codecontests(path: Path) -> Iterator[Source]:
+    """The problems of a file or of a folder of files. Raises SourceError."""
     _refuse_riegeli(path)
     total, rows = read_rows(path)
     yield Source(total, (_entry(row) for row in rows))
 
 
+IMPORTER = Importer("codecontests", "a file or a folder of files: Parquet or JSON lines", open_codecontests)
+
+
 def _refuse_riegeli(path: Path) -> None:
-    """Raises BrokenSource for files in the collection's first form."""
+    """Raises SourceError for files in the collection's first form."""
     files = [path] if path.is_file() else path.glob("*")
     if found := next((file for file in files if ".riegeli" in file.name), None):
-        raise BrokenSource(
+        raise SourceError(
             f"{found} is a Riegeli file, which is not read here. Take the Parquet files of "
             "deepmind/code_contests on Hugging Face (data/test-*, data/valid-*, data/train-*), which hold the same "
             "problems, or convert it with convert_riegeli_to_json.py of google-deepmind/code_contests"
         )
 
 
-class _Unusable(Exception):
-    pass
-
-
-def _entry(row: Row) -> ImportedProblem | LeftOut:
+def _entry(row: Row) -> ImportedProblem | SkippedEntry:
     identifier = str(row.get("name") or "a row without name")
     try:
         return _problem(identifier, row)
-    except _Unusable as reason:
-        return LeftOut(identifier, str(reason))
+    except UnusableProblemError as reason:
+        return SkippedEntry(identifier, str(reason))
 
 
 def _problem(identifier: str, row: Row) -> ImportedProblem:
     statement = row.get("description")
     if not isinstance(statement, str) or not statement.strip():
-        raise _Unusable("it has no description")
+        raise UnusableProblemError("it has no description")
     tests = tuple(_tests(row))
     if not tests:
-        raise _Unusable("it has no tests")
+        raise UnusableProblemError("it has no tests")
     notes = []
     time_limit, memory_limit = _time_limit(row), row.get("memory_limit_bytes") or 0
     if not time_limit:
@@ -83,7 +82,7 @@ def _problem(identifier: str, row: Row) -> ImportedProblem:
     if memory_limit <= 0:
         notes.append(f"memory limit not given: {_MEMORY_LIMIT // 2**20} MiB assumed")
     if row.get("input_file") or row.get("output_file"):
-        raise _Unusable("its programs read or write files")
+        raise UnusableProblemError("its programs read or write files")
     right, wrong = _programs(row, "solutions", RIGHT_KEPT), _programs(row, "incorrect_solutions", WRONG_KEPT)
     contest, url = _origin(row)
     return ImportedProblem(
@@ -122,7 +121,7 @@ def _tests(row: Row) -> Iterator[TestRecord]:
             pairs = [(test.get("input"), test.get("output")) for test in columns]
         for number, (given, answer) in enumerate(pairs, 1):
             if not isinstance(given, str) or not isinstance(answer, str):
-                raise _Unusable(f"its {name}_tests are not pairs of an input and an output")
+                raise UnusableProblemError(f"its {name}_tests are not pairs of an input and an output")
             if given not in seen:
                 seen.add(given)
                 yield TestRecord(f"{name}-{number}", name == "public", _bytes(given), _bytes(answer))

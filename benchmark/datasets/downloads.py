@@ -26,16 +26,16 @@ _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}\.zip", re.IGNORECASE)
 _WAIT = (429, 503)
 
 
-class DownloadFault(Exception):
+class DownloadError(Exception):
     """An archive cannot be had; the message says why."""
 
 
-class ServerBusy(DownloadFault):
+class ServerBusyError(DownloadError):
     """The server asks to be left alone for a while."""
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ArchiveDownload:
     """A link, the file it becomes, and the size in bytes that the server announces (None: unknown)."""
 
     link: str
@@ -43,9 +43,11 @@ class Wanted:
     size: int | None = None
 
 
-def missing_archives(links: Iterable[str], folder: Path) -> tuple[list[Wanted], list[tuple[str, str]]]:
+def missing_archives(
+    links: Iterable[str], folder: Path
+) -> tuple[list[ArchiveDownload], list[tuple[str, str]]]:
     """Return the archives that the folder does not hold yet, each once, and the links that are refused with reasons."""
-    wanted: dict[str, Wanted] = {}
+    wanted: dict[str, ArchiveDownload] = {}
     refused = []
     for link in dict.fromkeys(links):
         name = link_name(link)
@@ -56,7 +58,7 @@ def missing_archives(links: Iterable[str], folder: Path) -> tuple[list[Wanted], 
         elif name.lower() in wanted:
             refused.append((link, f"another link ends with {name} too: {wanted[name.lower()].link}"))
         else:
-            wanted[name.lower()] = Wanted(link, folder / name)
+            wanted[name.lower()] = ArchiveDownload(link, folder / name)
     return [one for one in wanted.values() if not one.file.exists()], refused
 
 
@@ -68,16 +70,18 @@ class Downloader:
         self._opener = _opener()
         self._last: float | None = None
 
-    def sized(self, wanted: Sequence[Wanted], on_done: Callable[[int], object]) -> list[Wanted]:
-        """Return the archives with their announced sizes. Raises ServerBusy."""
+    def sized(
+        self, wanted: Sequence[ArchiveDownload], on_done: Callable[[int], object]
+    ) -> list[ArchiveDownload]:
+        """Return the archives with their announced sizes. Raises ServerBusyError."""
         found = []
         for one in wanted:
-            found.append(Wanted(one.link, one.file, self._size(one.link)))
+            found.append(ArchiveDownload(one.link, one.file, self._size(one.link)))
             on_done(1)
         return found
 
     def fetch_all(
-        self, wanted: Sequence[Wanted], on_bytes: Callable[[int], object]
+        self, wanted: Sequence[ArchiveDownload], on_bytes: Callable[[int], object]
     ) -> tuple[int, list[tuple[str, str]]]:
         """Fetch one archive after the other; return how many were fetched, and the links that failed with reasons.
 
@@ -87,10 +91,10 @@ class Downloader:
         for one in wanted:
             try:
                 self._fetch(one, on_bytes)
-            except DownloadFault as fault:
+            except DownloadError as fault:
                 failures.append((one.link, str(fault)))
                 row += 1
-                if isinstance(fault, ServerBusy) or row == _MOST_FAILURES:
+                if isinstance(fault, ServerBusyError) or row == _MOST_FAILURES:
                     break
             else:
                 fetched, row = fetched + 1, 0
@@ -101,12 +105,12 @@ class Downloader:
         try:
             with self._open(link, "HEAD") as response:
                 return _length(response)
-        except ServerBusy:
+        except ServerBusyError:
             raise
-        except DownloadFault:
+        except DownloadError:
             return None
 
-    def _fetch(self, one: Wanted, on_bytes: Callable[[int], object]) -> None:
+    def _fetch(self, one: ArchiveDownload, on_bytes: Callable[[int], object]) -> None:
         part = one.file.with_name(one.file.name + ".part")
         try:
             with self._open(one.link, "GET") as response, part.open("wb") as file:
@@ -119,17 +123,17 @@ class Downloader:
                     file.write(chunk)
                     on_bytes(len(chunk))
             if announced is not None and written != announced:
-                raise DownloadFault(f"the transfer ended after {written} of {announced} bytes")
+                raise DownloadError(f"the transfer ended after {written} of {announced} bytes")
             if not zipfile.is_zipfile(part):
-                raise DownloadFault(f"what the server sent is no zip ({kind}, {written} bytes)")
+                raise DownloadError(f"what the server sent is no zip ({kind}, {written} bytes)")
             os.replace(part, one.file)
         except (OSError, HTTPException) as error:
-            raise DownloadFault(f"the transfer failed: {error}") from error
+            raise DownloadError(f"the transfer failed: {error}") from error
         finally:
             part.unlink(missing_ok=True)
 
     def _open(self, link: str, method: str) -> Any:
-        """The response. Raises DownloadFault."""
+        """The response. Raises DownloadError."""
         if self._last is not None:
             time.sleep(max(0.0, self._last + self._pause - time.monotonic()))
         headers = {"User-Agent": USER_AGENT}
@@ -141,10 +145,10 @@ class Downloader:
             if error.code in _WAIT:
                 after = error.headers.get("Retry-After")
                 asked = f" (Retry-After: {after})" if after else ""
-                raise ServerBusy(f"the server asks to wait: HTTP {error.code}{asked}") from error
-            raise DownloadFault(f"HTTP {error.code} {error.reason}") from error
+                raise ServerBusyError(f"the server asks to wait: HTTP {error.code}{asked}") from error
+            raise DownloadError(f"HTTP {error.code} {error.reason}") from error
         except (URLError, OSError, HTTPException, ValueError) as error:
-            raise DownloadFault(f"no answer: {getattr(error, 'reason', error)}") from error
+            raise DownloadError(f"no answer: {getattr(error, 'reason', error)}") from error
         finally:
             self._last = time.monotonic()
 
@@ -172,4 +176,4 @@ def _length(response: Any) -> int | None:
 
 def _refuse_large(size: int) -> None:
     if size > LARGEST:
-        raise DownloadFault(f"the archive is larger than {LARGEST // 2**20} MiB")
+        raise DownloadError(f"the archive is larger than {LARGEST // 2**20} MiB")

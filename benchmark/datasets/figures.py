@@ -23,25 +23,25 @@ SUFFIXES = (*_RASTER, ".pdf", ".svg", ".eps")
 _NAME = re.compile(r"[\w][\w .+@()-]{0,149}")
 
 
-class UnusableFigure(Exception):
+class FigureError(Exception):
     """The file cannot be shown; the message says why and what to do."""
 
 
 def read_figure(path: Path) -> FigureRecord:
     """The picture in the file: PNG, JPEG, GIF and WebP as they are, the first page of a PDF as PNG.
 
-    Raises UnusableFigure.
+    Raises FigureError.
     """
     if not _NAME.fullmatch(path.name):
-        raise UnusableFigure("its name holds characters that an address cannot; rename it")
+        raise FigureError("its name holds characters that an address cannot; rename it")
     if path.stat().st_size > MAXIMUM_BYTES:
-        raise UnusableFigure(f"it is larger than {MAXIMUM_BYTES // 2**20} MiB")
+        raise FigureError(f"it is larger than {MAXIMUM_BYTES // 2**20} MiB")
     suffix = path.suffix.lower()
     content = path.read_bytes()
     if suffix == ".pdf":
         return FigureRecord(f"{path.stem}.png", "image/png", _first_page(content))
     if suffix not in _RASTER:
-        raise UnusableFigure(f"{suffix[1:].upper()} pictures can hold programs; convert it to PNG or PDF")
+        raise FigureError(f"{suffix[1:].upper()} pictures can hold programs; convert it to PNG or PDF")
     return FigureRecord(path.name, _media_type(content), content)
 
 
@@ -51,7 +51,7 @@ def _media_type(content: bytes) -> str:
             warnings.simplefilter("error", Image.DecompressionBombWarning)
             with Image.open(io.BytesIO(content), formats=tuple(_MEDIA_TYPES)) as image:
                 if image.width * image.height > MAXIMUM_PIXELS:
-                    raise UnusableFigure(f"it has more than {MAXIMUM_PIXELS // 10**6} million pixels")
+                    raise FigureError(f"it has more than {MAXIMUM_PIXELS // 10**6} million pixels")
                 image.verify()
                 return _MEDIA_TYPES[str(image.format)]
     except (
@@ -61,7 +61,7 @@ def _media_type(content: bytes) -> str:
         Image.DecompressionBombError,
         Image.DecompressionBombWarning,
     ) as error:
-        raise UnusableFigure(f"it is not a readable picture ({error})") from error
+        raise FigureError(f"it is not a readable picture ({error})") from error
 
 
 def _first_page(content: bytes) -> bytes:
@@ -75,7 +75,7 @@ def _first_page(content: bytes) -> bytes:
         finally:
             document.close()
     except (pypdfium2.PdfiumError, IndexError, ValueError, MemoryError) as error:
-        raise UnusableFigure(f"it is not a readable PDF ({error})") from error
+        raise FigureError(f"it is not a readable PDF ({error})") from error
     output = io.BytesIO()
     picture.convert("RGB").save(output, "PNG", optimize=True)
     return output.getvalue()

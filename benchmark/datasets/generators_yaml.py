@@ -83,7 +83,7 @@ class Listing:
 
 
 @dataclass(frozen=True)
-class _Place:
+class _Context:
     """A folder while it is read: its path in both forms, and the settings that its tests inherit."""
 
     name: str
@@ -92,7 +92,7 @@ class _Place:
     salt: str = ""
     solution: str = ""
 
-    def child(self, name: str, key: str) -> "_Place":
+    def child(self, name: str, key: str) -> "_Context":
         if self.depth >= _DEEPEST:
             raise PackageError("generators.yaml: its folders are nested too deeply")
         joined = (f"{path}/{last}" if path else last for path, last in ((self.name, name), (self.key, key)))
@@ -120,7 +120,7 @@ class _Reader:
         self._numbers = count(1)
         self._width = len(str(_numbered_tests(content, 0)))
         self._read_aliases(content.get("generators"))
-        root = self._configured(_Place("", "", 0), content)
+        root = self._configured(_Context("", "", 0), content)
         known = (*_UNUSED_OF_FOLDERS, *_GROUP_FILES, *_UNUSED_OF_THE_ROOT, "data", "solution", "random_salt")
         self._refuse_unknown_keys("", content, known)
         self._read_root(root, content.get("data"))
@@ -138,7 +138,7 @@ class _Reader:
             else:
                 self._fault(f"generators/{name}", f"must be a list of files, not {quoted(files)}")
 
-    def _read_root(self, root: _Place, data: Any) -> None:
+    def _read_root(self, root: _Context, data: Any) -> None:
         if data is not None and not isinstance(data, dict):
             self._fault("data", f"must map the folders of data/ to their tests, not {quoted(data)}")
             return
@@ -152,43 +152,43 @@ class _Reader:
         self.listing.elsewhere = len(self.listing.tests) - len(inside)
         self.listing.tests = inside
 
-    def _read_folder(self, place: _Place, folder: Any) -> None:
+    def _read_folder(self, context: _Context, folder: Any) -> None:
         if not _is_folder(folder):
-            self._fault(place.name, f"must be a folder with data, not {quoted(folder)}")
+            self._fault(context.name, f"must be a folder with data, not {quoted(folder)}")
             return
-        place = self._configured(place, folder)
+        context = self._configured(context, folder)
         known = (*_UNUSED_OF_FOLDERS, *_GROUP_FILES, "data", "include", "solution", "random_salt")
-        self._refuse_unknown_keys(place.name, folder, known)
+        self._refuse_unknown_keys(context.name, folder, known)
         for name in _GROUP_FILES:
-            self._refuse_flags(place.name, name, folder.get(name))
-        self._check_included(place, folder.get("include"))
+            self._refuse_flags(context.name, name, folder.get(name))
+        self._check_included(context, folder.get("include"))
         data = folder.get("data")
         if isinstance(data, list):
-            self._read_list(place, data)
+            self._read_list(context, data)
         elif isinstance(data, dict):
-            self._read_mapping(place, {str(key): value for key, value in data.items()})
+            self._read_mapping(context, {str(key): value for key, value in data.items()})
         elif data is not None:
-            self._fault(place.name, f"its data must be a mapping or a list, not {quoted(data)}")
-        self._keys.add(place.key.rpartition("/")[2])
+            self._fault(context.name, f"its data must be a mapping or a list, not {quoted(data)}")
+        self._keys.add(context.key.rpartition("/")[2])
 
-    def _read_mapping(self, place: _Place, children: Mapping[str, Any]) -> None:
+    def _read_mapping(self, context: _Context, children: Mapping[str, Any]) -> None:
         """Number the children in the order of their names, as BAPCtools does, and list them in that of the file."""
         first, read = len(self.listing.tests), {}
         for key in sorted(children):
             before = len(self.listing.tests)
-            self._read_named(place, key, children[key])
+            self._read_named(context, key, children[key])
             read[key] = self.listing.tests[before:]
         self.listing.tests[first:] = [entry for key in children for entry in read[key]]
 
-    def _read_named(self, place: _Place, key: str, value: Any) -> None:
+    def _read_named(self, context: _Context, key: str, value: Any) -> None:
         if not key:
-            self._fault(f"{place.name}/", "a test outside of a list needs a name")
+            self._fault(f"{context.name}/", "a test outside of a list needs a name")
         elif _is_folder(value):
-            self._read_folder(place.child(key, key), value)
+            self._read_folder(context.child(key, key), value)
         else:
-            self._read_test(place, key, value, numbered=False)
+            self._read_test(context, key, value, numbered=False)
 
-    def _read_list(self, place: _Place, items: list[Any]) -> None:
+    def _read_list(self, context: _Context, items: list[Any]) -> None:
         folders = sum(
             _is_folder(value) for item in items if isinstance(item, dict) for value in item.values()
         )
@@ -196,23 +196,23 @@ class _Reader:
         for position, item in enumerate(items, 1):
             if not isinstance(item, dict) or len(item) != 1:
                 keys = ", ".join(map(shown, item)) if isinstance(item, dict) else quoted(item)
-                self._fault(f"{place.name}[{position}]", f"an item of a list holds one test, not {keys}")
+                self._fault(f"{context.name}[{position}]", f"an item of a list holds one test, not {keys}")
                 continue
             [(given, value)] = item.items()
             key = "" if given is None else str(given)
             if _is_folder(value):
                 name = _numbered(next(numbers), width, key)
-                self._read_folder(place.child(name, key), value)
+                self._read_folder(context.child(name, key), value)
             else:
-                self._read_test(place, key, value, numbered=True)
+                self._read_test(context, key, value, numbered=True)
 
-    def _read_test(self, place: _Place, key: str, value: Any, *, numbered: bool) -> None:
+    def _read_test(self, context: _Context, key: str, value: Any, *, numbered: bool) -> None:
         """One entry, which `count` may make several tests."""
-        path = f"{place.name}/{key}"
+        path = f"{context.name}/{key}"
         try:
             given = _test_mapping(value)
             counts, width = _counts(given.get("count"))
-        except Misunderstood as reason:
+        except ListingError as reason:
             if numbered:
                 next(self._numbers)
             self._fault(path, str(reason))
@@ -221,13 +221,13 @@ class _Reader:
             name = _numbered(next(self._numbers), self._width, key) if numbered else key
             if "count" in given:
                 name += f"-{number:0{width}}"
-            self._add(place.child(name, key), given, number)
+            self._add(context.child(name, key), given, number)
 
-    def _add(self, place: _Place, given: Mapping[str, Any], number: int) -> None:
+    def _add(self, context: _Context, given: Mapping[str, Any], number: int) -> None:
         try:
-            entry = _entry(self._configured(place, given), given, number)
-        except Misunderstood as reason:
-            self._fault(place.name, str(reason))
+            entry = _entry(self._configured(context, given), given, number)
+        except ListingError as reason:
+            self._fault(context.name, str(reason))
             return
         if entry is None:
             return
@@ -239,22 +239,22 @@ class _Reader:
                 f"the inline tests of generators.yaml are larger than {_MOST_INLINE} characters"
             )
         self.listing.tests.append(entry)
-        self._keys.add(place.key.rpartition("/")[2])
+        self._keys.add(context.key.rpartition("/")[2])
 
-    def _check_included(self, place: _Place, names: Any) -> None:
+    def _check_included(self, context: _Context, names: Any) -> None:
         """An included test is an earlier one under another name, so it adds nothing to a suite; it must exist."""
         for name in names if isinstance(names, list) else [] if names is None else [names]:
             if not isinstance(name, str) or name not in self._keys:
-                self._fault(place.name, f"includes {quoted(name)}, which names no earlier test or folder")
+                self._fault(context.name, f"includes {quoted(name)}, which names no earlier test or folder")
 
-    def _configured(self, place: _Place, given: Mapping[str, Any]) -> _Place:
+    def _configured(self, context: _Context, given: Mapping[str, Any]) -> _Context:
         """Return the place with the settings that this mapping changes."""
-        salt, solution = given.get("random_salt"), given.get("solution", place.solution)
+        salt, solution = given.get("random_salt"), given.get("solution", context.solution)
         for key, value in (("random_salt", salt), ("solution", solution)):
             if value is not None and not isinstance(value, str):
-                self._fault(place.name, f"its {key} must be a text, not {quoted(value)}")
-                return place
-        return replace(place, salt=place.salt if salt is None else salt, solution=solution or "")
+                self._fault(context.name, f"its {key} must be a text, not {quoted(value)}")
+                return context
+        return replace(context, salt=context.salt if salt is None else salt, solution=solution or "")
 
     def _refuse_flags(self, place: str, file: str, content: Any) -> None:
         """Flags of one group would change what a checker or a validator accepts, and are not passed on here."""
@@ -274,7 +274,7 @@ class _Reader:
                 self._fault(f"{place}/{key}".lstrip("/"), "this key is not known")
 
 
-class Misunderstood(Exception):
+class ListingError(Exception):
     """One entry is not understood, or cannot be made; the message says why."""
 
 
@@ -289,12 +289,12 @@ def _test_mapping(value: Any) -> Mapping[str, Any]:
     if isinstance(value, str):
         return {"copy": value.removesuffix(".in")} if value.endswith(".in") else {"generate": value}
     if not isinstance(value, dict):
-        raise Misunderstood(f"must be a command or a mapping, not {quoted(value)}")
+        raise ListingError(f"must be a command or a mapping, not {quoted(value)}")
     given = {str(key): one for key, one in value.items()}
     known = {"generate", "copy", "count", "solution", "random_salt", "args", "files", "yaml",
              *_INLINE, *_UNUSED_OF_TESTS}  # fmt: skip
     if unknown := sorted(given.keys() - known):
-        raise Misunderstood(f"its key {', '.join(map(shown, unknown))} is not known")
+        raise ListingError(f"its key {', '.join(map(shown, unknown))} is not known")
     return given
 
 
@@ -316,59 +316,57 @@ def _counts(value: Any) -> tuple[list[int], int]:
             if first <= last < first + _MOST_OF_ONE_COUNT:
                 numbers = list(range(first, last + 1))
                 return numbers, max(len(str(one)) for one in numbers)
-    raise Misunderstood(
+    raise ListingError(
         f"its count must be 1 to {_MOST_OF_ONE_COUNT}, a list of different whole numbers or a range such as "
         f"-4..=5, not {quoted(value)}"
     )
 
 
-def _entry(place: _Place, given: Mapping[str, Any], number: int) -> Entry | None:
-    """Return the test; None for an example that is only printed in the statement. Raises Misunderstood."""
+def _entry(context: _Context, given: Mapping[str, Any], number: int) -> Entry | None:
+    """Return the test; None for an example that is only printed in the statement. Raises ListingError."""
     for key in ("generate", "copy", *_INLINE):
         if given.get(key) is not None and not isinstance(given[key], str):
-            raise Misunderstood(f"its {key} must be a text in quotes, not {quoted(given[key])}")
+            raise ListingError(f"its {key} must be a text in quotes, not {quoted(given[key])}")
     for key in ("args", "files"):
         if given.get(key):
-            raise Misunderstood(f"its {key} are not given to programs here")
+            raise ListingError(f"its {key} are not given to programs here")
     if isinstance(settings := given.get("yaml"), dict):
         flags = [str(key) for key in settings if str(key).endswith(("_flags", "_args"))]
         if flags:
-            raise Misunderstood(
-                f"its yaml gives {', '.join(map(shown, flags))}, which are not passed on here"
-            )
+            raise ListingError(f"its yaml gives {', '.join(map(shown, flags))}, which are not passed on here")
     command, copy = (given.get("generate") or "").strip(), given.get("copy") or ""
     if "generate" in given and not command:
-        raise Misunderstood("its command is empty")
+        raise ListingError("its command is empty")
     if given.get("in") is None and not command and not copy:
         if given.keys() & set(_STATEMENT_ONLY):
             return None
         if given:
-            raise Misunderstood("nothing gives its input: it has neither in, copy nor generate")
+            raise ListingError("nothing gives its input: it has neither in, copy nor generate")
     if copy.startswith("/"):
-        raise Misunderstood(f"its copy {quoted(copy)} must be relative to generators/")
-    command, salt = _filled(command, place, given, number)
+        raise ListingError(f"its copy {quoted(copy)} must be relative to generators/")
+    command, salt = _filled(command, context, given, number)
     return Entry(
-        place.name,
-        place.key,
+        context.name,
+        context.key,
         command=command,
         salt=salt,
         copy=copy.removesuffix(".in"),
         input=_text(given.get("in")),
         answer=_text(given.get("ans")),
-        solution=place.solution,
+        solution=context.solution,
     )
 
 
-def _filled(command: str, place: _Place, given: Mapping[str, Any], number: int) -> tuple[str, str]:
+def _filled(command: str, context: _Context, given: Mapping[str, Any], number: int) -> tuple[str, str]:
     """The command for this number of `count`, and the salt of its seed, which tells apart equal commands."""
     if "{count}" in command:
         if "count" not in given:
-            raise Misunderstood("its command holds {count}, but the entry has no count")
+            raise ListingError("its command holds {count}, but the entry has no count")
         command = command.replace("{count}", str(number))
     if len(_SEED.findall(command)) > 1:
-        raise Misunderstood("its command holds {seed} more than once")
-    name = place.name.rpartition("/")[2]
-    return command.replace("{name}", name), place.salt + (f":{number - 1}" if number != 1 else "")
+        raise ListingError("its command holds {seed} more than once")
+    name = context.name.rpartition("/")[2]
+    return command.replace("{name}", name), context.salt + (f":{number - 1}" if number != 1 else "")
 
 
 def _text(value: str | None) -> str | None:
@@ -398,5 +396,5 @@ def _numbered_tests(folder: Mapping[Any, Any], depth: int) -> int:
 def _count_of(value: Any) -> int:
     try:
         return len(_counts(value.get("count"))[0]) if isinstance(value, dict) else 1
-    except Misunderstood:
+    except ListingError:
         return 1

@@ -14,11 +14,12 @@ from benchmark.datasets.icpc_generators import generators_and_tests
 from benchmark.datasets.icpc_programs import package_programs
 from benchmark.datasets.icpc_texts import Text, analysis_text, figures_of, sample_interactions, statement_text
 from benchmark.datasets.records import (
-    BrokenSource,
     ImportedProblem,
-    LeftOut,
+    Importer,
     ReferenceRecord,
+    SkippedEntry,
     Source,
+    SourceError,
     TestRecord,
 )
 from benchmark.models.problems import Tier
@@ -34,13 +35,11 @@ _LARGEST_PROGRAM = 2**20
 
 
 @contextmanager
-def open_icpc(path: Path, tests: Path | None) -> Iterator[Source]:
+def open_icpc(path: Path) -> Iterator[Source]:
     """The packages at the path. A single broken one refuses the import; in a folder of them it is left out.
 
-    Raises BrokenSource.
+    Raises SourceError.
     """
-    if tests is not None:
-        raise BrokenSource("--tests is for the format usaco; an ICPC package brings its own tests")
     if path.is_dir():
         yield _source(path, path.resolve().name)
     elif path.is_file():
@@ -49,19 +48,22 @@ def open_icpc(path: Path, tests: Path | None) -> Iterator[Source]:
             unpack(path, Path(folder))
             yield _source(Path(folder), path.stem)
     else:
-        raise BrokenSource(
+        raise SourceError(
             f"{path} is not there; the format icpc takes a package's folder, a folder of them, or a zip"
         )
+
+
+IMPORTER = Importer("icpc", "a problem package, a folder of packages, or a zip of either", open_icpc)
 
 
 def _source(root: Path, name: str) -> Source:
     packages = _find_packages(root, name)
     if not packages:
-        raise BrokenSource(
+        raise SourceError(
             f"{name} holds no problem package: there is no problem.yaml in it or in a folder of it"
         )
     if len(packages) == 1:
-        return Source(1, _only(*packages[0]))
+        return Source(1, _single_package(*packages[0]))
     return Source(len(packages), (_entry(*package) for package in packages))
 
 
@@ -78,19 +80,19 @@ def _find_packages(root: Path, name: str) -> list[tuple[str, Path]]:
     return packages
 
 
-def _only(name: str, folder: Path) -> Iterator[ImportedProblem]:
+def _single_package(name: str, folder: Path) -> Iterator[ImportedProblem]:
     entry = _entry(name, folder)
-    if isinstance(entry, LeftOut):
-        raise BrokenSource(f"the package {name} cannot be imported: {entry.reason}")
+    if isinstance(entry, SkippedEntry):
+        raise SourceError(f"the package {name} cannot be imported: {entry.reason}")
     yield entry
 
 
-def _entry(name: str, folder: Path) -> ImportedProblem | LeftOut:
+def _entry(name: str, folder: Path) -> ImportedProblem | SkippedEntry:
     try:
         refuse_links_outside(folder)
         return _problem(name, folder, read_package(folder))
     except (PackageError, OSError) as error:
-        return LeftOut(name, str(error).replace(f"{folder}{os.sep}", "").replace(str(folder), name))
+        return SkippedEntry(name, str(error).replace(f"{folder}{os.sep}", "").replace(str(folder), name))
 
 
 def _problem(name: str, folder: Path, package: Package) -> ImportedProblem:

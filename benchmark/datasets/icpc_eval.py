@@ -8,7 +8,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from benchmark.datasets.records import BrokenSource, ImportedProblem, LeftOut, Source, TestRecord
+from benchmark.datasets.records import (
+    ImportedProblem,
+    Importer,
+    SkippedEntry,
+    Source,
+    TestRecord,
+    UnusableProblemError,
+)
 from benchmark.datasets.rows import Row, read_rows
 from judge import Checker, Limits, OutputValidator
 
@@ -18,35 +25,32 @@ _SPECIAL_JUDGE_LIMITS = Limits(time=10.0, memory=2**30)
 
 
 @contextmanager
-def open_icpc_eval(path: Path, tests: Path | None) -> Iterator[Source]:
-    """The problems of a file or of a folder of files. Raises BrokenSource."""
-    if tests is not None:
-        raise BrokenSource("--tests is for the format usaco; ICPC-Eval's rows hold their tests")
+def open_icpc_eval(path: Path) -> Iterator[Source]:
+    """The problems of a file or of a folder of files. Raises SourceError."""
     total, rows = read_rows(path)
     yield Source(total, (_entry(row) for row in rows))
 
 
-class _Unusable(Exception):
-    pass
+IMPORTER = Importer("icpc-eval", "a file or a folder of files: Parquet or JSON lines", open_icpc_eval)
 
 
-def _entry(row: Row) -> ImportedProblem | LeftOut:
+def _entry(row: Row) -> ImportedProblem | SkippedEntry:
     identifier = str(row.get("id", "")) or "a row without id"
     try:
         return _problem(identifier, row)
-    except _Unusable as reason:
-        return LeftOut(identifier, str(reason))
+    except UnusableProblemError as reason:
+        return SkippedEntry(identifier, str(reason))
 
 
 def _problem(identifier: str, row: Row) -> ImportedProblem:
     if missing := [name for name in _REQUIRED if row.get(name) is None]:
-        raise _Unusable(f"it has no {', '.join(missing)}")
+        raise UnusableProblemError(f"it has no {', '.join(missing)}")
     if row.get("interaction"):
-        raise _Unusable("it is interactive, and comes without its interactor")
+        raise UnusableProblemError("it is interactive, and comes without its interactor")
     samples = _pairs(row, "examples")
     hidden = _pairs(row, "test_cases")
     if not hidden:
-        raise _Unusable("it has no test cases")
+        raise UnusableProblemError("it has no test cases")
     year = row.get("year")
     source = str(row.get("source") or "")
     url = str(row.get("qoj_url") or "")
@@ -75,7 +79,7 @@ def _pairs(row: Row, name: str) -> list[tuple[str, str]]:
             or len(given) != 2
             or not all(isinstance(t, str) for t in given)
         ):
-            raise _Unusable(f"its {name} are not pairs of an input and an output")
+            raise UnusableProblemError(f"its {name} are not pairs of an input and an output")
         pairs.append((given[0], given[1]))
     return pairs
 
@@ -117,10 +121,10 @@ def _checker(row: Row) -> Checker:
     if kind == "traditional":
         return Checker()
     if kind != "spj":
-        raise _Unusable(f"its type is {kind!r}; there are traditional and spj")
+        raise UnusableProblemError(f"its type is {kind!r}; there are traditional and spj")
     code = row.get("spj_code")
     if not isinstance(code, str) or not code.strip():
-        raise _Unusable("its special judge (spj_code) is missing")
+        raise UnusableProblemError("its special judge (spj_code) is missing")
     return Checker(
         "special", program=OutputValidator("cpp23", {"spj.cpp": code}, limits=_SPECIAL_JUDGE_LIMITS)
     )
@@ -129,5 +133,5 @@ def _checker(row: Row) -> Checker:
 def _positive(row: Row, name: str) -> float:
     value: Any = row[name]
     if not isinstance(value, int | float) or not 0 < value < 1e7:
-        raise _Unusable(f"its {name} is {value!r}, not a positive number")
+        raise UnusableProblemError(f"its {name} is {value!r}, not a positive number")
     return float(value)

@@ -8,8 +8,8 @@ import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from benchmark.datasets.generators_yaml import Entry, Listing, Misunderstood, read_listing
-from benchmark.datasets.icpc_programs import NoProgram, program_files_of, program_text, read_program
+from benchmark.datasets.generators_yaml import Entry, Listing, ListingError, read_listing
+from benchmark.datasets.icpc_programs import ProgramFileError, program_files_of, program_text, read_program
 from benchmark.datasets.records import ListedTestRecord, ProgramRecord, TestKind
 from judge.packages import shown
 
@@ -63,7 +63,7 @@ def _generators(
     for called, commands in calls.items():
         try:
             language, files = _generator(folder, called, listing.aliases.get(called), calls)
-        except NoProgram as reason:
+        except ProgramFileError as reason:
             broken[called] = str(reason)
         else:
             programs.append(ProgramRecord("generator", called, language, files, commands=tuple(commands)))
@@ -75,7 +75,7 @@ def _listed(package: Path, entry: Entry, broken: Mapping[str, str]) -> ListedTes
         given, answer = _files(package, entry)
         if given is None:
             return _generated(entry, broken)
-    except Misunderstood as reason:
+    except ListingError as reason:
         return ListedTestRecord(entry.name, fault=str(reason))
     return ListedTestRecord(entry.name, input=given, answer=answer, solution=_solution(entry))
 
@@ -83,11 +83,11 @@ def _listed(package: Path, entry: Entry, broken: Mapping[str, str]) -> ListedTes
 def _generated(entry: Entry, broken: Mapping[str, str]) -> ListedTestRecord:
     program, arguments = _split(entry.command)
     if program in broken:
-        raise Misunderstood(f"its generator {shown(program)} cannot be run: {broken[program]}")
+        raise ListingError(f"its generator {shown(program)} cannot be run: {broken[program]}")
     try:
         shlex.split(arguments)
     except ValueError as error:
-        raise Misunderstood(f"its command {shown(entry.command)} cannot be split: {error}") from None
+        raise ListingError(f"its command {shown(entry.command)} cannot be split: {error}") from None
     return ListedTestRecord(
         entry.name,
         kind=_kind(entry),
@@ -112,7 +112,7 @@ def _files(package: Path, entry: Entry) -> tuple[bytes | Path | None, bytes | Pa
         place, what = package / "data" / entry.name, f"nothing gives its input, and data/{entry.name}.in"
     given = _file(package, place, ".in")
     if given is None:
-        raise Misunderstood(
+        raise ListingError(
             shown(f"{what} is not a file of the package of at most {_LARGEST_TEST // 2**20} MiB")
         )
     return given, answer if answer is not None else _file(package, place, ".ans")
@@ -170,5 +170,5 @@ def _generator(
 def _inside(folder: Path, name: str) -> Path:
     path = folder / name.lstrip("/")
     if not path.resolve().is_relative_to(folder.resolve()) or not path.exists():
-        raise NoProgram(f"there is no file {shown(name)} in generators/")
+        raise ProgramFileError(f"there is no file {shown(name)} in generators/")
     return path

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmark.datasets.figures import SUFFIXES, UnusableFigure, read_figure
+from benchmark.datasets.figures import SUFFIXES, FigureError, read_figure
 from benchmark.datasets.records import FigureRecord
 from judge.packages import PackageError
 
@@ -82,7 +82,7 @@ def figures_of(texts: Sequence[Text]) -> tuple[tuple[FigureRecord, ...], list[st
         for path in _named_pictures(folder, contents):
             try:
                 figure = read_figure(path)
-            except UnusableFigure as reason:
+            except FigureError as reason:
                 notes.append(f"the figure {path.name} is left out: {reason}")
                 continue
             figures.setdefault(figure.name, figure)

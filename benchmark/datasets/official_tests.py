@@ -16,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 from django.conf import settings
 
 from benchmark.datasets.archives import MAXIMUM_UNPACKED, unpack
-from benchmark.datasets.records import BrokenSource, TestRecord
+from benchmark.datasets.records import SourceError, TestRecord
 from benchmark.datasets.store import replace_hidden_tests
 from benchmark.datasets.usaco import TEST_FILE, find_test, read_test
 from benchmark.models import Problem
@@ -25,7 +25,7 @@ _DEEPEST = 8
 _NAMED = 20
 
 
-class UnusableTests(Exception):
+class UnusableTestsError(Exception):
     """The tests of one source cannot be used; the message says why."""
 
 
@@ -47,7 +47,7 @@ class TestsImport:
     updated: int = 0
     unchanged: int = 0
     unmatched: list[str] = field(default_factory=list)
-    left_out: list[tuple[str, str]] = field(default_factory=list)
+    skipped: list[tuple[str, str]] = field(default_factory=list)
     notes: list[tuple[str, str]] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
@@ -56,7 +56,7 @@ class TestsImport:
             "updated": self.updated,
             "unchanged": self.unchanged,
             "unmatched": self.unmatched,
-            "left_out": [{"file": name, "reason": reason} for name, reason in self.left_out],
+            "left_out": [{"file": name, "reason": reason} for name, reason in self.skipped],
             "notes": [{"id": external_id, "note": note} for external_id, note in self.notes],
         }
 
@@ -78,14 +78,14 @@ def import_official_tests(
         for problem in source.problems:
             if problem not in fresh:
                 given = served[problem.pk]
-                result.left_out.append((source.name, f"{problem} already has its tests from {given}"))
+                result.skipped.append((source.name, f"{problem} already has its tests from {given}"))
         if fresh:
-            _put(source, fresh, result)
+            _import_source(source, fresh, result)
         progress(done, len(sources))
     return result
 
 
-def _put(source: _Source, problems: Sequence[Problem], result: TestsImport) -> None:
+def _import_source(source: _Source, problems: Sequence[Problem], result: TestsImport) -> None:
     try:
         with tempfile.TemporaryDirectory(prefix="tests-", dir=settings.VAR) as unpacked:
             if source.path.is_dir():
@@ -94,13 +94,13 @@ def _put(source: _Source, problems: Sequence[Problem], result: TestsImport) -> N
                 unpack(source.path, Path(unpacked))
                 tests = read_tests(Path(unpacked))
             for problem in problems:
-                _put_on(problem, tests, result)
-    except (UnusableTests, BrokenSource, OSError) as error:
+                _import_tests(problem, tests, result)
+    except (UnusableTestsError, SourceError, OSError) as error:
         reason = str(error).replace(f"{source.path} ", "the zip ").replace(str(source.path), source.name)
-        result.left_out.append((source.name, reason))
+        result.skipped.append((source.name, reason))
 
 
-def _put_on(problem: Problem, tests: Sequence[TestRecord], result: TestsImport) -> None:
+def _import_tests(problem: Problem, tests: Sequence[TestRecord], result: TestsImport) -> None:
     if replace_hidden_tests(problem, tests):
         result.updated += 1
     else:
@@ -111,7 +111,7 @@ def _put_on(problem: Problem, tests: Sequence[TestRecord], result: TestsImport) 
 
 
 def read_tests(root: Path) -> list[TestRecord]:
-    """Return the tests 1, 2 … of the one folder below `root` that holds any. Raises UnusableTests."""
+    """Return the tests 1, 2 … of the one folder below `root` that holds any. Raises UnusableTestsError."""
     folders: dict[Path, set[int]] = {}
     size = 0
     for parent, _, files in _walk(root):
@@ -120,20 +120,20 @@ def read_tests(root: Path) -> list[TestRecord]:
                 folders.setdefault(parent, set()).add(int(match[1] or match[2]))
                 size += (parent / name).stat().st_size
     if not folders:
-        raise UnusableTests("it holds no test: there is no 1.in with 1.out and no I.1 with O.1")
+        raise UnusableTestsError("it holds no test: there is no 1.in with 1.out and no I.1 with O.1")
     if len(folders) > 1:
         where = ", ".join(sorted(str(folder.relative_to(root)) for folder in folders))
-        raise UnusableTests(f"it holds tests in several folders: {where}")
+        raise UnusableTestsError(f"it holds tests in several folders: {where}")
     if size > MAXIMUM_UNPACKED:
-        raise UnusableTests(f"its tests are larger than {MAXIMUM_UNPACKED // 2**20} MiB")
+        raise UnusableTestsError(f"its tests are larger than {MAXIMUM_UNPACKED // 2**20} MiB")
     [(folder, numbers)] = folders.items()
     return _numbered_tests(folder, max(numbers))
 
 
 def _numbered_tests(folder: Path, count: int) -> list[TestRecord]:
-    """Tests 1 to `count`. Raises UnusableTests that names every missing file."""
+    """Tests 1 to `count`. Raises UnusableTestsError that names every missing file."""
     if count > len(list(folder.iterdir())):
-        raise UnusableTests(f"its tests are numbered up to {count}, but there are fewer files")
+        raise UnusableTestsError(f"its tests are numbered up to {count}, but there are fewer files")
     tests, missing = [], []
     for number in range(1, count + 1):
         given, expected = find_test(folder, number, "in"), find_test(folder, number, "out")
@@ -144,7 +144,7 @@ def _numbered_tests(folder: Path, count: int) -> list[TestRecord]:
             tests.append(TestRecord(str(number), False, read_test(given), read_test(expected)))
     if missing:
         more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
-        raise UnusableTests(", ".join(missing[:_NAMED]) + more)
+        raise UnusableTestsError(", ".join(missing[:_NAMED]) + more)
     return tests
 
 

@@ -17,14 +17,14 @@ IMPORT_SEED = 402
 """Shuffles the options of imported questions, whose source names the right one first."""
 
 
-class QuestionsInUse(Exception):
+class QuestionsInUseError(Exception):
     """Runs refer to the stored questions, so they cannot be replaced by others."""
 
 
 def import_question_set(dataset: Dataset, records: Sequence[QuestionRecord]) -> QuestionSet:
     """The questions that came with a dataset, as the set of the dataset's name.
 
-    Questions about problems that the dataset does not have are left out with the reason. Raises QuestionsInUse.
+    Questions about problems that the dataset does not have are left out with the reason. Raises QuestionsInUseError.
     """
     known = set(dataset.problems.values_list("external_id", flat=True))
     kept, left_out = [], []
@@ -54,7 +54,7 @@ def write_question_set(
     parameters: dict[str, Any],
     left_out: list[dict[str, str]],
 ) -> QuestionSet:
-    """Store the questions under the name; the same ones again change nothing. Raises QuestionsInUse."""
+    """Store the questions under the name; the same ones again change nothing. Raises QuestionsInUseError."""
     shuffler = random.Random(seed)  # noqa: S311 (an order that can be had again, nothing secret)
     questions = []
     for record in records:
@@ -78,7 +78,7 @@ def write_question_set(
         return stored
     if stored is not None:
         if stored.runs.exists():
-            raise QuestionsInUse(
+            raise QuestionsInUseError(
                 f"the questions {name} are not the same as before, and runs answered those; choose another name"
             )
         stored.delete()

@@ -10,8 +10,12 @@ from typing import Any, Literal
 from benchmark.functional import Signature
 
 
-class BrokenSource(Exception):
+class SourceError(Exception):
     """The source cannot be imported as a whole; the message says what is wrong, where, and what to do."""
+
+
+class UnusableProblemError(Exception):
+    """A problem cannot be imported; the message is the reason why it is skipped."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +116,7 @@ class ImportedProblem:
 
     `states_samples` says whether the statement itself shows its samples, as most do; where it does not, a model is
     shown those of `tests` beside it. `analysis_english` is the explanation without programs, where the source has it
-    besides `analysis`. `tests_apart`: the source keeps hidden tests elsewhere, so that having none says nothing of
+    besides `analysis`. `tests_stored_separately`: the source keeps hidden tests elsewhere, so that having none says nothing of
     those that are stored. `notes` tell the person who imports what was assumed or dropped; they are not stored.
     """
 
@@ -142,7 +146,7 @@ class ImportedProblem:
     source_url: str = ""
     test_data_link: str = ""
     tests_announced: int | None = None
-    tests_apart: bool = False
+    tests_stored_separately: bool = False
     credits: str = ""
     license: str = ""
     states_samples: bool = True
@@ -150,7 +154,7 @@ class ImportedProblem:
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class SkippedEntry:
     """A problem of the source that cannot be imported, and why."""
 
     external_id: str
@@ -168,15 +172,30 @@ class QuestionRecord:
 
 @dataclass(frozen=True)
 class Source:
-    """An opened source: how many entries it has, and the entries. Reading them may raise BrokenSource."""
+    """An opened source: how many entries it has, and the entries. Reading them may raise SourceError."""
 
     total: int
-    entries: Iterator[ImportedProblem | LeftOut] = field(repr=False)
+    entries: Iterator[ImportedProblem | SkippedEntry] = field(repr=False)
     questions: tuple[QuestionRecord, ...] = ()
 
 
-Importer = Callable[[Path, Path | None], AbstractContextManager[Source]]
-"""Opens the source at a path; the second path is a folder of hidden tests, for formats that keep them apart.
+@dataclass(frozen=True)
+class Importer:
+    """A dataset format: its name, what PATH must be (for the command's help), and the function that opens a source.
 
-Raises BrokenSource. Whatever was unpacked is gone when the context ends.
-"""
+    `open_with_tests` also takes a folder of hidden tests; None for formats whose source contains its tests. Both
+    functions raise SourceError. Temporary files exist until the context ends.
+    """
+
+    name: str
+    source: str
+    open: Callable[[Path], AbstractContextManager[Source]]
+    open_with_tests: Callable[[Path, Path], AbstractContextManager[Source]] | None = None
+
+    def open_source(self, path: Path, tests: Path | None) -> AbstractContextManager[Source]:
+        """Open the source at `path`, with the hidden tests in the folder `tests` if given. Raises SourceError."""
+        if tests is None:
+            return self.open(path)
+        if self.open_with_tests is None:
+            raise SourceError(f"the format {self.name} has no separate hidden tests: omit --tests")
+        return self.open_with_tests(path, tests)

@@ -11,16 +11,16 @@ from django.db import transaction
 from django.urls import reverse
 
 from benchmark.datasets import FORMATS
-from benchmark.datasets.question_sets import QuestionsInUse, import_question_set
+from benchmark.datasets.question_sets import QuestionsInUseError, import_question_set
 from benchmark.datasets.records import (
-    BrokenSource,
     CandidateRecord,
     ImportedProblem,
-    LeftOut,
     ListedTestRecord,
     OracleRecord,
     ProgramRecord,
     QuestionRecord,
+    SkippedEntry,
+    SourceError,
     TestRecord,
 )
 from benchmark.datasets.usaco import merge_samples
@@ -48,7 +48,7 @@ _LENGTHS = {"title": 300, "contest": 200, "credits": 500, "license": 100}
 _LONGEST_IDENTIFIER = 200
 _LONGEST_SAMPLE = 10_000  # characters
 _LONGEST_ADDRESS = 500
-_BESIDE_THE_CONTENT = ("statement_html", "analysis_html", "rendered_by", "test_data_link", "tests_announced")
+_UNHASHED_COLUMNS = ("statement_html", "analysis_html", "rendered_by", "test_data_link", "tests_announced")
 """Columns that are not hashed."""
 _HASHED_COLUMNS = (
     "title", "statement", "analysis", "contest", "credits", "license", "tier", "tags", "statement_format",
@@ -56,7 +56,7 @@ _HASHED_COLUMNS = (
     "source_url",
 )  # fmt: skip
 """Columns that are hashed, without the HTML."""
-_HASHED_FORM = "1"
+_HASH_VERSION = "1"
 """Of the document that is hashed: with another, every stored problem would look changed."""
 
 
@@ -69,7 +69,7 @@ class ImportResult:
     unchanged: int = 0
     updated: int = 0
     questions: int = 0
-    left_out: list[LeftOut] = field(default_factory=list)
+    skipped: list[SkippedEntry] = field(default_factory=list)
     notes: list[tuple[str, str]] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
@@ -80,7 +80,7 @@ class ImportResult:
             "unchanged": self.unchanged,
             "updated": self.updated,
             "questions": self.questions,
-            "left_out": [{"id": entry.external_id, "reason": entry.reason} for entry in self.left_out],
+            "left_out": [{"id": entry.external_id, "reason": entry.reason} for entry in self.skipped],
             "notes": [{"id": external_id, "note": note} for external_id, note in self.notes],
         }
 
@@ -115,29 +115,29 @@ def import_problems(
 
     A problem whose content is stored already is not touched, but for its HTML when the renderer is a newer one; a
     changed one keeps its row (sessions and submissions refer to it) and gets the new fields, tests, references and
-    figures. Rows are written in one transaction after the whole source was read. Raises BrokenSource, and then
+    figures. Rows are written in one transaction after the whole source was read. Raises SourceError, and then
     nothing was written but, at most, blobs that no row names.
     """
     if format_name not in FORMATS:
-        raise BrokenSource(f"there is no format {format_name!r}; there are: {', '.join(FORMATS)}")
+        raise SourceError(f"there is no format {format_name!r}; there are: {', '.join(FORMATS)}")
     _refuse_other_format(dataset_name, format_name)
     rows = Problem.objects.filter(dataset__name=dataset_name)
     stored = {
-        external_id: _Stored(*values)
-        for external_id, *values in rows.values_list("external_id", *_Stored._fields)
+        external_id: _StoredState(*values)
+        for external_id, *values in rows.values_list("external_id", *_StoredState._fields)
     }
     result = ImportResult(dataset_name)
     changed: list[_Prepared] = []
     seen: set[str] = set()
-    with FORMATS[format_name](path, tests) as source:
+    with FORMATS[format_name].open_source(path, tests) as source:
         for done, entry in enumerate(source.entries, 1):
             if isinstance(entry, ImportedProblem) and (reason := _unstorable(entry, seen)):
-                entry = LeftOut(entry.external_id, reason)
-            if isinstance(entry, LeftOut):
-                result.left_out.append(entry)
+                entry = SkippedEntry(entry.external_id, reason)
+            if isinstance(entry, SkippedEntry):
+                result.skipped.append(entry)
             else:
                 seen.add(entry.external_id)
-                if entry.tests_apart and entry.external_id in stored:
+                if entry.tests_stored_separately and entry.external_id in stored:
                     entry = _with_stored_tests(entry, rows.get(external_id=entry.external_id))
                 result.notes += [(entry.external_id, note) for note in entry.notes]
                 prepared = _prepare(entry, dataset_name, stored.get(entry.external_id))
@@ -162,16 +162,16 @@ def _write_questions(dataset_name: str, records: tuple[QuestionRecord, ...], res
     """Store the source's questions as the set of the dataset's name; returns how many there are."""
     try:
         question_set = import_question_set(Dataset.objects.get(name=dataset_name), records)
-    except QuestionsInUse as error:
-        raise BrokenSource(str(error)) from error
-    result.left_out += [LeftOut(entry["id"], entry["reason"]) for entry in question_set.left_out]
+    except QuestionsInUseError as error:
+        raise SourceError(str(error)) from error
+    result.skipped += [SkippedEntry(entry["id"], entry["reason"]) for entry in question_set.left_out]
     return question_set.questions.count()
 
 
 def _refuse_other_format(name: str, format_name: str) -> None:
     dataset = Dataset.objects.filter(name=name).first()
     if dataset is not None and dataset.format != format_name:
-        raise BrokenSource(
+        raise SourceError(
             f"the dataset {name} holds problems of the format {dataset.format}; choose another name for {format_name}"
         )
 
@@ -188,7 +188,7 @@ def _unstorable(problem: ImportedProblem, seen: set[str]) -> str:
     return ""
 
 
-class _Stored(NamedTuple):
+class _StoredState(NamedTuple):
     """What a stored problem has that decides whether it must be written again; the fields are columns."""
 
     content_hash: str
@@ -197,7 +197,7 @@ class _Stored(NamedTuple):
     tests_announced: int | None
 
 
-def _prepare(problem: ImportedProblem, dataset_name: str, stored: _Stored | None) -> _Prepared | None:
+def _prepare(problem: ImportedProblem, dataset_name: str, stored: _StoredState | None) -> _Prepared | None:
     """What has to be written for this problem, or None when exactly this is stored, rendered as it is now."""
     tests = [_stored_test(order, test) for order, test in enumerate(problem.tests)]
     references = [
@@ -229,7 +229,7 @@ def _prepare(problem: ImportedProblem, dataset_name: str, stored: _Stored | None
         *([problem.signature, problem.oracle, problem.candidates] if problem.signature else []),
     )
     link = problem.test_data_link if len(problem.test_data_link) <= _LONGEST_ADDRESS else ""
-    current = _Stored(content_hash, RENDERER_VERSION, link, problem.tests_announced)
+    current = _StoredState(content_hash, RENDERER_VERSION, link, problem.tests_announced)
     if stored == current and listed_tests == _listed_tests(dataset_name, problem):
         return None
     addresses = {
@@ -368,8 +368,8 @@ def _stored_test(order: int, test: TestRecord) -> dict[str, Any]:
         "order": order,
         "name": _clean(test.name)[:200],
         "origin": TestCase.Origin.SAMPLE if test.sample else TestCase.Origin.HIDDEN,
-        "input_hash": _put(test.input),
-        "answer_hash": _put(test.answer),
+        "input_hash": _save_blob(test.input),
+        "answer_hash": _save_blob(test.answer),
         "explanation": _clean(test.explanation),
     }
 
@@ -394,8 +394,8 @@ def _stored_listed_test(order: int, one: ListedTestRecord) -> dict[str, Any]:
         **{name: text[:200] for name, text in texts.items()},
         "kind": one.kind,
         "arguments": _clean(one.arguments),
-        "input_hash": "" if one.input is None else _put(one.input),
-        "answer_hash": "" if one.answer is None else _put(one.answer),
+        "input_hash": "" if one.input is None else _save_blob(one.input),
+        "answer_hash": "" if one.answer is None else _save_blob(one.answer),
         "fault": _clean(one.fault),
     }
 
@@ -409,13 +409,13 @@ def _listed_tests(dataset_name: str, problem: ImportedProblem) -> list[dict[str,
     return list(rows.values(*names))
 
 
-def _put(content: bytes | Path) -> str:
+def _save_blob(content: bytes | Path) -> str:
     return blobs.put(content if isinstance(content, bytes) else content.read_bytes())
 
 
 def _content_hash(*parts: object) -> str:
     """sha256 over everything that is stored, without its HTML: runs, suites and verifiers hold to what was asked."""
-    document = json.dumps([_HASHED_FORM, *parts], sort_keys=True, ensure_ascii=True, default=str)
+    document = json.dumps([_HASH_VERSION, *parts], sort_keys=True, ensure_ascii=True, default=str)
     return hashlib.sha256(document.encode()).hexdigest()
 
 
@@ -424,7 +424,7 @@ def _write(dataset_name: str, format_name: str, problems: list[_Prepared]) -> No
     for prepared in problems:
         if prepared.content_stored:
             problem = dataset.problems.get(external_id=prepared.external_id)
-            beside = {name: prepared.columns[name] for name in _BESIDE_THE_CONTENT}
+            beside = {name: prepared.columns[name] for name in _UNHASHED_COLUMNS}
             dataset.problems.filter(pk=problem.pk).update(**beside)
             _write_listed_tests(problem, prepared)
             continue

@@ -13,12 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from benchmark.datasets.records import (
-    BrokenSource,
     ImportedProblem,
-    LeftOut,
+    Importer,
     ReferenceRecord,
+    SkippedEntry,
     Source,
+    SourceError,
     TestRecord,
+    UnusableProblemError,
 )
 from benchmark.models import ReferenceSolution
 from benchmark.rendering.usaco_samples import find_samples
@@ -35,69 +37,66 @@ TEST_FILE = re.compile(r"(\d{1,6})\.(?:in|out)|[IO]\.(\d{1,6})")
 _TEST_FOLDERS = ("tests", "usaco_v3/tests", "usaco_v2/tests")
 
 
-class _Unusable(Exception):
-    """One problem cannot be imported; the message is the reason."""
-
-
 @contextmanager
-def open_usaco(path: Path, tests: Path | None) -> Iterator[Source]:
+def open_usaco(path: Path, tests: Path | None = None) -> Iterator[Source]:
     """The problems of a USACO JSON file, with hidden tests from `tests` or from a folder beside the file.
 
-    Raises BrokenSource when the file is no such collection or the folder of tests is not there.
+    Raises SourceError when the file is no such collection or the folder of tests is not there.
     """
     problems = _read(path)
     folder = _tests_folder(path, tests)
     yield Source(len(problems), (_entry(key, value, folder) for key, value in problems.items()))
 
 
+IMPORTER = Importer("usaco", "a JSON file such as usaco_dict.json", open_usaco, open_with_tests=open_usaco)
+
+
 def _read(path: Path) -> dict[str, Any]:
     if not path.is_file():
-        raise BrokenSource(
-            f"{path} is not a file; the format usaco takes a JSON file such as usaco_dict.json"
-        )
+        raise SourceError(f"{path} is not a file; the format usaco takes a JSON file such as usaco_dict.json")
     try:
         content = json.loads(path.read_bytes())
     except (ValueError, RecursionError) as error:
-        raise BrokenSource(
+        raise SourceError(
             f"{path} is not valid JSON ({error}). It may be cut off: fetch it again."
         ) from error
     if isinstance(content, list):
         content = {str(entry.get("problem_id", "")): entry for entry in content if isinstance(entry, dict)}
     if not isinstance(content, dict):
-        raise BrokenSource(f"{path} must hold a JSON object of problems, not a {type(content).__name__}")
+        raise SourceError(f"{path} must hold a JSON object of problems, not a {type(content).__name__}")
     if not any(isinstance(entry, dict) and entry.keys() >= set(_REQUIRED) for entry in content.values()):
-        raise BrokenSource(f"{path} holds no USACO problem: no entry has the keys {', '.join(_REQUIRED)}")
+        raise SourceError(f"{path} holds no USACO problem: no entry has the keys {', '.join(_REQUIRED)}")
     return content
 
 
 def _tests_folder(path: Path, tests: Path | None) -> Path | None:
     if tests is not None:
         if not tests.is_dir():
-            raise BrokenSource(f"the folder of tests {tests} is not there")
+            raise SourceError(f"the folder of tests {tests} is not there")
         return tests
     return next((folder for name in _TEST_FOLDERS if (folder := path.parent / name).is_dir()), None)
 
 
-def _entry(key: str, value: object, folder: Path | None) -> ImportedProblem | LeftOut:
+def _entry(key: str, value: object, folder: Path | None) -> ImportedProblem | SkippedEntry:
     try:
         return _problem(key, value, folder)
-    except _Unusable as reason:
-        return LeftOut(key, str(reason))
+    except UnusableProblemError as reason:
+        return SkippedEntry(key, str(reason))
 
 
 def _problem(key: str, value: object, folder: Path | None) -> ImportedProblem:
     if not isinstance(value, dict):
-        raise _Unusable(f"the entry is a {type(value).__name__}, not an object")
+        raise UnusableProblemError(f"the entry is a {type(value).__name__}, not an object")
     if missing := [name for name in _REQUIRED if name not in value]:
-        raise _Unusable(f"it has no {', '.join(missing)}")
+        raise UnusableProblemError(f"it has no {', '.join(missing)}")
     level = str(value["problem_level"]).lower()
     if level not in _LEVELS:
-        raise _Unusable(f"its level is {level!r}; there are {', '.join(_LEVELS)}")
+        raise UnusableProblemError(f"its level is {level!r}; there are {', '.join(_LEVELS)}")
     statement = _text(value, "description")
     samples = _samples(value, statement)
     hidden, notes = _hidden_tests(key, value, folder)
     if not samples and not hidden:
-        raise _Unusable("its statement has no sample and there are no hidden tests")
+        raise UnusableProblemError("its statement has no sample and there are no hidden tests")
     english = _text(value, "solution_english")
     analysis = _text(value, "solution") or english
     python = _text(value, "solution_python3")
@@ -123,7 +122,7 @@ def _problem(key: str, value: object, folder: Path | None) -> ImportedProblem:
         source_url=_address(value.get("problem_link")),
         test_data_link=_address(value.get("test_data_link")),
         tests_announced=_announced(value.get("num_tests")),
-        tests_apart=not hidden,
+        tests_stored_separately=not hidden,
         notes=tuple(notes),
     )
 
@@ -133,7 +132,7 @@ def _text(value: Mapping[str, Any], name: str) -> str:
     if found is None:
         return ""
     if not isinstance(found, str):
-        raise _Unusable(f"its {name} is a {type(found).__name__}, not a text")
+        raise UnusableProblemError(f"its {name} is a {type(found).__name__}, not a text")
     return found.replace("\r\n", "\n")
 
 
@@ -143,7 +142,7 @@ def _number(value: Mapping[str, Any], name: str) -> float:
     except (TypeError, ValueError):
         number = 0.0
     if not 0 < number < 100_000:
-        raise _Unusable(f"its {name} is {value[name]!r}, not a positive number")
+        raise UnusableProblemError(f"its {name} is {value[name]!r}, not a positive number")
     return number
 
 
@@ -199,24 +198,24 @@ def _hidden_tests(
         return [], []
     own = (folder / key).resolve()
     if not own.is_relative_to(folder.resolve()) or own == folder.resolve():
-        raise _Unusable("its identifier leads out of the folder of tests")
+        raise UnusableProblemError("its identifier leads out of the folder of tests")
     if not own.is_dir():
         return [], [f"no hidden tests in {folder}: judged on samples only"]
     try:
         count = int(value.get("num_tests") or 0)
     except (TypeError, ValueError):
-        raise _Unusable(f"its num_tests is {value['num_tests']!r}, not a number") from None
+        raise UnusableProblemError(f"its num_tests is {value['num_tests']!r}, not a number") from None
     numbers = [
         int(match[1] or match[2]) for file in own.iterdir() if (match := TEST_FILE.fullmatch(file.name))
     ]
     count = max([count, *numbers])
     if count == 0:
-        raise _Unusable(f"{own} holds no test")
+        raise UnusableProblemError(f"{own} holds no test")
     tests = []
     for number in range(1, count + 1):
         given, expected = find_test(own, number, "in"), find_test(own, number, "out")
         if given is None or expected is None:
-            raise _Unusable(
+            raise UnusableProblemError(
                 f"test {number} of {count} has no {'input' if given is None else 'answer'} in {own}"
             )
         tests.append(TestRecord(str(number), False, read_test(given), read_test(expected)))

@@ -10,7 +10,7 @@ from benchmark.methods.retrieval import Found
 from benchmark.methods.settings import Sampling, takes
 from benchmark.methods.zero_shot import ask_once
 from benchmark.models import Generation
-from benchmark.oracles.inputs import Recipe
+from benchmark.oracles.inputs import InputRecipe
 from benchmark.oracles.programs import VerifierPrograms
 from benchmark.oracles.tags import TAGS
 from benchmark.prompts import (
@@ -60,11 +60,11 @@ class Building(Algo):
         metadata=takes("ask for tests with answers of the model's own, to rank by them for comparison"),
     )
     oracle_seconds: int = field(
-        default=Recipe.oracle_seconds,
+        default=InputRecipe.oracle_seconds,
         metadata=takes("CPU seconds of an oracle for one input", minimum=1, maximum=60),
     )
     budget: float | None = field(
-        default=Recipe.budget,
+        default=InputRecipe.budget,
         metadata=takes(
             "CPU seconds for making all inputs, and for an oracle to answer them, the shortest first; none: no bound",
             minimum=0.1,
@@ -72,9 +72,9 @@ class Building(Algo):
     )
 
     @property
-    def recipe(self) -> Recipe:
+    def recipe(self) -> InputRecipe:
         """The part that makes the tests."""
-        return Recipe(oracle_seconds=self.oracle_seconds, budget=self.budget)
+        return InputRecipe(oracle_seconds=self.oracle_seconds, budget=self.budget)
 
 
 async def build(chain: Chain, settings: Building, found: Found) -> Generation:

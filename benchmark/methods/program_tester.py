@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from benchmark.models import Generation
-from benchmark.oracles.inputs import Recipe
+from benchmark.oracles.inputs import InputRecipe
 from benchmark.oracles.programs import VerifierPrograms
 from benchmark.prompts import OracleCase
 
@@ -45,7 +45,7 @@ class Bench(Protocol):
         """Whether the function that returns tests with answers returns any."""
         ...
 
-    async def build(self, programs: VerifierPrograms, recipe: Recipe) -> None:
+    async def build(self, programs: VerifierPrograms, recipe: InputRecipe) -> None:
         """Store the verifier: inputs, the oracle's answers, and the suite of them."""
         ...
 
@@ -78,7 +78,7 @@ class AssumedBench:
         """As assumed."""
         return self._passes
 
-    async def build(self, programs: VerifierPrograms, recipe: Recipe) -> None:
+    async def build(self, programs: VerifierPrograms, recipe: InputRecipe) -> None:
         """Nothing."""
 
     async def score(self, answer: Generation) -> Score:

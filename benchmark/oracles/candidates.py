@@ -41,7 +41,7 @@ class NamedCandidate:
 
 
 @dataclass(frozen=True)
-class Verified:
+class VerifiedCandidate:
     """A candidate with what the verifier says of it."""
 
     candidate: NamedCandidate
@@ -126,7 +126,7 @@ def candidates_of_run(run: Run, *, judge_missing: bool) -> Iterator[NamedCandida
         yield NamedCandidate(problem, f"chain {row.work_item.chain} step {row.step}", submission, accepted)
 
 
-def stored_verifications(candidates: Iterable[NamedCandidate]) -> list[Verified]:
+def stored_verifications(candidates: Iterable[NamedCandidate]) -> list[VerifiedCandidate]:
     """Return what the newest verifiers of the problems said of these candidates; those never tried are left out."""
     chosen = list(candidates)
     problems = {one.problem.pk for one in chosen}
@@ -135,7 +135,7 @@ def stored_verifications(candidates: Iterable[NamedCandidate]) -> list[Verified]
     rows = Verification.objects.filter(verifier__in=newest.values()).defer("failures")
     by_submission = {row.submission_id: row for row in rows}
     return [
-        Verified(one, by_submission[one.submission.pk])
+        VerifiedCandidate(one, by_submission[one.submission.pk])
         for one in chosen
         if one.submission.pk in by_submission
     ]
@@ -158,7 +158,7 @@ def _accepted(submission: Submission, run: Run, judge_missing: bool) -> bool | N
     return None if stored.state != Judgement.State.DONE else stored.verdict == "AC"
 
 
-def figures(verified: Sequence[Verified], ns: Sequence[int]) -> Figures:
+def figures(verified: Sequence[VerifiedCandidate], ns: Sequence[int]) -> Figures:
     """The figures of these candidates. n@k is over the problems whose candidates all have an official verdict."""
     known = [one for one in verified if one.candidate.accepted is not None]
     official = [bool(one.candidate.accepted) for one in known]
@@ -176,15 +176,15 @@ def figures(verified: Sequence[Verified], ns: Sequence[int]) -> Figures:
     )
 
 
-def judged_groups(verified: Iterable[Verified]) -> list[list[Verified]]:
+def judged_groups(verified: Iterable[VerifiedCandidate]) -> list[list[VerifiedCandidate]]:
     """Return the candidates by problem, of the problems whose candidates all have an official verdict."""
-    problems: dict[int, list[Verified]] = defaultdict(list)
+    problems: dict[int, list[VerifiedCandidate]] = defaultdict(list)
     for one in verified:
         problems[one.candidate.problem.pk].append(one)
     return [group for group in problems.values() if all(one.candidate.accepted is not None for one in group)]
 
 
-def rankings(groups: Sequence[Sequence[Verified]], n: int) -> dict[str, float | None]:
+def rankings(groups: Sequence[Sequence[VerifiedCandidate]], n: int) -> dict[str, float | None]:
     """Return n@k by ranking, each the mean over the problems; None where a ranking or n@k is not defined.
 
     `verifier` ranks by samples and oracle tests, `samples` by the examples of the statement alone, `written` by the
@@ -202,7 +202,7 @@ def rankings(groups: Sequence[Sequence[Verified]], n: int) -> dict[str, float | 
 
 
 def mean_n_at_k(
-    groups: Sequence[Sequence[Verified]], scores: Sequence[Sequence[float | None]], n: int
+    groups: Sequence[Sequence[VerifiedCandidate]], scores: Sequence[Sequence[float | None]], n: int
 ) -> float | None:
     """Return the mean of n@k over the problems by these scores; None without a problem, a score, or n candidates."""
     values = []

@@ -11,17 +11,17 @@ from typing import Any
 import judge
 from benchmark import judging
 from benchmark.models import Judgement, Suite, TestCase, Verifier
-from benchmark.oracles.running import Allowance
+from benchmark.oracles.running import CpuBudget
 from benchmark.oracles.store import cases_of, oracle_program, samples_of
-from benchmark.oracles.verifying import ON_SAMPLES, Case, verify
+from benchmark.oracles.verifying import SAMPLES_BUDGET, Case, verify
 from benchmark.suites.recipes import fastest_reference
 
-_ON_HIDDEN = Allowance(each=2, total=6)
+_HIDDEN_BUDGET = CpuBudget(each=2, total=6)
 """Hidden tests are mostly too large for brute force; the shortest are tried first."""
 
 
 @dataclass(frozen=True)
-class Compared:
+class OracleComparison:
     """Answers of an oracle: right ones, wrong ones, and how often there was none."""
 
     right: int = 0
@@ -33,9 +33,9 @@ class Compared:
 class Correctness:
     """An oracle on the samples, on the hidden tests, and its suite beside a reference solution; None: there is none."""
 
-    samples: Compared
-    hidden: Compared | None
-    reference: Compared | None
+    samples: OracleComparison
+    hidden: OracleComparison | None
+    reference: OracleComparison | None
 
     @property
     def verdict(self) -> str:
@@ -67,25 +67,25 @@ def correctness_of(verifier: Verifier) -> Correctness | None:
             [] if problem.samples_only else cases_of(problem.tests.exclude(origin=TestCase.Origin.SAMPLE))
         )
         measured = Correctness(
-            _on(verifier, samples_of(problem), ON_SAMPLES),
-            _on(verifier, hidden, _ON_HIDDEN) if hidden else None,
+            _on(verifier, samples_of(problem), SAMPLES_BUDGET),
+            _on(verifier, hidden, _HIDDEN_BUDGET) if hidden else None,
             _beside_reference(verifier.suite) if verifier.suite else None,
         )
         stored = asdict(measured)
         verifier.record |= {"correctness": stored}
         verifier.save(update_fields=["record"])
-    return Correctness(**{name: one and Compared(**one) for name, one in stored.items()})
+    return Correctness(**{name: one and OracleComparison(**one) for name, one in stored.items()})
 
 
-def _on(verifier: Verifier, cases: Sequence[Case], allowance: Allowance) -> Compared:
+def _on(verifier: Verifier, cases: Sequence[Case], budget: CpuBudget) -> OracleComparison:
     problem = verifier.problem
     checker = judge.Checker.from_json(problem.checker)
-    said = verify(oracle_program(problem, verifier.oracle), cases, checker, allowance)
+    said = verify(oracle_program(problem, verifier.oracle), cases, checker, budget)
     wrong = sum(failure.fault == "WA" for failure in said.failures)
-    return Compared(said.passed, wrong, said.total - said.passed - wrong)
+    return OracleComparison(said.passed, wrong, said.total - said.passed - wrong)
 
 
-def _beside_reference(suite: Suite) -> Compared | None:
+def _beside_reference(suite: Suite) -> OracleComparison | None:
     """The fastest reference solution judged by the oracle's answers."""
     reference = fastest_reference(suite.problem)
     if reference is None:
@@ -98,4 +98,4 @@ def _beside_reference(suite: Suite) -> Compared | None:
         raise judge.SandboxFault(judgement.fault)
     verdicts = Counter(test["verdict"] for test in judgement.result["tests"] if not test["sample"])
     agreeing, differing = verdicts["AC"], verdicts["WA"]
-    return Compared(agreeing, differing, verdicts.total() - agreeing - differing)
+    return OracleComparison(agreeing, differing, verdicts.total() - agreeing - differing)

@@ -7,7 +7,7 @@ from typing import Any
 
 import judge
 from benchmark.functional import Signature, library
-from benchmark.oracles.running import Allowance, driver, json_lines
+from benchmark.oracles.running import CpuBudget, driver, json_lines
 
 _LIMITS = judge.Limits(time=60, memory=512 * 2**20)
 _TRIED = 20
@@ -15,8 +15,8 @@ _TRIED = 20
 
 
 @dataclass(frozen=True)
-class Recipe:
-    """How inputs are made. `caps` bound every size; the first of them gets all batches, each other two.
+class InputRecipe:
+    """How inputs are generated. `caps` bound every size; the first of them gets all batches, each other two.
 
     `longest_tricky` bounds the characters of a tricky input, `stress` is the number of inputs without a cap, which
     show only whether a candidate is too slow. In seconds of CPU, `seconds` bounds each call that makes an input,
@@ -33,17 +33,17 @@ class Recipe:
     budget: float | None = 1.35
 
     @property
-    def allowance(self) -> Allowance:
+    def oracle_budget(self) -> CpuBudget:
         """Of an oracle."""
-        return Allowance(self.oracle_seconds, self.budget)
+        return CpuBudget(self.oracle_seconds, self.budget)
 
 
-PUBLISHED = Recipe(caps=(10,), validated=False, seconds=1.0, stress=0, budget=None)
+PUBLISHED = InputRecipe(caps=(10,), validated=False, seconds=1.0, stress=0, budget=None)
 """What the ALGO paper's LeetCode figures follow from (docs/spec.md 3.4)."""
 
 
 @dataclass(frozen=True)
-class Parts:
+class InputFunctions:
     """The model's texts, executed in this order in one namespace. `signature` is None where an input is one text."""
 
     signature: Signature | None
@@ -60,7 +60,7 @@ class Parts:
 
 
 @dataclass(frozen=True)
-class MadeInput:
+class GeneratedInput:
     """An input and where it comes from: `batch`, `tricky` or `stress`, with the cap (0: none)."""
 
     text: str
@@ -69,14 +69,14 @@ class MadeInput:
 
 
 @dataclass(frozen=True)
-class MadeInputs:
+class GeneratedInputs:
     """The inputs that are kept, and how many were invalid, repeated or too long; `errors` of failed calls.
 
     `written_tests` are inputs with answers that the model wrote itself.
     """
 
-    kept: tuple[MadeInput, ...]
-    stress: tuple[MadeInput, ...] = ()
+    kept: tuple[GeneratedInput, ...]
+    stress: tuple[GeneratedInput, ...] = ()
     invalid: int = 0
     repeated: int = 0
     too_long: int = 0
@@ -84,33 +84,33 @@ class MadeInputs:
     written_tests: tuple[tuple[str, str], ...] = ()
 
 
-def accepts_all(parts: Parts, inputs: Sequence[str]) -> bool:
+def accepts_all(functions: InputFunctions, inputs: Sequence[str]) -> bool:
     """Whether the validator takes every one of the inputs, which are known to be valid. Raises SandboxFault."""
-    lines = _call(parts, [{"input": text} for text in inputs], Recipe())
-    return len(lines) == len(inputs) and all(line.get("made") is True for line in lines)
+    lines = _call(functions, [{"input": text} for text in inputs], InputRecipe())
+    return len(lines) == len(inputs) and all(line.get("result") is True for line in lines)
 
 
-def makes_valid_inputs(parts: Parts, function: str, cap: int, *, several: bool) -> bool:
+def makes_valid_inputs(functions: InputFunctions, function: str, cap: int, *, several: bool) -> bool:
     """Whether the function makes a valid input, in at most twenty calls. Raises SandboxFault."""
     calls = [_making(function, seed, cap, several=several) for seed in range(1 if several else _TRIED)]
-    made = [text for line in _call(parts, calls, Recipe()) for text in _texts(line)]
-    return bool(_valid(parts, made, Recipe())) if parts.validator else bool(made)
+    generated = [text for line in _call(functions, calls, InputRecipe()) for text in _texts(line)]
+    return bool(_valid(functions, generated, InputRecipe())) if functions.validator else bool(generated)
 
 
-def make_inputs(parts: Parts, recipe: Recipe) -> MadeInputs:
+def make_inputs(functions: InputFunctions, recipe: InputRecipe) -> GeneratedInputs:
     """The inputs of a recipe, each once, in the order of batches, tricky and stress inputs. Raises SandboxFault."""
     calls = []
-    for place, cap in enumerate(recipe.caps):
-        batches = range(recipe.batches if place == 0 else 2)
-        if parts.signature:
+    for index, cap in enumerate(recipe.caps):
+        batches = range(recipe.batches if index == 0 else 2)
+        if functions.signature:
             calls += [_making("random_test", seed, cap, several=True) for seed in batches]
         else:
             calls += [_making("gen_input", seed, cap, several=False) for seed in range(4 * len(batches))]
             calls += [_making("batch_gen_inputs", seed, cap, several=True) for seed in batches[:1]]
     calls.append(_making("special_tricky_test_inputs", 0, 0, several=True))
     calls += [_making("gen_input", 1000 + seed, 0, several=False) for seed in range(recipe.stress)]
-    lines = _call(parts, calls, recipe)
-    made: list[MadeInput] = []
+    lines = _call(functions, calls, recipe)
+    generated: list[GeneratedInput] = []
     too_long = 0
     for call, line in zip(calls, lines, strict=False):
         for text in _texts(line):
@@ -118,47 +118,49 @@ def make_inputs(parts: Parts, recipe: Recipe) -> MadeInputs:
             if kind == "tricky" and len(text) > recipe.longest_tricky:
                 too_long += 1
             else:
-                made.append(MadeInput(text, kind, call["cap"]))
-    distinct = list({one.text: one for one in reversed(made)}.values())[::-1]
+                generated.append(GeneratedInput(text, kind, call["cap"]))
+    distinct = list({one.text: one for one in reversed(generated)}.values())[::-1]
     valid = distinct
-    if recipe.validated and parts.validator:
-        accepted = _valid(parts, [one.text for one in distinct], recipe)
+    if recipe.validated and functions.validator:
+        accepted = _valid(functions, [one.text for one in distinct], recipe)
         valid = [one for one in distinct if one.text in accepted]
-    return MadeInputs(
+    return GeneratedInputs(
         kept=tuple(one for one in valid if one.kind != "stress"),
         stress=tuple(one for one in valid if one.kind == "stress"),
         invalid=len(distinct) - len(valid),
-        repeated=len(made) - len(distinct),
+        repeated=len(generated) - len(distinct),
         too_long=too_long,
         errors=tuple(dict.fromkeys(str(line["error"]) for line in lines if "error" in line)),
-        written_tests=written_tests(parts),
+        written_tests=written_tests(functions),
     )
 
 
-def written_tests(parts: Parts) -> tuple[tuple[str, str], ...]:
+def written_tests(functions: InputFunctions) -> tuple[tuple[str, str], ...]:
     """Return the inputs and answers of the tests that the model wrote, each input once. Raises SandboxFault."""
-    if not parts.written_tests.strip():
+    if not functions.written_tests.strip():
         return ()
     call = {"function": "written_tests", "seed": 0, "cap": 0, "several": True, "answered": True}
     lines = _call(
-        replace(parts, validator="", generator="", batch="", tricky=parts.written_tests), [call], Recipe()
+        replace(functions, validator="", generator="", batch="", tricky=functions.written_tests),
+        [call],
+        InputRecipe(),
     )
-    made = [line["made"] for line in lines if isinstance(line.get("made"), list)]
-    pairs = [pair for line in made for pair in line if isinstance(pair, list) and len(pair) == 2]
+    generated = [line["result"] for line in lines if isinstance(line.get("result"), list)]
+    pairs = [pair for line in generated for pair in line if isinstance(pair, list) and len(pair) == 2]
     return tuple({str(given): str(answer) for given, answer in reversed(pairs)}.items())[::-1]
 
 
-def valid_only(parts: Parts, inputs: Sequence[str]) -> list[str]:
+def valid_only(functions: InputFunctions, inputs: Sequence[str]) -> list[str]:
     """Those of the inputs that the validator takes; all where there is none. Raises SandboxFault."""
-    if not parts.validator:
+    if not functions.validator:
         return list(inputs)
-    accepted = _valid(parts, inputs, Recipe())
+    accepted = _valid(functions, inputs, InputRecipe())
     return [text for text in inputs if text in accepted]
 
 
-def _valid(parts: Parts, inputs: Sequence[str], recipe: Recipe) -> set[str]:
-    lines = _call(parts, [{"input": text} for text in inputs], recipe)
-    return {text for text, line in zip(inputs, lines, strict=False) if line.get("made") is True}
+def _valid(functions: InputFunctions, inputs: Sequence[str], recipe: InputRecipe) -> set[str]:
+    lines = _call(functions, [{"input": text} for text in inputs], recipe)
+    return {text for text, line in zip(inputs, lines, strict=False) if line.get("result") is True}
 
 
 def _making(function: str, seed: int, cap: int, *, several: bool) -> dict[str, Any]:
@@ -166,18 +168,20 @@ def _making(function: str, seed: int, cap: int, *, several: bool) -> dict[str, A
 
 
 def _texts(line: dict[str, Any]) -> list[str]:
-    made = line.get("made")
-    return [text for text in made if isinstance(text, str)] if isinstance(made, list) else []
+    generated = line.get("result")
+    return [text for text in generated if isinstance(text, str)] if isinstance(generated, list) else []
 
 
-def _call(parts: Parts, calls: Sequence[dict[str, Any]], recipe: Recipe) -> list[dict[str, Any]]:
+def _call(
+    functions: InputFunctions, calls: Sequence[dict[str, Any]], recipe: InputRecipe
+) -> list[dict[str, Any]]:
     """The line of each call, in their order, as far as the run got. Raises SandboxFault."""
     if not calls:
         return []
     request = {
-        "texts": parts.texts,
-        "types": list(parts.signature.parameters) if parts.signature else None,
-        "result": parts.signature.result if parts.signature else None,
+        "texts": functions.texts,
+        "types": list(functions.signature.parameters) if functions.signature else None,
+        "result": functions.signature.result if functions.signature else None,
         "each": recipe.seconds,
         "total": recipe.budget,
         "calls": list(calls),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import judge
 from benchmark.functional import called
-from benchmark.oracles.running import Function, Program, driver, json_lines
+from benchmark.oracles.running import Function, RunnableProgram, driver, json_lines
 
 _SECONDS = 2
 """CPU seconds for one traced input: tracing makes a program some ten times slower."""
@@ -22,7 +22,7 @@ def agreement(pairs: Iterable[tuple[bool, bool]]) -> tuple[int, int]:
 
 
 @dataclass(frozen=True)
-class Reached:
+class ReachedStatements:
     """The statements of a program by their first lines, and those that each input reaches, in the inputs' order."""
 
     statements: frozenset[int]
@@ -38,7 +38,7 @@ class Reached:
         return len(frozenset[int]().union(*self.by_input[:inputs])) / len(self.statements)
 
 
-def reached_statements(program: Program, inputs: Sequence[str]) -> Reached:
+def reached_statements(program: RunnableProgram, inputs: Sequence[str]) -> ReachedStatements:
     """Return the program's statements as coverage.py counts them, and those that each input reaches.
 
     Two statements on a line are one, and so are the lines of one statement; docstrings are none. Inputs are tried in
@@ -66,7 +66,7 @@ def reached_statements(program: Program, inputs: Sequence[str]) -> Reached:
     statements, *reached = lines
     by_input = [_numbers(line.get("reached")) for line in reached]
     by_input += [frozenset()] * (len(inputs) - len(by_input))
-    return Reached(_numbers(statements.get("statements")), tuple(by_input))
+    return ReachedStatements(_numbers(statements.get("statements")), tuple(by_input))
 
 
 def _numbers(value: object) -> frozenset[int]:

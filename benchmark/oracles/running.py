@@ -35,14 +35,14 @@ class Standalone:
     language: str
 
 
-Program = Function | Standalone
+RunnableProgram = Function | Standalone
 
 NO_TIME_LEFT = "no time left"
 """The fault of an input that was not tried, because the time for all inputs was used up."""
 
 
 @dataclass(frozen=True)
-class Allowance:
+class CpuBudget:
     """CPU seconds of a program: for one input, and for all of them together (None: no bound but that of each)."""
 
     each: int
@@ -50,7 +50,7 @@ class Allowance:
 
 
 @dataclass(frozen=True)
-class Answer:
+class ProgramResult:
     """What a program made of one input: its output, or None and the fault (a verdict such as TLE), and CPU seconds."""
 
     output: str | None
@@ -64,8 +64,8 @@ def driver(name: str) -> str:
 
 
 def run_on(
-    program: Program, inputs: Sequence[str], allowance: Allowance, again: bool = False
-) -> list[Answer]:
+    program: RunnableProgram, inputs: Sequence[str], budget: CpuBudget, again: bool = False
+) -> list[ProgramResult]:
     """Return the answer to each input, tried in this order until the time is used up.
 
     A program that does not compile answers none. A function is called on all inputs in one run, each in a process of
@@ -76,57 +76,57 @@ def run_on(
         return []
     try:
         if isinstance(program, Function):
-            return _called(program, inputs, allowance, again)
-        return _started(program, inputs, allowance)
+            return _called(program, inputs, budget, again)
+        return _started(program, inputs, budget)
     except judge.CannotCompile:
-        return [Answer(None, "CE")] * len(inputs)
+        return [ProgramResult(None, "CE")] * len(inputs)
 
 
-def _called(program: Function, inputs: Sequence[str], allowance: Allowance, again: bool) -> list[Answer]:
+def _called(program: Function, inputs: Sequence[str], budget: CpuBudget, again: bool) -> list[ProgramResult]:
     files = called(program.source, program.signature)
     if again:
         files |= {"main.py": driver("again"), "hintbench_batch.py": driver("batch")}
     else:
         files["main.py"] = driver("batch")
-    limits = judge.Limits(time=(allowance.each + 1) * len(inputs) + 5, memory=_MEMORY)
-    answers: list[Answer] = []
+    limits = judge.Limits(time=(budget.each + 1) * len(inputs) + 5, memory=_MEMORY)
+    answers: list[ProgramResult] = []
     with judge.open_program(files, "python", limits, fork_server=False) as opened:
-        while len(answers) < len(inputs) and (left := _left(allowance, answers)) > _LEAST:
+        while len(answers) < len(inputs) and (left := _left(budget, answers)) > _LEAST:
             request = {
                 "inputs": inputs[len(answers) :],
-                "each": allowance.each,
+                "each": budget.each,
                 "total": min(left, limits.time),
             }
             execution = opened.run(json.dumps(request).encode())
             lines = json_lines(execution.output)
-            found = [Answer(one.get("output"), one.get("fault", ""), one["seconds"]) for one in lines]
+            found = [ProgramResult(one.get("output"), one.get("fault", ""), one["seconds"]) for one in lines]
             answers += found
-            if len(answers) < len(inputs) and _left(allowance, answers) > _LEAST:
+            if len(answers) < len(inputs) and _left(budget, answers) > _LEAST:
                 # The next input ended the whole run, as memory does.
                 used = execution.time - sum(one.seconds for one in found)
-                answers.append(Answer(None, execution.fault or "RTE", max(0.0, used)))
+                answers.append(ProgramResult(None, execution.fault or "RTE", max(0.0, used)))
     return _with_the_untried(answers, inputs)
 
 
-def _started(program: Standalone, inputs: Sequence[str], allowance: Allowance) -> list[Answer]:
-    limits = judge.Limits(time=allowance.each, memory=_MEMORY)
-    answers: list[Answer] = []
+def _started(program: Standalone, inputs: Sequence[str], budget: CpuBudget) -> list[ProgramResult]:
+    limits = judge.Limits(time=budget.each, memory=_MEMORY)
+    answers: list[ProgramResult] = []
     with judge.open_program(program.source, program.language, limits) as opened:
         for given in inputs:
-            if _left(allowance, answers) <= _LEAST:
+            if _left(budget, answers) <= _LEAST:
                 break
             execution = opened.run(given.encode())
             output = None if execution.fault else execution.output.decode("utf-8", "replace")
-            answers.append(Answer(output, execution.fault or "", execution.time))
+            answers.append(ProgramResult(output, execution.fault or "", execution.time))
     return _with_the_untried(answers, inputs)
 
 
-def _left(allowance: Allowance, answers: Sequence[Answer]) -> float:
-    return math.inf if allowance.total is None else allowance.total - sum(one.seconds for one in answers)
+def _left(budget: CpuBudget, answers: Sequence[ProgramResult]) -> float:
+    return math.inf if budget.total is None else budget.total - sum(one.seconds for one in answers)
 
 
-def _with_the_untried(answers: list[Answer], inputs: Sequence[str]) -> list[Answer]:
-    return answers + [Answer(None, NO_TIME_LEFT)] * (len(inputs) - len(answers))
+def _with_the_untried(answers: list[ProgramResult], inputs: Sequence[str]) -> list[ProgramResult]:
+    return answers + [ProgramResult(None, NO_TIME_LEFT)] * (len(inputs) - len(answers))
 
 
 def json_lines(output: bytes) -> list[dict[str, Any]]:

@@ -14,13 +14,13 @@ from django.utils import timezone
 import judge
 from benchmark.functional import Signature
 from benchmark.models import Dataset, Problem, Run, Suite, SuiteTest, TestCase, Verifier, blobs
-from benchmark.oracles.inputs import MadeInputs, Parts, Recipe, make_inputs, written_tests
+from benchmark.oracles.inputs import GeneratedInputs, InputFunctions, InputRecipe, make_inputs, written_tests
 from benchmark.oracles.programs import VerifierPrograms
 from benchmark.oracles.running import Function
-from benchmark.oracles.verifying import ON_SAMPLES, Case, Labelled, confirmed, label, verify
+from benchmark.oracles.verifying import SAMPLES_BUDGET, Case, LabelledInputs, confirm, label, verify
 
 
-class BuiltOtherwise(Exception):
+class ConfigMismatchError(Exception):
     """The verifier was built with other settings; the message says with which."""
 
 
@@ -46,14 +46,14 @@ def oracle_fault(problem: Problem, source: str) -> str:
     """
     oracle, samples = oracle_program(problem, source), samples_of(problem)
     checker = judge.Checker.from_json(problem.checker)
-    said = verify(oracle, samples, checker, ON_SAMPLES)
+    said = verify(oracle, samples, checker, SAMPLES_BUDGET)
     if said.failures:
         return f"{said.failures[0].fault} on sample {said.failures[0].case.name}"
     inputs = [case.input for case in samples]
-    return str(confirmed(oracle, inputs, said.answers, ON_SAMPLES, checker).unstable or "")
+    return str(confirm(oracle, inputs, said.answers, SAMPLES_BUDGET, checker).unstable or "")
 
 
-def without_outputs(dataset: Dataset) -> dict[str, str]:
+def problems_without_oracle(dataset: Dataset) -> dict[str, str]:
     """Return why problems of the dataset can have no oracle, by external id.
 
     An oracle turns one input into one output; interactive and multi-pass problems have no such thing.
@@ -70,9 +70,9 @@ def without_outputs(dataset: Dataset) -> dict[str, str]:
     return reasons
 
 
-def parts_of(problem: Problem, programs: VerifierPrograms) -> Parts:
+def input_functions_of(problem: Problem, programs: VerifierPrograms) -> InputFunctions:
     """What makes the inputs."""
-    return Parts(
+    return InputFunctions(
         signature_of(problem),
         programs.validator,
         programs.generator,
@@ -83,7 +83,7 @@ def parts_of(problem: Problem, programs: VerifierPrograms) -> Parts:
 
 
 def build(
-    problem: Problem, programs: VerifierPrograms, recipe: Recipe, run: Run, rejected: Sequence[str] = ()
+    problem: Problem, programs: VerifierPrograms, recipe: InputRecipe, run: Run, rejected: Sequence[str] = ()
 ) -> Verifier:
     """Return the verifier that a run's programs make, with its suite; the stored one if the run built it before.
 
@@ -96,30 +96,34 @@ def build(
     )
 
 
-def _make(problem: Problem, programs: VerifierPrograms, recipe: Recipe) -> tuple[MadeInputs, Labelled]:
+def _make(
+    problem: Problem, programs: VerifierPrograms, recipe: InputRecipe
+) -> tuple[GeneratedInputs, LabelledInputs]:
     """The inputs and the oracle's answers. It asks the database nothing, so that threads may do it."""
     if not programs.oracle:
-        return MadeInputs((), written_tests=written_tests(parts_of(problem, programs))), Labelled(())
-    made = make_inputs(parts_of(problem, programs), recipe)
+        return GeneratedInputs(
+            (), written_tests=written_tests(input_functions_of(problem, programs))
+        ), LabelledInputs(())
+    generated = make_inputs(input_functions_of(problem, programs), recipe)
     second = oracle_program(problem, programs.second_oracle) if programs.second_oracle else None
     oracle = oracle_program(problem, programs.oracle)
     checker = judge.Checker.from_json(problem.checker)
-    inputs = [one.text for one in made.kept]
-    return made, label(oracle, inputs, recipe.allowance, second, checker=checker)
+    inputs = [one.text for one in generated.kept]
+    return generated, label(oracle, inputs, recipe.oracle_budget, second, checker=checker)
 
 
 def _store(
     problem: Problem,
     programs: VerifierPrograms,
-    recipe: Recipe,
-    made: MadeInputs,
-    labelled: Labelled,
+    recipe: InputRecipe,
+    generated: GeneratedInputs,
+    labelled: LabelledInputs,
     *,
     run: Run | None = None,
     imported: Verifier | None = None,
     rejected: Sequence[str] = (),
 ) -> Verifier:
-    record = _record(recipe, made, labelled) | {"rejected": [*rejected, *_unstable(labelled)]}
+    record = _record(recipe, generated, labelled) | {"rejected": [*rejected, *_unstable(labelled)]}
     made_by = f"run {run.pk}" if run else f"imported {imported.pk if imported else None}"
     with transaction.atomic():
         return Verifier.objects.create(
@@ -127,7 +131,7 @@ def _store(
             run=run,
             built_from=imported,
             state=_state(programs, labelled),
-            suite=_suite(problem, made_by, programs, made, labelled, record) if labelled.cases else None,
+            suite=_suite(problem, made_by, programs, generated, labelled, record) if labelled.cases else None,
             official_verdict=imported.official_verdict if imported else "",
             record=record,
             problem_hash=problem.content_hash,
@@ -135,7 +139,7 @@ def _store(
         )
 
 
-def _state(programs: VerifierPrograms, labelled: Labelled) -> Verifier.State:
+def _state(programs: VerifierPrograms, labelled: LabelledInputs) -> Verifier.State:
     if not programs.oracle:
         return Verifier.State.NO_ORACLE
     if labelled.unstable:
@@ -143,31 +147,32 @@ def _state(programs: VerifierPrograms, labelled: Labelled) -> Verifier.State:
     return Verifier.State.READY if labelled.cases else Verifier.State.NO_INPUTS
 
 
-def _unstable(labelled: Labelled) -> list[str]:
+def _unstable(labelled: LabelledInputs) -> list[str]:
     """Return why oracles were rejected when they answered the inputs."""
     named = {"oracle": labelled.unstable, "second oracle": labelled.second_unstable}
     return [f"{name}: {where}" for name, where in named.items() if where]
 
 
-def _record(recipe: Recipe, made: MadeInputs, labelled: Labelled) -> dict[str, Any]:
+def _record(recipe: InputRecipe, generated: GeneratedInputs, labelled: LabelledInputs) -> dict[str, Any]:
     return {
         "recipe": asdict(recipe),
         "answered_in": round(labelled.seconds, 3),
         "confirmed_in": round(labelled.confirming, 3),
         "judge_version": judge.JUDGE_VERSION,
-        "inputs": len(made.kept),
-        "invalid": made.invalid,
-        "repeated": made.repeated,
-        "too_long": made.too_long,
-        "errors": list(made.errors),
+        "inputs": len(generated.kept),
+        "invalid": generated.invalid,
+        "repeated": generated.repeated,
+        "too_long": generated.too_long,
+        "errors": list(generated.errors),
         "dropped": dict(labelled.dropped),
         "disputed": [
-            {"input": _put(text), "first": _put(first), "second": _put(second)}
-            for text, first, second in labelled.disputed
+            {"input": save_blob(text), "first": save_blob(first), "second": save_blob(second)}
+            for text, first, second in labelled.conflicting
         ],
-        "stress": [_put(one.text) for one in made.stress],
+        "stress": [save_blob(one.text) for one in generated.stress],
         "written_tests": [
-            {"input": _put(given), "answer": _put(answer)} for given, answer in made.written_tests
+            {"input": save_blob(given), "answer": save_blob(answer)}
+            for given, answer in generated.written_tests
         ],
     }
 
@@ -176,13 +181,15 @@ def _suite(
     problem: Problem,
     made_by: str,
     programs: VerifierPrograms,
-    made: MadeInputs,
-    labelled: Labelled,
+    generated: GeneratedInputs,
+    labelled: LabelledInputs,
     record: dict[str, Any],
 ) -> Suite:
     """The answered inputs as a released suite: the next version of the problem's."""
-    kinds = {one.text: one for one in made.kept}
-    tests = [(case, kinds[case.input], _put(case.input), _put(case.answer)) for case in labelled.cases]
+    kinds = {one.text: one for one in generated.kept}
+    tests = [
+        (case, kinds[case.input], save_blob(case.input), save_blob(case.answer)) for case in labelled.cases
+    ]
     hashes = "\n".join(f"{given} {answer}" for _, _, given, answer in tests)
     recipe = json.dumps([made_by, asdict(programs), record["recipe"]], sort_keys=True)
     recipe_hash = hashlib.sha256(recipe.encode("utf-8", "surrogatepass")).hexdigest()
@@ -246,8 +253,8 @@ def programs_of(verifier: Verifier) -> VerifierPrograms:
 
 
 def build_imported(
-    imported: Sequence[Verifier], recipe: Recipe, jobs: int
-) -> Iterator[Verifier | BuiltOtherwise | judge.SandboxFault]:
+    imported: Sequence[Verifier], recipe: InputRecipe, jobs: int
+) -> Iterator[Verifier | ConfigMismatchError | judge.SandboxFault]:
     """The verifier of each of the imported programs, or what went wrong, in their order; what was built stays.
 
     Raises SandboxUnavailable.
@@ -262,13 +269,13 @@ def build_imported(
             for one, future in zip(imported, futures, strict=True):
                 if future is not None:
                     try:
-                        made = future.result()
+                        results = future.result()
                     except judge.SandboxFault as fault:
                         yield fault
                         continue
-                    yield _store(one.problem, programs_of(one), recipe, *made, imported=one)
+                    yield _store(one.problem, programs_of(one), recipe, *results, imported=one)
                 elif (before := built[one.pk].record["recipe"]) != json.loads(json.dumps(asdict(recipe))):
-                    yield BuiltOtherwise(
+                    yield ConfigMismatchError(
                         f"{one.problem}: built with other settings ({_bounds(before)}), and what is built never changes"
                     )
                 else:
@@ -288,13 +295,13 @@ def _bounds(recipe: dict[str, Any]) -> str:
 def cases_of(tests: "QuerySet[TestCase] | QuerySet[SuiteTest]", *, sample: bool = False) -> list[Case]:
     """Stored tests with their texts."""
     rows: Sequence[TestCase | SuiteTest] = list(tests)
-    return [Case(one.name, read(one.input_hash), read(one.answer_hash), sample) for one in rows]
+    return [Case(one.name, load_blob(one.input_hash), load_blob(one.answer_hash), sample) for one in rows]
 
 
-def _put(text: str) -> str:
+def save_blob(text: str) -> str:
     return blobs.put(text.encode("utf-8", "surrogatepass"))
 
 
-def read(content_hash: str) -> str:
+def load_blob(content_hash: str) -> str:
     """A stored text."""
     return blobs.read(content_hash).decode("utf-8", "replace")

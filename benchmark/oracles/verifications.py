@@ -7,38 +7,37 @@ from django.db.models import QuerySet
 
 import judge
 from benchmark.models import Problem, Submission, SuiteTest, Verification, Verifier
-from benchmark.oracles.inputs import Recipe, valid_only
+from benchmark.oracles.inputs import InputRecipe, valid_only
+from benchmark.oracles.minimizing import minimize
 from benchmark.oracles.quality import reached_statements
-from benchmark.oracles.running import NO_TIME_LEFT, Allowance, Function, Program, Standalone, run_on
-from benchmark.oracles.shrinking import shrink
+from benchmark.oracles.running import NO_TIME_LEFT, CpuBudget, Function, RunnableProgram, Standalone, run_on
 from benchmark.oracles.store import (
     cases_of,
+    input_functions_of,
+    load_blob,
     oracle_program,
-    parts_of,
     programs_of,
-    read,
     samples_of,
     signature_of,
 )
-from benchmark.oracles.verifying import Case, Failure, label, rule, verify
-from benchmark.oracles.verifying import Verification as Said
+from benchmark.oracles.verifying import Case, CaseResults, FailedCase, check_answers, label, verify
 
 KEPT_FAILURES = 10
 """Failed tests of a program that are stored with their texts, those with the shortest inputs."""
 
 _KEPT_CHARACTERS = 10_000
 
-_SHRINKING_SECONDS = 1.0
+_MINIMIZING_SECONDS = 1.0
 """CPU seconds of oracle and program together for making one input smaller, less what asking the oracle twice took."""
 
-_LEAST_SHRINKING_SECONDS = 0.3
+_MINIMUM_MINIMIZING_SECONDS = 0.3
 
 
-class NoVerifier(Exception):
+class NoVerifierError(Exception):
     """The problem has no verifier that was built; the message says how to build one."""
 
 
-def candidate_program(problem: Problem, submission: Submission) -> Program:
+def candidate_program(problem: Problem, submission: Submission) -> RunnableProgram:
     """A candidate as it is run."""
     signature = signature_of(problem)
     if signature is None:
@@ -47,21 +46,21 @@ def candidate_program(problem: Problem, submission: Submission) -> Program:
 
 
 def latest_verifier(problem: Problem, *, before: Any = None) -> Verifier:
-    """The problem's newest verifier that was built, of those made before a time if one is given. Raises NoVerifier."""
+    """The problem's newest verifier that was built, of those made before a time if one is given. Raises NoVerifierError."""
     built: QuerySet[Verifier] = problem.verifiers.exclude(state=Verifier.State.PROGRAMS)
     if before is not None:
         built = built.filter(created_at__lte=before)
     found = built.select_related("suite", "problem").first()
     if found is None:
-        raise NoVerifier(
+        raise NoVerifierError(
             f"{problem} has no verifier{' from before the run began' if before else ''}. "
             f"Build it: manage.py build_verifier --dataset {problem.dataset.name} --problems {problem.external_id}"
         )
     return found
 
 
-def verification_of(verifier: Verifier, submission: Submission, *, shrunk: bool = False) -> Verification:
-    """What the verifier says of the program. With `shrunk` also its smallest failing input that was found.
+def verification_of(verifier: Verifier, submission: Submission, *, minimized: bool = False) -> Verification:
+    """What the verifier says of the program. With `minimized` also its smallest failing input that was found.
 
     The samples count with the statement's answers, the other tests with the oracle's (docs/spec.md 15). Raises
     SandboxFault and SandboxUnavailable.
@@ -69,7 +68,7 @@ def verification_of(verifier: Verifier, submission: Submission, *, shrunk: bool 
     stored = Verification.objects.filter(verifier=verifier, submission=submission).first()
     if stored is None:
         stored = _verify(verifier, submission)
-    if shrunk and stored.minimal is None and stored.failures:
+    if minimized and stored.minimal is None and stored.failures:
         stored.minimal = _minimal(verifier, submission, stored)
         stored.save(update_fields=["minimal"])
     return stored
@@ -97,12 +96,12 @@ def add_outcomes(said: Verification) -> None:
         said.save(update_fields=["outcomes"])
 
 
-def _tried(program: Program, verifier: Verifier) -> tuple[Said, dict[str, str]]:
+def _tried(program: RunnableProgram, verifier: Verifier) -> tuple[CaseResults, dict[str, str]]:
     """Return what samples and suite say of the program, and which tests of each kind it passes."""
     checker = judge.Checker.from_json(verifier.problem.checker)
     cases, written = all_cases(verifier), written_cases(verifier)
-    said = verify(program, cases, checker, _allowance_of(program, verifier, len(cases)))
-    by_written = verify(program, written, checker, _allowance_of(program, verifier, len(written)))
+    said = verify(program, cases, checker, _budget_of(program, verifier, len(cases)))
+    by_written = verify(program, written, checker, _budget_of(program, verifier, len(written)))
     failed = {id(failure.case) for failure in (*said.failures, *by_written.failures)}
 
     def passes(tried: Iterable[Case]) -> str:
@@ -136,19 +135,19 @@ def _verify(verifier: Verifier, submission: Submission) -> Verification:
     return stored
 
 
-def too_slow(program: Program, verifier: Verifier) -> int:
+def too_slow(program: RunnableProgram, verifier: Verifier) -> int:
     """On how many stress inputs the program passes the problem's time limit; no more are tried than take so long."""
     limit = max(1, round(verifier.problem.time_limit))
-    stress = [read(one) for one in verifier.record.get("stress", [])]
-    answers = run_on(program, stress, Allowance(limit, limit))
+    stress = [load_blob(one) for one in verifier.record.get("stress", [])]
+    answers = run_on(program, stress, CpuBudget(limit, limit))
     return sum(answer.fault == "TLE" and answer.seconds >= limit for answer in answers)
 
 
-def _allowance_of(program: Program, verifier: Verifier, cases: int) -> Allowance:
+def _budget_of(program: RunnableProgram, verifier: Verifier, cases: int) -> CpuBudget:
     """A candidate's: one and a half inputs without end, or 5/4 of the oracle's time; half a second for each start."""
-    each = verifier.record.get("recipe", {}).get("oracle_seconds", Recipe.oracle_seconds)
+    each = verifier.record.get("recipe", {}).get("oracle_seconds", InputRecipe.oracle_seconds)
     starting = cases / 2 if isinstance(program, Standalone) else 0
-    return Allowance(each, max(1.5 * each, 1.25 * verifier.record.get("answered_in", 0)) + starting)
+    return CpuBudget(each, max(1.5 * each, 1.25 * verifier.record.get("answered_in", 0)) + starting)
 
 
 def all_cases(verifier: Verifier) -> list[Case]:
@@ -160,7 +159,7 @@ def all_cases(verifier: Verifier) -> list[Case]:
 def written_cases(verifier: Verifier) -> list[Case]:
     """Return the tests whose answers the model wrote itself."""
     return [
-        Case(f"written-{number}", read(one["input"]), read(one["answer"]))
+        Case(f"written-{number}", load_blob(one["input"]), load_blob(one["answer"]))
         for number, one in enumerate(verifier.record.get("written_tests", []), 1)
     ]
 
@@ -189,36 +188,36 @@ def _minimal(verifier: Verifier, submission: Submission, stored: Verification) -
     checker = judge.Checker.from_json(problem.checker)
     program = candidate_program(problem, submission)
     oracle = oracle_program(problem, verifier.oracle)
-    parts = parts_of(problem, programs_of(verifier))
+    functions = input_functions_of(problem, programs_of(verifier))
     found: dict[str, dict[str, str]] = {one["input"]: one for one in failing}
-    left = max(_LEAST_SHRINKING_SECONDS, _SHRINKING_SECONDS - verifier.record.get("confirmed_in", 0))
+    left = max(_MINIMUM_MINIMIZING_SECONDS, _MINIMIZING_SECONDS - verifier.record.get("confirmed_in", 0))
 
     def fails(inputs: list[str]) -> list[bool]:
         nonlocal left
-        valid = valid_only(parts, inputs)
-        expected = run_on(oracle, valid, Allowance(1, left))
+        valid = valid_only(functions, inputs)
+        expected = run_on(oracle, valid, CpuBudget(1, left))
         left -= sum(answer.seconds for answer in expected)
         cases = [
             Case("", text, answer.output)
             for text, answer in zip(valid, expected, strict=True)
             if answer.output is not None
         ]
-        answers = run_on(program, [case.input for case in cases], Allowance(1, left))
+        answers = run_on(program, [case.input for case in cases], CpuBudget(1, left))
         left -= sum(answer.seconds for answer in answers)
-        for case, answer, right in zip(cases, answers, rule(cases, answers, checker), strict=True):
+        for case, answer, right in zip(cases, answers, check_answers(cases, answers, checker), strict=True):
             if not right and answer.fault != NO_TIME_LEFT:
-                found[case.input] = _failure(Failure(case, answer.output or "", answer.fault or "WA"))
+                found[case.input] = _failure(FailedCase(case, answer.output or "", answer.fault or "WA"))
         return [text in found for text in inputs]
 
     shortest = min(found, key=len)
-    smallest = shrink(shortest, fails, values=problem.signature is not None)
+    smallest = minimize(shortest, fails, values=problem.signature is not None)
     twice = label(
-        oracle, [smallest], Allowance(1), checker=checker
+        oracle, [smallest], CpuBudget(1), checker=checker
     ).cases  # tests of the suite were asked twice before
     return found[smallest if twice else shortest]
 
 
-def _failure(failure: Failure) -> dict[str, Any]:
+def _failure(failure: FailedCase) -> dict[str, Any]:
     texts = {"input": failure.case.input, "expected": failure.case.answer, "output": failure.output}
     shown = {name: text[:_KEPT_CHARACTERS].replace("\0", "\ufffd") for name, text in texts.items()}
     return {

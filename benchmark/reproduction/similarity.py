@@ -70,7 +70,7 @@ def own_rankings(files: Files) -> Iterator[Check]:
 
 
 def _read(path: Path) -> tuple[dict[str, ImportedProblem], Sequence[QuestionRecord]]:
-    """The problems by id, and those questions all of whose problems are there. Raises BrokenSource."""
+    """The problems by id, and those questions all of whose problems are there. Raises SourceError."""
     with open_algosimbench(path) as source:
         problems = {
             entry.external_id: entry for entry in source.entries if isinstance(entry, ImportedProblem)

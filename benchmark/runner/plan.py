@@ -13,7 +13,7 @@ from benchmark.model_calls.inserts import insert_items
 from benchmark.model_calls.rate_limit import Limits
 from benchmark.models import Corpus, Dataset, Problem, Run, TestCase, Verifier
 from benchmark.models.metering import PaidRun
-from benchmark.oracles.store import without_outputs
+from benchmark.oracles.store import problems_without_oracle
 from benchmark.prompts import TemplateError
 from benchmark.providers import ModelSpec, parse_model_spec
 from benchmark.representations import NotRepresented
@@ -143,7 +143,7 @@ def plan_run(
         without = dataset.problems.filter(analysis="").values_list("external_id", flat=True)
         left_out |= dict.fromkeys(without, "it has no analysis")
     if method.needs_outputs:
-        left_out |= without_outputs(dataset)
+        left_out |= problems_without_oracle(dataset)
     if method.needs_verifier:
         built = Verifier.objects.exclude(state=Verifier.State.PROGRAMS)
         without = dataset.problems.exclude(verifiers__in=built).values_list("external_id", flat=True)

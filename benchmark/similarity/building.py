@@ -54,7 +54,7 @@ class Builder:
     ) -> QuestionSet:
         """Store the questions under the name. Problems without one are listed in it with the reason.
 
-        Raises QuestionsInUse and NoEncoder.
+        Raises QuestionsInUseError and NoEncoder.
         """
         rows = dataset.problems.order_by("external_id").values_list("external_id", "statement", "tags")
         statements = {external_id: statement for external_id, statement, _ in rows}

@@ -13,9 +13,9 @@ import judge
 from benchmark.judging import checker_for, judge_tests
 from benchmark.models import Judgement, Problem, Suite, SuiteTest, TestCase, blobs
 from benchmark.suites.checker_probes import CheckerProbe, probe_checker
-from benchmark.suites.generating import Made, Missing, make_tests
+from benchmark.suites.generating import GeneratedTests, MissingTest, generate_tests
 from benchmark.suites.kill_matrix import KillMatrix
-from benchmark.suites.recipes import NoRecipe, Recipe
+from benchmark.suites.recipes import NoRecipeError, Recipe
 from benchmark.suites.validation import known_programs, stored_matrix, validate
 from judge import Policy
 
@@ -38,10 +38,10 @@ class SuiteReport:
     """Why known programs could not be judged on this machine."""
 
     @property
-    def missing(self) -> list[Missing]:
+    def missing(self) -> list[MissingTest]:
         """Tests that the recipe asks for and the suite does not hold."""
         stored = self.suite.provenance.get("missing", []) if self.suite else []
-        return [Missing(**one) for one in stored]
+        return [MissingTest.from_json(one) for one in stored]
 
     @property
     def notes(self) -> list[str]:
@@ -50,12 +50,12 @@ class SuiteReport:
             f"{one.name} was too slow so often that it was not tried on {one.not_tried} of {len(one.verdicts)} tests"
             for one in self.matrix.cut_off
         ]
-        return [*self.left_out, *cut_off, *(str(one) for one in self.missing if not one.withholds)]
+        return [*self.left_out, *cut_off, *(str(one) for one in self.missing if not one.blocks_release)]
 
     @property
-    def complaints(self) -> list[str]:
+    def release_blockers(self) -> list[str]:
         """Why the suite may not be released; empty for a sound one."""
-        said = [str(one) for one in self.missing if one.withholds]
+        said = [str(one) for one in self.missing if one.blocks_release]
         if not self.matrix.right:
             said.append("there is no known right program")
         if not self.matrix.wrong:
@@ -71,7 +71,7 @@ class SuiteReport:
         if survivors := self.matrix.survivors:
             said.append(f"wrong programs pass: {_named(survivors)}")
         for probe in self.probes:
-            if not probe.sound:
+            if not probe.valid:
                 what = "rejects" if probe.kind == "reference" else "accepts"
                 said.append(f"the checker {what} the {probe.kind} output ({probe.accepted} of {probe.total})")
         return said
@@ -84,7 +84,7 @@ class SuiteReport:
             "suite": suite.version if suite else None,
             "released": bool(suite and suite.released_at),
             "content_hash": suite.content_hash if suite else None,
-            "complaints": self.complaints,
+            "complaints": self.release_blockers,
             "notes": self.notes,
             "dropped": suite.provenance.get("dropped", {}) if suite else {},
             "missing": [one.to_json() for one in self.missing],
@@ -103,7 +103,7 @@ def build_suite(
     """Make the suite of this recipe, or go on with it, and release it if it is sound.
 
     A recipe that was carried out before gives the same suite; tests equal to those of another suite of the
-    problem give that one. Raises NoRecipe when no test remains, ValidationFault, and what running programs raises.
+    problem give that one. Raises NoRecipeError when no test remains, SuiteValidationError, and what running programs raises.
     """
     suite = _draft(problem, recipe)
     if not suite.content_hash:
@@ -111,7 +111,7 @@ def build_suite(
     matrix = validate(problem, suite, jobs, overtime, progress)
     report = _report(problem, suite, matrix)
     if suite.released_at is None:
-        _conclude(suite, report, report.complaints)
+        _conclude(suite, report, report.release_blockers)
     return report
 
 
@@ -121,7 +121,7 @@ def suite_report(
     """The quality of a suite, or of the imported tests; programs not judged on it yet are judged.
 
     A suite that an oracle answered was released before anybody measured it; now it is withdrawn if known programs speak
-    against it. Raises ValidationFault and SandboxUnavailable.
+    against it. Raises SuiteValidationError and SandboxUnavailable.
     """
     report = _report(problem, suite, validate(problem, suite, jobs, overtime, progress))
     if suite is not None and not suite.measured and report.matrix.programs:
@@ -142,7 +142,7 @@ def stored_report(problem: Problem, suite: Suite) -> SuiteReport | None:
 
 
 def _draft(problem: Problem, recipe: Recipe) -> Suite:
-    """The row of this recipe, made on first sight."""
+    """The row of this recipe, generated on first sight."""
     with transaction.atomic():
         latest = problem.suites.order_by("-version").first()
         suite, _ = Suite.objects.get_or_create(
@@ -167,16 +167,16 @@ def _make(problem: Problem, suite: Suite, recipe: Recipe, jobs: int, progress: P
     reference = recipe.reference.language
     limits = judge.Limits(time=problem.time_limit, memory=problem.memory_limit)
     applied = judge.limits_for(limits, reference, Policy.FAIR, settings.JUDGE_TIME_MULTIPLIERS)
-    made = make_tests(recipe, judge.Limits(applied.time, limits.memory), known, jobs, progress)
-    if not made.tests:
-        reasons = [f"{reason}: {number}" for reason, number in made.dropped.items()]
-        reasons += [str(one) for one in made.missing]
-        raise NoRecipe(f"no test of {problem} remains ({', '.join(reasons)})")
-    return _store(suite, made)
+    generated = generate_tests(recipe, judge.Limits(applied.time, limits.memory), known, jobs, progress)
+    if not generated.tests:
+        reasons = [f"{reason}: {number}" for reason, number in generated.dropped.items()]
+        reasons += [str(one) for one in generated.missing]
+        raise NoRecipeError(f"no test of {problem} remains ({', '.join(reasons)})")
+    return _store(suite, generated)
 
 
 @transaction.atomic
-def _store(suite: Suite, made: Made) -> Suite:
+def _store(suite: Suite, generated: GeneratedTests) -> Suite:
     """Write the tests; or, where another suite of the problem holds and lacks exactly these, give that one."""
     tests = [
         SuiteTest(
@@ -188,11 +188,11 @@ def _store(suite: Suite, made: Made) -> Suite:
             input_hash=blobs.put(test.input),
             answer_hash=blobs.put(test.answer),
         )
-        for order, test in enumerate(made.tests)
+        for order, test in enumerate(generated.tests)
     ]
     hashes = "".join(f"{test.input_hash} {test.answer_hash}\n" for test in tests)
     content_hash = hashlib.sha256(hashes.encode()).hexdigest()
-    missing = [one.to_json() for one in made.missing]
+    missing = [one.to_json() for one in generated.missing]
     others = Suite.objects.filter(problem=suite.problem, content_hash=content_hash)
     same = next((other for other in others if other.provenance.get("missing", []) == missing), None)
     if same is not None:
@@ -201,7 +201,7 @@ def _store(suite: Suite, made: Made) -> Suite:
     SuiteTest.objects.bulk_create(tests)
     suite.content_hash = content_hash
     suite.provenance |= {
-        "dropped": dict(made.dropped),
+        "dropped": dict(generated.dropped),
         "missing": missing,
         "judge_version": judge.JUDGE_VERSION,
         **_interpreter(suite.provenance["recipe"]["validators"]),
@@ -231,6 +231,6 @@ def _conclude(suite: Suite, report: SuiteReport, against: Sequence[str]) -> None
     suite.right_accepted = len(matrix.right) - len(matrix.refused)
     suite.wrong_rejected = len(matrix.wrong) - len(matrix.survivors)
     suite.provenance |= {"checker_probes": [probe.to_json() for probe in report.probes]}
-    suite.note = "; ".join([*report.complaints, *report.left_out])
+    suite.note = "; ".join([*report.release_blockers, *report.left_out])
     suite.released_at = None if against else suite.released_at or timezone.now()
     suite.save()

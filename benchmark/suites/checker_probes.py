@@ -21,7 +21,7 @@ class CheckerProbe:
     total: int
 
     @property
-    def sound(self) -> bool:
+    def valid(self) -> bool:
         """Whether a program printing this could not pass, or, for the reference, could not fail."""
         if not self.total:
             return True
@@ -29,7 +29,7 @@ class CheckerProbe:
 
     def to_json(self) -> dict[str, object]:
         """All of it by name."""
-        return {"kind": self.kind, "accepted": self.accepted, "total": self.total, "sound": self.sound}
+        return {"kind": self.kind, "accepted": self.accepted, "total": self.total, "sound": self.valid}
 
 
 def probe_checker(

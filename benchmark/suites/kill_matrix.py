@@ -37,8 +37,8 @@ class TriedProgram:
 
     @property
     def killers(self) -> tuple[int, ...]:
-        """The places of the tests it is known to fail."""
-        return tuple(place for place, verdict in enumerate(self.verdicts) if verdict not in _NO_FAILURE)
+        """The indices of the tests it is known to fail."""
+        return tuple(index for index, verdict in enumerate(self.verdicts) if verdict not in _NO_FAILURE)
 
     @property
     def not_tried(self) -> int:
@@ -105,15 +105,15 @@ class KillMatrix:
     def minimal_suite(self) -> list[int]:
         """Tests that together kill every wrong program that any test kills, chosen greedily (Chvátal 1979).
 
-        The places in the order chosen: the test that kills most of those left, the first of equals.
+        The indices in the order chosen: the test that kills most of those left, the first of equals.
         """
-        left = {place: set(program.killers) for place, program in enumerate(self.wrong) if program.killers}
+        left = {index: set(program.killers) for index, program in enumerate(self.wrong) if program.killers}
         chosen: list[int] = []
         while left:
             kills = [sum(test in killers for killers in left.values()) for test in range(len(self.tests))]
             best = kills.index(max(kills))
             chosen.append(best)
-            left = {place: killers for place, killers in left.items() if best not in killers}
+            left = {index: killers for index, killers in left.items() if best not in killers}
         return chosen
 
     def to_json(self) -> dict[str, Any]:
@@ -136,7 +136,7 @@ class KillMatrix:
                 for program in self.programs
             ],
             "kill_curve": self.kill_curve(),
-            "minimal_suite": [self.tests[place] for place in self.minimal_suite()],
+            "minimal_suite": [self.tests[index] for index in self.minimal_suite()],
         }
 
 

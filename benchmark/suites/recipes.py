@@ -14,7 +14,7 @@ COUNTS: Mapping[TestKind, int] = {"random": 20, "corner": 10, "stress": 5}
 """Tests of each kind that are asked for; fewer remain when some are equal, invalid or unanswered."""
 
 
-class NoRecipe(Exception):
+class NoRecipeError(Exception):
     """No suite can be made for the problem; the message says what is missing and what to do."""
 
 
@@ -92,12 +92,12 @@ _OF_LISTED_TESTS = ("tests", "solutions", "faults")
 
 
 def package_recipe(problem: Problem, *, seed: int, counts: Mapping[TestKind, int]) -> Recipe:
-    """Return the recipe of what came with the problem: programs, listed and hidden tests. Raises NoRecipe."""
+    """Return the recipe of what came with the problem: programs, listed and hidden tests. Raises NoRecipeError."""
     programs = list(problem.package_programs.filter(author=""))
     listed = list(problem.listed_tests.all())
     called = any(one.role == PackageProgram.Role.GENERATOR for one in programs)
     if called and not listed:
-        raise NoRecipe(
+        raise NoRecipeError(
             f"{problem} was imported when the tests of generators.yaml were not stored: import its package again"
         )
     if not listed:
@@ -137,11 +137,11 @@ def recipe_of(
 ) -> Recipe:
     """Return the recipe of the generators and validators among these programs, without listed tests.
 
-    Raises NoRecipe without a reference solution or a generator.
+    Raises NoRecipeError without a reference solution or a generator.
     """
     recipe = _recipe(problem, programs, seed=seed, counts=counts)
     if not recipe.generators:
-        raise NoRecipe(
+        raise NoRecipeError(
             f"{problem} came without generators that can be called (generators/generators.yaml says how). "
             "Let a model write some: --model PROVIDER:MODEL"
         )
@@ -162,10 +162,10 @@ def _recipe(
 
 
 def reference_of(problem: Problem) -> SuiteProgram:
-    """The reference solution in the fastest language. Raises NoRecipe when there is none."""
+    """The reference solution in the fastest language. Raises NoRecipeError when there is none."""
     chosen = fastest_reference(problem)
     if chosen is None:
-        raise NoRecipe(f"{problem} has no reference solution that could answer the inputs")
+        raise NoRecipeError(f"{problem} has no reference solution that could answer the inputs")
     return _reference_program(problem, chosen)
 
 

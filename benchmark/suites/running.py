@@ -6,13 +6,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import judge
 from benchmark.suites.recipes import SuiteProgram
 
-Call = tuple[bytes, tuple[str, ...]]
+ProgramInput = tuple[bytes, tuple[str, ...]]
 """What a run gets: standard input and arguments."""
 
 
 def run_on_all(
     program: SuiteProgram,
-    calls: Sequence[Call],
+    calls: Sequence[ProgramInput],
     limits: judge.Limits,
     pool: ThreadPoolExecutor,
     jobs: int,
@@ -27,11 +27,11 @@ def run_on_all(
     done: list[judge.Execution | None] = [None] * len(calls)
     slices = [range(first, len(calls), jobs) for first in range(min(jobs, len(calls)))]
     futures = [
-        pool.submit(_run_slice, program, [calls[place] for place in part], limits, collect) for part in slices
+        pool.submit(_run_slice, program, [calls[index] for index in part], limits, collect) for part in slices
     ]
     for part, results in zip(slices, _finished(futures), strict=True):
-        for place, execution in zip(part, results, strict=True):
-            done[place] = execution
+        for index, execution in zip(part, results, strict=True):
+            done[index] = execution
             on_done()
     return [execution for execution in done if execution is not None]
 
@@ -46,7 +46,7 @@ def _finished(futures: Sequence[Future[list[judge.Execution]]]) -> Iterator[list
 
 
 def _run_slice(
-    program: SuiteProgram, calls: Sequence[Call], limits: judge.Limits, collect: Sequence[str]
+    program: SuiteProgram, calls: Sequence[ProgramInput], limits: judge.Limits, collect: Sequence[str]
 ) -> list[judge.Execution]:
     with judge.open_program(*_runnable(program), limits) as opened:
         return [opened.run(given, arguments, collect) for given, arguments in calls]

@@ -23,7 +23,7 @@ OVERTIME = 60
 """Seconds of tests on which a known program exceeds its time limit, after which it is tried on no other test."""
 
 
-class ValidationFault(Exception):
+class SuiteValidationError(Exception):
     """The judge itself failed on a known program; nothing can be said about the suite until it is judged again."""
 
 
@@ -81,14 +81,14 @@ def validate(
     """Judge every known program that has not been judged on these tests, on all of them.
 
     A looping program would need its whole time limit on each; it is tried on no other test once those that it does
-    not finish in time, its limit for each, amount to `overtime` seconds. Raises ValidationFault, and
+    not finish in time, its limit for each, amount to `overtime` seconds. Raises SuiteValidationError, and
     SandboxUnavailable.
     """
     programs, _ = known_programs(problem)
     rows = _judgements(problem, suite, programs)
     tests = judge_tests(problem, Judgement.Suite.ALL, suite)
     if not tests:
-        raise ValidationFault(f"{problem} has no tests to judge its programs on")
+        raise SuiteValidationError(f"{problem} has no tests to judge its programs on")
     sources = [program_files(problem, one.source, one.language) for one in programs]
     limits = judge.Limits(time=problem.time_limit, memory=problem.memory_limit)
     checker = checker_for(problem, Policy.FAIR)
@@ -98,24 +98,24 @@ def validate(
         for one in programs
     ]
     missing = [
-        place
-        for place in range(len(programs))
-        if place not in rows or _cut_before(rows[place], len(tests), timeouts[place])
+        index
+        for index in range(len(programs))
+        if index not in rows or _cut_before(rows[index], len(tests), timeouts[index])
     ]
     on_done = on_stage("programs", len(missing))
 
-    def graded(place: int) -> tuple[int, judge.Judgement]:
-        return place, judge.grade(
-            judge.Submission(sources[place], programs[place].language),
+    def graded(index: int) -> tuple[int, judge.Judgement]:
+        return index, judge.grade(
+            judge.Submission(sources[index], programs[index].language),
             judge.Problem(tests, limits, checker),
             judge.GradingOptions(
-                time_multipliers=multipliers, stop_at_first_failure=False, maximum_timeouts=timeouts[place]
+                time_multipliers=multipliers, stop_at_first_failure=False, maximum_timeouts=timeouts[index]
             ),
         )
 
     def keep(result: tuple[int, judge.Judgement]) -> None:
-        place, judgement = result
-        rows[place] = _store(problem, suite, programs[place], judgement)
+        index, judgement = result
+        rows[index] = _store(problem, suite, programs[index], judgement)
         on_done()
 
     in_threads(graded, missing, jobs, keep)
@@ -128,7 +128,7 @@ def _store(
     """The row of a judgement. What the program printed is left out: many programs on many tests print much."""
     fault = next((test.message for test in judgement.tests if test.verdict is Verdict.JE), "")
     if fault:
-        raise ValidationFault(f"the judge failed on {program.name} of {problem}: {fault}")
+        raise SuiteValidationError(f"the judge failed on {program.name} of {problem}: {fault}")
     kept = replace(judgement, tests=tuple(replace(test, output="", errors="") for test in judgement.tests))
     return Judgement.objects.create(
         submission=store_submission(problem, program.source, program.language),
@@ -155,7 +155,7 @@ def _cut_before(row: Judgement, tests: int, timeouts: int) -> bool:
 def _judgements(
     problem: Problem, suite: Suite | None, programs: Sequence[KnownProgram]
 ) -> dict[int, Judgement]:
-    """The latest finished judgement of each program on these tests by this version of the judge, by its place."""
+    """The latest finished judgement of each program on these tests by this version of the judge, by its index."""
     rows = Judgement.objects.filter(
         submission__problem=problem,
         suite=Judgement.Suite.ALL,
@@ -170,10 +170,10 @@ def _judgements(
     for row in rows.order_by("pk"):
         latest[row.submission.language, row.submission.source_hash] = row
     found = {}
-    for place, program in enumerate(programs):
+    for index, program in enumerate(programs):
         digest = hashlib.sha256(program.source.encode("utf-8", "surrogatepass")).hexdigest()
         if (program.language, digest) in latest:
-            found[place] = latest[program.language, digest]
+            found[index] = latest[program.language, digest]
     return found
 
 
@@ -182,8 +182,8 @@ def _matrix(
 ) -> KillMatrix:
     names = tuple(test.name for test in judge_tests(problem, Judgement.Suite.ALL, suite))
     tried = []
-    for place, program in enumerate(programs):
-        row = rows[place]
+    for index, program in enumerate(programs):
+        row = rows[index]
         by_test = {test["name"]: Verdict(test["verdict"]) for test in (row.result or {})["tests"]}
         # A program that does not compile was run on no test and fails them all.
         untried = None if by_test else Verdict(row.verdict)

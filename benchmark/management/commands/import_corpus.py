@@ -12,7 +12,7 @@ from django.utils.text import slugify
 
 from benchmark.corpora import FORMATS, TEXTBOOK
 from benchmark.corpora.store import import_corpus
-from benchmark.datasets import BrokenSource
+from benchmark.datasets import SourceError
 from benchmark.models.corpora import SHIPPED
 
 
@@ -64,7 +64,7 @@ class Command(BaseCommand):
             raise CommandError("--corpus: a name has at most 80 characters")
         try:
             result = import_corpus(format_name, path, name)
-        except BrokenSource as error:
+        except SourceError as error:
             raise CommandError(f"Nothing was imported: {error}") from error
         if options["json"]:
             self.stdout.write(json.dumps(result.to_json(), ensure_ascii=False))

@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.core.validators import validate_slug
 from tqdm import tqdm
 
-from benchmark.datasets import FORMATS, BrokenSource
+from benchmark.datasets import FORMATS, SourceError
 from benchmark.datasets.store import ImportResult, import_problems
 
 
@@ -47,7 +47,7 @@ class Command(BaseCommand):
             raise CommandError("--dataset: a name has at most 80 characters")
         try:
             result = self._import(options["format"], options["path"], name, options["tests"])
-        except BrokenSource as error:
+        except SourceError as error:
             raise CommandError(f"Nothing was imported: {error}") from error
         if options["json"]:
             self.stdout.write(json.dumps(result.to_json(), ensure_ascii=False))
@@ -68,9 +68,9 @@ class Command(BaseCommand):
     def _print(self, result: ImportResult) -> None:
         self.stdout.write(
             f"{result.dataset}: {result.imported} imported, {result.updated} updated in place, "
-            f"{result.unchanged} unchanged, {len(result.left_out)} left out"
+            f"{result.unchanged} unchanged, {len(result.skipped)} left out"
         )
-        for entry in result.left_out:
+        for entry in result.skipped:
             self.stdout.write(f"  left out {entry.external_id}: {entry.reason}")
         for external_id, note in result.notes:
             self.stdout.write(f"  note on {external_id}: {note}")

@@ -9,7 +9,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from benchmark.datasets.downloads import Downloader, ServerBusy, missing_archives
+from benchmark.datasets.downloads import Downloader, ServerBusyError, missing_archives
 from benchmark.datasets.official_tests import TestsImport, import_official_tests
 from benchmark.management.progress import bar_of
 from benchmark.models import Problem
@@ -97,7 +97,7 @@ class Command(BaseCommand):
             with bar_of(total=known, desc="fetching", unit="B", unit_scale=True, leave=False) as bar:
                 fetched, failed = downloader.fetch_all(wanted, bar.update)
             failures += failed
-        except ServerBusy as busy:
+        except ServerBusyError as busy:
             failures.append((wanted[0].link, str(busy)))
         return {
             "fetched": fetched,
@@ -113,10 +113,10 @@ class Command(BaseCommand):
                 self.stdout.write(f"  not fetched {entry['link']}: {entry['reason']}")
         self.stdout.write(
             f"problems with new tests: {result.updated}, unchanged: {result.unchanged}, "
-            f"left out: {len(result.left_out)}; "
+            f"left out: {len(result.skipped)}; "
             f"{document['with_hidden_tests']} of {document['problems']} problems have hidden tests"
         )
-        for name, reason in result.left_out:
+        for name, reason in result.skipped:
             self.stdout.write(f"  left out {name}: {reason}")
         for name in result.unmatched:
             self.stdout.write(f"  of no problem: {name}")

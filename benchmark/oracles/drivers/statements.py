@@ -50,7 +50,7 @@ class Statements:
     ) -> set[int]:
         excluded: set[int] = set()
         for match in re.finditer(EXCLUDED, text, re.MULTILINE):
-            begin, end = (text.count("\n", 0, place) + 1 for place in match.span())
+            begin, end = (text.count("\n", 0, index) + 1 for index in match.span())
             excluded.update(self.first(line) for line in range(begin, end + 1))
         if not excluded:
             return excluded

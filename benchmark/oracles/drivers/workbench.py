@@ -59,28 +59,28 @@ class Workbench:
         random.seed(call["seed"])
         function = find_function(self.names, call["function"])
         arguments = [call["cap"]] * sizes(function) if call["cap"] else []
-        made = self.within_time(lambda: function(*arguments))
+        generated = self.within_time(lambda: function(*arguments))
         if call.get("answered"):
-            return [[self.text(given), self.answer(value)] for given, value in made]
-        several = made if call["several"] else [made]
+            return [[self.text(given), self.answer(value)] for given, value in generated]
+        several = generated if call["several"] else [generated]
         return [self.text(one) for one in several]
 
     def answer(self, value: Any) -> str:
         """An answer as the driver of a program prints it."""
         return str(value) if self.result is None else str(write(value, self.result))
 
-    def text(self, made: Any) -> str:
+    def text(self, generated: Any) -> str:
         """One made input as it stands in a test."""
         if self.types is None:
-            if not isinstance(made, str):
-                raise TypeError(f"an input must be a text, not {type(made).__name__}")
-            return made
+            if not isinstance(generated, str):
+                raise TypeError(f"an input must be a text, not {type(generated).__name__}")
+            return generated
         count = len(self.types)
-        if count == 1 and not (isinstance(made, tuple) and len(made) == 1):
-            made = (list(made) if isinstance(made, tuple) else made,)
-        if len(made) != count:
-            raise ValueError(f"an input has {len(made)} values, the method {count} parameters")
-        text: str = write_arguments(made)
+        if count == 1 and not (isinstance(generated, tuple) and len(generated) == 1):
+            generated = (list(generated) if isinstance(generated, tuple) else generated,)
+        if len(generated) != count:
+            raise ValueError(f"an input has {len(generated)} values, the method {count} parameters")
+        text: str = write_arguments(generated)
         return text
 
     def within_time(self, function: Any) -> Any:
@@ -111,8 +111,8 @@ def main() -> None:
     bench = Workbench(request)
     for call in request["calls"]:
         try:
-            made = bench.valid(call["input"]) if "input" in call else bench.inputs(call)
-            line: dict[str, Any] = {"made": made}
+            generated = bench.valid(call["input"]) if "input" in call else bench.inputs(call)
+            line: dict[str, Any] = {"result": generated}
         except (Exception, TooSlow) as error:  # noqa: BLE001  (told to whoever asked)
             line = {"error": f"{type(error).__name__}: {error}"[:300]}
         printed.write(json.dumps(line) + "\n")

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmark.functional import Signature
-from benchmark.oracles.quality import Reached, reached_statements
+from benchmark.oracles.quality import ReachedStatements, reached_statements
 from benchmark.oracles.running import Function, Standalone
 from judge import sandbox_status
 from judge.toolchains.tools import python_interpreter
@@ -142,7 +142,7 @@ def test_the_samples_come_first_and_functions_are_measured_as_they_are_called() 
     found = reached_statements(Function(source, signature), ["1\n", "0\n"])
     assert found.coverage(1) == 3 / 5
     assert found.coverage() == 1
-    assert Reached(frozenset(), ()).coverage() == 1
+    assert ReachedStatements(frozenset(), ()).coverage() == 1
 
 
 def test_what_is_no_python_program_has_no_coverage() -> None:

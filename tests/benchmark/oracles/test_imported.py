@@ -14,7 +14,7 @@ from django.test import Client
 from benchmark import judging
 from benchmark.models import Candidate, Problem, Suite, Verification, Verifier
 from benchmark.oracles import verifications
-from benchmark.oracles.running import NO_TIME_LEFT, Answer
+from benchmark.oracles.running import NO_TIME_LEFT, ProgramResult
 from judge import Checker, OutputValidator, sandbox_status
 
 pytestmark = [
@@ -82,9 +82,9 @@ def test_imported_programs_become_a_verifier_that_finds_the_smallest_failing_inp
     candidate = Candidate.objects.get(problem=verifier.problem)
     Verification.objects.update(minimal=None)
     with monkeypatch.context() as patched:
-        untried = Answer(None, NO_TIME_LEFT)
-        patched.setattr(verifications, "run_on", lambda program, inputs, allowance: [untried] * len(inputs))
-        hurried = verifications.verification_of(verifier, candidate.submission, shrunk=True)
+        untried = ProgramResult(None, NO_TIME_LEFT)
+        patched.setattr(verifications, "run_on", lambda program, inputs, budget: [untried] * len(inputs))
+        hurried = verifications.verification_of(verifier, candidate.submission, minimized=True)
     assert hurried.minimal is not None
     assert hurried.minimal["fault"] == "WA", "an input that no time was left for has not failed"
     judgement = judging.request_judgement(

@@ -13,7 +13,7 @@ _ROUND = 40
 _ROUNDS = 12
 
 
-def shrink(failing: str, fails: Fails, *, values: bool) -> str:
+def minimize(failing: str, fails: Fails, *, values: bool) -> str:
     """A smaller input on which the program fails; the same where none was found.
 
     With `values` an input is one JSON value a line, and the values are made smaller; else lines and words of the
@@ -39,9 +39,9 @@ def shrink(failing: str, fails: Fails, *, values: bool) -> str:
 def _simpler_values(text: str) -> Iterator[str]:
     """Inputs with one value made simpler, the boldest first."""
     lines = [json.loads(line) for line in text.split("\n") if line.strip()]
-    for place, value in enumerate(lines):
+    for index, value in enumerate(lines):
         for option in _simpler_value(value):
-            changed = [*lines[:place], option, *lines[place + 1 :]]
+            changed = [*lines[:index], option, *lines[index + 1 :]]
             yield "".join(json.dumps(one, separators=(",", ":")) + "\n" for one in changed)
 
 
@@ -55,9 +55,9 @@ def _simpler_value(value: Any) -> Iterator[Any]:
         yield from _parts_left_out(value)
     elif isinstance(value, list):
         yield from _parts_left_out(value)
-        for place, one in enumerate(value):
+        for index, one in enumerate(value):
             for option in _simpler_value(one):
-                yield [*value[:place], option, *value[place + 1 :]]
+                yield [*value[:index], option, *value[index + 1 :]]
 
 
 def _parts_left_out(value: Any) -> Iterator[Any]:
