@@ -1,8 +1,8 @@
-"""The LeetCode files released with the ALGO paper: problems, and what models wrote for them (docs/spec.md 3.3, 10.3).
+"""The LeetCode files released with the ALGO paper: problems and programs that models wrote (docs/spec.md 3.3, 10.3).
 
-`leetcode_data` holds metadata.json and a statement a problem; `leetcode_results` beside it, where it is there, holds
-a model's oracle, the functions that make inputs, and a candidate, each of the first and the last with the official
-judge's verdict. Nothing of it is executed here.
+`leetcode_data` contains metadata.json and one statement per problem. The optional folder `leetcode_results` next to it
+contains per problem a model's oracle, its input functions and a candidate, with official verdicts for the oracle and
+the candidate. The import executes no program.
 """
 
 import json
@@ -33,7 +33,7 @@ _OUTPUT = re.compile(r"^\s*(?:\*\*)?Output:(?:\*\*)?\s*(.+?)\s*$", re.MULTILINE)
 _DEFINITION = re.compile(r"\*\*Function definition\*\*\s*```\w*\n(.+?)```", re.DOTALL)
 _CONTEST = re.compile(r"(weekly|biweekly)-contest-(\d+)")
 _FIRST_CONTESTS = {"weekly": (335, date(2023, 3, 5), 7), "biweekly": (100, date(2023, 3, 18), 14)}
-"""A contest's number and day, and the days to the next of its kind."""
+"""Number and date of a contest, and the days between contests of its kind."""
 
 _VERDICTS = {
     "Accepted": "AC",
@@ -50,7 +50,7 @@ _MEMORY = 512 * 2**20
 
 @dataclass(frozen=True)
 class StoredProblem:
-    """One problem's files: its metadata, its statement, and the results, which may be empty."""
+    """The files of a problem: metadata, statement, and results, which may be empty."""
 
     metadata: Mapping[str, Any]
     statement: str
@@ -58,16 +58,13 @@ class StoredProblem:
 
     @property
     def id(self) -> str:
-        """LeetCode's number of the problem at the time."""
+        """LeetCode's number of the problem at the time of the release."""
         return str(self.metadata.get("problem", ""))
 
 
 @contextmanager
 def open_algo(path: Path) -> Iterator[Source]:
-    """The problems below the folder that holds leetcode_data, or in leetcode_data itself.
-
-    Raises SourceError, also for a folder of tests: there are none outside LeetCode.
-    """
+    """Open the problems in the folder that contains leetcode_data, or in leetcode_data itself. Raises SourceError."""
     stored = read_stored(path)
     yield Source(len(stored), (_entry(one) for one in stored))
 
@@ -76,18 +73,20 @@ IMPORTER = Importer("algo", "the folder that contains leetcode_data and leetcode
 
 
 def read_stored(path: Path) -> list[StoredProblem]:
-    """The files of every problem, in the order of the metadata. Raises SourceError."""
+    """Return the files of every problem in the order of the metadata. Raises SourceError."""
     folder = path / "leetcode_data" if (path / "leetcode_data").is_dir() else path
     metadata = _json(folder / "metadata.json")
     problems = metadata.get("problems")
     if not isinstance(problems, list) or not all(isinstance(one, dict) for one in problems):
-        raise SourceError(f"{folder / 'metadata.json'} has no list of problems")
+        raise SourceError(f"{folder / 'metadata.json'} contains no list of problems")
     results = folder.parent / "leetcode_results"
     stored = []
     for one in problems:
         name = str(one.get("problem", ""))
         if not name.isdecimal():
-            raise SourceError(f"{folder / 'metadata.json'} has a problem with the id {name!r}, not a number")
+            raise SourceError(
+                f"{folder / 'metadata.json'} contains a problem whose id {name!r} is not a number"
+            )
         statement = folder / f"{name}.md"
         result = results / f"{name}_response.json"
         stored.append(
@@ -103,16 +102,16 @@ def read_stored(path: Path) -> list[StoredProblem]:
 def _json(path: Path) -> dict[str, Any]:
     if not path.is_file():
         raise SourceError(
-            f"{path} is not there; the format algo takes the folder with leetcode_data and leetcode_results"
+            f"{path} does not exist; the format algo needs the folder with leetcode_data and leetcode_results"
         )
     try:
         content = json.loads(path.read_bytes())
     except (ValueError, RecursionError) as error:
         raise SourceError(
-            f"{path} is not valid JSON ({error}). It may be cut off: fetch it again."
+            f"{path} is not valid JSON ({error}). It may be incomplete: fetch it again."
         ) from error
     if not isinstance(content, dict):
-        raise SourceError(f"{path} must hold a JSON object, not a {type(content).__name__}")
+        raise SourceError(f"{path} must contain a JSON object, not a {type(content).__name__}")
     return content
 
 
@@ -153,7 +152,7 @@ def _problem(stored: StoredProblem) -> ImportedProblem:
 
 
 def signature_of(statement: str) -> Signature:
-    """The method that the statement asks for. Raises NotFunctional."""
+    """Return the method that the statement defines. Raises NotFunctional."""
     definition = _DEFINITION.search(statement)
     if definition is None:
         raise NotFunctional("the statement has no function definition")
@@ -161,13 +160,13 @@ def signature_of(statement: str) -> Signature:
 
 
 def checker_of(signature: Signature) -> Checker:
-    """How results are compared: as tokens, numbers of a type with `float` within 1e-5, as LeetCode does."""
+    """Return the checker: tokens, and numbers within 1e-5 if the type contains `float`, as on LeetCode."""
     tolerance = 1e-5 if "float" in signature.result else None
     return Checker(case_sensitive=True, float_absolute=tolerance, float_relative=tolerance)
 
 
 def samples_of(stored: StoredProblem, signature: Signature) -> tuple[TestRecord, ...]:
-    """The samples of the metadata with the outputs of the statement. Raises UnusableProblemError."""
+    """Return the inputs of the metadata with the outputs of the statement. Raises UnusableProblemError."""
     inputs = stored.metadata.get("sample_inputs")
     outputs = _OUTPUT.findall(stored.statement)
     if not isinstance(inputs, list) or len(inputs) != len(outputs) or not inputs:
@@ -179,14 +178,14 @@ def samples_of(stored: StoredProblem, signature: Signature) -> tuple[TestRecord,
             answer = normal_answer(output, signature)
         except ValueError:
             raise UnusableProblemError(
-                f"the output {output[:60]!r} of sample {number} is no JSON value"
+                f"the output {output[:60]!r} of sample {number} is not a JSON value"
             ) from None
         records.append(TestRecord(f"sample-{number}", True, f"{given}\n".encode(), f"{answer}\n".encode()))
     return tuple(records)
 
 
 def oracle_of(results: Mapping[str, Any]) -> OracleRecord | None:
-    """The stored oracle with its functions, each blank where there is none."""
+    """Return the stored oracle with its input functions, each empty if missing; None without an oracle."""
     program = _code(results, "code_brute_force") or _code(results, "code_bruteforce")
     if not program:
         return None
@@ -201,7 +200,7 @@ def oracle_of(results: Mapping[str, Any]) -> OracleRecord | None:
 
 
 def candidates_of(results: Mapping[str, Any]) -> tuple[CandidateRecord, ...]:
-    """The stored candidates with their official verdicts, blank where none is stored."""
+    """Return the stored candidates with their official verdicts, empty if unknown."""
     return tuple(
         CandidateRecord("python", name, code, _verdict(results, name))
         for name in ("code_baseline", "code_tag_generation")
@@ -224,7 +223,7 @@ def _verdict(results: Mapping[str, Any], name: str) -> str:
 
 
 def _day(contest: str) -> date | None:
-    """The day of a LeetCode contest: weekly ones are on Sundays, the others on every second Saturday."""
+    """Return the date of a LeetCode contest: weekly ones on Sundays, biweekly ones on every second Saturday."""
     match = _CONTEST.fullmatch(contest)
     if match is None:
         return None

@@ -1,8 +1,8 @@
-"""Reads CodeContests (AlphaCode's collection) from Parquet or JSON rows (docs/spec.md 10.7).
+"""CodeContests (AlphaCode's collection) as Parquet or JSON rows (docs/spec.md 10.7).
 
-The Parquet files are those of `deepmind/code_contests`; the JSON is what the collection's own converter makes of its
-first form, records of a protocol buffer in Riegeli files. Its solutions become reference solutions and its incorrect
-solutions known wrong programs, on which suites are tried.
+The Parquet files are those of `deepmind/code_contests`. The JSON is the output of the collection's converter for its
+original Riegeli files. Solutions become reference solutions; incorrect solutions become known wrong programs that
+measure suites.
 """
 
 import re
@@ -26,21 +26,21 @@ from benchmark.datasets.rows import Row, read_rows
 from judge import Checker
 
 RIGHT_KEPT, WRONG_KEPT = 10, 50
-"""Programs of a problem that are stored; some come with more than a thousand."""
+"""Maximum numbers of stored programs per problem; some problems have more than a thousand."""
 
 _LANGUAGES = {2: "cpp", 3: "python", 4: "java"}
-"""1 is Python 2, which nobody judges any more."""
+"""The supported languages; 1 is Python 2, which is not judged."""
 
 _LONGEST_PROGRAM = 2**16
 _SOURCES = {1: "CodeChef", 2: "Codeforces", 3: "HackerEarth", 4: "CodeJam", 6: "AtCoder", 7: "Aizu"}
 _TIME_LIMIT, _MEMORY_LIMIT = 2.0, 256 * 2**20
 _TOLERANCE = 1e-5
-"""The published comparison: words in any case of letters, numbers within an absolute difference (size assumed)."""
+"""The published comparison ignores case and compares numbers by absolute difference (this size is an assumption)."""
 
 
 @contextmanager
 def open_codecontests(path: Path) -> Iterator[Source]:
-    """The problems of a file or of a folder of files. Raises SourceError."""
+    """Open the problems of a file or of a folder of files. Raises SourceError."""
     _refuse_riegeli(path)
     total, rows = read_rows(path)
     yield Source(total, (_entry(row) for row in rows))
@@ -50,12 +50,12 @@ IMPORTER = Importer("codecontests", "a file or a folder of files: Parquet or JSO
 
 
 def _refuse_riegeli(path: Path) -> None:
-    """Raises SourceError for files in the collection's first form."""
+    """Raise SourceError for files in the collection's original format."""
     files = [path] if path.is_file() else path.glob("*")
     if found := next((file for file in files if ".riegeli" in file.name), None):
         raise SourceError(
-            f"{found} is a Riegeli file, which is not read here. Take the Parquet files of "
-            "deepmind/code_contests on Hugging Face (data/test-*, data/valid-*, data/train-*), which hold the same "
+            f"{found} is a Riegeli file, which is not supported. Use the Parquet files of "
+            "deepmind/code_contests on Hugging Face (data/test-*, data/valid-*, data/train-*), which contain the same "
             "problems, or convert it with convert_riegeli_to_json.py of google-deepmind/code_contests"
         )
 
@@ -111,13 +111,13 @@ def _problem(identifier: str, row: Row) -> ImportedProblem:
 
 
 def _tests(row: Row) -> Iterator[TestRecord]:
-    """Public tests as samples, then private and generated ones; an input that occurred before is left out."""
+    """Yield public tests as samples, then private and generated tests, without repeated inputs."""
     seen: set[str] = set()
     for name in ("public", "private", "generated"):
         columns = row.get(f"{name}_tests") or {}
         if isinstance(columns, Mapping):
             pairs = list(zip(columns.get("input") or (), columns.get("output") or (), strict=False))
-        else:  # the form of the protocol buffer: an object a test
+        else:  # the protocol buffer has one object per test
             pairs = [(test.get("input"), test.get("output")) for test in columns]
         for number, (given, answer) in enumerate(pairs, 1):
             if not isinstance(given, str) or not isinstance(answer, str):
@@ -132,7 +132,7 @@ def _bytes(text: str) -> bytes:
 
 
 def _programs(row: Row, name: str, most: int) -> list[tuple[str, str]]:
-    """The first different programs in languages that are judged here."""
+    """Return the first distinct programs in supported languages, at most `most`."""
     columns: Any = row.get(name) or {}
     given: Iterable[tuple[Any, Any]]
     if isinstance(columns, Mapping):
@@ -148,7 +148,7 @@ def _programs(row: Row, name: str, most: int) -> list[tuple[str, str]]:
 
 
 def _time_limit(row: Row) -> float:
-    """Seconds, 0 where there is none. The published converter writes the protocol buffer's text, "seconds: 2"."""
+    """Return the limit in seconds, 0 without one. The published converter writes protocol buffer text: "seconds: 2"."""
     limit = row.get("time_limit")
     if isinstance(limit, str):
         limit = dict(re.findall(r"(seconds|nanos): (\d+)", limit))

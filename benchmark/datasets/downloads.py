@@ -1,4 +1,4 @@
-"""Polite download of official test archives: one at a time, with pauses, into a folder that keeps what is complete."""
+"""A rate-limited downloader for official test archives: one request at a time, complete files only."""
 
 import os
 import re
@@ -17,26 +17,26 @@ from benchmark.datasets.official_tests import link_name
 
 USER_AGENT = "hintbench (downloads official test data for research; one request at a time)"
 LARGEST = 256 * 2**20
-"""Bytes of one archive."""
+"""Maximum size of an archive in bytes."""
 
 _TIMEOUT = 60.0
 _CHUNK = 2**16
-_MOST_FAILURES = 3
+_MAXIMUM_FAILURES = 3
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}\.zip", re.IGNORECASE)
 _WAIT = (429, 503)
 
 
 class DownloadError(Exception):
-    """An archive cannot be had; the message says why."""
+    """An archive that cannot be downloaded; the message is the reason."""
 
 
 class ServerBusyError(DownloadError):
-    """The server asks to be left alone for a while."""
+    """A response by which the server requests a pause (HTTP 429 or 503)."""
 
 
 @dataclass(frozen=True)
 class ArchiveDownload:
-    """A link, the file it becomes, and the size in bytes that the server announces (None: unknown)."""
+    """A link, its target file, and its size in bytes according to the server (None: unknown)."""
 
     link: str
     file: Path
@@ -46,24 +46,24 @@ class ArchiveDownload:
 def missing_archives(
     links: Iterable[str], folder: Path
 ) -> tuple[list[ArchiveDownload], list[tuple[str, str]]]:
-    """Return the archives that the folder does not hold yet, each once, and the links that are refused with reasons."""
+    """Return the archives missing in the folder, without duplicates, and the rejected links with reasons."""
     wanted: dict[str, ArchiveDownload] = {}
     refused = []
     for link in dict.fromkeys(links):
         name = link_name(link)
         if urlsplit(link).scheme not in ("http", "https"):
-            refused.append((link, "only http and https links are fetched"))
+            refused.append((link, "only http and https links are supported"))
         elif not _NAME.fullmatch(name):
-            refused.append((link, f"{name!r} is no name of a zip archive"))
+            refused.append((link, f"{name!r} is not the name of a zip archive"))
         elif name.lower() in wanted:
-            refused.append((link, f"another link ends with {name} too: {wanted[name.lower()].link}"))
+            refused.append((link, f"another link has the same file name {name}: {wanted[name.lower()].link}"))
         else:
             wanted[name.lower()] = ArchiveDownload(link, folder / name)
     return [one for one in wanted.values() if not one.file.exists()], refused
 
 
 class Downloader:
-    """Requests to the servers of links, at least `pause` seconds apart."""
+    """A client that waits at least `pause` seconds between two requests."""
 
     def __init__(self, pause: float) -> None:
         self._pause = pause
@@ -73,35 +73,35 @@ class Downloader:
     def sized(
         self, wanted: Sequence[ArchiveDownload], on_done: Callable[[int], object]
     ) -> list[ArchiveDownload]:
-        """Return the archives with their announced sizes. Raises ServerBusyError."""
-        found = []
+        """Return the archives with the sizes that the server announces. Raises ServerBusyError."""
+        sized = []
         for one in wanted:
-            found.append(ArchiveDownload(one.link, one.file, self._size(one.link)))
+            sized.append(ArchiveDownload(one.link, one.file, self._size(one.link)))
             on_done(1)
-        return found
+        return sized
 
     def fetch_all(
         self, wanted: Sequence[ArchiveDownload], on_bytes: Callable[[int], object]
     ) -> tuple[int, list[tuple[str, str]]]:
-        """Fetch one archive after the other; return how many were fetched, and the links that failed with reasons.
+        """Download the archives one by one; return the number of downloads, and the failed links with reasons.
 
-        Stops when the server asks to wait and after three failures in a row. Complete files stay.
+        Stops if the server requests a pause, and after three consecutive failures. Complete files are kept.
         """
-        fetched, failures, row = 0, [], 0
+        fetched, failures, consecutive = 0, [], 0
         for one in wanted:
             try:
                 self._fetch(one, on_bytes)
             except DownloadError as fault:
                 failures.append((one.link, str(fault)))
-                row += 1
-                if isinstance(fault, ServerBusyError) or row == _MOST_FAILURES:
+                consecutive += 1
+                if isinstance(fault, ServerBusyError) or consecutive == _MAXIMUM_FAILURES:
                     break
             else:
-                fetched, row = fetched + 1, 0
+                fetched, consecutive = fetched + 1, 0
         return fetched, failures
 
     def _size(self, link: str) -> int | None:
-        """The size the server announces; None where it tells none. Fetching tells why an archive cannot be had."""
+        """Return the announced size in bytes; None if it is unknown. Errors are ignored: the download reports them."""
         try:
             with self._open(link, "HEAD") as response:
                 return _length(response)
@@ -125,7 +125,7 @@ class Downloader:
             if announced is not None and written != announced:
                 raise DownloadError(f"the transfer ended after {written} of {announced} bytes")
             if not zipfile.is_zipfile(part):
-                raise DownloadError(f"what the server sent is no zip ({kind}, {written} bytes)")
+                raise DownloadError(f"the response is not a zip archive ({kind}, {written} bytes)")
             os.replace(part, one.file)
         except (OSError, HTTPException) as error:
             raise DownloadError(f"the transfer failed: {error}") from error
@@ -133,7 +133,7 @@ class Downloader:
             part.unlink(missing_ok=True)
 
     def _open(self, link: str, method: str) -> Any:
-        """The response. Raises DownloadError."""
+        """Send a request and return the response. Raises DownloadError."""
         if self._last is not None:
             time.sleep(max(0.0, self._last + self._pause - time.monotonic()))
         headers = {"User-Agent": USER_AGENT}
@@ -145,16 +145,16 @@ class Downloader:
             if error.code in _WAIT:
                 after = error.headers.get("Retry-After")
                 asked = f" (Retry-After: {after})" if after else ""
-                raise ServerBusyError(f"the server asks to wait: HTTP {error.code}{asked}") from error
+                raise ServerBusyError(f"the server requests a pause: HTTP {error.code}{asked}") from error
             raise DownloadError(f"HTTP {error.code} {error.reason}") from error
         except (URLError, OSError, HTTPException, ValueError) as error:
-            raise DownloadError(f"no answer: {getattr(error, 'reason', error)}") from error
+            raise DownloadError(f"no response: {getattr(error, 'reason', error)}") from error
         finally:
             self._last = time.monotonic()
 
 
 def _opener() -> urllib.request.OpenerDirector:
-    """An opener for http and https alone, so that no redirect reads a file or another protocol."""
+    """Return an opener for http and https only, so that a redirect cannot read a local file."""
     opener = urllib.request.OpenerDirector()
     for handler in (
         urllib.request.ProxyHandler(),
@@ -170,8 +170,8 @@ def _opener() -> urllib.request.OpenerDirector:
 
 
 def _length(response: Any) -> int | None:
-    told = response.headers.get("Content-Length", "")
-    return int(told) if told.isascii() and told.isdigit() else None
+    length = response.headers.get("Content-Length", "")
+    return int(length) if length.isascii() and length.isdigit() else None
 
 
 def _refuse_large(size: int) -> None:

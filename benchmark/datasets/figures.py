@@ -1,4 +1,4 @@
-"""Pictures of problem packages: checked, and turned into what a browser shows."""
+"""Figures of problem packages: validation, and conversion to formats that browsers display."""
 
 import io
 import re
@@ -13,27 +13,27 @@ from benchmark.datasets.records import FigureRecord
 MAXIMUM_BYTES = 20 * 2**20
 MAXIMUM_PIXELS = 40_000_000
 _PDF_WIDTH = 1400
-"""Pixels of a picture made from a PDF: sharp on a wide screen with small pixels."""
+"""Width in pixels of a figure converted from PDF, sharp on a high-resolution screen."""
 
 _MEDIA_TYPES = {"PNG": "image/png", "JPEG": "image/jpeg", "GIF": "image/gif", "WEBP": "image/webp"}
 _RASTER = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 SUFFIXES = (*_RASTER, ".pdf", ".svg", ".eps")
-"""What may be a picture, the best kind first; the last two are known but refused."""
+"""Suffixes of figures, the preferred format first. The last two are recognized but rejected."""
 
 _NAME = re.compile(r"[\w][\w .+@()-]{0,149}")
 
 
 class FigureError(Exception):
-    """The file cannot be shown; the message says why and what to do."""
+    """A figure that cannot be displayed; the message states the reason and the remedy."""
 
 
 def read_figure(path: Path) -> FigureRecord:
-    """The picture in the file: PNG, JPEG, GIF and WebP as they are, the first page of a PDF as PNG.
+    """Return the figure in the file: PNG, JPEG, GIF and WebP unchanged, the first page of a PDF as PNG.
 
     Raises FigureError.
     """
     if not _NAME.fullmatch(path.name):
-        raise FigureError("its name holds characters that an address cannot; rename it")
+        raise FigureError("its name contains characters that are not allowed in a URL; rename it")
     if path.stat().st_size > MAXIMUM_BYTES:
         raise FigureError(f"it is larger than {MAXIMUM_BYTES // 2**20} MiB")
     suffix = path.suffix.lower()
@@ -41,7 +41,7 @@ def read_figure(path: Path) -> FigureRecord:
     if suffix == ".pdf":
         return FigureRecord(f"{path.stem}.png", "image/png", _first_page(content))
     if suffix not in _RASTER:
-        raise FigureError(f"{suffix[1:].upper()} pictures can hold programs; convert it to PNG or PDF")
+        raise FigureError(f"{suffix[1:].upper()} pictures can contain programs; convert it to PNG or PDF")
     return FigureRecord(path.name, _media_type(content), content)
 
 

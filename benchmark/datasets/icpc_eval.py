@@ -1,6 +1,6 @@
-"""ICPC-Eval's problems: Parquet of the published collection, or the same rows as JSON (docs/spec.md 10.4).
+"""The problems of ICPC-Eval: the published Parquet files, or the same rows as JSON (docs/spec.md 10.4).
 
-Nothing is run at import. `manage.py suite_quality --imported` tries the special judges.
+The import runs no program. `manage.py suite_quality --imported` tests the special judges.
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,12 +21,12 @@ from judge import Checker, Limits, OutputValidator
 
 _REQUIRED = ("id", "title", "description", "time_limit_ms", "memory_limit_mb", "examples", "test_cases")
 _SPECIAL_JUDGE_LIMITS = Limits(time=10.0, memory=2**30)
-"""Ten seconds are the published judge's."""
+"""The published judge also stops special judges after ten seconds."""
 
 
 @contextmanager
 def open_icpc_eval(path: Path) -> Iterator[Source]:
-    """The problems of a file or of a folder of files. Raises SourceError."""
+    """Open the problems of a file or of a folder of files. Raises SourceError."""
     total, rows = read_rows(path)
     yield Source(total, (_entry(row) for row in rows))
 
@@ -46,7 +46,7 @@ def _problem(identifier: str, row: Row) -> ImportedProblem:
     if missing := [name for name in _REQUIRED if row.get(name) is None]:
         raise UnusableProblemError(f"it has no {', '.join(missing)}")
     if row.get("interaction"):
-        raise UnusableProblemError("it is interactive, and comes without its interactor")
+        raise UnusableProblemError("it is interactive, and its interactor is missing")
     samples = _pairs(row, "examples")
     hidden = _pairs(row, "test_cases")
     if not hidden:
@@ -70,7 +70,7 @@ def _problem(identifier: str, row: Row) -> ImportedProblem:
 
 
 def _pairs(row: Row, name: str) -> list[tuple[str, str]]:
-    """Input and output of each test; a pair is a list of two texts, or an object with both."""
+    """Return input and output of each test; a pair is a list of two strings, or an object with both."""
     pairs = []
     for entry in row[name]:
         given = [entry.get("input"), entry.get("output")] if isinstance(entry, Mapping) else entry
@@ -85,7 +85,7 @@ def _pairs(row: Row, name: str) -> list[tuple[str, str]]:
 
 
 def _tests(samples: list[tuple[str, str]], hidden: list[tuple[str, str]]) -> Iterator[TestRecord]:
-    """The samples, then the hidden tests that are no samples."""
+    """Yield the samples, then the hidden tests that differ from them."""
     for number, (given, answer) in enumerate(samples, 1):
         yield TestRecord(f"sample-{number}", True, _bytes(given), _bytes(answer))
     known = {tuple(given.split()) for given, _ in samples}
@@ -99,7 +99,7 @@ def _bytes(text: str) -> bytes:
 
 
 def _statement(row: Row, samples: list[tuple[str, str]]) -> str:
-    """The parts of the statement in the order of the published prompts, the samples as they are."""
+    """Return the parts of the statement in the order of the published prompts, with unchanged samples."""
     parts = [str(row["description"]).strip()]
     for name in ("input", "output"):
         if text := str(row.get(name) or "").strip():
@@ -121,7 +121,7 @@ def _checker(row: Row) -> Checker:
     if kind == "traditional":
         return Checker()
     if kind != "spj":
-        raise UnusableProblemError(f"its type is {kind!r}; there are traditional and spj")
+        raise UnusableProblemError(f"its type is {kind!r}, neither traditional nor spj")
     code = row.get("spj_code")
     if not isinstance(code, str) or not code.strip():
         raise UnusableProblemError("its special judge (spj_code) is missing")

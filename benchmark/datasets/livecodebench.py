@@ -1,7 +1,7 @@
-"""LiveCodeBench's code generation data: rows with public and private tests, by standard input or functional.
+"""LiveCodeBench's code generation data: rows with public and private tests, standard input or functional.
 
-docs/spec.md 10.8. The private tests are JSON, or the same text as base64 of zlib of a pickle. Of a pickle only the text
-is read. It is never loaded: loading can run any program, and a few of its bytes can ask for any amount of memory.
+Source: docs/spec.md 10.8. Private tests are JSON, or base64 of zlib of a pickle of the same text. The importer parses
+the pickle's text and never loads the pickle: loading could run any program and allocate any amount of memory.
 """
 
 import base64
@@ -30,23 +30,23 @@ from benchmark.functional import NotFunctional, Signature, normal_answer
 from judge import Checker
 
 _SECONDS = 6.0
-"""The published harness stops every test after six seconds, whatever the problem says."""
+"""The time limit of every test in the published harness."""
 
 _MEMORY = 512 * 2**20
-"""The data states none."""
+"""An assumption in bytes: the data contains no memory limit."""
 
 _UNPACKED = 512 * 2**20
 _TEXT = frozenset({"SHORT_BINUNICODE", "BINUNICODE", "BINUNICODE8", "UNICODE"})
 _AROUND = frozenset({"PROTO", "FRAME", "MEMOIZE", "PUT", "BINPUT", "LONG_BINPUT", "STOP"})
 _OPCODES = 8
-"""More than the pickle of a text has in any protocol."""
+"""More opcodes than the pickle of a string has in any protocol."""
 _REQUIRED = ("question_id", "question_title", "question_content", "public_test_cases")
 _DIFFICULTIES = ("easy", "medium", "hard")
 
 
 @contextmanager
 def open_livecodebench(path: Path) -> Iterator[Source]:
-    """The problems of a file (test.jsonl …) or of a folder of files. Raises SourceError."""
+    """Open the problems of a file (test.jsonl …) or of a folder of files. Raises SourceError."""
     total, rows = read_rows(path)
     yield Source(total, (_entry(row) for row in rows))
 
@@ -92,12 +92,15 @@ def _problem(row: Row) -> ImportedProblem:
 
 
 def _signature(row: Row) -> Signature:
-    """The method of the starter code, which must be the one the metadata names. Raises NotFunctional and UnusableProblemError."""
+    """Return the method of the starter code.
+
+    Raises UnusableProblemError if the metadata names another method, and NotFunctional.
+    """
     signature = Signature.of(str(row.get("starter_code") or ""))
     try:
         named = json.loads(row.get("metadata") or "{}").get("func_name")
     except (ValueError, AttributeError, RecursionError):
-        raise UnusableProblemError("its metadata is no JSON object") from None
+        raise UnusableProblemError("its metadata is not a JSON object") from None
     if named and named != signature.method:
         raise UnusableProblemError(
             f"its starter code has the method {signature.method}, its metadata names {named}"
@@ -113,18 +116,18 @@ def _tests(packed: str, name: str) -> list[dict[str, Any]]:
     except ValueError:
         tests = _unpacked(packed, name)
     if not isinstance(tests, list) or not all(isinstance(test, dict) for test in tests):
-        raise UnusableProblemError(f"its {name} are no list of tests")
+        raise UnusableProblemError(f"its {name} are not a list of tests")
     return tests
 
 
 def _unpacked(packed: str, name: str) -> Any:
-    """The value in base64 of zlib of a pickle of a JSON text. Raises UnusableProblemError."""
+    """Return the value in base64 of zlib of a pickle of a JSON text. Raises UnusableProblemError."""
     try:
         unpacking = zlib.decompressobj()
         content = unpacking.decompress(base64.b64decode(packed, validate=True), _UNPACKED)
         if not unpacking.eof:
             raise UnusableProblemError(
-                f"its {name} are cut off, or unpack to more than {_UNPACKED // 2**20} MiB"
+                f"its {name} are incomplete, or unpack to more than {_UNPACKED // 2**20} MiB"
             )
         return json.loads(_pickled_text(content, name))
     except (binascii.Error, zlib.error, ValueError, RecursionError, MemoryError) as error:
@@ -132,17 +135,20 @@ def _unpacked(packed: str, name: str) -> Any:
 
 
 def _pickled_text(content: bytes, name: str) -> str:
-    """The text that is pickled. Raises UnusableProblemError for a pickle of anything else, ValueError for what is none."""
+    """Return the pickled string.
+
+    Raises UnusableProblemError for a pickle of anything else, ValueError for anything that is not a pickle.
+    """
     texts = []
     for opcode, value, _ in islice(pickletools.genops(content), _OPCODES):
         if opcode.name in _TEXT:
             texts.append(value)
         elif opcode.name not in _AROUND:
             raise UnusableProblemError(
-                f"its {name} hold more than a text: their pickle has the instruction {opcode.name}"
+                f"its {name} contain more than a string: their pickle has the instruction {opcode.name}"
             )
     if len(texts) != 1:
-        raise UnusableProblemError(f"its {name} hold {len(texts)} texts, not one")
+        raise UnusableProblemError(f"its {name} contain {len(texts)} strings, not one")
     return str(texts[0])
 
 
@@ -151,12 +157,12 @@ def _records(tests: list[dict[str, Any]], sample: bool, signature: Signature | N
         name = f"{'public' if sample else 'private'}-{number}"
         given, answer = test.get("input"), test.get("output")
         if not isinstance(given, str) or not isinstance(answer, str):
-            raise UnusableProblemError(f"its test {name} is no pair of texts")
+            raise UnusableProblemError(f"its test {name} is not a pair of strings")
         if signature:
             try:
                 answer = normal_answer(answer, signature)
             except ValueError:
-                raise UnusableProblemError(f"the answer of its test {name} is no JSON value") from None
+                raise UnusableProblemError(f"the answer of its test {name} is not a JSON value") from None
         yield TestRecord(name, sample, _bytes(given), _bytes(answer))
 
 

@@ -1,4 +1,4 @@
-"""The one writer of the problem bank: what an importer reads becomes rows and blobs, all of it or nothing."""
+"""The writer of the problem bank: stores the records of an importer in one transaction."""
 
 import hashlib
 import json
@@ -42,27 +42,27 @@ from benchmark.text.excerpts import excerpt, excerpt_of
 from benchmark.text.tags import distinct_tags
 
 Progress = Callable[[int, int], None]
-"""Called with the entries done and their total."""
+"""A callback with the number of processed entries and their total."""
 
 _LENGTHS = {"title": 300, "contest": 200, "credits": 500, "license": 100}
 _LONGEST_IDENTIFIER = 200
 _LONGEST_SAMPLE = 10_000  # characters
 _LONGEST_ADDRESS = 500
 _UNHASHED_COLUMNS = ("statement_html", "analysis_html", "rendered_by", "test_data_link", "tests_announced")
-"""Columns that are not hashed."""
+"""Columns that the content hash does not cover."""
 _HASHED_COLUMNS = (
     "title", "statement", "analysis", "contest", "credits", "license", "tier", "tags", "statement_format",
     "analysis_format", "time_limit", "memory_limit", "checker", "samples_text", "samples_only", "contest_date",
     "source_url",
 )  # fmt: skip
-"""Columns that are hashed, without the HTML."""
+"""Columns that the content hash covers, without HTML."""
 _HASH_VERSION = "1"
-"""Of the document that is hashed: with another, every stored problem would look changed."""
+"""Version of the hashed document. A new version marks every stored problem as changed."""
 
 
 @dataclass
 class ImportResult:
-    """What an import did. Problems that are in the dataset but no longer in the source stay as they are."""
+    """The result of an import. Stored problems that are no longer in the source are kept."""
 
     dataset: str
     imported: int = 0
@@ -73,7 +73,7 @@ class ImportResult:
     notes: list[tuple[str, str]] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
-        """The document that `import_problems --json` prints."""
+        """Return the document that `import_problems --json` prints."""
         return {
             "dataset": self.dataset,
             "imported": self.imported,
@@ -87,9 +87,9 @@ class ImportResult:
 
 @dataclass(frozen=True)
 class _Prepared:
-    """A problem, rendered and with its bytes in the blob store, ready to be written.
+    """A rendered problem whose contents are in the blob store, ready to be written.
 
-    `content_stored`: the content that is hashed is stored as it is; only what stands beside it has to be written.
+    `content_stored` means that the hashed content is already stored, so only unhashed columns are written.
     """
 
     external_id: str
@@ -111,15 +111,15 @@ def import_problems(
     tests: Path | None = None,
     progress: Progress | None = None,
 ) -> ImportResult:
-    """Import the source at `path` into the dataset of that name, which is made when it is new.
+    """Import the source at `path` into the dataset of that name, which is created if necessary.
 
-    A problem whose content is stored already is not touched, but for its HTML when the renderer is a newer one; a
-    changed one keeps its row (sessions and submissions refer to it) and gets the new fields, tests, references and
-    figures. Rows are written in one transaction after the whole source was read. Raises SourceError, and then
-    nothing was written but, at most, blobs that no row names.
+    Unchanged problems keep their rows; only their HTML is updated if the renderer has a new version. Changed problems
+    keep their primary key, because sessions and submissions refer to it, and get new fields, tests, references and
+    figures. All rows are written in one transaction after the whole source is read. Raises SourceError; then only blobs
+    without rows may have been written.
     """
     if format_name not in FORMATS:
-        raise SourceError(f"there is no format {format_name!r}; there are: {', '.join(FORMATS)}")
+        raise SourceError(f"unknown format {format_name!r}; the formats are: {', '.join(FORMATS)}")
     _refuse_other_format(dataset_name, format_name)
     rows = Problem.objects.filter(dataset__name=dataset_name)
     stored = {
@@ -159,7 +159,7 @@ def import_problems(
 
 
 def _write_questions(dataset_name: str, records: tuple[QuestionRecord, ...], result: ImportResult) -> int:
-    """Store the source's questions as the set of the dataset's name; returns how many there are."""
+    """Store the source's questions under the dataset's name; return their number."""
     try:
         question_set = import_question_set(Dataset.objects.get(name=dataset_name), records)
     except QuestionsInUseError as error:
@@ -172,12 +172,12 @@ def _refuse_other_format(name: str, format_name: str) -> None:
     dataset = Dataset.objects.filter(name=name).first()
     if dataset is not None and dataset.format != format_name:
         raise SourceError(
-            f"the dataset {name} holds problems of the format {dataset.format}; choose another name for {format_name}"
+            f"the dataset {name} contains problems of the format {dataset.format}; choose another name"
         )
 
 
 def _unstorable(problem: ImportedProblem, seen: set[str]) -> str:
-    """Why the problem cannot be stored, or "" when it can."""
+    """Return the reason why the problem cannot be stored, or ""."""
     identifier = problem.external_id
     if identifier in seen:
         return "another problem of this source has the same identifier"
@@ -189,7 +189,7 @@ def _unstorable(problem: ImportedProblem, seen: set[str]) -> str:
 
 
 class _StoredState(NamedTuple):
-    """What a stored problem has that decides whether it must be written again; the fields are columns."""
+    """The columns of a stored problem that decide whether the problem must be written."""
 
     content_hash: str
     rendered_by: str
@@ -198,7 +198,7 @@ class _StoredState(NamedTuple):
 
 
 def _prepare(problem: ImportedProblem, dataset_name: str, stored: _StoredState | None) -> _Prepared | None:
-    """What has to be written for this problem, or None when exactly this is stored, rendered as it is now."""
+    """Return the data to write for this problem, or None if the stored problem is identical and up to date."""
     tests = [_stored_test(order, test) for order, test in enumerate(problem.tests)]
     references = [
         {
@@ -218,8 +218,7 @@ def _prepare(problem: ImportedProblem, dataset_name: str, stored: _StoredState |
     columns = _columns(problem)
     english = _clean(problem.analysis_english)
     content_hash = _content_hash(
-        columns
-        | {"tags": [_clean(tag) for tag in problem.tags]},  # in all their spellings, as in older versions
+        columns | {"tags": [_clean(tag) for tag in problem.tags]},  # with duplicates, as in older versions
         tests,
         references,
         figures,
@@ -260,9 +259,9 @@ def _prepare(problem: ImportedProblem, dataset_name: str, stored: _StoredState |
 
 
 def replace_hidden_tests(problem: Problem, hidden: Sequence[TestRecord]) -> bool:
-    """Give a stored problem these hidden tests instead of those it has; return whether anything changed.
+    """Replace the hidden tests of a stored problem; return whether they changed.
 
-    The content hash becomes that of an import with these tests, so judgements on the former tests stay told apart.
+    The content hash becomes that of an import with these tests, so judgements on the old tests stay distinguishable.
     """
     samples, _ = _stored_tests(problem)
     merged = list(merge_samples(samples, hidden))
@@ -279,12 +278,12 @@ def replace_hidden_tests(problem: Problem, hidden: Sequence[TestRecord]) -> bool
 
 
 def _content_hash_of_stored(problem: Problem, tests: list[dict[str, Any]]) -> str:
-    """The content hash of a problem without signature, as an import with these tests gives it."""
+    """Return the content hash of a problem without signature, as an import with these tests computes it."""
     columns = {name: getattr(problem, name) for name in _HASHED_COLUMNS} | {"analysis_html": ""}
     references = list(problem.references.values("order", "language", "name", "source"))
     figures = list(problem.figures.order_by("pk").values("name", "media_type", "content_hash"))
-    came_with = problem.package_programs.filter(author="")
-    programs = list(came_with.values("order", "role", "name", "language", "files", "expected", "commands"))
+    from_package = problem.package_programs.filter(author="")
+    programs = list(from_package.values("order", "role", "name", "language", "files", "expected", "commands"))
     return _content_hash(
         columns,
         tests,
@@ -296,13 +295,13 @@ def _content_hash_of_stored(problem: Problem, tests: list[dict[str, Any]]) -> st
 
 
 def _with_stored_tests(entry: ImportedProblem, problem: Problem) -> ImportedProblem:
-    """The problem with the hidden tests that are stored, where its source keeps its tests elsewhere."""
+    """Return the problem with its stored hidden tests, if its source does not contain tests."""
     _, hidden = _stored_tests(problem)
     return replace(entry, tests=tuple(merge_samples(entry.tests, hidden)), notes=()) if hidden else entry
 
 
 def _stored_tests(problem: Problem) -> tuple[list[TestRecord], list[TestRecord]]:
-    """The samples and the official tests of a stored problem, as its source gave them: a test may be both."""
+    """Return the samples and the official tests of a stored problem as in its source. A test may be both."""
     rows = list(problem.tests.all())
     samples = [one for one in rows if one.origin == TestCase.Origin.SAMPLE]
     official = sorted((one for one in rows if one.name.isdigit()), key=lambda one: int(one.name))
@@ -320,7 +319,7 @@ def _contents(test: TestCase) -> tuple[bytes, bytes]:
 
 
 def _samples_text(tests: Iterable[TestRecord]) -> str:
-    """The samples for a model, each text cut to what a prompt can hold."""
+    """Return the samples for prompts, each text shortened to the maximum length."""
     lines: list[str] = []
     for number, test in enumerate((test for test in tests if test.sample), 1):
         for what, content in (("Input", test.input), ("Output", test.answer)):
@@ -336,7 +335,7 @@ def _samples_text(tests: Iterable[TestRecord]) -> str:
 
 
 def _columns(problem: ImportedProblem) -> dict[str, Any]:
-    """The columns of the problem's row that come from the source as they are."""
+    """Return the columns of the problem's row that come directly from the source."""
     texts = ("title", "statement", "analysis", "contest", "credits", "license")
     columns: dict[str, Any] = {name: _clean(getattr(problem, name)) for name in texts}
     for name, length in _LENGTHS.items():
@@ -359,7 +358,7 @@ def _columns(problem: ImportedProblem) -> dict[str, Any]:
 
 
 def _clean(text: str) -> str:
-    """`text` without what databases refuse: NUL characters and halves of surrogate pairs."""
+    """Return `text` without NUL characters and unpaired surrogates, which databases reject."""
     return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode("utf-8")
 
 
@@ -387,7 +386,7 @@ def _stored_program(order: int, one: ProgramRecord) -> dict[str, Any]:
 
 
 def _stored_listed_test(order: int, one: ListedTestRecord) -> dict[str, Any]:
-    """The columns of its row. They are no part of the content hash: a suite's recipe holds what its tests come from."""
+    """Return the columns of a row. The content hash does not cover them: the suite's recipe contains them."""
     texts = {name: _clean(getattr(one, name)) for name in ("name", "generator", "salt", "solution")}
     return {
         "order": order,
@@ -401,7 +400,7 @@ def _stored_listed_test(order: int, one: ListedTestRecord) -> dict[str, Any]:
 
 
 def _listed_tests(dataset_name: str, problem: ImportedProblem) -> list[dict[str, Any]]:
-    """The rows that are stored for the problem."""
+    """Return the stored rows of the problem."""
     names = [field.name for field in ListedTest._meta.fields if field.name not in ("id", "problem")]
     rows = ListedTest.objects.filter(
         problem__dataset__name=dataset_name, problem__external_id=problem.external_id
@@ -414,7 +413,7 @@ def _save_blob(content: bytes | Path) -> str:
 
 
 def _content_hash(*parts: object) -> str:
-    """sha256 over everything that is stored, without its HTML: runs, suites and verifiers hold to what was asked."""
+    """Return the SHA-256 of everything stored except HTML. Runs, suites and verifiers refer to it."""
     document = json.dumps([_HASH_VERSION, *parts], sort_keys=True, ensure_ascii=True, default=str)
     return hashlib.sha256(document.encode()).hexdigest()
 
@@ -424,8 +423,8 @@ def _write(dataset_name: str, format_name: str, problems: list[_Prepared]) -> No
     for prepared in problems:
         if prepared.content_stored:
             problem = dataset.problems.get(external_id=prepared.external_id)
-            beside = {name: prepared.columns[name] for name in _UNHASHED_COLUMNS}
-            dataset.problems.filter(pk=problem.pk).update(**beside)
+            unhashed = {name: prepared.columns[name] for name in _UNHASHED_COLUMNS}
+            dataset.problems.filter(pk=problem.pk).update(**unhashed)
             _write_listed_tests(problem, prepared)
             continue
         problem, created = Problem.objects.update_or_create(
@@ -456,7 +455,7 @@ def _write_listed_tests(problem: Problem, prepared: _Prepared) -> None:
 
 
 def _write_oracle(problem: Problem, prepared: _Prepared) -> None:
-    """The oracle as a verifier that is not built yet, and the candidates. What was built from a former one stays."""
+    """Store the oracle as a verifier to build, and the candidates. Verifiers built earlier are kept."""
     problem.candidates.all().delete()
     for one in prepared.candidates:
         Candidate.objects.create(

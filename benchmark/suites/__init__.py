@@ -1,4 +1,4 @@
-"""Test suites: made by generators, answered by a reference, measured by known programs (docs/spec.md 5.1)."""
+"""Test suites: generated inputs, answers of a reference solution, validation by known programs (docs/spec.md 5.1)."""
 
 from benchmark.suites.building import Progress, SuiteReport, build_suite, stored_report, suite_report
 from benchmark.suites.kill_matrix import KillMatrix, TriedProgram

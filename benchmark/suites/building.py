@@ -1,4 +1,4 @@
-"""Building a suite: tests are made and stored, known programs judged on them, and a sound suite is released."""
+"""Building of suites: generate and store tests, judge known programs, and release valid suites."""
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
@@ -20,64 +20,68 @@ from benchmark.suites.validation import known_programs, stored_matrix, validate
 from judge import Policy
 
 Progress = Callable[[str, int], Callable[[], None]]
-"""Told a stage's name and how many steps it has; gives what is called after each step."""
+"""A callback with a stage's name and number of steps; it returns a callback for each finished step."""
 
 PROBED = 20
-"""Tests on which the checker is tried, the first of a suite."""
+"""Number of tests on which the checker is probed, the first ones of a suite."""
 
 
 @dataclass(frozen=True)
 class SuiteReport:
-    """What is known of a suite, or of a problem's imported tests (suite None)."""
+    """The quality of a suite, or of a problem's imported tests (suite None)."""
 
     problem: Problem
     suite: Suite | None
     matrix: KillMatrix
     probes: tuple[CheckerProbe, ...]
     left_out: tuple[str, ...]
-    """Why known programs could not be judged on this machine."""
+    """The reasons why known programs cannot be judged on this machine."""
 
     @property
     def missing(self) -> list[MissingTest]:
-        """Tests that the recipe asks for and the suite does not hold."""
+        """The tests of the recipe that the suite does not contain."""
         stored = self.suite.provenance.get("missing", []) if self.suite else []
         return [MissingTest.from_json(one) for one in stored]
 
     @property
     def notes(self) -> list[str]:
-        """What a reader of the figures must know."""
+        """The limitations of the figures."""
         cut_off = [
-            f"{one.name} was too slow so often that it was not tried on {one.not_tried} of {len(one.verdicts)} tests"
+            f"{one.name} exceeded its time limit too often: not run on {one.not_tried} of {len(one.verdicts)} tests"
             for one in self.matrix.cut_off
         ]
         return [*self.left_out, *cut_off, *(str(one) for one in self.missing if not one.blocks_release)]
 
     @property
     def release_blockers(self) -> list[str]:
-        """Why the suite may not be released; empty for a sound one."""
-        said = [str(one) for one in self.missing if one.blocks_release]
+        """The reasons why the suite may not be released; empty for a valid suite."""
+        blockers = [str(one) for one in self.missing if one.blocks_release]
         if not self.matrix.right:
-            said.append("there is no known right program")
+            blockers.append("there is no known right program")
         if not self.matrix.wrong:
-            said.append("there is no known wrong program, so nothing shows that the tests find mistakes")
-        return said + self.faults
+            blockers.append(
+                "there is no known wrong program, so it is unknown whether the tests find mistakes"
+            )
+        return blockers + self.faults
 
     @property
     def faults(self) -> list[str]:
-        """What known programs and the checker show to be wrong with the suite."""
-        said = []
+        """The faults of the suite that known programs and the checker show."""
+        faults = []
         if refused := self.matrix.refused:
-            said.append(f"right programs fail: {_named(refused)}")
+            faults.append(f"right programs fail: {_named(refused)}")
         if survivors := self.matrix.survivors:
-            said.append(f"wrong programs pass: {_named(survivors)}")
+            faults.append(f"wrong programs pass: {_named(survivors)}")
         for probe in self.probes:
             if not probe.valid:
                 what = "rejects" if probe.kind == "reference" else "accepts"
-                said.append(f"the checker {what} the {probe.kind} output ({probe.accepted} of {probe.total})")
-        return said
+                faults.append(
+                    f"the checker {what} the {probe.kind} output ({probe.accepted} of {probe.total})"
+                )
+        return faults
 
     def to_json(self) -> dict[str, Any]:
-        """All figures; no contents of tests."""
+        """Return all figures, without contents of tests."""
         suite = self.suite
         return {
             "problem": str(self.problem),
@@ -100,10 +104,10 @@ def _named(programs: Any) -> str:
 def build_suite(
     problem: Problem, recipe: Recipe, jobs: int, overtime: int, progress: Progress
 ) -> SuiteReport:
-    """Make the suite of this recipe, or go on with it, and release it if it is sound.
+    """Build or continue the suite of this recipe, and release it if it is valid.
 
-    A recipe that was carried out before gives the same suite; tests equal to those of another suite of the
-    problem give that one. Raises NoRecipeError when no test remains, SuiteValidationError, and what running programs raises.
+    A recipe that was built before returns the same suite, and so does one whose tests equal those of another suite of
+    the problem. Raises NoRecipeError if no test remains, SuiteValidationError, and the errors of running programs.
     """
     suite = _draft(problem, recipe)
     if not suite.content_hash:
@@ -118,10 +122,10 @@ def build_suite(
 def suite_report(
     problem: Problem, suite: Suite | None, jobs: int, overtime: int, progress: Progress
 ) -> SuiteReport:
-    """The quality of a suite, or of the imported tests; programs not judged on it yet are judged.
+    """Return the quality of a suite or of the imported tests; judge the programs that are not judged yet.
 
-    A suite that an oracle answered was released before anybody measured it; now it is withdrawn if known programs speak
-    against it. Raises SuiteValidationError and SandboxUnavailable.
+    A suite that an oracle answered is released before known programs measure it; this function unpublishes it if they
+    show faults. Raises SuiteValidationError and SandboxUnavailable.
     """
     report = _report(problem, suite, validate(problem, suite, jobs, overtime, progress))
     if suite is not None and not suite.measured and report.matrix.programs:
@@ -130,7 +134,7 @@ def suite_report(
 
 
 def stored_report(problem: Problem, suite: Suite) -> SuiteReport | None:
-    """The report of a suite without running anything; None while it is not validated."""
+    """Return the report of a suite without running anything; None before its validation."""
     matrix = stored_matrix(problem, suite)
     if matrix is None:
         return None
@@ -142,7 +146,7 @@ def stored_report(problem: Problem, suite: Suite) -> SuiteReport | None:
 
 
 def _draft(problem: Problem, recipe: Recipe) -> Suite:
-    """The row of this recipe, generated on first sight."""
+    """Return the row of this recipe, created if necessary."""
     with transaction.atomic():
         latest = problem.suites.order_by("-version").first()
         suite, _ = Suite.objects.get_or_create(
@@ -157,7 +161,7 @@ def _draft(problem: Problem, recipe: Recipe) -> Suite:
 
 
 def _recipe_hash(problem: Problem, recipe: Recipe) -> str:
-    """A changed problem (its limits, its samples) needs another suite."""
+    """Return the hash of recipe and problem: a changed problem (limits, samples) needs another suite."""
     return hashlib.sha256(f"{recipe.hash} {problem.content_hash}".encode()).hexdigest()
 
 
@@ -177,7 +181,7 @@ def _make(problem: Problem, suite: Suite, recipe: Recipe, jobs: int, progress: P
 
 @transaction.atomic
 def _store(suite: Suite, generated: GeneratedTests) -> Suite:
-    """Write the tests; or, where another suite of the problem holds and lacks exactly these, give that one."""
+    """Write the tests, or return the suite of the problem that already has the same and misses the same."""
     tests = [
         SuiteTest(
             suite=suite,
@@ -212,7 +216,7 @@ def _store(suite: Suite, generated: GeneratedTests) -> Suite:
 
 
 def _interpreter(validators: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """The version of what interprets Checktestdata grammars, where one checked the inputs."""
+    """Return the version of the Checktestdata interpreter, if a grammar validated the inputs."""
     used = any(one["language"] == judge.CHECKTESTDATA for one in validators)
     return {judge.CHECKTESTDATA: judge.checktestdata_version()} if used else {}
 
@@ -224,13 +228,13 @@ def _report(problem: Problem, suite: Suite | None, matrix: KillMatrix) -> SuiteR
     return SuiteReport(problem, suite, matrix, tuple(probes), tuple(known_programs(problem)[1]))
 
 
-def _conclude(suite: Suite, report: SuiteReport, against: Sequence[str]) -> None:
-    """Write the figures of the validation, and release the suite when nothing speaks against it."""
+def _conclude(suite: Suite, report: SuiteReport, faults: Sequence[str]) -> None:
+    """Write the figures of the validation; release the suite if there are no `faults`, else unpublish it."""
     matrix = report.matrix
     suite.right_total, suite.wrong_total = len(matrix.right), len(matrix.wrong)
     suite.right_accepted = len(matrix.right) - len(matrix.refused)
     suite.wrong_rejected = len(matrix.wrong) - len(matrix.survivors)
     suite.provenance |= {"checker_probes": [probe.to_json() for probe in report.probes]}
     suite.note = "; ".join([*report.release_blockers, *report.left_out])
-    suite.released_at = None if against else suite.released_at or timezone.now()
+    suite.released_at = None if faults else suite.released_at or timezone.now()
     suite.save()

@@ -1,4 +1,4 @@
-"""Inputs from generators and packages, valid and without repetition, and their answers from the references."""
+"""Generation of a suite's tests: distinct valid inputs from generators and packages, answers from solutions."""
 
 import hashlib
 import re
@@ -17,15 +17,15 @@ from benchmark.suites.recipes import FixedTest, Generator, Recipe, SuiteProgram
 from benchmark.suites.running import ProgramInput, run_on_all
 
 GENERATOR_LIMITS = judge.Limits(time=10.0, memory=2**30)
-"""What one run of a generator or a validator may use."""
+"""Limits of one run of a generator or a validator."""
 
 VALID, INVALID = 42, 43
 
 INPUT_FILE, ANSWER_FILE = "testcase.in", "testcase.ans"
-"""Files in which a generator may leave a test instead of printing its input (BAPCtools)."""
+"""Files into which a generator may write a test instead of printing its input (BAPCtools)."""
 
 FIRST_SEED = 1
-"""With it, listed commands get the seeds that BAPCtools gives them."""
+"""The seed with which listed commands get the same seeds as in BAPCtools."""
 
 _SEED = re.compile(r"\{seed(?::([^}]*))?\}")
 _LINES_SHOWN, _SHOWN = 3, 300
@@ -37,12 +37,12 @@ _ORIGINS: dict[str, SuiteTest.Origin] = {
 }
 
 OnStage = Callable[[str, int], Callable[[], None]]
-"""Told a stage's name and its runs; gives what is called after each."""
+"""A callback with a stage's name and number of runs; it returns a callback for each finished run."""
 
 
 @dataclass(frozen=True)
 class GeneratedTest:
-    """A test that the recipe gives. `command` is empty for a test written by hand; `answered`: it has its answer."""
+    """A test of the recipe. `command` is empty for a handwritten test. `answered` means that `answer` is known."""
 
     name: str
     origin: SuiteTest.Origin
@@ -57,7 +57,7 @@ class GeneratedTest:
 
 @dataclass(frozen=True)
 class MissingTest:
-    """A test that the recipe asks for and the suite does not hold. `blocks_release`: it may not be released without it."""
+    """A test of the recipe that the suite does not contain, and whether it blocks the suite's release."""
 
     test: str
     command: str
@@ -85,21 +85,21 @@ class MissingTest:
 
 @dataclass
 class GeneratedTests:
-    """The tests, how many inputs were dropped for which reason, and which tests are missing."""
+    """The tests, the numbers of dropped inputs by reason, and the missing tests."""
 
     tests: list[GeneratedTest] = field(default_factory=list)
     dropped: Counter[str] = field(default_factory=Counter)
     missing: list[MissingTest] = field(default_factory=list)
 
     def add_missing(self, test: GeneratedTest, reason: str, *, blocks_release: bool | None = None) -> None:
-        """Note that a test cannot be had. A listed one blocks_release the release unless this says otherwise."""
+        """Record a test that cannot be generated. Listed tests block the release unless `blocks_release` is given."""
         blocks = test.listed if blocks_release is None else blocks_release
         self.missing.append(MissingTest(test.name, test.command, reason, blocks))
 
 
 @dataclass(frozen=True)
 class _PlannedTest:
-    """A test before it is made: its input, or the generator's call that makes it."""
+    """A test before its generation: its input, or the generator's call."""
 
     test: GeneratedTest
     generator: Generator | None = None
@@ -113,9 +113,9 @@ def generate_tests(
     jobs: int,
     on_stage: OnStage,
 ) -> GeneratedTests:
-    """Return the tests that the recipe gives, in a fixed order; none repeats another or one of `known_inputs`.
+    """Return the recipe's tests in a fixed order, without duplicates and without `known_inputs`.
 
-    `limits` are those of the solutions that answer. Raises what `run_on_all` raises, with the program's name before it.
+    `limits` apply to the solutions that compute answers. Raises the errors of `run_on_all`.
     """
     generated = GeneratedTests(
         missing=[MissingTest(name, "", reason, blocks_release=True) for name, reason in recipe.faults]
@@ -165,7 +165,7 @@ def _inputs(
 def _generated(
     one: _PlannedTest, execution: judge.Execution, generated: GeneratedTests
 ) -> GeneratedTest | None:
-    """The test with the generator's input, which a file may hold instead of the output; None where there is none."""
+    """Return the test with the generator's input, from its file or its output; None without one."""
     assert one.generator is not None
     name = one.generator.program.name
     given = execution.files.get(INPUT_FILE, execution.output)
@@ -186,7 +186,7 @@ def _generated(
 def _different(
     candidates: Iterable[GeneratedTest], known_inputs: Collection[bytes], generated: GeneratedTests
 ) -> list[GeneratedTest]:
-    """The tests whose input no earlier one and no known input has."""
+    """Return the tests whose input differs from earlier ones and from the known inputs."""
     seen, kept = {hashlib.sha256(given).digest() for given in known_inputs}, []
     for test in candidates:
         digest = hashlib.sha256(test.input).digest()
@@ -199,14 +199,15 @@ def _different(
 
 
 def _numbered(tests: Iterable[GeneratedTest]) -> list[GeneratedTest]:
-    """The tests, the drawn ones with numbers for each kind."""
+    """Return the tests; unlisted tests get a number within their kind."""
     numbers: Counter[str] = Counter()
     named = []
     for test in tests:
-        if not test.listed:
+        if test.listed:
+            named.append(test)
+        else:
             numbers[test.name] += 1
-            test = replace(test, name=f"{test.name}-{numbers[test.name]:03}")
-        named.append(test)
+            named.append(replace(test, name=f"{test.name}-{numbers[test.name]:03}"))
     return named
 
 
@@ -218,23 +219,26 @@ def _drop_invalid(
     jobs: int,
     on_stage: OnStage,
 ) -> None:
-    """A validator that refuses a known input, or does not compile, is wrong itself and decides nothing."""
+    """Drop the tests that a validator rejects.
+
+    A validator that does not compile or that rejects a known input is itself wrong and is not used.
+    """
     for validator in recipe.validators:
         on_done = on_stage("validation", len(known_inputs) + len(generated.tests))
         calls: list[ProgramInput] = [
             (given, ()) for given in (*known_inputs, *(test.input for test in generated.tests))
         ]
         try:
-            said = run_on_all(validator, calls, GENERATOR_LIMITS, pool, jobs, on_done)
+            executions = run_on_all(validator, calls, GENERATOR_LIMITS, pool, jobs, on_done)
         except judge.CannotCompile as error:
             generated.dropped[f"{validator.name} does not compile and is not used: {_start(error)}"] += 1
             continue
-        if broken := _broken(said, len(known_inputs)):
+        if broken := _broken(executions, len(known_inputs)):
             generated.dropped[f"{validator.name} {broken} and is not used"] += 1
             continue
         kept, refused = [], f"{validator.name} refuses it"
         generated.dropped[refused] += 0
-        for test, execution in zip(generated.tests, said[len(known_inputs) :], strict=True):
+        for test, execution in zip(generated.tests, executions[len(known_inputs) :], strict=True):
             if execution.exit_status == VALID:
                 kept.append(test)
                 continue
@@ -245,16 +249,18 @@ def _drop_invalid(
         generated.tests = kept
 
 
-def _broken(said: Sequence[judge.Execution], samples: int) -> str:
-    """Why a validator cannot be relied on; empty where it can.
+def _broken(executions: Sequence[judge.Execution], samples: int) -> str:
+    """Return the reason why a validator is unusable, or "".
 
-    It refuses a sample, or there is no input on which it ends as a validator does (status 42 or 43).
+    It is unusable if it rejects a sample, or ends on every input with a status other than 42 and 43.
     """
-    wrong = next((one for one in said[:samples] if one.exit_status != VALID), None)
+    wrong = next((one for one in executions[:samples] if one.exit_status != VALID), None)
     if wrong is not None and wrong.exit_status == INVALID:
         return "refuses a sample"
-    if wrong is not None or (said and all(one.exit_status not in (VALID, INVALID) for one in said)):
-        return f"fails ({_why(wrong or said[0])})"
+    if wrong is not None or (
+        executions and all(one.exit_status not in (VALID, INVALID) for one in executions)
+    ):
+        return f"fails ({_why(wrong or executions[0])})"
     return ""
 
 
@@ -266,7 +272,7 @@ def _answer(
     jobs: int,
     on_stage: OnStage,
 ) -> None:
-    """Let each test without an answer be answered by the solution it names, else by the reference."""
+    """Compute missing answers with the solution that the test names, otherwise with the reference."""
     solutions = {one.name: one for one in recipe.solutions}
     answering = [
         None if test.answered else solutions.get(test.solution, recipe.reference) for test in generated.tests
@@ -301,15 +307,15 @@ def _each_once(programs: Iterable[SuiteProgram | None]) -> list[SuiteProgram]:
 
 
 def _why(execution: judge.Execution) -> str:
-    """Why a run did not end well, with the first lines of its standard error."""
+    """Return the reason of an unsuccessful run, with the first lines of its standard error."""
     ended = execution.message or f"exit status {execution.exit_status}"
-    said = _start(execution.errors)
-    return f"{ended}; it printed: {said}" if said and said not in ended else ended
+    printed = _start(execution.errors)
+    return f"{ended}; it printed: {printed}" if printed and printed not in ended else ended
 
 
-def _start(said: object) -> str:
-    """The first lines of an output, on one line."""
-    lines = [line.strip() for line in str(said).splitlines() if line.strip()]
+def _start(output: object) -> str:
+    """Return the first lines of an output, joined to one line."""
+    lines = [line.strip() for line in str(output).splitlines() if line.strip()]
     return " / ".join(lines[:_LINES_SHOWN])[:_SHOWN]
 
 
@@ -336,16 +342,16 @@ def _listed(recipe: Recipe) -> list[_PlannedTest]:
 
 
 def _listed_arguments(one: FixedTest, seed: int) -> tuple[str, ...]:
-    """The arguments of a listed command, with the seed that BAPCtools gives it where the recipe's seed is the first."""
+    """Return the arguments of a listed command. With the first seed, its seed is that of BAPCtools."""
     salted = ("" if seed == FIRST_SEED else f"{seed}:") + one.salt + one.command
     value = int(hashlib.sha512(salted.encode()).hexdigest(), 16) % 2**31
     return tuple(shlex.split(_SEED.sub(str(value), one.arguments)))
 
 
 def _drawn(recipe: Recipe, kind: TestKind) -> list[_PlannedTest]:
-    """As many further calls of this kind as the recipe wants: each command in turn, those without a seed once.
+    """Return the calls of this kind that complete the wanted number; commands without a seed occur once.
 
-    Listed tests count among the wanted ones, and commands without a seed are all listed where there are listed tests.
+    Listed tests count towards that number. If there are listed tests, they include all commands without a seed.
     """
     commands = [
         (generator, arguments)
@@ -367,7 +373,7 @@ def _drawn(recipe: Recipe, kind: TestKind) -> list[_PlannedTest]:
 
 
 def _filled(arguments: str, seed: int, number: int) -> tuple[str, ...]:
-    """The arguments with a seed of 31 bits that depends on the recipe's, the call's salt and its number."""
+    """Return the arguments with a 31-bit seed derived from the recipe's seed, the salt and the call's number."""
 
     def replaced(match: re.Match[str]) -> str:
         digest = hashlib.sha256(f"{seed} {match[1] or ''} {number} {arguments}".encode()).digest()

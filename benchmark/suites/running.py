@@ -1,4 +1,4 @@
-"""Running one program on many inputs in the sandbox, on all cores."""
+"""Runs of one program on many inputs in the sandbox, on all cores."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -7,7 +7,7 @@ import judge
 from benchmark.suites.recipes import SuiteProgram
 
 ProgramInput = tuple[bytes, tuple[str, ...]]
-"""What a run gets: standard input and arguments."""
+"""Standard input and arguments of a run."""
 
 
 def run_on_all(
@@ -19,10 +19,10 @@ def run_on_all(
     on_done: Callable[[], None] = lambda: None,
     collect: Sequence[str] = (),
 ) -> list[judge.Execution]:
-    """Return what the program does with each, in their order. Each thread has its own container.
+    """Run the program on each input and return the executions in order. Each thread has its own container.
 
-    `on_done` is called in this thread; `collect` names files that the program may write.
-    Raises CannotCompile, ToolMissing, SandboxFault and SandboxUnavailable.
+    `on_done` is called in the calling thread. `collect` names files that the program may write. Raises CannotCompile,
+    ToolMissing, SandboxFault and SandboxUnavailable.
     """
     done: list[judge.Execution | None] = [None] * len(calls)
     slices = [range(first, len(calls), jobs) for first in range(min(jobs, len(calls)))]
@@ -40,7 +40,7 @@ def _finished(futures: Sequence[Future[list[judge.Execution]]]) -> Iterator[list
     try:
         for future in futures:
             yield future.result()
-    finally:  # after an error or an interruption nothing new is begun
+    finally:  # start no more runs after an error or an interruption
         for future in futures:
             future.cancel()
 
@@ -53,7 +53,7 @@ def _run_slice(
 
 
 def _runnable(program: SuiteProgram) -> tuple[str | Mapping[str, str], str]:
-    """Source and language as the judge takes them."""
+    """Return source and language for the judge."""
     if program.language == judge.CHECKTESTDATA:
         return judge.checktestdata_program(next(iter(program.files.values()))), "python"
     return program.files.get("") or program.files, program.language

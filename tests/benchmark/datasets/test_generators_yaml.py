@@ -156,7 +156,7 @@ def test_a_file_that_unfolds_without_end_or_lists_too_much_is_refused(tmp_path: 
     for content, message in (
         (secret({"a": nested}), "nested too deeply"),
         (secret(many), "more than 10000 tests"),
-        (bomb, "unfolds to more than"),
+        (bomb, "expands to more than"),
         (secret([{"a": {"in": "x" * 100_000, "count": 100}}] * 7), "are larger than"),
     ):
         with pytest.raises(PackageError, match=message):

@@ -162,8 +162,8 @@ def test_a_pdf_figure_becomes_png_and_svg_and_broken_pictures_are_left_out(tmp_p
     assert (figure.name, figure.media_type) == ("plan.png", "image/png")
     assert Image.open(io.BytesIO(blobs.read(figure.content_hash))).format == "PNG"
     notes = " ".join(entry["note"] for entry in result["notes"])
-    assert "logo.svg is left out" in notes
-    assert "bad.png is left out" in notes
+    assert "logo.svg is skipped" in notes
+    assert "bad.png is skipped" in notes
     assert "[picture logo.svg is not shown]" in Problem.objects.get().statement_html
 
 
@@ -230,7 +230,7 @@ def test_a_link_out_of_the_package_is_refused(tmp_path: Path) -> None:
 def test_a_place_without_packages_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match=r"no problem\.yaml"):
         run(tmp_path)
-    with pytest.raises(CommandError, match="is not there"):
+    with pytest.raises(CommandError, match="does not exist"):
         run(tmp_path / "nowhere")
 
 
