@@ -1,6 +1,6 @@
-"""How often an oracle is right, measured once its verifier is built (docs/spec.md 0.1, oracle correctness).
+"""The correctness of an oracle, measured after its verifier is built (docs/spec.md 0.1).
 
-Nothing of this takes part in building or ranking: a verifier knows neither hidden tests nor reference solutions.
+Building and ranking do not use these results: a verifier has no access to hidden tests or reference solutions.
 """
 
 from collections import Counter
@@ -17,12 +17,12 @@ from benchmark.oracles.verifying import SAMPLES_BUDGET, Case, verify
 from benchmark.suites.recipes import fastest_reference
 
 _HIDDEN_BUDGET = CpuBudget(each=2, total=6)
-"""Hidden tests are mostly too large for brute force; the shortest are tried first."""
+"""Most hidden tests are too large for brute force; the shortest ones run first."""
 
 
 @dataclass(frozen=True)
 class OracleComparison:
-    """Answers of an oracle: right ones, wrong ones, and how often there was none."""
+    """The numbers of an oracle's right, wrong and missing answers."""
 
     right: int = 0
     wrong: int = 0
@@ -31,7 +31,7 @@ class OracleComparison:
 
 @dataclass(frozen=True)
 class Correctness:
-    """An oracle on the samples, on the hidden tests, and its suite beside a reference solution; None: there is none."""
+    """The comparisons of an oracle on samples, hidden tests, and a reference solution; None if unavailable."""
 
     samples: OracleComparison
     hidden: OracleComparison | None
@@ -39,9 +39,9 @@ class Correctness:
 
     @property
     def verdict(self) -> str:
-        """`wrong` after one wrong answer; `right` where hidden tests or a reference confirm it; else `unknown`.
+        """`wrong` after a wrong answer; `right` if hidden tests or a reference confirm an answer; else `unknown`.
 
-        As in the paper, an oracle that is too slow for a test is not wrong.
+        As in the paper, a timeout of the oracle is not a wrong answer.
         """
         known = [one for one in (self.samples, self.hidden, self.reference) if one]
         if any(one.wrong for one in known):
@@ -49,12 +49,12 @@ class Correctness:
         return "right" if any(one.right for one in known[1:]) else "unknown"
 
     def to_json(self) -> dict[str, Any]:
-        """All of it by name."""
+        """Return the comparisons and the verdict as a JSON object."""
         return {"verdict": self.verdict, **asdict(self)}
 
 
 def correctness_of(verifier: Verifier) -> Correctness | None:
-    """What is known of its oracle, measured on first sight; None without an oracle.
+    """Return the oracle's correctness, measured on the first call and stored; None without an oracle.
 
     Raises SandboxFault and SandboxUnavailable.
     """
@@ -67,9 +67,9 @@ def correctness_of(verifier: Verifier) -> Correctness | None:
             [] if problem.samples_only else cases_of(problem.tests.exclude(origin=TestCase.Origin.SAMPLE))
         )
         measured = Correctness(
-            _on(verifier, samples_of(problem), SAMPLES_BUDGET),
-            _on(verifier, hidden, _HIDDEN_BUDGET) if hidden else None,
-            _beside_reference(verifier.suite) if verifier.suite else None,
+            _compare_with_answers(verifier, samples_of(problem), SAMPLES_BUDGET),
+            _compare_with_answers(verifier, hidden, _HIDDEN_BUDGET) if hidden else None,
+            _compare_with_reference(verifier.suite) if verifier.suite else None,
         )
         stored = asdict(measured)
         verifier.record |= {"correctness": stored}
@@ -77,16 +77,16 @@ def correctness_of(verifier: Verifier) -> Correctness | None:
     return Correctness(**{name: one and OracleComparison(**one) for name, one in stored.items()})
 
 
-def _on(verifier: Verifier, cases: Sequence[Case], budget: CpuBudget) -> OracleComparison:
+def _compare_with_answers(verifier: Verifier, cases: Sequence[Case], budget: CpuBudget) -> OracleComparison:
     problem = verifier.problem
     checker = judge.Checker.from_json(problem.checker)
-    said = verify(oracle_program(problem, verifier.oracle), cases, checker, budget)
-    wrong = sum(failure.fault == "WA" for failure in said.failures)
-    return OracleComparison(said.passed, wrong, said.total - said.passed - wrong)
+    results = verify(oracle_program(problem, verifier.oracle), cases, checker, budget)
+    wrong = sum(failure.fault == "WA" for failure in results.failures)
+    return OracleComparison(results.passed, wrong, results.total - results.passed - wrong)
 
 
-def _beside_reference(suite: Suite) -> OracleComparison | None:
-    """The fastest reference solution judged by the oracle's answers."""
+def _compare_with_reference(suite: Suite) -> OracleComparison | None:
+    """Judge the fastest reference solution by the oracle's answers."""
     reference = fastest_reference(suite.problem)
     if reference is None:
         return None

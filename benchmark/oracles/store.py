@@ -1,4 +1,4 @@
-"""Verifiers in the database: building one from programs that a model wrote or that were imported."""
+"""Storage of verifiers, built from programs that a model wrote or that were imported."""
 
 import hashlib
 import json
@@ -21,57 +21,55 @@ from benchmark.oracles.verifying import SAMPLES_BUDGET, Case, LabelledInputs, co
 
 
 class ConfigMismatchError(Exception):
-    """The verifier was built with other settings; the message says with which."""
+    """A verifier that was built with other settings; the message contains these settings."""
 
 
 def signature_of(problem: Problem) -> Signature | None:
-    """The method that the problem asks for, None where programs read standard input."""
+    """Return the method that the problem defines; None if programs read standard input."""
     return Signature.from_json(problem.signature) if problem.signature else None
 
 
 def samples_of(problem: Problem) -> list[Case]:
-    """The samples of the statement with its outputs."""
+    """Return the samples of the statement with its outputs."""
     return cases_of(problem.tests.filter(origin=TestCase.Origin.SAMPLE), sample=True)
 
 
 def oracle_program(problem: Problem, source: str) -> Function:
-    """An oracle as it is run: its method, or its function `solution`."""
+    """Return an oracle as a callable program: the problem's method, or `solution`."""
     return Function(source, signature_of(problem))
 
 
 def oracle_fault(problem: Problem, source: str) -> str:
-    """Return why a program is no oracle: it fails a sample, or answers it otherwise when it is asked again.
+    """Return the reason why a program is not a valid oracle: it fails a sample or is non-deterministic.
 
-    Blank for one that passes, and where there is no sample. Raises SandboxFault and SandboxUnavailable.
+    Empty for a valid oracle and without samples. Raises SandboxFault and SandboxUnavailable.
     """
     oracle, samples = oracle_program(problem, source), samples_of(problem)
     checker = judge.Checker.from_json(problem.checker)
-    said = verify(oracle, samples, checker, SAMPLES_BUDGET)
-    if said.failures:
-        return f"{said.failures[0].fault} on sample {said.failures[0].case.name}"
+    results = verify(oracle, samples, checker, SAMPLES_BUDGET)
+    if results.failures:
+        return f"{results.failures[0].fault} on sample {results.failures[0].case.name}"
     inputs = [case.input for case in samples]
-    return str(confirm(oracle, inputs, said.answers, SAMPLES_BUDGET, checker).unstable or "")
+    return str(confirm(oracle, inputs, results.answers, SAMPLES_BUDGET, checker).unstable or "")
 
 
 def problems_without_oracle(dataset: Dataset) -> dict[str, str]:
-    """Return why problems of the dataset can have no oracle, by external id.
+    """Return the reasons why problems of the dataset cannot have an oracle, by external id.
 
-    An oracle turns one input into one output; interactive and multi-pass problems have no such thing.
+    An oracle maps one input to one output, which is impossible for interactive and multi-pass problems.
     """
     reasons = {}
     for external_id, checker in dataset.problems.order_by().values_list("external_id", "checker"):
         program = checker.get("program") or {}
         if program.get("interactive"):
-            reasons[external_id] = (
-                "it is interactive: a program talks with it, so no oracle can answer an input"
-            )
+            reasons[external_id] = "it is interactive, so an oracle cannot answer single inputs"
         elif program.get("passes", 1) > 1:
-            reasons[external_id] = "it has several passes, so no oracle can answer an input"
+            reasons[external_id] = "it has several passes, so an oracle cannot answer single inputs"
     return reasons
 
 
 def input_functions_of(problem: Problem, programs: VerifierPrograms) -> InputFunctions:
-    """What makes the inputs."""
+    """Return the functions that generate and validate inputs."""
     return InputFunctions(
         signature_of(problem),
         programs.validator,
@@ -85,21 +83,21 @@ def input_functions_of(problem: Problem, programs: VerifierPrograms) -> InputFun
 def build(
     problem: Problem, programs: VerifierPrograms, recipe: InputRecipe, run: Run, rejected: Sequence[str] = ()
 ) -> Verifier:
-    """Return the verifier that a run's programs make, with its suite; the stored one if the run built it before.
+    """Return the verifier of a run's programs, with its suite; the stored one if the run has built it before.
 
-    `rejected` says of each oracle that was asked for in vain why it is none. Raises SandboxFault and
-    SandboxUnavailable, and then nothing was stored.
+    `rejected` contains the reasons why earlier oracles were rejected. Raises SandboxFault and SandboxUnavailable; then
+    nothing is stored.
     """
     stored = Verifier.objects.filter(problem=problem, run=run).first()
     return stored or _store(
-        problem, programs, recipe, *_make(problem, programs, recipe), run=run, rejected=rejected
+        problem, programs, recipe, *_generate_and_label(problem, programs, recipe), run=run, rejected=rejected
     )
 
 
-def _make(
+def _generate_and_label(
     problem: Problem, programs: VerifierPrograms, recipe: InputRecipe
 ) -> tuple[GeneratedInputs, LabelledInputs]:
-    """The inputs and the oracle's answers. It asks the database nothing, so that threads may do it."""
+    """Return the inputs and the oracle's answers, without database access, so that it can run in threads."""
     if not programs.oracle:
         return GeneratedInputs(
             (), written_tests=written_tests(input_functions_of(problem, programs))
@@ -148,7 +146,7 @@ def _state(programs: VerifierPrograms, labelled: LabelledInputs) -> Verifier.Sta
 
 
 def _unstable(labelled: LabelledInputs) -> list[str]:
-    """Return why oracles were rejected when they answered the inputs."""
+    """Return the reasons why oracles were rejected while they answered the inputs."""
     named = {"oracle": labelled.unstable, "second oracle": labelled.second_unstable}
     return [f"{name}: {where}" for name, where in named.items() if where]
 
@@ -185,7 +183,7 @@ def _suite(
     labelled: LabelledInputs,
     record: dict[str, Any],
 ) -> Suite:
-    """The answered inputs as a released suite: the next version of the problem's."""
+    """Return the answered inputs as a released suite, the next version of the problem's suites."""
     kinds = {one.text: one for one in generated.kept}
     tests = [
         (case, kinds[case.input], save_blob(case.input), save_blob(case.answer)) for case in labelled.cases
@@ -215,14 +213,14 @@ def _suite(
     )
     suite.released_at = timezone.now()
     suite.note = (
-        "Answered by an oracle that a model wrote and that passes the samples. No known program measured it."
+        "Answered by a model-written oracle that passes the samples. Not validated by known programs."
     )
     suite.save()
     return suite
 
 
 def _provenance(programs: VerifierPrograms, record: dict[str, Any]) -> dict[str, Any]:
-    """What the page of a suite shows; the programs themselves are the verifier's."""
+    """Return the data that a suite's page shows; the programs are stored with the verifier."""
     makers = [name for name in ("generator", "batch", "tricky") if getattr(programs, name)]
     return {
         "recipe": {
@@ -240,7 +238,7 @@ def _provenance(programs: VerifierPrograms, record: dict[str, Any]) -> dict[str,
 
 
 def programs_of(verifier: Verifier) -> VerifierPrograms:
-    """Its sources."""
+    """Return the verifier's sources."""
     return VerifierPrograms(
         verifier.oracle,
         verifier.second_oracle,
@@ -255,14 +253,16 @@ def programs_of(verifier: Verifier) -> VerifierPrograms:
 def build_imported(
     imported: Sequence[Verifier], recipe: InputRecipe, jobs: int
 ) -> Iterator[Verifier | ConfigMismatchError | judge.SandboxFault]:
-    """The verifier of each of the imported programs, or what went wrong, in their order; what was built stays.
+    """Yield the verifier of each imported program or its error, in order; verifiers built before are kept.
 
     Raises SandboxUnavailable.
     """
     built = {one.built_from_id: one for one in Verifier.objects.filter(built_from__in=imported)}
     with ThreadPoolExecutor(jobs) as pool:
         futures = [
-            None if one.pk in built else pool.submit(_make, one.problem, programs_of(one), recipe)
+            None
+            if one.pk in built
+            else pool.submit(_generate_and_label, one.problem, programs_of(one), recipe)
             for one in imported
         ]
         try:
@@ -276,11 +276,11 @@ def build_imported(
                     yield _store(one.problem, programs_of(one), recipe, *results, imported=one)
                 elif (before := built[one.pk].record["recipe"]) != json.loads(json.dumps(asdict(recipe))):
                     yield ConfigMismatchError(
-                        f"{one.problem}: built with other settings ({_bounds(before)}), and what is built never changes"
+                        f"{one.problem}: built with other settings ({_bounds(before)}); verifiers cannot be changed"
                     )
                 else:
                     yield built[one.pk]
-        finally:  # after an error or an interruption nothing new is begun
+        finally:  # start no more builds after an error or an interruption
             for future in futures:
                 if future is not None:
                     future.cancel()
@@ -293,7 +293,7 @@ def _bounds(recipe: dict[str, Any]) -> str:
 
 
 def cases_of(tests: "QuerySet[TestCase] | QuerySet[SuiteTest]", *, sample: bool = False) -> list[Case]:
-    """Stored tests with their texts."""
+    """Return stored tests as cases with their texts."""
     rows: Sequence[TestCase | SuiteTest] = list(tests)
     return [Case(one.name, load_blob(one.input_hash), load_blob(one.answer_hash), sample) for one in rows]
 
@@ -303,5 +303,5 @@ def save_blob(text: str) -> str:
 
 
 def load_blob(content_hash: str) -> str:
-    """A stored text."""
+    """Return a stored text."""
     return blobs.read(content_hash).decode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""n@k against the number of oracle tests, from stored verifications (docs/spec.md 3.1, ALGO's Figure 6)."""
+"""n@k by number of oracle tests, computed from stored verifications (docs/spec.md 3.1, ALGO's Figure 6)."""
 
 import csv
 import random
@@ -11,32 +11,32 @@ from typing import Any
 from benchmark.oracles.candidates import VerifiedCandidate, mean_n_at_k
 
 SIZES = (0, 1, 2, 3, 5, 10, 15, 20, 30, 50)
-"""Oracle tests beside the samples; the paper's gains flatten at 30."""
+"""Numbers of oracle tests in addition to the samples; the paper's gains flatten at 30."""
 
 DRAWS = 50
-"""Random choices of that many tests; all sizes of a draw are parts of one order, so a curve has little noise."""
+"""Number of random draws of tests. All sizes of a draw are prefixes of one order, which reduces the curve's noise."""
 
 
 @dataclass(frozen=True)
 class SuiteSizeRow:
-    """n@k by n, the mean over draws of so many tests; `largest` is whether no problem has more."""
+    """n@k by n, averaged over draws of this number of tests. `largest`: no problem has more tests."""
 
     tests: int
     at: dict[int, float | None]
     largest: bool
 
     def to_json(self) -> dict[str, Any]:
-        """All of it by name, as `verify_candidates --json` prints it."""
+        """Return the row that `verify_candidates --json` prints."""
         return {"tests": self.tests, "n_at_k": self.at, "largest": self.largest}
 
 
 def by_suite_size(
     groups: Sequence[Sequence[VerifiedCandidate]], ns: Sequence[int], sizes: Sequence[int] = SIZES
 ) -> list[SuiteSizeRow]:
-    """Return n@k with so many oracle tests of each problem, for the sizes up to the largest suite, and for that.
+    """Return n@k for the numbers of oracle tests in `sizes` below the largest suite, and for the largest suite.
 
-    Candidates are ranked by the samples and the tests drawn; a problem with fewer tests is ranked by all of its own.
-    Empty where it is not known which tests a candidate passes.
+    Candidates are ranked by the samples and the drawn tests; problems with fewer tests use all of theirs. Empty if the
+    outcomes of single tests are unknown.
     """
     outcomes = [[_outcomes(one) for one in group] for group in groups]
     if not groups or not all(all(group) for group in outcomes):
@@ -76,7 +76,7 @@ def _mean(
 def _scores(group: Sequence[VerifiedCandidate], count: int, size: int, draw: int) -> list[float | None]:
     order = list(range(count))
     problem = group[0].candidate.problem.external_id
-    random.Random(f"{problem}/{draw}").shuffle(order)  # noqa: S311 (a draw that can be had again)
+    random.Random(f"{problem}/{draw}").shuffle(order)  # noqa: S311 (a reproducible draw)
     outcomes = map(_outcomes, group)
     return [
         one["samples"].count("1") + sum(one["tests"][index] == "1" for index in order[:size])
@@ -85,5 +85,5 @@ def _scores(group: Sequence[VerifiedCandidate], count: int, size: int, draw: int
 
 
 def _outcomes(one: VerifiedCandidate) -> dict[str, str]:
-    """Empty for a row of an older version."""
+    """Return the outcomes; empty for a row of an older version."""
     return one.verification.outcomes or {}

@@ -1,4 +1,4 @@
-"""What verifiers in the database say of programs, found once, and the smallest inputs on which those fail."""
+"""Verifications of programs by stored verifiers, computed once, and minimized failing inputs."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -23,22 +23,22 @@ from benchmark.oracles.store import (
 from benchmark.oracles.verifying import Case, CaseResults, FailedCase, check_answers, label, verify
 
 KEPT_FAILURES = 10
-"""Failed tests of a program that are stored with their texts, those with the shortest inputs."""
+"""Number of stored failures of a program with their texts, the shortest inputs first."""
 
 _KEPT_CHARACTERS = 10_000
 
 _MINIMIZING_SECONDS = 1.0
-"""CPU seconds of oracle and program together for making one input smaller, less what asking the oracle twice took."""
+"""CPU seconds of oracle and program together to minimize an input, minus the time of the oracle's second answers."""
 
 _MINIMUM_MINIMIZING_SECONDS = 0.3
 
 
 class NoVerifierError(Exception):
-    """The problem has no verifier that was built; the message says how to build one."""
+    """A problem without a built verifier; the message states how to build one."""
 
 
 def candidate_program(problem: Problem, submission: Submission) -> RunnableProgram:
-    """A candidate as it is run."""
+    """Return a candidate as a program to run."""
     signature = signature_of(problem)
     if signature is None:
         return Standalone(submission.source, submission.language)
@@ -46,24 +46,24 @@ def candidate_program(problem: Problem, submission: Submission) -> RunnableProgr
 
 
 def latest_verifier(problem: Problem, *, before: Any = None) -> Verifier:
-    """The problem's newest verifier that was built, of those made before a time if one is given. Raises NoVerifierError."""
+    """Return the problem's newest built verifier, created before a time if given. Raises NoVerifierError."""
     built: QuerySet[Verifier] = problem.verifiers.exclude(state=Verifier.State.PROGRAMS)
     if before is not None:
         built = built.filter(created_at__lte=before)
     found = built.select_related("suite", "problem").first()
     if found is None:
         raise NoVerifierError(
-            f"{problem} has no verifier{' from before the run began' if before else ''}. "
+            f"{problem} has no verifier{' built before the run started' if before else ''}. "
             f"Build it: manage.py build_verifier --dataset {problem.dataset.name} --problems {problem.external_id}"
         )
     return found
 
 
 def verification_of(verifier: Verifier, submission: Submission, *, minimized: bool = False) -> Verification:
-    """What the verifier says of the program. With `minimized` also its smallest failing input that was found.
+    """Return the verifier's verification of the program; with `minimized`, also a minimized failing input.
 
-    The samples count with the statement's answers, the other tests with the oracle's (docs/spec.md 15). Raises
-    SandboxFault and SandboxUnavailable.
+    Samples use the statement's answers, other tests the oracle's (docs/spec.md 15). Raises SandboxFault and
+    SandboxUnavailable.
     """
     stored = Verification.objects.filter(verifier=verifier, submission=submission).first()
     if stored is None:
@@ -74,40 +74,43 @@ def verification_of(verifier: Verifier, submission: Submission, *, minimized: bo
     return stored
 
 
-def smallest_failures(said: Verification) -> list[dict[str, Any]]:
-    """Return the failures that are known, the shortest inputs first, the smallest one that was found among them.
+def smallest_failures(verification: Verification) -> list[dict[str, Any]]:
+    """Return the known failures, including the minimized one, sorted by the length of their inputs.
 
-    Rows of older versions keep their order, since prompts were made of it.
+    Rows of older versions keep their order, because existing prompts depend on it.
     """
-    if said.outcomes is None:
-        return list(said.failures)
-    known = {one["input"]: one for one in [*([said.minimal] if said.minimal else []), *said.failures]}
+    if verification.outcomes is None:
+        return list(verification.failures)
+    known = {
+        one["input"]: one
+        for one in [*([verification.minimal] if verification.minimal else []), *verification.failures]
+    }
     return sorted(known.values(), key=lambda one: len(one["input"]))
 
 
-def add_outcomes(said: Verification) -> None:
-    """Try the program of a row that an older version stored again, to learn which tests it passes.
+def add_outcomes(verification: Verification) -> None:
+    """Run the program of an older row again to store which tests it passes.
 
     Raises SandboxFault and SandboxUnavailable.
     """
-    if said.outcomes is None:
-        program = candidate_program(said.verifier.problem, said.submission)
-        _, said.outcomes = _tried(program, said.verifier)
-        said.save(update_fields=["outcomes"])
+    if verification.outcomes is None:
+        program = candidate_program(verification.verifier.problem, verification.submission)
+        _, verification.outcomes = _tried(program, verification.verifier)
+        verification.save(update_fields=["outcomes"])
 
 
 def _tried(program: RunnableProgram, verifier: Verifier) -> tuple[CaseResults, dict[str, str]]:
-    """Return what samples and suite say of the program, and which tests of each kind it passes."""
+    """Return the results on samples and suite, and the outcomes by kind of test."""
     checker = judge.Checker.from_json(verifier.problem.checker)
     cases, written = all_cases(verifier), written_cases(verifier)
-    said = verify(program, cases, checker, _budget_of(program, verifier, len(cases)))
+    results = verify(program, cases, checker, _budget_of(program, verifier, len(cases)))
     by_written = verify(program, written, checker, _budget_of(program, verifier, len(written)))
-    failed = {id(failure.case) for failure in (*said.failures, *by_written.failures)}
+    failed = {id(failure.case) for failure in (*results.failures, *by_written.failures)}
 
     def passes(tried: Iterable[Case]) -> str:
         return "".join("01"[id(case) not in failed] for case in tried)
 
-    return said, {
+    return results, {
         "samples": passes(case for case in cases if case.sample),
         "tests": passes(case for case in cases if not case.sample),
         "written": passes(written),
@@ -116,18 +119,18 @@ def _tried(program: RunnableProgram, verifier: Verifier) -> tuple[CaseResults, d
 
 def _verify(verifier: Verifier, submission: Submission) -> Verification:
     program = candidate_program(verifier.problem, submission)
-    said, outcomes = _tried(program, verifier)
-    shortest = sorted(said.failures, key=lambda failure: len(failure.case.input))
+    results, outcomes = _tried(program, verifier)
+    shortest = sorted(results.failures, key=lambda failure: len(failure.case.input))
     stored, _ = Verification.objects.get_or_create(
         verifier=verifier,
         submission=submission,
         defaults={
-            "samples_passed": said.samples_passed,
-            "accepted": said.accepted,
-            "passed": said.passed,
-            "total": said.total,
-            "slow": too_slow(program, verifier) if said.accepted else 0,
-            "output_hash": said.signature,
+            "samples_passed": results.samples_passed,
+            "accepted": results.accepted,
+            "passed": results.passed,
+            "total": results.total,
+            "slow": too_slow(program, verifier) if results.accepted else 0,
+            "output_hash": results.signature,
             "outcomes": outcomes,
             "failures": [_failure(one) for one in shortest[:KEPT_FAILURES]],
         },
@@ -136,7 +139,10 @@ def _verify(verifier: Verifier, submission: Submission) -> Verification:
 
 
 def too_slow(program: RunnableProgram, verifier: Verifier) -> int:
-    """On how many stress inputs the program passes the problem's time limit; no more are tried than take so long."""
+    """Return the number of stress inputs on which the program exceeds the problem's time limit.
+
+    Stops after one time limit of CPU time.
+    """
     limit = max(1, round(verifier.problem.time_limit))
     stress = [load_blob(one) for one in verifier.record.get("stress", [])]
     answers = run_on(program, stress, CpuBudget(limit, limit))
@@ -144,20 +150,20 @@ def too_slow(program: RunnableProgram, verifier: Verifier) -> int:
 
 
 def _budget_of(program: RunnableProgram, verifier: Verifier, cases: int) -> CpuBudget:
-    """A candidate's: one and a half inputs without end, or 5/4 of the oracle's time; half a second for each start."""
+    """Return a candidate's budget: 1.5 timeouts or 5/4 of the oracle's time, plus 0.5 s for each process start."""
     each = verifier.record.get("recipe", {}).get("oracle_seconds", InputRecipe.oracle_seconds)
     starting = cases / 2 if isinstance(program, Standalone) else 0
     return CpuBudget(each, max(1.5 * each, 1.25 * verifier.record.get("answered_in", 0)) + starting)
 
 
 def all_cases(verifier: Verifier) -> list[Case]:
-    """Everything a candidate is tried on: the samples, then the tests of the suite."""
+    """Return all cases for candidates: the samples, then the tests of the suite."""
     tests = verifier.suite.tests.all() if verifier.suite else SuiteTest.objects.none()
     return [*samples_of(verifier.problem), *cases_of(tests)]
 
 
 def written_cases(verifier: Verifier) -> list[Case]:
-    """Return the tests whose answers the model wrote itself."""
+    """Return the tests whose answers the model wrote."""
     return [
         Case(f"written-{number}", load_blob(one["input"]), load_blob(one["answer"]))
         for number, one in enumerate(verifier.record.get("written_tests", []), 1)
@@ -172,14 +178,14 @@ def measure_coverage(verifier: Verifier, submission: Submission) -> dict[str, fl
     cases = all_cases(verifier)
     program = candidate_program(verifier.problem, submission)
     reached = reached_statements(program, [case.input for case in cases])
-    samples = sum(case.sample for case in cases)  # they come first
+    samples = sum(case.sample for case in cases)  # the samples are first
     return {"samples": reached.coverage(samples), "all": reached.coverage()}
 
 
 def _minimal(verifier: Verifier, submission: Submission, stored: Verification) -> dict[str, str] | None:
-    """Return the smallest input found on which program and oracle differ; None if no test but samples fails.
+    """Return a minimized input on which program and oracle differ; None if the program fails samples only.
 
-    It is made from the shortest failing test that is no sample, and the oracle is asked it twice.
+    It starts from the shortest failing test that is not a sample. The oracle must give the same answer twice.
     """
     failing = [one for one in stored.failures if not one["sample"] and not one["cut"]]
     if not failing:

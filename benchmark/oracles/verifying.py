@@ -1,4 +1,4 @@
-"""The verifier of a problem and what it says of a program (docs/spec.md 3.1, 15)."""
+"""Labelling of inputs by an oracle and verification of programs (docs/spec.md 3.1, 15)."""
 
 import hashlib
 import json
@@ -15,12 +15,12 @@ from benchmark.text.excerpts import excerpt
 TOKENS = judge.Checker()
 
 SAMPLES_BUDGET = CpuBudget(each=10, total=20)
-"""Of an oracle that is tried on samples, which may be larger than made inputs (docs/spec.md 15: 10 s)."""
+"""The budget of an oracle on samples, which may be larger than generated inputs (docs/spec.md 15: 10 s)."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """An input with the answer that is expected."""
+    """An input with its expected answer."""
 
     name: str
     input: str
@@ -30,7 +30,7 @@ class Case:
 
 @dataclass(frozen=True)
 class FailedCase:
-    """A case that a program fails: what it printed, or the fault (a verdict)."""
+    """A case that a program fails, with its output or its fault (a verdict)."""
 
     case: Case
     output: str
@@ -56,10 +56,10 @@ class Unstable:
 class LabelledInputs:
     """Inputs with an oracle's answers.
 
-    `dropped` counts inputs without an answer by fault. `conflicting` are inputs on which a second oracle, whose answer is
-    the third part, differs. `unstable` and `second_unstable` are where the oracle, and the second one, are not
-    deterministic: an oracle that is not labels nothing, a second one disputes nothing. `seconds` of CPU are those of
-    the oracle's first answers, `confirming` those of its second ones.
+    `dropped` counts inputs without an answer by fault. `conflicting` are input, first and second answer where a second
+    oracle differs. `unstable` and `second_unstable` are inputs on which the first or second oracle is
+    non-deterministic; then the first oracle labels nothing, and the second one creates no conflicts. `seconds` is the
+    CPU time of the oracle's first answers, `confirming` that of its second ones.
     """
 
     cases: tuple[Case, ...]
@@ -73,7 +73,7 @@ class LabelledInputs:
 
 @dataclass(frozen=True)
 class ConfirmedAnswers:
-    """Answers that a program gave twice, the shortest input on which it did not, and CPU seconds of asking again."""
+    """Results confirmed by a second run, the shortest unstable input, and the CPU seconds of the second run."""
 
     answers: list[ProgramResult]
     unstable: Unstable | None
@@ -82,7 +82,7 @@ class ConfirmedAnswers:
 
 @dataclass(frozen=True)
 class CaseResults:
-    """What a verifier says of a program. `score`, the number of cases passed, ranks candidates (docs/spec.md 15)."""
+    """The results of a program on cases. `passed`, the number of passed cases, ranks candidates (docs/spec.md 15)."""
 
     samples_passed: bool
     passed: int
@@ -97,13 +97,13 @@ class CaseResults:
 
     @property
     def signature(self) -> str:
-        """sha256 of the outputs but for white space: equal for candidates that answer alike."""
+        """The SHA-256 of the outputs without white space differences, equal for candidates with equal outputs."""
         outputs = [answer.fault or " ".join((answer.output or "").split()) for answer in self.answers]
         return hashlib.sha256("\0".join(outputs).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 NO_SECOND_ANSWER = "no second answer"
-"""The fault of an input that a program answered once, and not again within the time for that."""
+"""The fault of an input that a program answered only once within its time."""
 
 
 def label(
@@ -113,10 +113,10 @@ def label(
     second: RunnableProgram | None = None,
     checker: judge.Checker = TOKENS,
 ) -> LabelledInputs:
-    """Return the inputs with the oracle's answers. Each oracle is asked each input twice.
+    """Return the inputs with the oracle's answers. Each oracle answers each input twice.
 
-    An input without an answer is dropped, one that is conflicting removed. The shortest are answered first, so that a slow
-    oracle spends its time where it has a chance. Raises SandboxFault and SandboxUnavailable.
+    Inputs without an answer and conflicting inputs are removed. The shortest inputs run first, because a slow oracle
+    can answer them. Raises SandboxFault and SandboxUnavailable.
     """
     found = confirm(oracle, inputs, _shortest_first(oracle, inputs, budget), budget, checker)
     answers = found.answers
@@ -158,10 +158,10 @@ def confirm(
     budget: CpuBudget,
     checker: judge.Checker,
 ) -> ConfirmedAnswers:
-    """Ask each answered input again, in another environment.
+    """Run the program again on each answered input in a different environment and compare the outputs.
 
-    Outputs are compared as the checker compares them, or by their tokens where it is a program. The second pass may
-    take half as long again as the first one, and 0.5 s; an answer that it does not reach is withdrawn.
+    Outputs are compared by the checker, or by tokens if the checker is a program. The second run may use 1.5 times the
+    CPU time of the first one plus 0.5 s; answers that it does not reach are dropped.
     """
     indices = [index for index, answer in enumerate(answers) if answer.output is not None]
     spent = sum(answers[index].seconds for index in indices)
@@ -185,7 +185,7 @@ def confirm(
 def _shortest_first(
     program: RunnableProgram, inputs: Sequence[str], budget: CpuBudget, in_front: int = 0, again: bool = False
 ) -> list[ProgramResult]:
-    """Return the answers in the order of the inputs; the first `in_front` are tried before the shortest others."""
+    """Return the results in the order of the inputs. The first `in_front` run first, then the others by length."""
     others = sorted(range(in_front, len(inputs)), key=lambda index: len(inputs[index]))
     indices = [*range(in_front), *others]
     answers = run_on(program, [inputs[index] for index in indices], budget, again)
@@ -195,12 +195,12 @@ def _shortest_first(
 def verify(
     program: RunnableProgram, cases: Sequence[Case], checker: judge.Checker, budget: CpuBudget
 ) -> CaseResults:
-    """Try the program on the cases: samples with the statement's answers, then others with the oracle's.
+    """Run the program on the cases: samples with the statement's answers, then others with the oracle's.
 
-    The shortest of the others are tried first; a case that no time is left for is failed. Raises ValueError for an
-    interactive checker, SandboxFault and SandboxUnavailable.
+    The others run by increasing length; cases beyond the total time fail. Raises ValueError for an interactive checker,
+    SandboxFault and SandboxUnavailable.
     """
-    samples = sum(case.sample for case in cases)  # they come first
+    samples = sum(case.sample for case in cases)  # the samples are first
     answers = _shortest_first(program, [case.input for case in cases], budget, samples)
     verdicts = check_answers(cases, answers, checker)
     failures = tuple(
@@ -220,7 +220,7 @@ def verify(
 def check_answers(
     cases: Sequence[Case], answers: Sequence[ProgramResult], checker: judge.Checker
 ) -> list[bool]:
-    """Which of the answers are right."""
+    """Return for each answer whether the checker accepts it."""
     if checker.program is None:
         return [
             answer.output is not None
@@ -229,7 +229,7 @@ def check_answers(
         ]
     limits = judge.Limits(time=10.0, memory=512 * 2**20)
     verdicts = []
-    with tempfile.TemporaryDirectory(prefix="cases-") as folder, judge.open_checker(checker, limits) as ask:
+    with tempfile.TemporaryDirectory(prefix="cases-") as folder, judge.open_checker(checker, limits) as check:
         for number, (case, answer) in enumerate(zip(cases, answers, strict=True)):
             if answer.output is None:
                 verdicts.append(False)
@@ -238,5 +238,5 @@ def check_answers(
             given.write_text(case.input, encoding="utf-8")
             expected.write_text(case.answer, encoding="utf-8")
             test = judge.Test(case.name, given, expected)
-            verdicts.append(ask(test, answer.output.encode()).accepted)
+            verdicts.append(check(test, answer.output.encode()).accepted)
     return verdicts

@@ -97,7 +97,7 @@ def package_recipe(problem: Problem, *, seed: int, counts: Mapping[TestKind, int
     called = any(one.role == PackageProgram.Role.GENERATOR for one in programs)
     if called and not listed:
         raise NoRecipeError(
-            f"{problem} was imported by a version that did not store the tests of generators.yaml: import its package again"
+            f"{problem} has no stored tests of generators.yaml (an old import): import its package again"
         )
     if not listed:
         return recipe_of(problem, programs, seed=seed, counts=counts)

@@ -190,7 +190,7 @@ def test_a_checker_that_accepts_nothing_at_all_is_found_and_a_problem_without_ge
     maximum: Callable[[dict[str, str | None]], Problem], manage: Callable[..., Any]
 ):
     problem = maximum({"generators/generators.yaml": None})
-    assert "Let a model write some" in manage(*BUILD)["failed"][0]["reason"]
+    assert "Generate some with a model" in manage(*BUILD)["failed"][0]["reason"]
     lax = judge.OutputValidator("python", {"spj.py": "pass"})
     problem.checker = judge.Checker("special", program=lax).to_json()
     problem.save()
@@ -243,7 +243,7 @@ def test_a_looping_program_is_given_up_in_time_and_marked_as_not_tried(
     assert (given_up["verdict"], given_up["killed_by"], given_up["not_tried"]) == ("TLE", 1, 8)
     assert given_up["verdicts"] == ["TLE", *[None] * 8]
     assert built["notes"][0] == (
-        f"{given_up['name']} was too slow so often that it was not tried on 8 of 9 tests"
+        f"{given_up['name']} exceeded its time limit too often: not run on 8 of 9 tests"
     )
     assert (built["released"], built["tnr"]["count"]) == (True, 3)
     assert "sample/1" in built["minimal_suite"]
