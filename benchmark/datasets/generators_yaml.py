@@ -323,16 +323,7 @@ def _counts(value: Any) -> tuple[list[int], int]:
 
 def _entry(context: _Context, given: Mapping[str, Any], number: int) -> Entry | None:
     """Return the test; None for an example that only the statement shows. Raises ListingError."""
-    for key in ("generate", "copy", *_INLINE):
-        if given.get(key) is not None and not isinstance(given[key], str):
-            raise ListingError(f"its {key} must be a text in quotes, not {quoted(given[key])}")
-    for key in ("args", "files"):
-        if given.get(key):
-            raise ListingError(f"its {key} are not given to programs here")
-    if isinstance(settings := given.get("yaml"), dict):
-        flags = [str(key) for key in settings if str(key).endswith(("_flags", "_args"))]
-        if flags:
-            raise ListingError(f"its yaml gives {', '.join(map(shown, flags))}, which are not passed on here")
+    _refuse_unsupported_values(given)
     command, copy = (given.get("generate") or "").strip(), given.get("copy") or ""
     if "generate" in given and not command:
         raise ListingError("its command is empty")
@@ -354,6 +345,20 @@ def _entry(context: _Context, given: Mapping[str, Any], number: int) -> Entry | 
         answer=_text(given.get("ans")),
         solution=context.solution,
     )
+
+
+def _refuse_unsupported_values(given: Mapping[str, Any]) -> None:
+    """Raise ListingError for a value of another type, and for arguments, files and flags."""
+    for key in ("generate", "copy", *_INLINE):
+        if given.get(key) is not None and not isinstance(given[key], str):
+            raise ListingError(f"its {key} must be a text in quotes, not {quoted(given[key])}")
+    for key in ("args", "files"):
+        if given.get(key):
+            raise ListingError(f"its {key} are not given to programs here")
+    if isinstance(settings := given.get("yaml"), dict):
+        flags = [str(key) for key in settings if str(key).endswith(("_flags", "_args"))]
+        if flags:
+            raise ListingError(f"its yaml gives {', '.join(map(shown, flags))}, which are not passed on here")
 
 
 def _filled(command: str, context: _Context, given: Mapping[str, Any], number: int) -> tuple[str, str]:

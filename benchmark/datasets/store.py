@@ -131,16 +131,17 @@ def import_problems(
     seen: set[str] = set()
     with FORMATS[format_name].open_source(path, tests) as source:
         for done, entry in enumerate(source.entries, 1):
-            if isinstance(entry, ImportedProblem) and (reason := _unstorable(entry, seen)):
-                entry = SkippedEntry(entry.external_id, reason)
             if isinstance(entry, SkippedEntry):
                 result.skipped.append(entry)
+            elif reason := _unstorable(entry, seen):
+                result.skipped.append(SkippedEntry(entry.external_id, reason))
             else:
                 seen.add(entry.external_id)
+                problem = entry
                 if entry.tests_stored_separately and entry.external_id in stored:
-                    entry = _with_stored_tests(entry, rows.get(external_id=entry.external_id))
-                result.notes += [(entry.external_id, note) for note in entry.notes]
-                prepared = _prepare(entry, dataset_name, stored.get(entry.external_id))
+                    problem = _with_stored_tests(entry, rows.get(external_id=entry.external_id))
+                result.notes += [(problem.external_id, note) for note in problem.notes]
+                prepared = _prepare(problem, dataset_name, stored.get(problem.external_id))
                 if prepared is None:
                     result.unchanged += 1
                 else:
@@ -148,7 +149,7 @@ def import_problems(
             if progress is not None:
                 progress(done, source.total)
         questions = source.questions
-    result.updated = sum(problem.external_id in stored for problem in changed)
+    result.updated = sum(one.external_id in stored for one in changed)
     result.imported = len(changed) - result.updated
     with transaction.atomic():
         if changed:

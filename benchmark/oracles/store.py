@@ -62,7 +62,7 @@ def problems_without_oracle(dataset: Dataset) -> dict[str, str]:
     for external_id, checker in dataset.problems.order_by().values_list("external_id", "checker"):
         program = checker.get("program") or {}
         if program.get("interactive"):
-            reasons[external_id] = "it is interactive, so an oracle cannot answer single inputs"
+            reasons[external_id] = "it is interactive: an oracle cannot answer single inputs"
         elif program.get("passes", 1) > 1:
             reasons[external_id] = "it has several passes, so an oracle cannot answer single inputs"
     return reasons
@@ -90,7 +90,7 @@ def build(
     """
     stored = Verifier.objects.filter(problem=problem, run=run).first()
     return stored or _store(
-        problem, programs, recipe, *_generate_and_label(problem, programs, recipe), run=run, rejected=rejected
+        problem, programs, recipe, _generate_and_label(problem, programs, recipe), run=run, rejected=rejected
     )
 
 
@@ -114,13 +114,13 @@ def _store(
     problem: Problem,
     programs: VerifierPrograms,
     recipe: InputRecipe,
-    generated: GeneratedInputs,
-    labelled: LabelledInputs,
+    inputs: tuple[GeneratedInputs, LabelledInputs],
     *,
     run: Run | None = None,
     imported: Verifier | None = None,
     rejected: Sequence[str] = (),
 ) -> Verifier:
+    generated, labelled = inputs
     record = _record(recipe, generated, labelled) | {"rejected": [*rejected, *_unstable(labelled)]}
     made_by = f"run {run.pk}" if run else f"imported {imported.pk if imported else None}"
     with transaction.atomic():
@@ -273,7 +273,7 @@ def build_imported(
                     except judge.SandboxFault as fault:
                         yield fault
                         continue
-                    yield _store(one.problem, programs_of(one), recipe, *results, imported=one)
+                    yield _store(one.problem, programs_of(one), recipe, results, imported=one)
                 elif (before := built[one.pk].record["recipe"]) != json.loads(json.dumps(asdict(recipe))):
                     yield ConfigMismatchError(
                         f"{one.problem}: built with other settings ({_bounds(before)}); verifiers cannot be changed"
