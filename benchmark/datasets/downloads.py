@@ -83,7 +83,7 @@ class Downloader:
     def fetch_all(
         self, wanted: Sequence[ArchiveDownload], on_bytes: Callable[[int], object]
     ) -> tuple[int, list[tuple[str, str]]]:
-        """Download the archives one by one; return the number of downloads, and the failed links with reasons.
+        """Download the archives one by one; return their number, and the failed links with reasons.
 
         Stops if the server requests a pause, and after three consecutive failures. Complete files are kept.
         """
@@ -144,8 +144,10 @@ class Downloader:
             error.close()
             if error.code in _WAIT:
                 after = error.headers.get("Retry-After")
-                asked = f" (Retry-After: {after})" if after else ""
-                raise ServerBusyError(f"the server requests a pause: HTTP {error.code}{asked}") from error
+                retry_after = f" (Retry-After: {after})" if after else ""
+                raise ServerBusyError(
+                    f"the server requests a pause: HTTP {error.code}{retry_after}"
+                ) from error
             raise DownloadError(f"HTTP {error.code} {error.reason}") from error
         except (URLError, OSError, HTTPException, ValueError) as error:
             raise DownloadError(f"no response: {getattr(error, 'reason', error)}") from error

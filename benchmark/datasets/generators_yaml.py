@@ -105,7 +105,7 @@ def read_listing(file: Path) -> Listing:
     """
     listing = _Reader(read_mapping(file)).listing
     for key in repeated_keys(file):
-        listing.faults.append(Fault(key, "this key stands twice in one mapping; only the last one counts"))
+        listing.faults.append(Fault(key, "this key occurs twice in one mapping; only the last one is used"))
     return listing
 
 
@@ -195,7 +195,9 @@ class _Reader:
         for position, item in enumerate(items, 1):
             if not isinstance(item, dict) or len(item) != 1:
                 keys = ", ".join(map(shown, item)) if isinstance(item, dict) else quoted(item)
-                self._fault(f"{context.name}[{position}]", f"an item of a list holds one test, not {keys}")
+                self._fault(
+                    f"{context.name}[{position}]", f"an item of a list must contain one test, not {keys}"
+                )
                 continue
             [(given, value)] = item.items()
             key = "" if given is None else str(given)
@@ -263,9 +265,7 @@ class _Reader:
             if str(key).endswith(("_flags", "_args")) and value
         ]
         if flags:
-            self._fault(
-                path, f"its {file} gives {', '.join(map(shown, flags))}, which are not passed on here"
-            )
+            self._fault(path, f"its {file} gives {', '.join(map(shown, flags))}, which are not supported")
 
     def _refuse_unknown_keys(self, path: str, given: Mapping[str, Any], known: tuple[str, ...]) -> None:
         for key in given:
@@ -331,7 +331,7 @@ def _entry(context: _Context, given: Mapping[str, Any], number: int) -> Entry | 
         if given.keys() & set(_STATEMENT_ONLY):
             return None
         if given:
-            raise ListingError("nothing gives its input: it has neither in, copy nor generate")
+            raise ListingError("its input is missing: it has neither in, copy nor generate")
     if copy.startswith("/"):
         raise ListingError(f"its copy {quoted(copy)} must be relative to generators/")
     command, salt = _filled(command, context, given, number)
@@ -354,21 +354,21 @@ def _refuse_unsupported_values(given: Mapping[str, Any]) -> None:
             raise ListingError(f"its {key} must be a text in quotes, not {quoted(given[key])}")
     for key in ("args", "files"):
         if given.get(key):
-            raise ListingError(f"its {key} are not given to programs here")
+            raise ListingError(f"its {key} are not supported")
     if isinstance(settings := given.get("yaml"), dict):
         flags = [str(key) for key in settings if str(key).endswith(("_flags", "_args"))]
         if flags:
-            raise ListingError(f"its yaml gives {', '.join(map(shown, flags))}, which are not passed on here")
+            raise ListingError(f"its yaml gives {', '.join(map(shown, flags))}, which are not supported")
 
 
 def _filled(command: str, context: _Context, given: Mapping[str, Any], number: int) -> tuple[str, str]:
     """Return the command for this number of `count`, and the salt that gives equal commands different seeds."""
     if "{count}" in command:
         if "count" not in given:
-            raise ListingError("its command holds {count}, but the entry has no count")
+            raise ListingError("its command contains {count}, but the entry has no count")
         command = command.replace("{count}", str(number))
     if len(_SEED.findall(command)) > 1:
-        raise ListingError("its command holds {seed} more than once")
+        raise ListingError("its command contains {seed} more than once")
     name = context.name.rpartition("/")[2]
     return command.replace("{name}", name), context.salt + (f":{number - 1}" if number != 1 else "")
 

@@ -109,7 +109,7 @@ def _files(package: Path, entry: Entry) -> tuple[bytes | Path | None, bytes | Pa
     elif entry.command:
         return None, answer
     else:
-        stem, what = package / "data" / entry.name, f"nothing gives its input, and data/{entry.name}.in"
+        stem, what = package / "data" / entry.name, f"it has no input, and data/{entry.name}.in"
     given = _file(package, stem, ".in")
     if given is None:
         raise ListingError(
@@ -160,8 +160,10 @@ def _generator(
     language, files = read_program(paths[0])
     if len(files) == 1 and language == "python":  # names the main file
         files = {"main.py": next(iter(files.values()))}
-    beside = paths[1:] if alias else [path for path in program_files_of(folder) if path.name not in calls]
-    for path in beside:
+    extra_files = (
+        paths[1:] if alias else [path for path in program_files_of(folder) if path.name not in calls]
+    )
+    for path in extra_files:
         if path.is_file() and (alias or (language == "python" and path.suffix == ".py")):
             files.setdefault(path.name, program_text(path))
     return language, files

@@ -219,7 +219,7 @@ def _minimal(verifier: Verifier, submission: Submission, stored: Verification) -
     smallest = minimize(shortest, fails, values=problem.signature is not None)
     twice = label(
         oracle, [smallest], CpuBudget(1), checker=checker
-    ).cases  # tests of the suite were asked twice before
+    ).cases  # the oracle has already confirmed tests of the suite
     return found[smallest if twice else shortest]
 
 

@@ -1,4 +1,4 @@
-"""Importing the files released with ALGO: problems, stored programs with verdicts, and other folders."""
+"""Import of the files released with ALGO: problems, stored programs with verdicts, invalid folders."""
 
 import json
 import shutil

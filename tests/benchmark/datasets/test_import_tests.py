@@ -1,4 +1,4 @@
-"""Official tests put onto imported problems: zips, folders, broken and hostile ones, and the download from a server."""
+"""Import of official tests: zips, folders, invalid and malicious archives, and downloads."""
 
 import io
 import json
@@ -48,7 +48,7 @@ def import_tests(folder: Path, *arguments: str) -> dict[str, Any]:
 
 @pytest.fixture
 def collection(tmp_path: Path) -> Path:
-    """A collection of one problem, imported with its sample alone."""
+    """Import a collection of one problem with its sample only."""
     (tmp_path / "collection").mkdir()
     path = write(tmp_path / "collection", {SUM: problem(test_data_link=LINK)})
     run(path)
@@ -210,7 +210,7 @@ def test_the_list_of_problems_says_how_many_have_hidden_tests(
 
 
 class Server:
-    """A local server of archives that keeps what it was asked."""
+    """A local server of archives that records the requests."""
 
     def __init__(self) -> None:
         self.files: dict[str, bytes] = {}

@@ -1,4 +1,4 @@
-"""Importing LiveCodeBench: both kinds of problems, packed private tests, and pickles that would run something."""
+"""Import of LiveCodeBench: both kinds of problems, packed private tests, malicious pickles."""
 
 import base64
 import json
@@ -108,7 +108,7 @@ NESTED = "[" * 5_000
         (
             compressed(b"]" * 100_000 + b"."),
             "the instruction EMPTY_LIST",
-        ),  # 64 times as large, were it loaded
+        ),  # loading would need 64 times the memory
         (compressed(b"Va\n" + b"q\0" * 100_000 + b"."), "cannot be unpacked"),
         (compressed(b"Va\nVb\n."), "contain 2 strings, not one"),
         (packed(NESTED), "cannot be unpacked: maximum recursion depth"),

@@ -1,4 +1,4 @@
-"""Importing USACO collections through the command: counts, samples, hidden tests, broken files."""
+"""Import of USACO collections: counts, samples, hidden tests, invalid files."""
 
 import json
 from datetime import date

@@ -1,4 +1,4 @@
-"""Coverage of candidates, compared with the real coverage.py on the interpreter of the sandbox."""
+"""Coverage of candidates, compared with coverage.py on the sandbox's interpreter."""
 
 import json
 import os
@@ -47,7 +47,7 @@ print(json.dumps([measured(*one) for one in json.load(sys.stdin)]))
 
 
 def by_coverage(programs: list[tuple[str, str]]) -> list[tuple[list[int], list[int]]]:
-    """What coverage.py finds: statements, and those that are reached with the input."""
+    """Return the statements that coverage.py finds, and those that the input reaches."""
     interpreter = python_interpreter()
     assert interpreter
     ran = subprocess.run(
@@ -128,7 +128,7 @@ def test_generated_programs_are_counted_as_coverage_counts_them(programs) -> Non
     for source in programs:
         try:
             compile(source, "program.py", "exec")
-        except SyntaxError:  # such as a global declaration after its use
+        except SyntaxError:  # for example, a global declaration after its use
             continue
         tried.append((source, "3\n"))
     for (source, given_), found in zip(tried, by_coverage(tried), strict=True):

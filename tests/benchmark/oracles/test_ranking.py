@@ -1,4 +1,4 @@
-"""n@k with ties against every way to break them, and the smallest failing inputs."""
+"""n@k with ties compared with all tie-breaks, and minimized failing inputs."""
 
 from itertools import combinations, pairwise, permutations
 from statistics import mean

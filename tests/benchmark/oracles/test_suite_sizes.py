@@ -14,7 +14,7 @@ from benchmark.oracles.suite_sizes import by_suite_size, write_csv
 
 
 def group(pk: int, rows: list[tuple[str, str, str, bool | None]]) -> list[VerifiedCandidate]:
-    """Candidates of one problem, not stored: samples, oracle tests and written tests passed, and the verdict."""
+    """Return unsaved candidates of one problem with their outcomes and verdicts."""
     problem = Problem(pk=pk, external_id=f"p{pk}", dataset=Dataset(name="d"))
     return [
         VerifiedCandidate(

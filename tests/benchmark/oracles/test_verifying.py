@@ -1,4 +1,4 @@
-"""Programs that models wrote, run in the sandbox: answers, inputs, coverage, and the published files."""
+"""Model-written programs in the sandbox: answers, inputs, coverage, and the published files."""
 
 from pathlib import Path
 
@@ -137,7 +137,7 @@ def test_an_oracle_without_an_answer_drops_the_input_and_a_second_one_disputes_i
 
 
 def test_published_verdicts_come_out_of_the_stored_programs(shared_data: Path) -> None:
-    """Right; wrong in a way that no test shows; slow; and with other answers than the oracle, which are right too.
+    """Right; wrong without a failing test; slow; and with right answers that differ from the oracle's.
 
     All 35 problems take a minute or more: manage.py reproduce N-8 N-9.
     """

@@ -1,4 +1,4 @@
-"""Suites built by the commands from packages, with the real judge: released only when known programs confirm them."""
+"""Building of suites from packages with the real judge; the release requires known programs."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -80,7 +80,7 @@ def test_a_sound_suite_is_released_measured_and_never_changed(
     assert built["tests"] == [
         "sample/1", "secret/few/2-random", "secret/edge", "secret/old", "secret/a",
         "random-001", "random-002", "random-003", "corner-001",
-    ], "the sample, the listed tests, what else lies in data/secret, and draws; no invalid stress test"  # fmt: skip
+    ], "the sample, the listed tests, the other files of data/secret, and draws; no invalid stress test"  # fmt: skip
     assert built["missing"] == [
         {
             "test": "secret/large",
@@ -233,10 +233,10 @@ def test_generators_and_validators_may_be_in_cpp_with_a_header_of_their_own(
 def test_a_looping_program_is_given_up_in_time_and_marked_as_not_tried(
     maximum: Callable[[dict[str, str | None]], Problem], manage: Callable[..., Any], admin_client: Client
 ):
-    """It loops on the sample only, so every other test is soon done where it is tried."""
+    """The program loops on the sample only, so other tests would finish quickly."""
     looping = "n = int(input())\nwhile n == 2: pass\nprint(max(map(int, input().split())))\n"
     problem = maximum({"submissions/time_limit_exceeded/sue.py": looping, "data/secret/a.in": "3\n2 1 1\n"})
-    problem.time_limit = 0.5  # Python has a second
+    problem.time_limit = 0.5  # scaled to 1 s for Python
     problem.save()
     [built] = manage(*BUILD, "--overtime", "1")["suites"]
     [given_up] = [one for one in built["programs"] if one["name"].endswith("sue.py")]
