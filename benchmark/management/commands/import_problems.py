@@ -20,9 +20,7 @@ class Command(BaseCommand):
     help = (
         "Import problems into a dataset. Imports are idempotent: unchanged problems stay, changed ones are updated in "
         "place. A problem that cannot be imported is skipped, and the reason is printed. If the whole source is "
-        "invalid, nothing is imported. Formats and their sources: "
-        + "; ".join(f"{name}: {FORMATS[name].source}" for name in sorted(FORMATS))
-        + "."
+        "invalid, nothing is imported."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -30,7 +28,10 @@ class Command(BaseCommand):
             "format", metavar="FORMAT", choices=sorted(FORMATS), help=", ".join(sorted(FORMATS))
         )
         parser.add_argument(
-            "path", metavar="PATH", type=Path, help="the file or folder to import; see the formats above"
+            "path",
+            metavar="PATH",
+            type=Path,
+            help="; ".join(f"{name}: {FORMATS[name].source}" for name in sorted(FORMATS)),
         )
         parser.add_argument("--dataset", metavar="NAME", required=True, help="letters, digits, - and _")
         parser.add_argument(
