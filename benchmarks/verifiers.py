@@ -66,7 +66,7 @@ WIDTHS = (8, 11, 11, 7, 8, 8, 7)
 def row(imported: Verifier, floor: Floor) -> tuple[float, ...]:
     """Return CPU seconds of the three steps and in all, wall time, the floor, and the seconds of uncapped inputs."""
     from benchmark.models import Candidate
-    from benchmark.oracles.inputs import Recipe
+    from benchmark.oracles.inputs import InputRecipe
     from benchmark.oracles.store import build_imported
     from benchmark.oracles.verifications import verification_of
 
@@ -74,13 +74,13 @@ def row(imported: Verifier, floor: Floor) -> tuple[float, ...]:
     floor.seconds = floor.limit = floor.wall = 0.0
     begun = time.monotonic()
     marks = [cpu()]
-    [built] = build_imported([imported], Recipe(), jobs=1)
+    [built] = build_imported([imported], InputRecipe(), jobs=1)
     if isinstance(built, Exception):
         raise built
     marks.append(cpu())
     verification_of(built, candidate.submission)
     marks.append(cpu() - floor.limit)
-    verification_of(built, candidate.submission, shrunk=True)
+    verification_of(built, candidate.submission, minimized=True)
     marks.append(cpu() - floor.limit)
     steps = [after - before for before, after in pairwise(marks)]
     found = (*steps, marks[-1] - marks[0], time.monotonic() - begun - floor.wall, floor.seconds, floor.limit)
@@ -103,7 +103,7 @@ class Floor:
         self.seconds = self.limit = self.wall = 0.0
         run_on, too_slow = running.run_on, verifications.too_slow
 
-        def counted(*arguments: Any) -> list[running.Answer]:
+        def counted(*arguments: Any) -> list[running.ProgramResult]:
             answers = run_on(*arguments)
             self.seconds += sum(answer.seconds for answer in answers)
             return answers

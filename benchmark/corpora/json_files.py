@@ -6,30 +6,30 @@ from pathlib import Path
 from typing import Any
 
 from benchmark.corpora.records import ImportedArticle
-from benchmark.datasets import BrokenSource, LeftOut
+from benchmark.datasets import SkippedEntry, SourceError
 
 
-def read_cpbook(path: Path) -> Iterator[ImportedArticle | LeftOut]:
+def read_cpbook(path: Path) -> Iterator[ImportedArticle | SkippedEntry]:
     """Read the whole articles of `cpbook_v2.json`, with the lists of practice problems that the paper searched too."""
     return _articles(path, "cpbook", "full_article")
 
 
-def read_cpbook_without_problems(path: Path) -> Iterator[ImportedArticle | LeftOut]:
+def read_cpbook_without_problems(path: Path) -> Iterator[ImportedArticle | SkippedEntry]:
     """Read the articles of `cpbook_v2.json` without their lists of practice problems (docs/spec.md 7.4)."""
     return _articles(path, "cpbook-article", "article")
 
 
-def _articles(path: Path, format_name: str, field: str) -> Iterator[ImportedArticle | LeftOut]:
+def _articles(path: Path, format_name: str, field: str) -> Iterator[ImportedArticle | SkippedEntry]:
     for number, entry in enumerate(_entries(path, format_name, "title", field), 1):
         title, text = entry.get("title"), entry.get(field)
         identifier = entry.get("path") or title
         if isinstance(title, str) and isinstance(text, str) and isinstance(identifier, str):
             yield ImportedArticle(identifier, title, text.replace("\r\n", "\n"))
         else:
-            yield LeftOut(f"entry {number}", f"its title, path or {field} is not a string")
+            yield SkippedEntry(f"entry {number}", f"its title, path or {field} is not a string")
 
 
-def read_cphandbook(path: Path) -> Iterator[ImportedArticle | LeftOut]:
+def read_cphandbook(path: Path) -> Iterator[ImportedArticle | SkippedEntry]:
     """Read the sections of the handbook in `cp_handbook.json`. Their text is LaTeX."""
     required = ("chapter_title", "section_title", "section_content")
     for number, entry in enumerate(_entries(path, "cphandbook", *required), 1):
@@ -37,23 +37,23 @@ def read_cphandbook(path: Path) -> Iterator[ImportedArticle | LeftOut]:
         if isinstance(chapter, str) and isinstance(section, str) and isinstance(text, str):
             yield ImportedArticle(f"{chapter}/{section}", f"{chapter}: {section}", text.replace("\r\n", "\n"))
         else:
-            yield LeftOut(f"entry {number}", f"its {' or '.join(required)} is not a string")
+            yield SkippedEntry(f"entry {number}", f"its {' or '.join(required)} is not a string")
 
 
 def _entries(path: Path, format_name: str, *required: str) -> list[dict[str, Any]]:
     if not path.is_file():
-        raise BrokenSource(f"{path} is not a file; the format {format_name} needs a JSON file")
+        raise SourceError(f"{path} is not a file; the format {format_name} needs a JSON file")
     try:
         content = json.loads(path.read_bytes())
     except (ValueError, RecursionError) as error:
-        raise BrokenSource(
+        raise SourceError(
             f"{path} is not valid JSON ({error}). It may be incomplete: download it again."
         ) from error
     if not isinstance(content, list):
-        raise BrokenSource(f"{path} must contain a JSON list of articles, not a {type(content).__name__}")
+        raise SourceError(f"{path} must contain a JSON list of articles, not a {type(content).__name__}")
     entries = [entry if isinstance(entry, dict) else {} for entry in content]
     if not any(entry.keys() >= set(required) for entry in entries):
-        raise BrokenSource(
+        raise SourceError(
             f"{path} contains no article of the format {format_name}: no entry has the keys {', '.join(required)}"
         )
     return entries

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmark.datasets import LeftOut
+from benchmark.datasets import SkippedEntry
 
 
 @dataclass(frozen=True)
@@ -16,5 +16,5 @@ class ImportedArticle:
     text: str
 
 
-Reader = Callable[[Path], Iterator[ImportedArticle | LeftOut]]
-"""Reads the articles at a path in their order. Raises BrokenSource."""
+Reader = Callable[[Path], Iterator[ImportedArticle | SkippedEntry]]
+"""Reads the articles at a path in their order. Raises SourceError."""

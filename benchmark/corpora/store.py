@@ -8,7 +8,7 @@ from django.db import transaction
 
 from benchmark.corpora import FORMATS
 from benchmark.corpora.records import ImportedArticle
-from benchmark.datasets import BrokenSource, LeftOut
+from benchmark.datasets import SkippedEntry, SourceError
 from benchmark.models import Article, Corpus
 from benchmark.retrieval import article_corpus
 
@@ -26,7 +26,7 @@ class ImportResult:
     unchanged: int = 0
     removed: int = 0
     content_hash: str = ""
-    left_out: list[LeftOut] = field(default_factory=list)
+    left_out: list[SkippedEntry] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
         """Return the document that `import_corpus --json` prints."""
@@ -37,25 +37,25 @@ class ImportResult:
 def import_corpus(format_name: str, path: Path, name: str) -> ImportResult:
     """Store the articles at `path` in the corpus `name`, in one transaction.
 
-    Articles that are no longer in the source are removed, so that searches do not find them. Raises BrokenSource if
+    Articles that are no longer in the source are removed, so that searches do not find them. Raises SourceError if
     the source is unusable; then nothing is stored.
     """
     articles: dict[str, ImportedArticle] = {}
     result = ImportResult(name)
     for entry in FORMATS[format_name](path):
         if isinstance(entry, ImportedArticle) and (reason := _unstorable(entry, articles)):
-            entry = LeftOut(entry.external_id, reason)
-        if isinstance(entry, LeftOut):
+            entry = SkippedEntry(entry.external_id, reason)
+        if isinstance(entry, SkippedEntry):
             result.left_out.append(entry)
         else:
             articles[entry.external_id] = entry
     if not articles:
         reasons = "".join(f"\n  {entry.external_id}: {entry.reason}" for entry in result.left_out[:5])
-        raise BrokenSource(f"{path} contains no searchable article:{reasons}")
+        raise SourceError(f"{path} contains no searchable article:{reasons}")
     with transaction.atomic():
         corpus, _ = Corpus.objects.get_or_create(name=name, defaults={"format": format_name})
         if corpus.format != format_name:
-            raise BrokenSource(
+            raise SourceError(
                 f"the corpus {name} contains articles of the format {corpus.format}; "
                 f"choose another name for {format_name} with --corpus"
             )

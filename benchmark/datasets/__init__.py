@@ -1,22 +1,28 @@
-"""Importers, one a format, and the registry of formats. `benchmark.datasets.store` writes what they read."""
+"""The importers of problem collections, one module per format, and the registry of formats.
 
-from benchmark.datasets.algo import open_algo
-from benchmark.datasets.algosimbench import open_algosimbench
-from benchmark.datasets.codecontests import open_codecontests
-from benchmark.datasets.icpc import open_icpc
-from benchmark.datasets.icpc_eval import open_icpc_eval
-from benchmark.datasets.livecodebench import open_livecodebench
-from benchmark.datasets.records import BrokenSource, ImportedProblem, Importer, LeftOut
-from benchmark.datasets.usaco import open_usaco
+A new format needs one module that defines `IMPORTER`, and its name in `_MODULES`. `benchmark.datasets.store` writes
+what an importer reads to the database.
+"""
 
-__all__ = ["FORMATS", "BrokenSource", "ImportedProblem", "Importer", "LeftOut"]
+from importlib import import_module
 
-FORMATS: dict[str, Importer] = {
-    "usaco": open_usaco,
-    "icpc": open_icpc,
-    "icpc-eval": open_icpc_eval,
-    "codecontests": open_codecontests,
-    "algo": open_algo,
-    "livecodebench": open_livecodebench,
-    "algosimbench": open_algosimbench,
-}
+from benchmark.datasets.records import ImportedProblem, Importer, SkippedEntry, SourceError
+
+__all__ = ["FORMATS", "ImportedProblem", "Importer", "SkippedEntry", "SourceError"]
+
+_MODULES = (
+    "usaco",
+    "icpc",
+    "icpc_eval",
+    "codecontests",
+    "algo",
+    "livecodebench",
+    "algosimbench",
+)
+
+_IMPORTERS: tuple[Importer, ...] = tuple(
+    import_module(f"benchmark.datasets.{module}").IMPORTER for module in _MODULES
+)
+
+FORMATS: dict[str, Importer] = {importer.name: importer for importer in _IMPORTERS}
+"""Importers by the name of their format."""

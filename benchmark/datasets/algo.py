@@ -1,8 +1,8 @@
-"""The LeetCode files released with the ALGO paper: problems, and what models wrote for them (docs/spec.md 3.3, 10.3).
+"""The LeetCode files released with the ALGO paper: problems and programs that models wrote (docs/spec.md 3.3, 10.3).
 
-`leetcode_data` holds metadata.json and a statement a problem; `leetcode_results` beside it, where it is there, holds
-a model's oracle, the functions that make inputs, and a candidate, each of the first and the last with the official
-judge's verdict. Nothing of it is executed here.
+`leetcode_data` contains metadata.json and one statement per problem. The optional folder `leetcode_results` next to it
+contains per problem a model's oracle, its input functions and a candidate, with official verdicts for the oracle and
+the candidate. The import executes no program.
 """
 
 import json
@@ -15,13 +15,15 @@ from pathlib import Path
 from typing import Any
 
 from benchmark.datasets.records import (
-    BrokenSource,
     CandidateRecord,
     ImportedProblem,
-    LeftOut,
+    Importer,
     OracleRecord,
+    SkippedEntry,
     Source,
+    SourceError,
     TestRecord,
+    UnusableProblemError,
 )
 from benchmark.functional import NotFunctional, Signature, normal_answer
 from judge import Checker
@@ -31,7 +33,7 @@ _OUTPUT = re.compile(r"^\s*(?:\*\*)?Output:(?:\*\*)?\s*(.+?)\s*$", re.MULTILINE)
 _DEFINITION = re.compile(r"\*\*Function definition\*\*\s*```\w*\n(.+?)```", re.DOTALL)
 _CONTEST = re.compile(r"(weekly|biweekly)-contest-(\d+)")
 _FIRST_CONTESTS = {"weekly": (335, date(2023, 3, 5), 7), "biweekly": (100, date(2023, 3, 18), 14)}
-"""A contest's number and day, and the days to the next of its kind."""
+"""Number and date of a contest, and the days between contests of its kind."""
 
 _VERDICTS = {
     "Accepted": "AC",
@@ -46,13 +48,9 @@ _SECONDS = 10.0
 _MEMORY = 512 * 2**20
 
 
-class _Unusable(Exception):
-    """One problem cannot be imported; the message is the reason."""
-
-
 @dataclass(frozen=True)
-class Stored:
-    """One problem's files: its metadata, its statement, and the results, which may be empty."""
+class StoredProblem:
+    """The files of a problem: metadata, statement, and results, which may be empty."""
 
     metadata: Mapping[str, Any]
     statement: str
@@ -60,39 +58,39 @@ class Stored:
 
     @property
     def id(self) -> str:
-        """LeetCode's number of the problem at the time."""
+        """LeetCode's number of the problem at the time of the release."""
         return str(self.metadata.get("problem", ""))
 
 
 @contextmanager
-def open_algo(path: Path, tests: Path | None) -> Iterator[Source]:
-    """The problems below the folder that holds leetcode_data, or in leetcode_data itself.
-
-    Raises BrokenSource, also for a folder of tests: there are none outside LeetCode.
-    """
-    if tests is not None:
-        raise BrokenSource("the format algo has no hidden tests: leave --tests out")
+def open_algo(path: Path) -> Iterator[Source]:
+    """Open the problems in the folder that contains leetcode_data, or in leetcode_data itself. Raises SourceError."""
     stored = read_stored(path)
     yield Source(len(stored), (_entry(one) for one in stored))
 
 
-def read_stored(path: Path) -> list[Stored]:
-    """The files of every problem, in the order of the metadata. Raises BrokenSource."""
+IMPORTER = Importer("algo", "the folder that contains leetcode_data and leetcode_results", open_algo)
+
+
+def read_stored(path: Path) -> list[StoredProblem]:
+    """Return the files of every problem in the order of the metadata. Raises SourceError."""
     folder = path / "leetcode_data" if (path / "leetcode_data").is_dir() else path
     metadata = _json(folder / "metadata.json")
     problems = metadata.get("problems")
     if not isinstance(problems, list) or not all(isinstance(one, dict) for one in problems):
-        raise BrokenSource(f"{folder / 'metadata.json'} has no list of problems")
+        raise SourceError(f"{folder / 'metadata.json'} contains no list of problems")
     results = folder.parent / "leetcode_results"
     stored = []
     for one in problems:
         name = str(one.get("problem", ""))
         if not name.isdecimal():
-            raise BrokenSource(f"{folder / 'metadata.json'} has a problem with the id {name!r}, not a number")
+            raise SourceError(
+                f"{folder / 'metadata.json'} contains a problem whose id {name!r} is not a number"
+            )
         statement = folder / f"{name}.md"
         result = results / f"{name}_response.json"
         stored.append(
-            Stored(
+            StoredProblem(
                 one,
                 statement.read_text(encoding="utf-8") if statement.is_file() else "",
                 _json(result) if result.is_file() else {},
@@ -103,32 +101,32 @@ def read_stored(path: Path) -> list[Stored]:
 
 def _json(path: Path) -> dict[str, Any]:
     if not path.is_file():
-        raise BrokenSource(
-            f"{path} is not there; the format algo takes the folder with leetcode_data and leetcode_results"
+        raise SourceError(
+            f"{path} does not exist; the format algo needs the folder with leetcode_data and leetcode_results"
         )
     try:
         content = json.loads(path.read_bytes())
     except (ValueError, RecursionError) as error:
-        raise BrokenSource(
-            f"{path} is not valid JSON ({error}). It may be cut off: fetch it again."
+        raise SourceError(
+            f"{path} is not valid JSON ({error}). It may be incomplete: fetch it again."
         ) from error
     if not isinstance(content, dict):
-        raise BrokenSource(f"{path} must hold a JSON object, not a {type(content).__name__}")
+        raise SourceError(f"{path} must contain a JSON object, not a {type(content).__name__}")
     return content
 
 
-def _entry(stored: Stored) -> ImportedProblem | LeftOut:
+def _entry(stored: StoredProblem) -> ImportedProblem | SkippedEntry:
     try:
         return _problem(stored)
-    except (_Unusable, NotFunctional) as reason:
-        return LeftOut(stored.id, str(reason))
+    except (UnusableProblemError, NotFunctional) as reason:
+        return SkippedEntry(stored.id, str(reason))
 
 
-def _problem(stored: Stored) -> ImportedProblem:
+def _problem(stored: StoredProblem) -> ImportedProblem:
     statement = stored.statement.replace("\r\n", "\n")
     title = _TITLE.search(statement)
     if title is None:
-        raise _Unusable(f"there is no statement {stored.id}.md with a title")
+        raise UnusableProblemError(f"there is no statement {stored.id}.md with a title")
     signature = signature_of(statement)
     contest = str(stored.metadata.get("contest") or "")
     tags = [str(stored.metadata.get("level") or ""), *map(str, stored.metadata.get("tags") or [])]
@@ -154,7 +152,7 @@ def _problem(stored: Stored) -> ImportedProblem:
 
 
 def signature_of(statement: str) -> Signature:
-    """The method that the statement asks for. Raises NotFunctional."""
+    """Return the method that the statement defines. Raises NotFunctional."""
     definition = _DEFINITION.search(statement)
     if definition is None:
         raise NotFunctional("the statement has no function definition")
@@ -162,30 +160,32 @@ def signature_of(statement: str) -> Signature:
 
 
 def checker_of(signature: Signature) -> Checker:
-    """How results are compared: as tokens, numbers of a type with `float` within 1e-5, as LeetCode does."""
+    """Return the checker: tokens, and numbers within 1e-5 if the type contains `float`, as on LeetCode."""
     tolerance = 1e-5 if "float" in signature.result else None
     return Checker(case_sensitive=True, float_absolute=tolerance, float_relative=tolerance)
 
 
-def samples_of(stored: Stored, signature: Signature) -> tuple[TestRecord, ...]:
-    """The samples of the metadata with the outputs of the statement. Raises _Unusable."""
+def samples_of(stored: StoredProblem, signature: Signature) -> tuple[TestRecord, ...]:
+    """Return the inputs of the metadata with the outputs of the statement. Raises UnusableProblemError."""
     inputs = stored.metadata.get("sample_inputs")
     outputs = _OUTPUT.findall(stored.statement)
     if not isinstance(inputs, list) or len(inputs) != len(outputs) or not inputs:
         count = len(inputs) if isinstance(inputs, list) else 0
-        raise _Unusable(f"it has {count} sample inputs and {len(outputs)} outputs")
+        raise UnusableProblemError(f"it has {count} sample inputs and {len(outputs)} outputs")
     records = []
     for number, (given, output) in enumerate(zip(inputs, outputs, strict=True), 1):
         try:
             answer = normal_answer(output, signature)
         except ValueError:
-            raise _Unusable(f"the output {output[:60]!r} of sample {number} is no JSON value") from None
+            raise UnusableProblemError(
+                f"the output {output[:60]!r} of sample {number} is not a JSON value"
+            ) from None
         records.append(TestRecord(f"sample-{number}", True, f"{given}\n".encode(), f"{answer}\n".encode()))
     return tuple(records)
 
 
 def oracle_of(results: Mapping[str, Any]) -> OracleRecord | None:
-    """The stored oracle with its functions, each blank where there is none."""
+    """Return the stored oracle with its input functions, each empty if missing; None without an oracle."""
     program = _code(results, "code_brute_force") or _code(results, "code_bruteforce")
     if not program:
         return None
@@ -200,7 +200,7 @@ def oracle_of(results: Mapping[str, Any]) -> OracleRecord | None:
 
 
 def candidates_of(results: Mapping[str, Any]) -> tuple[CandidateRecord, ...]:
-    """The stored candidates with their official verdicts, blank where none is stored."""
+    """Return the stored candidates with their official verdicts, empty if unknown."""
     return tuple(
         CandidateRecord("python", name, code, _verdict(results, name))
         for name in ("code_baseline", "code_tag_generation")
@@ -223,7 +223,7 @@ def _verdict(results: Mapping[str, Any], name: str) -> str:
 
 
 def _day(contest: str) -> date | None:
-    """The day of a LeetCode contest: weekly ones are on Sundays, the others on every second Saturday."""
+    """Return the date of a LeetCode contest: weekly ones on Sundays, biweekly ones on every second Saturday."""
     match = _CONTEST.fullmatch(contest)
     if match is None:
         return None

@@ -1,7 +1,8 @@
-"""AlgoSimBench: a tagged corpus of problems with solutions, and questions about which of them are alike.
+"""AlgoSimBench: a tagged corpus of problems with solutions, and questions about similar problems.
 
-The card names the questions' fields (docs/spec.md 10.5) but not the corpus', so names are looked for in order, and
-`fields.toml` beside the files goes before them. Our own tagged problems have the same shape.
+The dataset card names the fields of the questions (docs/spec.md 10.5) but not those of the corpus. The importer
+searches known names in order; a `fields.toml` next to the files overrides them. The tagged problems of Hintbench use
+the same format.
 """
 
 import json
@@ -15,12 +16,13 @@ from typing import Any
 import yaml
 
 from benchmark.datasets.records import (
-    BrokenSource,
     ImportedProblem,
-    LeftOut,
+    Importer,
     QuestionRecord,
     ReferenceRecord,
+    SkippedEntry,
     Source,
+    SourceError,
     TestRecord,
 )
 from benchmark.datasets.rows import read_rows
@@ -38,41 +40,39 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "language": ("language", "lang"),
     "samples": ("samples", "examples"),
 }
-"""Names that a field of a problem may have; the first that occurs in the corpus is taken."""
+"""Possible names of each field; the first one that the corpus contains is used."""
 REQUIRED = ("id", "statement", "solution", "tags")
 QUESTION_FIELDS: dict[str, tuple[str, ...]] = {
     "reference": ("reference",),
     "positive": ("positive",),
     "negative": ("negative", "negatives"),
 }
-MAP = "fields.toml"
+FIELD_MAP = "fields.toml"
 _SUFFIXES = (".json", ".jsonl", ".yaml", ".parquet")
 _TIME_LIMIT, _MEMORY_LIMIT = 2.0, 256 * 2**20
-"""Assumed: the corpus states none. Seconds and bytes."""
+"""Assumed limits in seconds and bytes: the corpus contains none."""
 
-Entry = Mapping[str, Any]
+Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class _File:
     path: Path
-    entries: tuple[Entry, ...]
+    entries: tuple[Row, ...]
 
     @property
     def names(self) -> list[str]:
-        """Every field that some entry has, in the order in which they occur."""
+        """The fields of all entries in the order of their first occurrence."""
         return list(dict.fromkeys(name for entry in self.entries for name in entry))
 
 
 @contextmanager
-def open_algosimbench(path: Path, tests: Path | None = None) -> Iterator[Source]:
-    """The corpus at `path`, a file or a folder with the questions beside it. Raises BrokenSource."""
-    if tests is not None:
-        raise BrokenSource("--tests has no use with algosimbench: its problems have no hidden tests")
+def open_algosimbench(path: Path) -> Iterator[Source]:
+    """Open the corpus at `path`: a file, or a folder that also contains questions. Raises SourceError."""
     if not path.exists():
-        raise BrokenSource(f"{path} does not exist; the format algosimbench takes a file or a folder")
+        raise SourceError(f"{path} does not exist; the format algosimbench needs a file or a folder")
     folder = path if path.is_dir() else path.parent
-    given = _read_map(folder / MAP)
+    given = _read_map(folder / FIELD_MAP)
     files = [_read(file) for file in (_files(path) if path.is_dir() else [path])]
     questions = [
         file
@@ -83,9 +83,9 @@ def open_algosimbench(path: Path, tests: Path | None = None) -> Iterator[Source]
     corpora = [file for file in others if "statement" in _mapping(file, FIELDS, given["problem"])] or others
     if len(corpora) != 1:
         held = "".join(f"\n  {file.path.name}: {', '.join(file.names) or 'no entries'}" for file in files)
-        raise BrokenSource(
-            f"{path} must hold one corpus of problems, but {len(corpora)} files may be one; give the file itself, "
-            f"or name its fields in {MAP}. Files and their fields:{held or ' none'}"
+        raise SourceError(
+            f"{path} must contain one corpus of problems, but {len(corpora)} files match; pass the file itself, "
+            f"or name its fields in {FIELD_MAP}. Files and their fields:{held or ' none'}"
         )
     [corpus] = corpora
     names = _mapping(corpus, FIELDS, given["problem"])
@@ -99,39 +99,46 @@ def open_algosimbench(path: Path, tests: Path | None = None) -> Iterator[Source]
     )
 
 
+IMPORTER = Importer(
+    "algosimbench",
+    "a file of problems, or a folder with one such file and files of questions",
+    open_algosimbench,
+)
+
+
 def _files(folder: Path) -> list[Path]:
     return [path for path in sorted(folder.rglob("*")) if path.suffix in _SUFFIXES]
 
 
 def _read_map(path: Path) -> dict[str, dict[str, str]]:
-    """The tables [problem] and [question] of a fields.toml, empty where there is none. Raises BrokenSource."""
+    """Return the tables [problem] and [question] of fields.toml, empty without the file. Raises SourceError."""
     tables: dict[str, dict[str, str]] = {"problem": {}, "question": {}}
     if not path.is_file():
         return tables
     try:
         read = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise BrokenSource(f"{path} cannot be read: {error}") from error
+        raise SourceError(f"{path} cannot be read: {error}") from error
     for table, names in read.items():
         known = {"problem": FIELDS, "question": QUESTION_FIELDS}.get(table)
         if known is None or not isinstance(names, dict):
-            raise BrokenSource(f"{path}: [{table}] is not one of [problem], [question]")
+            raise SourceError(f"{path}: [{table}] is not one of [problem], [question]")
         for field, name in names.items():
             if field not in known or not isinstance(name, str):
-                raise BrokenSource(
-                    f"{path}: {field} = {name!r} maps no field; [{table}] may name: {', '.join(known)}"
+                raise SourceError(
+                    f"{path}: {field} = {name!r} is not a valid field; [{table}] may contain: {', '.join(known)}"
                 )
             tables[table][field] = name
     return tables
 
 
 def _mapping(file: _File, fields: Mapping[str, tuple[str, ...]], given: Mapping[str, str]) -> dict[str, str]:
-    """Our fields, as far as the file has them, with its own names."""
-    there = set(file.names)
+    """Return the file's own names of the fields that it contains."""
+    available = set(file.names)
     names = {}
     for field, candidates in fields.items():
         wanted = (given[field],) if field in given else candidates
-        found = next((name for name in wanted if name in there), None)
+        found = next((name for name in wanted if name in available), None)
         if found is not None:
             names[field] = found
     return names
@@ -141,22 +148,24 @@ def _refuse_missing(corpus: _File, names: Mapping[str, str]) -> None:
     missing = [field for field in REQUIRED if field not in names]
     if missing:
         tried = "; ".join(f"{field} ({', '.join(FIELDS[field])})" for field in missing)
-        raise BrokenSource(
-            f"{corpus.path} has no field for: {tried}. Its fields: {', '.join(corpus.names) or 'none'}. Write a "
-            f'{MAP} beside it with their names, for instance [problem] and below it {missing[0]} = "…"'
+        raise SourceError(
+            f"{corpus.path} has no field for {tried}. Its fields: {', '.join(corpus.names) or 'none'}. Write a "
+            f'{FIELD_MAP} next to it with their names, for example [problem] and then {missing[0]} = "…"'
         )
 
 
 def _read(path: Path) -> _File:
-    """The entries of the file: a list of objects, or an object of objects, whose keys are then their ids."""
+    """Return the entries of a file: a list of objects, or an object of objects whose keys become the ids."""
     try:
         content = _content(path)
     except (ValueError, RecursionError, yaml.YAMLError) as error:
-        raise BrokenSource(f"{path} cannot be read ({error}). It may be cut off: fetch it again.") from error
+        raise SourceError(
+            f"{path} cannot be read ({error}). It may be incomplete: fetch it again."
+        ) from error
     if isinstance(content, dict) and all(isinstance(value, dict) for value in content.values()):
         content = [{"prob_id": key, **value} for key, value in content.items()]
     if not isinstance(content, list) or not all(isinstance(entry, dict) for entry in content):
-        raise BrokenSource(f"{path} must hold a list of objects")
+        raise SourceError(f"{path} must contain a list of objects")
     return _File(path, tuple(content))
 
 
@@ -167,7 +176,7 @@ def _content(path: Path) -> Any:
     return yaml.safe_load(text) if path.suffix == ".yaml" else json.loads(text)
 
 
-def _problem(number: int, entry: Entry, names: Mapping[str, str]) -> ImportedProblem | LeftOut:
+def _problem(number: int, entry: Row, names: Mapping[str, str]) -> ImportedProblem | SkippedEntry:
     values = {field: entry.get(name) for field, name in names.items()}
     identifier = str(values["id"] or "").strip() or f"entry {number}"
     statement, tags = values["statement"], values["tags"]
@@ -176,12 +185,12 @@ def _problem(number: int, entry: Entry, names: Mapping[str, str]) -> ImportedPro
         solution = next((one for one in solution if isinstance(one, str)), None)
     for field, value in (("statement", statement), ("solution", solution)):
         if not isinstance(value, str) or not value.strip():
-            return LeftOut(identifier, f"its {field} ({names[field]}) is not a text")
+            return SkippedEntry(identifier, f"its {field} ({names[field]}) is not a string")
     try:
         labels = tuple(_label(tag) for tag in ([tags] if isinstance(tags, str) else tags or ()))
         tests = tuple(_samples(values.get("samples")))
     except (TypeError, ValueError) as error:
-        return LeftOut(identifier, str(error))
+        return SkippedEntry(identifier, str(error))
     assert isinstance(statement, str)
     assert isinstance(solution, str)
     rating = values.get("rating")
@@ -207,7 +216,7 @@ def _problem(number: int, entry: Entry, names: Mapping[str, str]) -> ImportedPro
 
 
 def _label(tag: object) -> str:
-    """A tag as the path of its categories and its own name, joined by " > ", however the source nests them."""
+    """Return a tag as a path of its categories and its name joined by " > ", for every nesting."""
     if isinstance(tag, str) and tag.strip():
         return tag.strip()
     if isinstance(tag, dict):
@@ -218,14 +227,13 @@ def _label(tag: object) -> str:
         parts = list(tag) if isinstance(tag, list | tuple) else []
     texts = [part.strip() for part in parts if isinstance(part, str) and part.strip()]
     if not texts:
-        raise ValueError(f"its tag {tag!r} is neither a text nor a path of categories")
+        raise ValueError(f"its tag {tag!r} is neither a string nor a path of categories")
     return " > ".join(texts)
 
 
 def _samples(samples: object) -> Iterator[TestRecord]:
-    for number, sample in enumerate(samples if isinstance(samples, list) else (), 1):
-        if isinstance(sample, dict):
-            sample = [sample.get("input"), sample.get("output")]
+    for number, entry in enumerate(samples if isinstance(samples, list) else (), 1):
+        sample = [entry.get("input"), entry.get("output")] if isinstance(entry, dict) else entry
         if not (isinstance(sample, list) and len(sample) == 2 and all(isinstance(t, str) for t in sample)):
             raise ValueError(f"its sample {number} is not a pair of an input and an output")
         yield TestRecord(str(number), True, sample[0].encode(), sample[1].encode())
@@ -242,23 +250,23 @@ def _questions(file: _File, given: Mapping[str, str], id_name: str) -> Iterator[
     for number, entry in enumerate(file.entries, 1):
         negative = entry.get(names["negative"])
         if not isinstance(negative, list) or len(negative) != 3:
-            raise BrokenSource(
-                f"{file.path}: question {number} has no list of three problems in {names['negative']}"
+            raise SourceError(
+                f"{file.path}: question {number} does not have three problems in {names['negative']}"
             )
         reference, positive, *others = (
             _identifier(one, id_name)
             for one in (entry.get(names["reference"]), entry.get(names["positive"]), *negative)
         )
         if not (reference and positive and all(others)):
-            raise BrokenSource(
+            raise SourceError(
                 f"{file.path}: question {number} names a problem without an id ({id_name}); "
-                f"its reference holds: {entry.get(names['reference'])!r}"
+                f"its reference is {entry.get(names['reference'])!r}"
             )
         yield QuestionRecord(reference, positive, tuple(others))
 
 
 def _identifier(problem: object, id_name: str) -> str:
-    """The id of a problem in a question: an object with it, or the id itself."""
+    """Return the id of a problem in a question: the id itself, or the id of an object."""
     if isinstance(problem, dict):
         named = (problem.get(name) for name in dict.fromkeys((id_name, *FIELDS["id"])))
         problem = next((value for value in named if value), "")

@@ -1,19 +1,19 @@
-"""Unpacking zip archives that may be hostile."""
+"""Unpacking of untrusted zip archives."""
 
 import stat
 import zipfile
 import zlib
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
-from benchmark.datasets.records import BrokenSource
+from benchmark.datasets.records import SourceError
 
 MAXIMUM_UNPACKED = 512 * 2**20
-"""Bytes of all files together; the largest real contest with all its packages needs less."""
+"""Maximum total size in bytes; the largest real contest with all its packages is smaller."""
 
 MAXIMUM_FILES = 50_000
 
 MAXIMUM_RATIO = 500
-"""Bytes unpacked for each byte of the archive, beyond the first `_ANY_RATIO`; test data packs less well."""
+"""Maximum unpacked bytes per byte of the archive beyond the first `_ANY_RATIO`; real test data compresses less."""
 
 _ANY_RATIO = 64 * 2**20
 
@@ -23,18 +23,15 @@ _CHUNK = 2**20
 def unpack(archive: Path, folder: Path) -> None:
     """Unpack the zip archive into the empty folder.
 
-    Raises BrokenSource for what is no readable zip, for members that would leave the folder, links, encrypted
-    members, more than MAXIMUM_FILES members, more than MAXIMUM_UNPACKED bytes, or more than MAXIMUM_RATIO times the
-    archive's size. The sizes written in the archive are believed only where they already refuse it; what is unpacked
-    is counted.
+    Raises SourceError for an unreadable zip, members outside the folder, links, encrypted members, more than
+    MAXIMUM_FILES members, more than MAXIMUM_UNPACKED bytes, or more than MAXIMUM_RATIO times the archive's size.
+    Declared sizes can only reject an archive early; the limits apply to the bytes that are unpacked.
     """
     try:
         with zipfile.ZipFile(archive) as content:
             members = content.infolist()
             if len(members) > MAXIMUM_FILES:
-                raise BrokenSource(
-                    f"{archive} holds {len(members)} files; at most {MAXIMUM_FILES} are unpacked"
-                )
+                raise SourceError(f"{archive} contains {len(members)} files; the maximum is {MAXIMUM_FILES}")
             for member in members:
                 _refuse_hostile(archive, member)
             if sum(member.file_size for member in members) > MAXIMUM_UNPACKED:
@@ -45,7 +42,7 @@ def unpack(archive: Path, folder: Path) -> None:
                 if left < 0:
                     raise _too_large(archive)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError) as error:
-        raise BrokenSource(
+        raise SourceError(
             f"{archive} cannot be unpacked: {error}. It may be damaged: fetch it again."
         ) from error
 
@@ -54,20 +51,20 @@ def _refuse_hostile(archive: Path, member: zipfile.ZipInfo) -> None:
     name = member.filename
     parts = PurePosixPath(name.replace("\\", "/")).parts
     if name.startswith(("/", "\\")) or ".." in parts or PureWindowsPath(name).drive or "\0" in name:
-        raise BrokenSource(
-            f"{archive} holds {name!r}, which would be written outside its folder; nothing was imported"
+        raise SourceError(
+            f"{archive} contains {name!r}, which would be written outside its folder; nothing was imported"
         )
     kind = stat.S_IFMT(member.external_attr >> 16)
     if kind and not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):
-        raise BrokenSource(
-            f"{archive} holds {name!r}, which is a link or a special file; nothing was imported"
+        raise SourceError(
+            f"{archive} contains {name!r}, which is a link or a special file; nothing was imported"
         )
     if member.flag_bits & 0x1:
-        raise BrokenSource(f"{archive} is encrypted; unpack it and import the folder")
+        raise SourceError(f"{archive} is encrypted; unpack it and import the folder")
 
 
 def _write(content: zipfile.ZipFile, member: zipfile.ZipInfo, folder: Path, left: int) -> int:
-    """Unpack one member, at most one chunk more than `left` bytes; returns how many were written."""
+    """Unpack one member and return the bytes written: at most one chunk more than `left`."""
     target = folder / member.filename.replace("\\", "/")
     if member.is_dir():
         target.mkdir(parents=True, exist_ok=True)
@@ -81,8 +78,8 @@ def _write(content: zipfile.ZipFile, member: zipfile.ZipInfo, folder: Path, left
     return written
 
 
-def _too_large(archive: Path) -> BrokenSource:
-    return BrokenSource(
+def _too_large(archive: Path) -> SourceError:
+    return SourceError(
         f"{archive} would unpack to more than {MAXIMUM_UNPACKED // 2**20} MiB or {MAXIMUM_RATIO} times its size; "
         "unpack it yourself and import the folder if you trust it"
     )

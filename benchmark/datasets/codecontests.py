@@ -1,8 +1,8 @@
-"""Reads CodeContests (AlphaCode's collection) from Parquet or JSON rows (docs/spec.md 10.7).
+"""CodeContests (AlphaCode's collection) as Parquet or JSON rows (docs/spec.md 10.7).
 
-The Parquet files are those of `deepmind/code_contests`; the JSON is what the collection's own converter makes of its
-first form, records of a protocol buffer in Riegeli files. Its solutions become reference solutions and its incorrect
-solutions known wrong programs, on which suites are tried.
+The Parquet files are those of `deepmind/code_contests`. The JSON is the output of the collection's converter for its
+original Riegeli files. Solutions become reference solutions; incorrect solutions become known wrong programs that
+measure suites.
 """
 
 import re
@@ -12,70 +12,69 @@ from pathlib import Path
 from typing import Any
 
 from benchmark.datasets.records import (
-    BrokenSource,
     ImportedProblem,
-    LeftOut,
+    Importer,
     ProgramRecord,
     ReferenceRecord,
+    SkippedEntry,
     Source,
+    SourceError,
     TestRecord,
+    UnusableProblemError,
 )
 from benchmark.datasets.rows import Row, read_rows
 from judge import Checker
 
 RIGHT_KEPT, WRONG_KEPT = 10, 50
-"""Programs of a problem that are stored; some come with more than a thousand."""
+"""Maximum numbers of stored programs per problem; some problems have more than a thousand."""
 
 _LANGUAGES = {2: "cpp", 3: "python", 4: "java"}
-"""1 is Python 2, which nobody judges any more."""
+"""The supported languages; 1 is Python 2, which is not judged."""
 
 _LONGEST_PROGRAM = 2**16
 _SOURCES = {1: "CodeChef", 2: "Codeforces", 3: "HackerEarth", 4: "CodeJam", 6: "AtCoder", 7: "Aizu"}
 _TIME_LIMIT, _MEMORY_LIMIT = 2.0, 256 * 2**20
 _TOLERANCE = 1e-5
-"""The published comparison: words in any case of letters, numbers within an absolute difference (size assumed)."""
+"""The published comparison ignores case and compares numbers by absolute difference (this size is an assumption)."""
 
 
 @contextmanager
-def open_codecontests(path: Path, tests: Path | None) -> Iterator[Source]:
-    """The problems of a file or of a folder of files. Raises BrokenSource."""
-    if tests is not None:
-        raise BrokenSource("--tests is for the format usaco; CodeContests' rows hold their tests")
+def open_codecontests(path: Path) -> Iterator[Source]:
+    """Open the problems of a file or of a folder of files. Raises SourceError."""
     _refuse_riegeli(path)
     total, rows = read_rows(path)
     yield Source(total, (_entry(row) for row in rows))
 
 
+IMPORTER = Importer("codecontests", "a file or a folder of files: Parquet or JSON lines", open_codecontests)
+
+
 def _refuse_riegeli(path: Path) -> None:
-    """Raises BrokenSource for files in the collection's first form."""
+    """Raise SourceError for files in the collection's original format."""
     files = [path] if path.is_file() else path.glob("*")
     if found := next((file for file in files if ".riegeli" in file.name), None):
-        raise BrokenSource(
-            f"{found} is a Riegeli file, which is not read here. Take the Parquet files of "
-            "deepmind/code_contests on Hugging Face (data/test-*, data/valid-*, data/train-*), which hold the same "
+        raise SourceError(
+            f"{found} is a Riegeli file, which is not supported. Use the Parquet files of "
+            "deepmind/code_contests on Hugging Face (data/test-*, data/valid-*, data/train-*), which contain the same "
             "problems, or convert it with convert_riegeli_to_json.py of google-deepmind/code_contests"
         )
 
 
-class _Unusable(Exception):
-    pass
-
-
-def _entry(row: Row) -> ImportedProblem | LeftOut:
+def _entry(row: Row) -> ImportedProblem | SkippedEntry:
     identifier = str(row.get("name") or "a row without name")
     try:
         return _problem(identifier, row)
-    except _Unusable as reason:
-        return LeftOut(identifier, str(reason))
+    except UnusableProblemError as reason:
+        return SkippedEntry(identifier, str(reason))
 
 
 def _problem(identifier: str, row: Row) -> ImportedProblem:
     statement = row.get("description")
     if not isinstance(statement, str) or not statement.strip():
-        raise _Unusable("it has no description")
+        raise UnusableProblemError("it has no description")
     tests = tuple(_tests(row))
     if not tests:
-        raise _Unusable("it has no tests")
+        raise UnusableProblemError("it has no tests")
     notes = []
     time_limit, memory_limit = _time_limit(row), row.get("memory_limit_bytes") or 0
     if not time_limit:
@@ -83,7 +82,7 @@ def _problem(identifier: str, row: Row) -> ImportedProblem:
     if memory_limit <= 0:
         notes.append(f"memory limit not given: {_MEMORY_LIMIT // 2**20} MiB assumed")
     if row.get("input_file") or row.get("output_file"):
-        raise _Unusable("its programs read or write files")
+        raise UnusableProblemError("its programs read or write files")
     right, wrong = _programs(row, "solutions", RIGHT_KEPT), _programs(row, "incorrect_solutions", WRONG_KEPT)
     contest, url = _origin(row)
     return ImportedProblem(
@@ -112,17 +111,17 @@ def _problem(identifier: str, row: Row) -> ImportedProblem:
 
 
 def _tests(row: Row) -> Iterator[TestRecord]:
-    """Public tests as samples, then private and generated ones; an input that occurred before is left out."""
+    """Yield public tests as samples, then private and generated tests, without repeated inputs."""
     seen: set[str] = set()
     for name in ("public", "private", "generated"):
         columns = row.get(f"{name}_tests") or {}
         if isinstance(columns, Mapping):
             pairs = list(zip(columns.get("input") or (), columns.get("output") or (), strict=False))
-        else:  # the form of the protocol buffer: an object a test
+        else:  # the protocol buffer has one object per test
             pairs = [(test.get("input"), test.get("output")) for test in columns]
         for number, (given, answer) in enumerate(pairs, 1):
             if not isinstance(given, str) or not isinstance(answer, str):
-                raise _Unusable(f"its {name}_tests are not pairs of an input and an output")
+                raise UnusableProblemError(f"its {name}_tests are not pairs of an input and an output")
             if given not in seen:
                 seen.add(given)
                 yield TestRecord(f"{name}-{number}", name == "public", _bytes(given), _bytes(answer))
@@ -133,7 +132,7 @@ def _bytes(text: str) -> bytes:
 
 
 def _programs(row: Row, name: str, most: int) -> list[tuple[str, str]]:
-    """The first different programs in languages that are judged here."""
+    """Return the first distinct programs in supported languages, at most `most`."""
     columns: Any = row.get(name) or {}
     given: Iterable[tuple[Any, Any]]
     if isinstance(columns, Mapping):
@@ -149,7 +148,7 @@ def _programs(row: Row, name: str, most: int) -> list[tuple[str, str]]:
 
 
 def _time_limit(row: Row) -> float:
-    """Seconds, 0 where there is none. The published converter writes the protocol buffer's text, "seconds: 2"."""
+    """Return the limit in seconds, 0 without one. The published converter writes protocol buffer text: "seconds: 2"."""
     limit = row.get("time_limit")
     if isinstance(limit, str):
         limit = dict(re.findall(r"(seconds|nanos): (\d+)", limit))

@@ -1,4 +1,4 @@
-"""Polite download of official test archives: one at a time, with pauses, into a folder that keeps what is complete."""
+"""A rate-limited downloader for official test archives: one request at a time, complete files only."""
 
 import os
 import re
@@ -17,96 +17,100 @@ from benchmark.datasets.official_tests import link_name
 
 USER_AGENT = "hintbench (downloads official test data for research; one request at a time)"
 LARGEST = 256 * 2**20
-"""Bytes of one archive."""
+"""Maximum size of an archive in bytes."""
 
 _TIMEOUT = 60.0
 _CHUNK = 2**16
-_MOST_FAILURES = 3
+_MAXIMUM_FAILURES = 3
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}\.zip", re.IGNORECASE)
 _WAIT = (429, 503)
 
 
-class DownloadFault(Exception):
-    """An archive cannot be had; the message says why."""
+class DownloadError(Exception):
+    """An archive that cannot be downloaded; the message is the reason."""
 
 
-class ServerBusy(DownloadFault):
-    """The server asks to be left alone for a while."""
+class ServerBusyError(DownloadError):
+    """A response by which the server requests a pause (HTTP 429 or 503)."""
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """A link, the file it becomes, and the size in bytes that the server announces (None: unknown)."""
+class ArchiveDownload:
+    """A link, its target file, and its size in bytes according to the server (None: unknown)."""
 
     link: str
     file: Path
     size: int | None = None
 
 
-def missing_archives(links: Iterable[str], folder: Path) -> tuple[list[Wanted], list[tuple[str, str]]]:
-    """Return the archives that the folder does not hold yet, each once, and the links that are refused with reasons."""
-    wanted: dict[str, Wanted] = {}
+def missing_archives(
+    links: Iterable[str], folder: Path
+) -> tuple[list[ArchiveDownload], list[tuple[str, str]]]:
+    """Return the archives missing in the folder, without duplicates, and the rejected links with reasons."""
+    wanted: dict[str, ArchiveDownload] = {}
     refused = []
     for link in dict.fromkeys(links):
         name = link_name(link)
         if urlsplit(link).scheme not in ("http", "https"):
-            refused.append((link, "only http and https links are fetched"))
+            refused.append((link, "only http and https links are supported"))
         elif not _NAME.fullmatch(name):
-            refused.append((link, f"{name!r} is no name of a zip archive"))
+            refused.append((link, f"{name!r} is not the name of a zip archive"))
         elif name.lower() in wanted:
-            refused.append((link, f"another link ends with {name} too: {wanted[name.lower()].link}"))
+            refused.append((link, f"another link has the same file name {name}: {wanted[name.lower()].link}"))
         else:
-            wanted[name.lower()] = Wanted(link, folder / name)
+            wanted[name.lower()] = ArchiveDownload(link, folder / name)
     return [one for one in wanted.values() if not one.file.exists()], refused
 
 
 class Downloader:
-    """Requests to the servers of links, at least `pause` seconds apart."""
+    """A client that waits at least `pause` seconds between two requests."""
 
     def __init__(self, pause: float) -> None:
         self._pause = pause
         self._opener = _opener()
         self._last: float | None = None
 
-    def sized(self, wanted: Sequence[Wanted], on_done: Callable[[int], object]) -> list[Wanted]:
-        """Return the archives with their announced sizes. Raises ServerBusy."""
-        found = []
+    def sized(
+        self, wanted: Sequence[ArchiveDownload], on_done: Callable[[int], object]
+    ) -> list[ArchiveDownload]:
+        """Return the archives with the sizes that the server announces. Raises ServerBusyError."""
+        sized = []
         for one in wanted:
-            found.append(Wanted(one.link, one.file, self._size(one.link)))
+            sized.append(ArchiveDownload(one.link, one.file, self._size(one.link)))
             on_done(1)
-        return found
+        return sized
 
     def fetch_all(
-        self, wanted: Sequence[Wanted], on_bytes: Callable[[int], object]
+        self, wanted: Sequence[ArchiveDownload], on_bytes: Callable[[int], object]
     ) -> tuple[int, list[tuple[str, str]]]:
-        """Fetch one archive after the other; return how many were fetched, and the links that failed with reasons.
+        """Download the archives one by one; return their number, and the failed links with reasons.
 
-        Stops when the server asks to wait and after three failures in a row. Complete files stay.
+        Stops if the server requests a pause, and after three consecutive failures. Complete files are kept.
         """
-        fetched, failures, row = 0, [], 0
+        fetched, failures, consecutive = 0, [], 0
         for one in wanted:
             try:
                 self._fetch(one, on_bytes)
-            except DownloadFault as fault:
+            except DownloadError as fault:
                 failures.append((one.link, str(fault)))
-                row += 1
-                if isinstance(fault, ServerBusy) or row == _MOST_FAILURES:
+                consecutive += 1
+                if isinstance(fault, ServerBusyError) or consecutive == _MAXIMUM_FAILURES:
                     break
             else:
-                fetched, row = fetched + 1, 0
+                fetched, consecutive = fetched + 1, 0
         return fetched, failures
 
     def _size(self, link: str) -> int | None:
-        """The size the server announces; None where it tells none. Fetching tells why an archive cannot be had."""
+        """Return the announced size in bytes; None if it is unknown. Errors are ignored: the download reports them."""
         try:
             with self._open(link, "HEAD") as response:
                 return _length(response)
-        except ServerBusy:
+        except ServerBusyError:
             raise
-        except DownloadFault:
+        except DownloadError:
             return None
 
-    def _fetch(self, one: Wanted, on_bytes: Callable[[int], object]) -> None:
+    def _fetch(self, one: ArchiveDownload, on_bytes: Callable[[int], object]) -> None:
         part = one.file.with_name(one.file.name + ".part")
         try:
             with self._open(one.link, "GET") as response, part.open("wb") as file:
@@ -119,17 +123,17 @@ class Downloader:
                     file.write(chunk)
                     on_bytes(len(chunk))
             if announced is not None and written != announced:
-                raise DownloadFault(f"the transfer ended after {written} of {announced} bytes")
+                raise DownloadError(f"the transfer ended after {written} of {announced} bytes")
             if not zipfile.is_zipfile(part):
-                raise DownloadFault(f"what the server sent is no zip ({kind}, {written} bytes)")
+                raise DownloadError(f"the response is not a zip archive ({kind}, {written} bytes)")
             os.replace(part, one.file)
         except (OSError, HTTPException) as error:
-            raise DownloadFault(f"the transfer failed: {error}") from error
+            raise DownloadError(f"the transfer failed: {error}") from error
         finally:
             part.unlink(missing_ok=True)
 
     def _open(self, link: str, method: str) -> Any:
-        """The response. Raises DownloadFault."""
+        """Send a request and return the response. Raises DownloadError."""
         if self._last is not None:
             time.sleep(max(0.0, self._last + self._pause - time.monotonic()))
         headers = {"User-Agent": USER_AGENT}
@@ -140,17 +144,19 @@ class Downloader:
             error.close()
             if error.code in _WAIT:
                 after = error.headers.get("Retry-After")
-                asked = f" (Retry-After: {after})" if after else ""
-                raise ServerBusy(f"the server asks to wait: HTTP {error.code}{asked}") from error
-            raise DownloadFault(f"HTTP {error.code} {error.reason}") from error
+                retry_after = f" (Retry-After: {after})" if after else ""
+                raise ServerBusyError(
+                    f"the server requests a pause: HTTP {error.code}{retry_after}"
+                ) from error
+            raise DownloadError(f"HTTP {error.code} {error.reason}") from error
         except (URLError, OSError, HTTPException, ValueError) as error:
-            raise DownloadFault(f"no answer: {getattr(error, 'reason', error)}") from error
+            raise DownloadError(f"no response: {getattr(error, 'reason', error)}") from error
         finally:
             self._last = time.monotonic()
 
 
 def _opener() -> urllib.request.OpenerDirector:
-    """An opener for http and https alone, so that no redirect reads a file or another protocol."""
+    """Return an opener for http and https only, so that a redirect cannot read a local file."""
     opener = urllib.request.OpenerDirector()
     for handler in (
         urllib.request.ProxyHandler(),
@@ -166,10 +172,10 @@ def _opener() -> urllib.request.OpenerDirector:
 
 
 def _length(response: Any) -> int | None:
-    told = response.headers.get("Content-Length", "")
-    return int(told) if told.isascii() and told.isdigit() else None
+    length = response.headers.get("Content-Length", "")
+    return int(length) if length.isascii() and length.isdigit() else None
 
 
 def _refuse_large(size: int) -> None:
     if size > LARGEST:
-        raise DownloadFault(f"the archive is larger than {LARGEST // 2**20} MiB")
+        raise DownloadError(f"the archive is larger than {LARGEST // 2**20} MiB")

@@ -1,4 +1,4 @@
-"""Pictures of problem packages: checked, and turned into what a browser shows."""
+"""Figures of problem packages: validation, and conversion to formats that browsers display."""
 
 import io
 import re
@@ -13,35 +13,35 @@ from benchmark.datasets.records import FigureRecord
 MAXIMUM_BYTES = 20 * 2**20
 MAXIMUM_PIXELS = 40_000_000
 _PDF_WIDTH = 1400
-"""Pixels of a picture made from a PDF: sharp on a wide screen with small pixels."""
+"""Width in pixels of a figure converted from PDF, sharp on a high-resolution screen."""
 
 _MEDIA_TYPES = {"PNG": "image/png", "JPEG": "image/jpeg", "GIF": "image/gif", "WEBP": "image/webp"}
 _RASTER = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 SUFFIXES = (*_RASTER, ".pdf", ".svg", ".eps")
-"""What may be a picture, the best kind first; the last two are known but refused."""
+"""Suffixes of figures, the preferred format first. The last two are recognized but rejected."""
 
 _NAME = re.compile(r"[\w][\w .+@()-]{0,149}")
 
 
-class UnusableFigure(Exception):
-    """The file cannot be shown; the message says why and what to do."""
+class FigureError(Exception):
+    """A figure that cannot be displayed; the message states the reason and the remedy."""
 
 
 def read_figure(path: Path) -> FigureRecord:
-    """The picture in the file: PNG, JPEG, GIF and WebP as they are, the first page of a PDF as PNG.
+    """Return the figure in the file: PNG, JPEG, GIF and WebP unchanged, the first page of a PDF as PNG.
 
-    Raises UnusableFigure.
+    Raises FigureError.
     """
     if not _NAME.fullmatch(path.name):
-        raise UnusableFigure("its name holds characters that an address cannot; rename it")
+        raise FigureError("its name contains characters that are not allowed in a URL; rename it")
     if path.stat().st_size > MAXIMUM_BYTES:
-        raise UnusableFigure(f"it is larger than {MAXIMUM_BYTES // 2**20} MiB")
+        raise FigureError(f"it is larger than {MAXIMUM_BYTES // 2**20} MiB")
     suffix = path.suffix.lower()
     content = path.read_bytes()
     if suffix == ".pdf":
         return FigureRecord(f"{path.stem}.png", "image/png", _first_page(content))
     if suffix not in _RASTER:
-        raise UnusableFigure(f"{suffix[1:].upper()} pictures can hold programs; convert it to PNG or PDF")
+        raise FigureError(f"{suffix[1:].upper()} pictures can contain programs; convert it to PNG or PDF")
     return FigureRecord(path.name, _media_type(content), content)
 
 
@@ -51,7 +51,7 @@ def _media_type(content: bytes) -> str:
             warnings.simplefilter("error", Image.DecompressionBombWarning)
             with Image.open(io.BytesIO(content), formats=tuple(_MEDIA_TYPES)) as image:
                 if image.width * image.height > MAXIMUM_PIXELS:
-                    raise UnusableFigure(f"it has more than {MAXIMUM_PIXELS // 10**6} million pixels")
+                    raise FigureError(f"it has more than {MAXIMUM_PIXELS // 10**6} million pixels")
                 image.verify()
                 return _MEDIA_TYPES[str(image.format)]
     except (
@@ -61,7 +61,7 @@ def _media_type(content: bytes) -> str:
         Image.DecompressionBombError,
         Image.DecompressionBombWarning,
     ) as error:
-        raise UnusableFigure(f"it is not a readable picture ({error})") from error
+        raise FigureError(f"it is not a readable picture ({error})") from error
 
 
 def _first_page(content: bytes) -> bytes:
@@ -75,7 +75,7 @@ def _first_page(content: bytes) -> bytes:
         finally:
             document.close()
     except (pypdfium2.PdfiumError, IndexError, ValueError, MemoryError) as error:
-        raise UnusableFigure(f"it is not a readable PDF ({error})") from error
+        raise FigureError(f"it is not a readable PDF ({error})") from error
     output = io.BytesIO()
     picture.convert("RGB").save(output, "PNG", optimize=True)
     return output.getvalue()

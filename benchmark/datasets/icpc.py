@@ -1,4 +1,4 @@
-"""ICPC (Kattis) problem packages, legacy and 2023-07: a folder, a folder of folders, or a zip of either."""
+"""ICPC (Kattis) problem packages, legacy and 2023-07: a package, a folder of packages, or a zip of either."""
 
 import os
 import tempfile
@@ -14,11 +14,12 @@ from benchmark.datasets.icpc_generators import generators_and_tests
 from benchmark.datasets.icpc_programs import package_programs
 from benchmark.datasets.icpc_texts import Text, analysis_text, figures_of, sample_interactions, statement_text
 from benchmark.datasets.records import (
-    BrokenSource,
     ImportedProblem,
-    LeftOut,
+    Importer,
     ReferenceRecord,
+    SkippedEntry,
     Source,
+    SourceError,
     TestRecord,
 )
 from benchmark.models.problems import Tier
@@ -27,20 +28,18 @@ from judge import UnknownLanguage, get_language, language_of
 from judge.packages import Package, PackageError, read_package, refuse_links_outside
 
 ASSUMED_TIME_LIMIT = 2.0
-"""Seconds, for a package that gives no limit: importing runs no programs, so none can be derived."""
+"""Seconds, for a package without a limit: the import runs no programs, so it cannot derive one."""
 
 _UNJUDGED_LANGUAGES = {".hs": "haskell", ".cs": "csharp"}
 _LARGEST_PROGRAM = 2**20
 
 
 @contextmanager
-def open_icpc(path: Path, tests: Path | None) -> Iterator[Source]:
-    """The packages at the path. A single broken one refuses the import; in a folder of them it is left out.
+def open_icpc(path: Path) -> Iterator[Source]:
+    """Open the packages at the path.
 
-    Raises BrokenSource.
+    An invalid package fails the import if it is the only one, and is skipped otherwise. Raises SourceError.
     """
-    if tests is not None:
-        raise BrokenSource("--tests is for the format usaco; an ICPC package brings its own tests")
     if path.is_dir():
         yield _source(path, path.resolve().name)
     elif path.is_file():
@@ -49,24 +48,25 @@ def open_icpc(path: Path, tests: Path | None) -> Iterator[Source]:
             unpack(path, Path(folder))
             yield _source(Path(folder), path.stem)
     else:
-        raise BrokenSource(
-            f"{path} is not there; the format icpc takes a package's folder, a folder of them, or a zip"
+        raise SourceError(
+            f"{path} does not exist; the format icpc needs a package, a folder of packages, or a zip"
         )
+
+
+IMPORTER = Importer("icpc", "a problem package, a folder of packages, or a zip of either", open_icpc)
 
 
 def _source(root: Path, name: str) -> Source:
     packages = _find_packages(root, name)
     if not packages:
-        raise BrokenSource(
-            f"{name} holds no problem package: there is no problem.yaml in it or in a folder of it"
-        )
+        raise SourceError(f"{name} contains no problem package: no problem.yaml in it or in its folders")
     if len(packages) == 1:
-        return Source(1, _only(*packages[0]))
+        return Source(1, _single_package(*packages[0]))
     return Source(len(packages), (_entry(*package) for package in packages))
 
 
 def _find_packages(root: Path, name: str) -> list[tuple[str, Path]]:
-    """Identifier and folder of each package: the root itself, the folders in it, or those one folder deeper."""
+    """Return identifier and folder of each package: the root, its folders, or the folders of its only folder."""
     if (root / "problem.yaml").is_file():
         return [(name, root)]
     folders = sorted(
@@ -78,26 +78,26 @@ def _find_packages(root: Path, name: str) -> list[tuple[str, Path]]:
     return packages
 
 
-def _only(name: str, folder: Path) -> Iterator[ImportedProblem]:
+def _single_package(name: str, folder: Path) -> Iterator[ImportedProblem]:
     entry = _entry(name, folder)
-    if isinstance(entry, LeftOut):
-        raise BrokenSource(f"the package {name} cannot be imported: {entry.reason}")
+    if isinstance(entry, SkippedEntry):
+        raise SourceError(f"the package {name} cannot be imported: {entry.reason}")
     yield entry
 
 
-def _entry(name: str, folder: Path) -> ImportedProblem | LeftOut:
+def _entry(name: str, folder: Path) -> ImportedProblem | SkippedEntry:
     try:
         refuse_links_outside(folder)
         return _problem(name, folder, read_package(folder))
     except (PackageError, OSError) as error:
-        return LeftOut(name, str(error).replace(f"{folder}{os.sep}", "").replace(str(folder), name))
+        return SkippedEntry(name, str(error).replace(f"{folder}{os.sep}", "").replace(str(folder), name))
 
 
 def _problem(name: str, folder: Path, package: Package) -> ImportedProblem:
     if package.unsupported:
         raise PackageError(f"it cannot be judged here: {package.unsupported}")
     if not package.tests:
-        raise PackageError("it has no tests: data/sample and data/secret hold no .in file")
+        raise PackageError("it has no tests: data/sample and data/secret contain no .in file")
     statement = statement_text(folder)
     if statement is None:
         raise PackageError("it has no statement in Markdown or LaTeX (problem_statement/ or statement/)")
@@ -108,8 +108,8 @@ def _problem(name: str, folder: Path, package: Package) -> ImportedProblem:
     given = package.problem_yaml
     tier, tags = _keywords(given.get("keywords"))
     contest, address = _origin(given)
-    references, left = _references(package)
-    generators, listed, misunderstood = generators_and_tests(folder)
+    references, skipped = _references(package)
+    generators, listed, listing_notes = generators_and_tests(folder)
     programs, unused = package_programs(package)
     program = package.checker.program
     interactive = program is not None and program.interactive
@@ -126,7 +126,7 @@ def _problem(name: str, folder: Path, package: Package) -> ImportedProblem:
         time_limit=package.time_limit or ASSUMED_TIME_LIMIT,
         memory_limit=package.memory,
         checker=package.checker.to_json(),
-        # What an interactive problem keeps in its samples' files is known to its validator alone.
+        # The sample files of an interactive problem are secrets of its validator.
         tests=tuple(
             _test(test.name, test.input, test.answer, test.sample and not interactive)
             for test in package.tests
@@ -140,7 +140,7 @@ def _problem(name: str, folder: Path, package: Package) -> ImportedProblem:
         source_url=address,
         credits=_people(given.get("credits") or given.get("author") or given.get("authors")),
         license=_words(given.get("license")),
-        notes=(*notes, *left, *misunderstood, *unused),
+        notes=(*notes, *skipped, *listing_notes, *unused),
     )
 
 
@@ -155,7 +155,7 @@ def _test(name: str, given: Path, answer: Path, sample: bool) -> TestRecord:
 
 
 def _title(name: object) -> str:
-    """The English name, or the first of the languages there are."""
+    """Return the English name, or the name in the first other language."""
     if isinstance(name, dict):
         name = name.get("en") or next(iter(name.values()), "")
     return _words(name)
@@ -166,7 +166,7 @@ def _words(value: object) -> str:
 
 
 def _keywords(value: object) -> tuple[str, tuple[str, ...]]:
-    """The tier, where a keyword names one, and the other keywords."""
+    """Return the tier, if a keyword names one, and the other keywords."""
     words = value if isinstance(value, list) else str(value or "").split()
     keywords = [_words(word) for word in words]
     tiers = [word.lower() for word in keywords if word.lower() in Tier.values]
@@ -187,7 +187,7 @@ def _origin(given: dict[str, Any]) -> tuple[str, str]:
 
 
 def _people(value: object) -> str:
-    """Names without mail addresses: of a text, a list, or the authors of a mapping."""
+    """Return names without e-mail addresses from a string, a list, or a mapping with authors."""
     if isinstance(value, dict):
         value = value.get("name") or value.get("authors") or next(iter(value.values()), "")
     if isinstance(value, list):
@@ -205,16 +205,16 @@ def _language(path: Path) -> str | None:
 
 
 def _references(package: Package) -> tuple[tuple[ReferenceRecord, ...], Sequence[str]]:
-    """The accepted submissions of one file in a language known by its suffix."""
-    kept, left = [], []
+    """Return the accepted submissions that are one file in a known language, and notes on the others."""
+    kept, notes = [], []
     for submission in package.submissions:
         if submission.label != "accepted":
             continue
         path = submission.path
         language = _language(path)
         if not path.is_file() or language is None or path.stat().st_size > _LARGEST_PROGRAM:
-            left.append(f"the accepted submission {path.name} is not one program file of a known language")
+            notes.append(f"the accepted submission {path.name} is not one program file of a known language")
             continue
         source = path.read_bytes().decode("utf-8", "replace").replace("\r\n", "\n")
         kept.append(ReferenceRecord(language, path.name, source))
-    return tuple(kept), left
+    return tuple(kept), notes

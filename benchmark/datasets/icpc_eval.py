@@ -1,6 +1,6 @@
-"""ICPC-Eval's problems: Parquet of the published collection, or the same rows as JSON (docs/spec.md 10.4).
+"""The problems of ICPC-Eval: the published Parquet files, or the same rows as JSON (docs/spec.md 10.4).
 
-Nothing is run at import. `manage.py suite_quality --imported` tries the special judges.
+The import runs no program. `manage.py suite_quality --imported` tests the special judges.
 """
 
 from collections.abc import Iterator, Mapping
@@ -8,45 +8,49 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from benchmark.datasets.records import BrokenSource, ImportedProblem, LeftOut, Source, TestRecord
+from benchmark.datasets.records import (
+    ImportedProblem,
+    Importer,
+    SkippedEntry,
+    Source,
+    TestRecord,
+    UnusableProblemError,
+)
 from benchmark.datasets.rows import Row, read_rows
 from judge import Checker, Limits, OutputValidator
 
 _REQUIRED = ("id", "title", "description", "time_limit_ms", "memory_limit_mb", "examples", "test_cases")
 _SPECIAL_JUDGE_LIMITS = Limits(time=10.0, memory=2**30)
-"""Ten seconds are the published judge's."""
+"""The published judge also stops special judges after ten seconds."""
 
 
 @contextmanager
-def open_icpc_eval(path: Path, tests: Path | None) -> Iterator[Source]:
-    """The problems of a file or of a folder of files. Raises BrokenSource."""
-    if tests is not None:
-        raise BrokenSource("--tests is for the format usaco; ICPC-Eval's rows hold their tests")
+def open_icpc_eval(path: Path) -> Iterator[Source]:
+    """Open the problems of a file or of a folder of files. Raises SourceError."""
     total, rows = read_rows(path)
     yield Source(total, (_entry(row) for row in rows))
 
 
-class _Unusable(Exception):
-    pass
+IMPORTER = Importer("icpc-eval", "a file or a folder of files: Parquet or JSON lines", open_icpc_eval)
 
 
-def _entry(row: Row) -> ImportedProblem | LeftOut:
+def _entry(row: Row) -> ImportedProblem | SkippedEntry:
     identifier = str(row.get("id", "")) or "a row without id"
     try:
         return _problem(identifier, row)
-    except _Unusable as reason:
-        return LeftOut(identifier, str(reason))
+    except UnusableProblemError as reason:
+        return SkippedEntry(identifier, str(reason))
 
 
 def _problem(identifier: str, row: Row) -> ImportedProblem:
     if missing := [name for name in _REQUIRED if row.get(name) is None]:
-        raise _Unusable(f"it has no {', '.join(missing)}")
+        raise UnusableProblemError(f"it has no {', '.join(missing)}")
     if row.get("interaction"):
-        raise _Unusable("it is interactive, and comes without its interactor")
+        raise UnusableProblemError("it is interactive, and its interactor is missing")
     samples = _pairs(row, "examples")
     hidden = _pairs(row, "test_cases")
     if not hidden:
-        raise _Unusable("it has no test cases")
+        raise UnusableProblemError("it has no test cases")
     year = row.get("year")
     source = str(row.get("source") or "")
     url = str(row.get("qoj_url") or "")
@@ -66,7 +70,7 @@ def _problem(identifier: str, row: Row) -> ImportedProblem:
 
 
 def _pairs(row: Row, name: str) -> list[tuple[str, str]]:
-    """Input and output of each test; a pair is a list of two texts, or an object with both."""
+    """Return input and output of each test; a pair is a list of two strings, or an object with both."""
     pairs = []
     for entry in row[name]:
         given = [entry.get("input"), entry.get("output")] if isinstance(entry, Mapping) else entry
@@ -75,13 +79,13 @@ def _pairs(row: Row, name: str) -> list[tuple[str, str]]:
             or len(given) != 2
             or not all(isinstance(t, str) for t in given)
         ):
-            raise _Unusable(f"its {name} are not pairs of an input and an output")
+            raise UnusableProblemError(f"its {name} are not pairs of an input and an output")
         pairs.append((given[0], given[1]))
     return pairs
 
 
 def _tests(samples: list[tuple[str, str]], hidden: list[tuple[str, str]]) -> Iterator[TestRecord]:
-    """The samples, then the hidden tests that are no samples."""
+    """Yield the samples, then the hidden tests that differ from them."""
     for number, (given, answer) in enumerate(samples, 1):
         yield TestRecord(f"sample-{number}", True, _bytes(given), _bytes(answer))
     known = {tuple(given.split()) for given, _ in samples}
@@ -95,7 +99,7 @@ def _bytes(text: str) -> bytes:
 
 
 def _statement(row: Row, samples: list[tuple[str, str]]) -> str:
-    """The parts of the statement in the order of the published prompts, the samples as they are."""
+    """Return the parts of the statement in the order of the published prompts, with unchanged samples."""
     parts = [str(row["description"]).strip()]
     for name in ("input", "output"):
         if text := str(row.get(name) or "").strip():
@@ -117,10 +121,10 @@ def _checker(row: Row) -> Checker:
     if kind == "traditional":
         return Checker()
     if kind != "spj":
-        raise _Unusable(f"its type is {kind!r}; there are traditional and spj")
+        raise UnusableProblemError(f"its type is {kind!r}, neither traditional nor spj")
     code = row.get("spj_code")
     if not isinstance(code, str) or not code.strip():
-        raise _Unusable("its special judge (spj_code) is missing")
+        raise UnusableProblemError("its special judge (spj_code) is missing")
     return Checker(
         "special", program=OutputValidator("cpp23", {"spj.cpp": code}, limits=_SPECIAL_JUDGE_LIMITS)
     )
@@ -129,5 +133,5 @@ def _checker(row: Row) -> Checker:
 def _positive(row: Row, name: str) -> float:
     value: Any = row[name]
     if not isinstance(value, int | float) or not 0 < value < 1e7:
-        raise _Unusable(f"its {name} is {value!r}, not a positive number")
+        raise UnusableProblemError(f"its {name} is {value!r}, not a positive number")
     return float(value)

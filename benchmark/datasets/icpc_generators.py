@@ -1,6 +1,6 @@
 """The generators of a problem package, and the tests that `generators/generators.yaml` lists, with their files.
 
-A program that the file does not call is not used, because nothing says how it is called.
+Programs that the file does not call are ignored, because their arguments are unknown.
 """
 
 import re
@@ -8,8 +8,8 @@ import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from benchmark.datasets.generators_yaml import Entry, Listing, Misunderstood, read_listing
-from benchmark.datasets.icpc_programs import NoProgram, program_files_of, program_text, read_program
+from benchmark.datasets.generators_yaml import Entry, Listing, ListingError, read_listing
+from benchmark.datasets.icpc_programs import ProgramFileError, program_files_of, program_text, read_program
 from benchmark.datasets.records import ListedTestRecord, ProgramRecord, TestKind
 from judge.packages import shown
 
@@ -24,9 +24,9 @@ _Calls = dict[str, dict[tuple[TestKind, str], None]]
 def generators_and_tests(
     package: Path,
 ) -> tuple[tuple[ProgramRecord, ...], tuple[ListedTestRecord, ...], Sequence[str]]:
-    """Return the generators that generators.yaml calls, the tests it lists in its order, and notes.
+    """Return the generators that generators.yaml calls, its tests in their order, and notes.
 
-    What is not understood or not there becomes a test with a fault. Raises PackageError for an unreadable file.
+    An invalid or missing test becomes a test with a fault. Raises PackageError for an unreadable file.
     """
     listing = read_listing(package / "generators" / "generators.yaml")
     calls = _calls(listing)
@@ -37,14 +37,14 @@ def generators_and_tests(
     notes += [f"generators.yaml, {fault.name}: {fault.reason}" for fault in listing.faults]
     if listing.elsewhere:
         notes.append(
-            f"{listing.elsewhere} tests of generators.yaml lie outside of sample and secret: no submission is judged "
+            f"{listing.elsewhere} tests of generators.yaml are outside sample and secret: no submission is judged "
             "on them"
         )
     return tuple(programs), tuple(tests), notes
 
 
 def _calls(listing: Listing) -> _Calls:
-    """Each generator with its calls below `secret`: kind of test and arguments."""
+    """Return each generator with its calls below `secret`: kind of test and arguments."""
     calls: _Calls = {}
     for entry in listing.tests:
         if entry.command and entry.input is None and not entry.copy and entry.name.startswith("secret/"):
@@ -58,12 +58,12 @@ def _calls(listing: Listing) -> _Calls:
 def _generators(
     folder: Path, listing: Listing, calls: _Calls
 ) -> tuple[list[ProgramRecord], Mapping[str, str]]:
-    """The generators that can be used, and why the others cannot."""
+    """Return the usable generators, and the reasons why the others are not usable."""
     programs, broken = [], {}
     for called, commands in calls.items():
         try:
             language, files = _generator(folder, called, listing.aliases.get(called), calls)
-        except NoProgram as reason:
+        except ProgramFileError as reason:
             broken[called] = str(reason)
         else:
             programs.append(ProgramRecord("generator", called, language, files, commands=tuple(commands)))
@@ -75,7 +75,7 @@ def _listed(package: Path, entry: Entry, broken: Mapping[str, str]) -> ListedTes
         given, answer = _files(package, entry)
         if given is None:
             return _generated(entry, broken)
-    except Misunderstood as reason:
+    except ListingError as reason:
         return ListedTestRecord(entry.name, fault=str(reason))
     return ListedTestRecord(entry.name, input=given, answer=answer, solution=_solution(entry))
 
@@ -83,11 +83,11 @@ def _listed(package: Path, entry: Entry, broken: Mapping[str, str]) -> ListedTes
 def _generated(entry: Entry, broken: Mapping[str, str]) -> ListedTestRecord:
     program, arguments = _split(entry.command)
     if program in broken:
-        raise Misunderstood(f"its generator {shown(program)} cannot be run: {broken[program]}")
+        raise ListingError(f"its generator {shown(program)} cannot be run: {broken[program]}")
     try:
         shlex.split(arguments)
     except ValueError as error:
-        raise Misunderstood(f"its command {shown(entry.command)} cannot be split: {error}") from None
+        raise ListingError(f"its command {shown(entry.command)} cannot be split: {error}") from None
     return ListedTestRecord(
         entry.name,
         kind=_kind(entry),
@@ -100,31 +100,31 @@ def _generated(entry: Entry, broken: Mapping[str, str]) -> ListedTestRecord:
 
 
 def _files(package: Path, entry: Entry) -> tuple[bytes | Path | None, bytes | Path | None]:
-    """Input and answer that lie in files or in generators.yaml; the input is None where a command makes it."""
+    """Return input and answer from files or generators.yaml; the input is None if a command generates it."""
     answer: bytes | Path | None = _encoded(entry.answer)
     if entry.input is not None:
         return entry.input.encode("utf-8", "replace"), answer
     if entry.copy:
-        place, what = package / "generators" / entry.copy, f"its copy {entry.copy}.in"
+        stem, what = package / "generators" / entry.copy, f"its copy {entry.copy}.in"
     elif entry.command:
         return None, answer
     else:
-        place, what = package / "data" / entry.name, f"nothing gives its input, and data/{entry.name}.in"
-    given = _file(package, place, ".in")
+        stem, what = package / "data" / entry.name, f"it has no input, and data/{entry.name}.in"
+    given = _file(package, stem, ".in")
     if given is None:
-        raise Misunderstood(
+        raise ListingError(
             shown(f"{what} is not a file of the package of at most {_LARGEST_TEST // 2**20} MiB")
         )
-    return given, answer if answer is not None else _file(package, place, ".ans")
+    return given, answer if answer is not None else _file(package, stem, ".ans")
 
 
 def _file(package: Path, stem: Path, suffix: str) -> Path | None:
-    """The file of this name, if it lies in the package and is not too large."""
+    """Return the file of this name; None if it is outside the package or too large."""
     try:
         path = stem.with_name(stem.name + suffix).resolve()
         inside = path.is_relative_to(package.resolve()) and path.is_file()
         return path if inside and path.stat().st_size <= _LARGEST_TEST else None
-    except (OSError, ValueError, RuntimeError):  # a name that no file can have, a link to itself
+    except (OSError, ValueError, RuntimeError):  # an invalid file name, or a link to itself
         return None
 
 
@@ -133,18 +133,18 @@ def _encoded(text: str | None) -> bytes | None:
 
 
 def _solution(entry: Entry) -> str:
-    """The file name of the solution, which is the name of its reference."""
+    """Return the file name of the solution, which is the name of its reference solution."""
     return entry.solution.rpartition("/")[2]
 
 
 def _split(command: str) -> tuple[str, str]:
-    """The generator's name and its arguments."""
+    """Return the generator's name and its arguments."""
     program, *rest = command.split(None, 1)
     return program, rest[0].strip() if rest else ""
 
 
 def _kind(entry: Entry) -> TestKind:
-    """What kind of test a command makes: the package does not say, its names and arguments suggest it."""
+    """Return the kind of test of a command, guessed from its names and arguments."""
     words = f"{entry.key} {entry.command}"
     if _STRESS.search(words):
         return "stress"
@@ -158,10 +158,12 @@ def _generator(
 ) -> tuple[str, dict[str, str]]:
     paths = [_inside(folder, name) for name in alias or (called,)]
     language, files = read_program(paths[0])
-    if len(files) == 1 and language == "python":  # so that it is known which one to start
+    if len(files) == 1 and language == "python":  # names the main file
         files = {"main.py": next(iter(files.values()))}
-    beside = paths[1:] if alias else [path for path in program_files_of(folder) if path.name not in calls]
-    for path in beside:
+    extra_files = (
+        paths[1:] if alias else [path for path in program_files_of(folder) if path.name not in calls]
+    )
+    for path in extra_files:
         if path.is_file() and (alias or (language == "python" and path.suffix == ".py")):
             files.setdefault(path.name, program_text(path))
     return language, files
@@ -170,5 +172,5 @@ def _generator(
 def _inside(folder: Path, name: str) -> Path:
     path = folder / name.lstrip("/")
     if not path.resolve().is_relative_to(folder.resolve()) or not path.exists():
-        raise NoProgram(f"there is no file {shown(name)} in generators/")
+        raise ProgramFileError(f"there is no file {shown(name)} in generators/")
     return path

@@ -1,16 +1,16 @@
-"""The statement, the analysis and the pictures of a problem package."""
+"""The statement, the analysis and the figures of a problem package."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmark.datasets.figures import SUFFIXES, UnusableFigure, read_figure
+from benchmark.datasets.figures import SUFFIXES, FigureError, read_figure
 from benchmark.datasets.records import FigureRecord
 from judge.packages import PackageError
 
 MAXIMUM_TEXT = 2 * 2**20
-"""Bytes of a statement or an analysis."""
+"""Maximum size of a statement or an analysis in bytes."""
 
 _FORMATS = {".md": "markdown", ".tex": "latex"}
 _STATEMENT = re.compile(r"problem(?:\.([A-Za-z-]{2,7}))?\.(?:md|tex)")
@@ -27,7 +27,7 @@ class Text:
 
     @classmethod
     def read(cls, path: Path) -> "Text":
-        """The file's text; bytes that are not UTF-8 are replaced. Raises PackageError when it is too large."""
+        """Return the file's text; invalid UTF-8 is replaced. Raises PackageError if the file is too large."""
         if path.stat().st_size > MAXIMUM_TEXT:
             raise PackageError(f"{path} is larger than {MAXIMUM_TEXT // 2**20} MiB")
         content = path.read_bytes().decode("utf-8-sig", "replace").replace("\r\n", "\n")
@@ -38,7 +38,10 @@ _HOW_TO_READ = "What the program reads begins with <, what it writes with >."
 
 
 def sample_interactions(package: Path, text_format: str) -> str:
-    """The sample dialogues of an interactive problem as a part of its statement; their inputs must not be shown."""
+    """Return the sample dialogues of an interactive problem as a section of its statement.
+
+    Prompts and pages must not show the inputs of these samples.
+    """
     parts = []
     for number, file in enumerate(sorted((package / "data" / "sample").glob("*.interaction")), 1):
         dialogue = Text.read(file).content.rstrip()
@@ -53,28 +56,28 @@ def sample_interactions(package: Path, text_format: str) -> str:
 
 
 def statement_text(package: Path) -> Text | None:
-    """The statement, English where there is a choice, Markdown before LaTeX; None without one of these."""
+    """Return the statement, preferably English, preferably Markdown; None without one."""
     return _best([package / "statement", package / "problem_statement"], _STATEMENT)
 
 
 def analysis_text(package: Path) -> Text | None:
-    """The official explanation, chosen like the statement, or None."""
+    """Return the official analysis, selected like the statement; None without one."""
     return _best([package / "solution", package / "problem_statement", package / "statement"], _ANALYSIS)
 
 
 def _best(folders: Sequence[Path], name: re.Pattern[str]) -> Text | None:
     found = []
-    for place, folder in enumerate(folders):
+    for index, folder in enumerate(folders):
         for path in sorted(folder.iterdir()) if folder.is_dir() else ():
             match = name.fullmatch(path.name)
             if match and path.is_file():
                 language = match[1] or "en"
-                found.append((not language.startswith("en"), language, path.suffix != ".md", place, path))
+                found.append((not language.startswith("en"), language, path.suffix != ".md", index, path))
     return Text.read(min(found)[-1]) if found else None
 
 
 def figures_of(texts: Sequence[Text]) -> tuple[tuple[FigureRecord, ...], list[str]]:
-    """The pictures beside the texts that the texts name, and notes about those that cannot be shown."""
+    """Return the figures that the texts reference, and notes on those that cannot be displayed."""
     figures: dict[str, FigureRecord] = {}
     notes = []
     for folder in dict.fromkeys(text.path.parent for text in texts):
@@ -82,15 +85,15 @@ def figures_of(texts: Sequence[Text]) -> tuple[tuple[FigureRecord, ...], list[st
         for path in _named_pictures(folder, contents):
             try:
                 figure = read_figure(path)
-            except UnusableFigure as reason:
-                notes.append(f"the figure {path.name} is left out: {reason}")
+            except FigureError as reason:
+                notes.append(f"the figure {path.name} is skipped: {reason}")
                 continue
             figures.setdefault(figure.name, figure)
     return tuple(figures.values()), notes
 
 
 def _named_pictures(folder: Path, contents: Sequence[str]) -> list[Path]:
-    """For each picture the texts name, with or without its suffix, the best of the files with that stem."""
+    """Return the preferred file for each figure that the texts name, with or without its suffix."""
     by_stem: dict[str, list[Path]] = {}
     for path in sorted(folder.iterdir()):
         if path.suffix.lower() in SUFFIXES and path.is_file():

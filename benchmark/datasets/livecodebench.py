@@ -1,7 +1,7 @@
-"""LiveCodeBench's code generation data: rows with public and private tests, by standard input or functional.
+"""LiveCodeBench's code generation data: rows with public and private tests, standard input or functional.
 
-docs/spec.md 10.8. The private tests are JSON, or the same text as base64 of zlib of a pickle. Of a pickle only the text
-is read. It is never loaded: loading can run any program, and a few of its bytes can ask for any amount of memory.
+Source: docs/spec.md 10.8. Private tests are JSON, or base64 of zlib of a pickle of the same text. The importer parses
+the pickle's text and never loads the pickle: loading could run any program and allocate any amount of memory.
 """
 
 import base64
@@ -17,54 +17,58 @@ from pathlib import Path
 from typing import Any
 
 from benchmark.datasets.algo import checker_of
-from benchmark.datasets.records import BrokenSource, ImportedProblem, LeftOut, Source, TestRecord
+from benchmark.datasets.records import (
+    ImportedProblem,
+    Importer,
+    SkippedEntry,
+    Source,
+    TestRecord,
+    UnusableProblemError,
+)
 from benchmark.datasets.rows import Row, read_rows
 from benchmark.functional import NotFunctional, Signature, normal_answer
 from judge import Checker
 
 _SECONDS = 6.0
-"""The published harness stops every test after six seconds, whatever the problem says."""
+"""The time limit of every test in the published harness."""
 
 _MEMORY = 512 * 2**20
-"""The data states none."""
+"""An assumption in bytes: the data contains no memory limit."""
 
 _UNPACKED = 512 * 2**20
 _TEXT = frozenset({"SHORT_BINUNICODE", "BINUNICODE", "BINUNICODE8", "UNICODE"})
 _AROUND = frozenset({"PROTO", "FRAME", "MEMOIZE", "PUT", "BINPUT", "LONG_BINPUT", "STOP"})
 _OPCODES = 8
-"""More than the pickle of a text has in any protocol."""
+"""More opcodes than the pickle of a string has in any protocol."""
 _REQUIRED = ("question_id", "question_title", "question_content", "public_test_cases")
 _DIFFICULTIES = ("easy", "medium", "hard")
 
 
-class _Unusable(Exception):
-    """One problem cannot be imported; the message is the reason."""
-
-
 @contextmanager
-def open_livecodebench(path: Path, tests: Path | None) -> Iterator[Source]:
-    """The problems of a file (test.jsonl …) or of a folder of files. Raises BrokenSource."""
-    if tests is not None:
-        raise BrokenSource("--tests is for the format usaco; LiveCodeBench's rows hold their tests")
+def open_livecodebench(path: Path) -> Iterator[Source]:
+    """Open the problems of a file (test.jsonl …) or of a folder of files. Raises SourceError."""
     total, rows = read_rows(path)
     yield Source(total, (_entry(row) for row in rows))
 
 
-def _entry(row: Row) -> ImportedProblem | LeftOut:
+IMPORTER = Importer("livecodebench", "a file or a folder of files: JSON lines or Parquet", open_livecodebench)
+
+
+def _entry(row: Row) -> ImportedProblem | SkippedEntry:
     try:
         return _problem(row)
-    except (_Unusable, NotFunctional) as reason:
-        return LeftOut(str(row.get("question_id") or "a row without question_id"), str(reason))
+    except (UnusableProblemError, NotFunctional) as reason:
+        return SkippedEntry(str(row.get("question_id") or "a row without question_id"), str(reason))
 
 
 def _problem(row: Row) -> ImportedProblem:
     if missing := [name for name in _REQUIRED if not isinstance(row.get(name), str)]:
-        raise _Unusable(f"it has no {', '.join(missing)}")
+        raise UnusableProblemError(f"it has no {', '.join(missing)}")
     public = _tests(row["public_test_cases"], "public_test_cases")
     private = _tests(row.get("private_test_cases") or "[]", "private_test_cases")
     kinds = {str(test.get("testtype")) for test in (*public, *private)}
     if len(kinds) != 1 or not kinds <= {"stdin", "functional"}:
-        raise _Unusable(f"its tests are of the kinds {', '.join(sorted(kinds)) or 'none'}")
+        raise UnusableProblemError(f"its tests are of the kinds {', '.join(sorted(kinds)) or 'none'}")
     signature = _signature(row) if kinds == {"functional"} else None
     checker = checker_of(signature) if signature else Checker(case_sensitive=True)
     difficulty = str(row.get("difficulty") or "")
@@ -88,14 +92,19 @@ def _problem(row: Row) -> ImportedProblem:
 
 
 def _signature(row: Row) -> Signature:
-    """The method of the starter code, which must be the one the metadata names. Raises NotFunctional and _Unusable."""
+    """Return the method of the starter code.
+
+    Raises UnusableProblemError if the metadata names another method, and NotFunctional.
+    """
     signature = Signature.of(str(row.get("starter_code") or ""))
     try:
         named = json.loads(row.get("metadata") or "{}").get("func_name")
     except (ValueError, AttributeError, RecursionError):
-        raise _Unusable("its metadata is no JSON object") from None
+        raise UnusableProblemError("its metadata is not a JSON object") from None
     if named and named != signature.method:
-        raise _Unusable(f"its starter code has the method {signature.method}, its metadata names {named}")
+        raise UnusableProblemError(
+            f"its starter code has the method {signature.method}, its metadata names {named}"
+        )
     return signature
 
 
@@ -103,38 +112,43 @@ def _tests(packed: str, name: str) -> list[dict[str, Any]]:
     try:
         tests = json.loads(packed)
     except RecursionError as error:
-        raise _Unusable(f"its {name} cannot be read: {error}") from error
+        raise UnusableProblemError(f"its {name} cannot be read: {error}") from error
     except ValueError:
         tests = _unpacked(packed, name)
     if not isinstance(tests, list) or not all(isinstance(test, dict) for test in tests):
-        raise _Unusable(f"its {name} are no list of tests")
+        raise UnusableProblemError(f"its {name} are not a list of tests")
     return tests
 
 
 def _unpacked(packed: str, name: str) -> Any:
-    """The value in base64 of zlib of a pickle of a JSON text. Raises _Unusable."""
+    """Return the value in base64 of zlib of a pickle of a JSON text. Raises UnusableProblemError."""
     try:
         unpacking = zlib.decompressobj()
         content = unpacking.decompress(base64.b64decode(packed, validate=True), _UNPACKED)
         if not unpacking.eof:
-            raise _Unusable(f"its {name} are cut off, or unpack to more than {_UNPACKED // 2**20} MiB")
+            raise UnusableProblemError(
+                f"its {name} are incomplete, or unpack to more than {_UNPACKED // 2**20} MiB"
+            )
         return json.loads(_pickled_text(content, name))
     except (binascii.Error, zlib.error, ValueError, RecursionError, MemoryError) as error:
-        raise _Unusable(f"its {name} cannot be unpacked: {error}") from error
+        raise UnusableProblemError(f"its {name} cannot be unpacked: {error}") from error
 
 
 def _pickled_text(content: bytes, name: str) -> str:
-    """The text that is pickled. Raises _Unusable for a pickle of anything else, ValueError for what is none."""
+    """Return the pickled string.
+
+    Raises UnusableProblemError for a pickle of anything else, ValueError for anything that is not a pickle.
+    """
     texts = []
     for opcode, value, _ in islice(pickletools.genops(content), _OPCODES):
         if opcode.name in _TEXT:
             texts.append(value)
         elif opcode.name not in _AROUND:
-            raise _Unusable(
-                f"its {name} hold more than a text: their pickle has the instruction {opcode.name}"
+            raise UnusableProblemError(
+                f"its {name} contain more than a string: their pickle has the instruction {opcode.name}"
             )
     if len(texts) != 1:
-        raise _Unusable(f"its {name} hold {len(texts)} texts, not one")
+        raise UnusableProblemError(f"its {name} contain {len(texts)} strings, not one")
     return str(texts[0])
 
 
@@ -143,12 +157,12 @@ def _records(tests: list[dict[str, Any]], sample: bool, signature: Signature | N
         name = f"{'public' if sample else 'private'}-{number}"
         given, answer = test.get("input"), test.get("output")
         if not isinstance(given, str) or not isinstance(answer, str):
-            raise _Unusable(f"its test {name} is no pair of texts")
+            raise UnusableProblemError(f"its test {name} is not a pair of strings")
         if signature:
             try:
                 answer = normal_answer(answer, signature)
             except ValueError:
-                raise _Unusable(f"the answer of its test {name} is no JSON value") from None
+                raise UnusableProblemError(f"the answer of its test {name} is not a JSON value") from None
         yield TestRecord(name, sample, _bytes(given), _bytes(answer))
 
 

@@ -1,8 +1,8 @@
-"""Official tests of contest problems, put onto problems that are already imported.
+"""Import of official contest tests for problems that are already imported.
 
-A source is a zip as the contest publishes it, or a folder as the published collection holds it (docs/spec.md 10.1). It
-belongs to the problems whose identifier it is named by, or whose `test_data_link` ends with its name; a link that two
-divisions share serves both.
+A source is a zip as the contest publishes it, or a folder as in the published collection (docs/spec.md 10.1). A source
+belongs to the problems whose identifier is its name, and to those whose `test_data_link` ends with its name. Several
+problems may share a link.
 """
 
 import os
@@ -16,22 +16,22 @@ from urllib.parse import unquote, urlsplit
 from django.conf import settings
 
 from benchmark.datasets.archives import MAXIMUM_UNPACKED, unpack
-from benchmark.datasets.records import BrokenSource, TestRecord
+from benchmark.datasets.records import SourceError, TestRecord
 from benchmark.datasets.store import replace_hidden_tests
 from benchmark.datasets.usaco import TEST_FILE, find_test, read_test
 from benchmark.models import Problem
 
-_DEEPEST = 8
-_NAMED = 20
+_MAXIMUM_DEPTH = 8
+_MAXIMUM_NAMED = 20
 
 
-class UnusableTests(Exception):
-    """The tests of one source cannot be used; the message says why."""
+class UnusableTestsError(Exception):
+    """A source whose tests cannot be used; the message is the reason."""
 
 
 @dataclass(frozen=True)
 class _Source:
-    """A zip or a folder, its name for messages, and the problems it belongs to."""
+    """A zip or a folder, its name in messages, and its problems."""
 
     name: str
     path: Path
@@ -40,14 +40,14 @@ class _Source:
 
 @dataclass
 class TestsImport:
-    """What an import of tests did. `left_out` and `notes` are pairs of a name and a text."""
+    """The result of an import of tests. `skipped` and `notes` are pairs of a name and a text."""
 
-    __test__ = False  # not a class of tests
+    __test__ = False  # pytest must not collect it
 
     updated: int = 0
     unchanged: int = 0
     unmatched: list[str] = field(default_factory=list)
-    left_out: list[tuple[str, str]] = field(default_factory=list)
+    skipped: list[tuple[str, str]] = field(default_factory=list)
     notes: list[tuple[str, str]] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
@@ -56,18 +56,20 @@ class TestsImport:
             "updated": self.updated,
             "unchanged": self.unchanged,
             "unmatched": self.unmatched,
-            "left_out": [{"file": name, "reason": reason} for name, reason in self.left_out],
+            "left_out": [{"file": name, "reason": reason} for name, reason in self.skipped],
             "notes": [{"id": external_id, "note": note} for external_id, note in self.notes],
         }
 
 
 def import_official_tests(
-    folder: Path, problems: Sequence[Problem], progress: Callable[[int, int], None] = lambda done, total: None
+    folder: Path,
+    problems: Sequence[Problem],
+    progress: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> TestsImport:
-    """Put the tests of the folder's zips and folders onto the problems they belong to.
+    """Import the tests in the folder's zips and folders for their problems.
 
-    Each problem gets all tests of its source or none; the same tests change nothing a second time. `progress` gets the
-    sources done and their number.
+    A problem gets all tests of its source or none. Imports are idempotent. `progress` is called with the number of
+    processed sources and their total.
     """
     result = TestsImport()
     sources, result.unmatched = _find_sources(folder, _names(problems))
@@ -78,14 +80,14 @@ def import_official_tests(
         for problem in source.problems:
             if problem not in fresh:
                 given = served[problem.pk]
-                result.left_out.append((source.name, f"{problem} already has its tests from {given}"))
+                result.skipped.append((source.name, f"{problem} already has its tests from {given}"))
         if fresh:
-            _put(source, fresh, result)
+            _import_source(source, fresh, result)
         progress(done, len(sources))
     return result
 
 
-def _put(source: _Source, problems: Sequence[Problem], result: TestsImport) -> None:
+def _import_source(source: _Source, problems: Sequence[Problem], result: TestsImport) -> None:
     try:
         with tempfile.TemporaryDirectory(prefix="tests-", dir=settings.VAR) as unpacked:
             if source.path.is_dir():
@@ -94,24 +96,24 @@ def _put(source: _Source, problems: Sequence[Problem], result: TestsImport) -> N
                 unpack(source.path, Path(unpacked))
                 tests = read_tests(Path(unpacked))
             for problem in problems:
-                _put_on(problem, tests, result)
-    except (UnusableTests, BrokenSource, OSError) as error:
+                _import_tests(problem, tests, result)
+    except (UnusableTestsError, SourceError, OSError) as error:
         reason = str(error).replace(f"{source.path} ", "the zip ").replace(str(source.path), source.name)
-        result.left_out.append((source.name, reason))
+        result.skipped.append((source.name, reason))
 
 
-def _put_on(problem: Problem, tests: Sequence[TestRecord], result: TestsImport) -> None:
+def _import_tests(problem: Problem, tests: Sequence[TestRecord], result: TestsImport) -> None:
     if replace_hidden_tests(problem, tests):
         result.updated += 1
     else:
         result.unchanged += 1
     if problem.tests_announced not in (None, len(tests)):
-        said = f"{len(tests)} tests; the problem's record announces {problem.tests_announced}"
-        result.notes.append((str(problem), said))
+        note = f"{len(tests)} tests; the problem's record announces {problem.tests_announced}"
+        result.notes.append((str(problem), note))
 
 
 def read_tests(root: Path) -> list[TestRecord]:
-    """Return the tests 1, 2 … of the one folder below `root` that holds any. Raises UnusableTests."""
+    """Return tests 1 to n of the only folder below `root` that contains tests. Raises UnusableTestsError."""
     folders: dict[Path, set[int]] = {}
     size = 0
     for parent, _, files in _walk(root):
@@ -120,20 +122,20 @@ def read_tests(root: Path) -> list[TestRecord]:
                 folders.setdefault(parent, set()).add(int(match[1] or match[2]))
                 size += (parent / name).stat().st_size
     if not folders:
-        raise UnusableTests("it holds no test: there is no 1.in with 1.out and no I.1 with O.1")
+        raise UnusableTestsError("it contains no test: neither 1.in with 1.out nor I.1 with O.1")
     if len(folders) > 1:
         where = ", ".join(sorted(str(folder.relative_to(root)) for folder in folders))
-        raise UnusableTests(f"it holds tests in several folders: {where}")
+        raise UnusableTestsError(f"it contains tests in several folders: {where}")
     if size > MAXIMUM_UNPACKED:
-        raise UnusableTests(f"its tests are larger than {MAXIMUM_UNPACKED // 2**20} MiB")
+        raise UnusableTestsError(f"its tests are larger than {MAXIMUM_UNPACKED // 2**20} MiB")
     [(folder, numbers)] = folders.items()
     return _numbered_tests(folder, max(numbers))
 
 
 def _numbered_tests(folder: Path, count: int) -> list[TestRecord]:
-    """Tests 1 to `count`. Raises UnusableTests that names every missing file."""
+    """Return tests 1 to `count`. Raises UnusableTestsError with the names of the missing files."""
     if count > len(list(folder.iterdir())):
-        raise UnusableTests(f"its tests are numbered up to {count}, but there are fewer files")
+        raise UnusableTestsError(f"its tests are numbered up to {count}, but there are fewer files")
     tests, missing = [], []
     for number in range(1, count + 1):
         given, expected = find_test(folder, number, "in"), find_test(folder, number, "out")
@@ -143,8 +145,8 @@ def _numbered_tests(folder: Path, count: int) -> list[TestRecord]:
         else:
             tests.append(TestRecord(str(number), False, read_test(given), read_test(expected)))
     if missing:
-        more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
-        raise UnusableTests(", ".join(missing[:_NAMED]) + more)
+        more = f" and {len(missing) - _MAXIMUM_NAMED} more" if len(missing) > _MAXIMUM_NAMED else ""
+        raise UnusableTestsError(", ".join(missing[:_MAXIMUM_NAMED]) + more)
     return tests
 
 
@@ -154,7 +156,7 @@ def link_name(link: str) -> str:
 
 
 def _names(problems: Sequence[Problem]) -> Mapping[str, tuple[Problem, ...]]:
-    """The names without ending that a source may have, in lower case, with its problems."""
+    """Return the possible names of sources, in lower case and without suffix, with their problems."""
     found: dict[str, dict[int, Problem]] = {}
     for problem in problems:
         for name in (problem.external_id, PurePosixPath(link_name(problem.test_data_link)).stem):
@@ -164,7 +166,7 @@ def _names(problems: Sequence[Problem]) -> Mapping[str, tuple[Problem, ...]]:
 
 
 def _find_sources(folder: Path, names: Mapping[str, tuple[Problem, ...]]) -> tuple[list[_Source], list[str]]:
-    """The sources in the order of their paths, and what belongs to no problem: files, and whole folders of tests."""
+    """Return the sources sorted by path, and unmatched files and folders of tests."""
     sources, unmatched = [], []
     for parent, folders, files in _walk(folder):
         shown = parent.relative_to(folder)
@@ -186,10 +188,10 @@ def _find_sources(folder: Path, names: Mapping[str, tuple[Problem, ...]]) -> tup
 
 
 def _walk(root: Path) -> Iterator[tuple[Path, list[str], list[str]]]:
-    """As os.walk, in order, without hidden files and what macOS adds to archives. The caller may prune the folders."""
+    """Yield like os.walk, sorted, without hidden files and those that macOS adds. Callers may prune the folders."""
     for parent, folders, files in os.walk(root):
         depth = len(Path(parent).relative_to(root).parts)
         folders[:] = sorted(
-            name for name in folders if not name.startswith((".", "__MACOSX")) and depth < _DEEPEST
+            name for name in folders if not name.startswith((".", "__MACOSX")) and depth < _MAXIMUM_DEPTH
         )
         yield Path(parent), folders, sorted(name for name in files if not name.startswith("."))

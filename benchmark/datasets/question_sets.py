@@ -1,4 +1,4 @@
-"""Writing sets of questions: the options are shuffled once, with a seed that is stored with the set."""
+"""Storage of question sets. Options are shuffled once, with a seed that the set stores."""
 
 import hashlib
 import json
@@ -14,17 +14,17 @@ from benchmark.models import Dataset, Option, Question, QuestionSet
 LETTERS = "ABCD"
 OPTIONS = len(LETTERS)
 IMPORT_SEED = 402
-"""Shuffles the options of imported questions, whose source names the right one first."""
+"""The seed for options of imported questions, whose sources list the correct option first."""
 
 
-class QuestionsInUse(Exception):
-    """Runs refer to the stored questions, so they cannot be replaced by others."""
+class QuestionsInUseError(Exception):
+    """A question set that cannot be replaced, because runs refer to its questions."""
 
 
 def import_question_set(dataset: Dataset, records: Sequence[QuestionRecord]) -> QuestionSet:
-    """The questions that came with a dataset, as the set of the dataset's name.
+    """Store the questions of a dataset under the dataset's name.
 
-    Questions about problems that the dataset does not have are left out with the reason. Raises QuestionsInUse.
+    Questions about problems that the dataset does not contain are skipped with the reason. Raises QuestionsInUseError.
     """
     known = set(dataset.problems.values_list("external_id", flat=True))
     kept, left_out = [], []
@@ -54,8 +54,8 @@ def write_question_set(
     parameters: dict[str, Any],
     left_out: list[dict[str, str]],
 ) -> QuestionSet:
-    """Store the questions under the name; the same ones again change nothing. Raises QuestionsInUse."""
-    shuffler = random.Random(seed)  # noqa: S311 (an order that can be had again, nothing secret)
+    """Store the questions under the name. Identical questions change nothing. Raises QuestionsInUseError."""
+    shuffler = random.Random(seed)  # noqa: S311 (a reproducible order, not a secret)
     questions = []
     for record in records:
         options = [record.positive, *record.negatives]
@@ -78,8 +78,8 @@ def write_question_set(
         return stored
     if stored is not None:
         if stored.runs.exists():
-            raise QuestionsInUse(
-                f"the questions {name} are not the same as before, and runs answered those; choose another name"
+            raise QuestionsInUseError(
+                f"the question set {name} differs from the stored one, which runs have answered; choose another name"
             )
         stored.delete()
     return _write(QuestionSet.objects.create(name=name, **columns), questions)

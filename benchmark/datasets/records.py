@@ -1,4 +1,4 @@
-"""What importers hand to the store: plain records, no tables."""
+"""The records that importers return. They do not depend on the database."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
@@ -10,15 +10,19 @@ from typing import Any, Literal
 from benchmark.functional import Signature
 
 
-class BrokenSource(Exception):
-    """The source cannot be imported as a whole; the message says what is wrong, where, and what to do."""
+class SourceError(Exception):
+    """A source that cannot be imported. The message states what is wrong, where, and what to do."""
+
+
+class UnusableProblemError(Exception):
+    """A problem cannot be imported; the message is the reason why it is skipped."""
 
 
 @dataclass(frozen=True)
 class TestRecord:
-    """One test. Input and answer are bytes, or the path of a file that exists until the source is closed."""
+    """A test case. Input and answer are bytes, or the path of a file that exists until the source is closed."""
 
-    __test__ = False  # not a class of tests, whatever pytest thinks of its name
+    __test__ = False  # pytest must not collect it
 
     name: str
     sample: bool
@@ -29,7 +33,7 @@ class TestRecord:
 
 @dataclass(frozen=True)
 class ReferenceRecord:
-    """A program that came with the problem."""
+    """A reference solution of a problem."""
 
     language: str
     name: str
@@ -37,15 +41,15 @@ class ReferenceRecord:
 
 
 TestKind = Literal["random", "corner", "stress"]
-"""What a generated test is for."""
+"""The purpose of a generated test."""
 
 
 @dataclass(frozen=True)
 class ProgramRecord:
-    """A program that came with the problem and is no solution of it; the fields are those of `PackageProgram`.
+    """A program of a problem that is not a solution. The fields are those of the model `PackageProgram`.
 
-    `files` are its texts by name. A generator's `commands` are the kind of test and the arguments, in which
-    `{seed}` stands for a number.
+    `files` maps file names to texts. `commands` of a generator are pairs of the kind of test and the arguments, in
+    which `{seed}` is replaced by a number.
     """
 
     role: Literal["generator", "input_validator", "wrong"]
@@ -58,10 +62,10 @@ class ProgramRecord:
 
 @dataclass(frozen=True)
 class ListedTestRecord:
-    """A test that a package lists for its suite; the fields are those of `ListedTest`.
+    """A test that a package lists for its suite. The fields are those of the model `ListedTest`.
 
-    It has an input, or a generator with arguments, or a fault that says why it cannot be made. The answer is None where
-    a solution gives it.
+    It has an input, or a generator with arguments, or a fault: the reason why it cannot be generated. If the answer is
+    None, a solution computes it.
     """
 
     name: str
@@ -77,7 +81,7 @@ class ListedTestRecord:
 
 @dataclass(frozen=True)
 class OracleRecord:
-    """An oracle and the functions that make inputs for it, all Python that a model wrote; blank where there is none."""
+    """An oracle and its input functions: Python programs that a model wrote, empty if missing."""
 
     oracle: str
     validator: str = ""
@@ -89,7 +93,7 @@ class OracleRecord:
 
 @dataclass(frozen=True)
 class CandidateRecord:
-    """A program that a model wrote for the problem, and what the official judge said of it ("" where unknown)."""
+    """A program that a model wrote for the problem, with its official verdict ("" if unknown)."""
 
     language: str
     name: str
@@ -99,7 +103,7 @@ class CandidateRecord:
 
 @dataclass(frozen=True)
 class FigureRecord:
-    """A picture that a browser can show, already checked."""
+    """A validated picture that browsers can display."""
 
     name: str
     media_type: str
@@ -108,12 +112,12 @@ class FigureRecord:
 
 @dataclass(frozen=True)
 class ImportedProblem:
-    """One problem as its source has it. Limits: seconds of CPU time, bytes of memory.
+    """A problem as its source contains it. Limits are seconds of CPU time and bytes of memory.
 
-    `states_samples` says whether the statement itself shows its samples, as most do; where it does not, a model is
-    shown those of `tests` beside it. `analysis_english` is the explanation without programs, where the source has it
-    besides `analysis`. `tests_apart`: the source keeps hidden tests elsewhere, so that having none says nothing of
-    those that are stored. `notes` tell the person who imports what was assumed or dropped; they are not stored.
+    If `states_samples` is false, the statement does not contain its samples, and prompts add those of `tests`.
+    `analysis_english` is the analysis without programs, if the source contains both. `tests_stored_separately` means
+    that the source does not contain hidden tests, so an import keeps the stored ones. `notes` list assumptions and
+    ignored parts for the operator; they are not stored.
     """
 
     external_id: str
@@ -142,7 +146,7 @@ class ImportedProblem:
     source_url: str = ""
     test_data_link: str = ""
     tests_announced: int | None = None
-    tests_apart: bool = False
+    tests_stored_separately: bool = False
     credits: str = ""
     license: str = ""
     states_samples: bool = True
@@ -150,8 +154,8 @@ class ImportedProblem:
 
 
 @dataclass(frozen=True)
-class LeftOut:
-    """A problem of the source that cannot be imported, and why."""
+class SkippedEntry:
+    """An entry of the source that cannot be imported, and the reason."""
 
     external_id: str
     reason: str
@@ -159,7 +163,7 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class QuestionRecord:
-    """A question about similar problems, all named by their ids: `positive` is the right option."""
+    """A multiple-choice question about similar problems, given by their ids. `positive` is the correct option."""
 
     reference: str
     positive: str
@@ -168,15 +172,30 @@ class QuestionRecord:
 
 @dataclass(frozen=True)
 class Source:
-    """An opened source: how many entries it has, and the entries. Reading them may raise BrokenSource."""
+    """An opened source: the number of entries, the entries, and questions. Iterating may raise SourceError."""
 
     total: int
-    entries: Iterator[ImportedProblem | LeftOut] = field(repr=False)
+    entries: Iterator[ImportedProblem | SkippedEntry] = field(repr=False)
     questions: tuple[QuestionRecord, ...] = ()
 
 
-Importer = Callable[[Path, Path | None], AbstractContextManager[Source]]
-"""Opens the source at a path; the second path is a folder of hidden tests, for formats that keep them apart.
+@dataclass(frozen=True)
+class Importer:
+    """A dataset format: its name, what PATH must be (for the command's help), and the function that opens a source.
 
-Raises BrokenSource. Whatever was unpacked is gone when the context ends.
-"""
+    `open_with_tests` also takes a folder of hidden tests; None for formats whose source contains its tests. Both
+    functions raise SourceError. Temporary files exist until the context ends.
+    """
+
+    name: str
+    source: str
+    open: Callable[[Path], AbstractContextManager[Source]]
+    open_with_tests: Callable[[Path, Path], AbstractContextManager[Source]] | None = None
+
+    def open_source(self, path: Path, tests: Path | None) -> AbstractContextManager[Source]:
+        """Open the source at `path`, with the hidden tests in the folder `tests` if given. Raises SourceError."""
+        if tests is None:
+            return self.open(path)
+        if self.open_with_tests is None:
+            raise SourceError(f"the format {self.name} has no separate hidden tests: omit --tests")
+        return self.open_with_tests(path, tests)

@@ -1,6 +1,6 @@
-"""Sources made of rows: JSON lines (also with gzip), a JSON list, or Parquet; one file, or a folder of such files.
+"""Sources of rows: JSON lines (optionally gzipped), a JSON list, or Parquet; a file or a folder of files.
 
-Rows are read one at a time, because a single one may hold tens of megabytes of tests.
+Rows are read one at a time, because one row may contain tens of megabytes of tests.
 """
 
 import gzip
@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from benchmark.datasets.records import BrokenSource
+from benchmark.datasets.records import SourceError
 
 _SUFFIXES = (".jsonl", ".jsonl.gz", ".json", ".parquet")
 
@@ -18,7 +18,7 @@ Row = dict[str, Any]
 
 
 def read_rows(path: Path) -> tuple[int, Iterator[Row]]:
-    """How many rows there are, and the rows. Both it and reading them may raise BrokenSource."""
+    """Return the number of rows and an iterator of the rows. Both may raise SourceError."""
     files = _files(path)
     return sum(map(_count, files)), (row for file in files for row in _rows(file))
 
@@ -27,10 +27,10 @@ def _files(path: Path) -> list[Path]:
     if path.is_file():
         return [path]
     if not path.is_dir():
-        raise BrokenSource(f"{path} is not there")
+        raise SourceError(f"{path} does not exist")
     files = sorted(file for file in path.rglob("*") if file.is_file() and file.name.endswith(_SUFFIXES))
     if not files:
-        raise BrokenSource(f"{path} holds no file with rows ({', '.join(_SUFFIXES)})")
+        raise SourceError(f"{path} contains no file of rows ({', '.join(_SUFFIXES)})")
     return files
 
 
@@ -59,16 +59,18 @@ def _lines(file: Path) -> Iterator[str]:
         with opened(file, "rt", encoding="utf-8") as lines:
             yield from (line for line in lines if line.strip())
     except (OSError, EOFError, UnicodeDecodeError) as error:
-        raise BrokenSource(f"{file} cannot be read ({error}). It may be cut off: fetch it again.") from error
+        raise SourceError(
+            f"{file} cannot be read ({error}). It may be incomplete: fetch it again."
+        ) from error
 
 
 def _object(file: Path, number: int, line: str) -> Row:
     try:
         row = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise BrokenSource(f"{file}, row {number} is not valid JSON ({error})") from error
+        raise SourceError(f"{file}, row {number} is not valid JSON ({error})") from error
     if not isinstance(row, dict):
-        raise BrokenSource(f"{file}, row {number} is a {type(row).__name__}, not an object")
+        raise SourceError(f"{file}, row {number} is a {type(row).__name__}, not an object")
     return row
 
 
@@ -76,11 +78,11 @@ def _list(file: Path) -> list[Row]:
     try:
         content = json.loads(file.read_bytes())
     except (ValueError, RecursionError) as error:
-        raise BrokenSource(
-            f"{file} is not valid JSON ({error}). It may be cut off: fetch it again."
+        raise SourceError(
+            f"{file} is not valid JSON ({error}). It may be incomplete: fetch it again."
         ) from error
     if not isinstance(content, list) or not all(isinstance(row, dict) for row in content):
-        raise BrokenSource(f"{file} must hold a list of objects")
+        raise SourceError(f"{file} must contain a list of objects")
     return content
 
 
@@ -88,12 +90,12 @@ def _parquet(file: Path) -> Any:
     try:
         parquet = import_module("pyarrow.parquet")
     except ImportError:
-        raise BrokenSource(
-            f"{file} is a Parquet file, which takes the package pyarrow: .venv/bin/pip install pyarrow"
+        raise SourceError(
+            f"{file} is a Parquet file. Reading it needs the package pyarrow: .venv/bin/pip install pyarrow"
         ) from None
     try:
         return parquet.ParquetFile(file)
-    except (OSError, ValueError) as error:  # what pyarrow raises for a damaged file is one of them
-        raise BrokenSource(
-            f"{file} is no readable Parquet file ({error}). It may be a pointer of Git LFS: fetch it again."
+    except (OSError, ValueError) as error:  # pyarrow raises subclasses of these for a damaged file
+        raise SourceError(
+            f"{file} is not a readable Parquet file ({error}). It may be a Git LFS pointer: fetch it again."
         ) from error

@@ -1,4 +1,4 @@
-"""The one writer of the problem bank: what an importer reads becomes rows and blobs, all of it or nothing."""
+"""The writer of the problem bank: stores the records of an importer in one transaction."""
 
 import hashlib
 import json
@@ -11,16 +11,16 @@ from django.db import transaction
 from django.urls import reverse
 
 from benchmark.datasets import FORMATS
-from benchmark.datasets.question_sets import QuestionsInUse, import_question_set
+from benchmark.datasets.question_sets import QuestionsInUseError, import_question_set
 from benchmark.datasets.records import (
-    BrokenSource,
     CandidateRecord,
     ImportedProblem,
-    LeftOut,
     ListedTestRecord,
     OracleRecord,
     ProgramRecord,
     QuestionRecord,
+    SkippedEntry,
+    SourceError,
     TestRecord,
 )
 from benchmark.datasets.usaco import merge_samples
@@ -42,54 +42,54 @@ from benchmark.text.excerpts import excerpt, excerpt_of
 from benchmark.text.tags import distinct_tags
 
 Progress = Callable[[int, int], None]
-"""Called with the entries done and their total."""
+"""A callback with the number of processed entries and their total."""
 
 _LENGTHS = {"title": 300, "contest": 200, "credits": 500, "license": 100}
 _LONGEST_IDENTIFIER = 200
 _LONGEST_SAMPLE = 10_000  # characters
 _LONGEST_ADDRESS = 500
-_BESIDE_THE_CONTENT = ("statement_html", "analysis_html", "rendered_by", "test_data_link", "tests_announced")
-"""Columns that are not hashed."""
+_UNHASHED_COLUMNS = ("statement_html", "analysis_html", "rendered_by", "test_data_link", "tests_announced")
+"""Columns that the content hash does not cover."""
 _HASHED_COLUMNS = (
     "title", "statement", "analysis", "contest", "credits", "license", "tier", "tags", "statement_format",
     "analysis_format", "time_limit", "memory_limit", "checker", "samples_text", "samples_only", "contest_date",
     "source_url",
 )  # fmt: skip
-"""Columns that are hashed, without the HTML."""
-_HASHED_FORM = "1"
-"""Of the document that is hashed: with another, every stored problem would look changed."""
+"""Columns that the content hash covers, without HTML."""
+_HASH_VERSION = "1"
+"""Version of the hashed document. A new version marks every stored problem as changed."""
 
 
 @dataclass
 class ImportResult:
-    """What an import did. Problems that are in the dataset but no longer in the source stay as they are."""
+    """The result of an import. Stored problems that are no longer in the source are kept."""
 
     dataset: str
     imported: int = 0
     unchanged: int = 0
     updated: int = 0
     questions: int = 0
-    left_out: list[LeftOut] = field(default_factory=list)
+    skipped: list[SkippedEntry] = field(default_factory=list)
     notes: list[tuple[str, str]] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
-        """The document that `import_problems --json` prints."""
+        """Return the document that `import_problems --json` prints."""
         return {
             "dataset": self.dataset,
             "imported": self.imported,
             "unchanged": self.unchanged,
             "updated": self.updated,
             "questions": self.questions,
-            "left_out": [{"id": entry.external_id, "reason": entry.reason} for entry in self.left_out],
+            "left_out": [{"id": entry.external_id, "reason": entry.reason} for entry in self.skipped],
             "notes": [{"id": external_id, "note": note} for external_id, note in self.notes],
         }
 
 
 @dataclass(frozen=True)
 class _Prepared:
-    """A problem, rendered and with its bytes in the blob store, ready to be written.
+    """A rendered problem whose contents are in the blob store, ready to be written.
 
-    `content_stored`: the content that is hashed is stored as it is; only what stands beside it has to be written.
+    `content_stored` means that the hashed content is already stored, so only unhashed columns are written.
     """
 
     external_id: str
@@ -111,36 +111,37 @@ def import_problems(
     tests: Path | None = None,
     progress: Progress | None = None,
 ) -> ImportResult:
-    """Import the source at `path` into the dataset of that name, which is made when it is new.
+    """Import the source at `path` into the dataset of that name, which is created if necessary.
 
-    A problem whose content is stored already is not touched, but for its HTML when the renderer is a newer one; a
-    changed one keeps its row (sessions and submissions refer to it) and gets the new fields, tests, references and
-    figures. Rows are written in one transaction after the whole source was read. Raises BrokenSource, and then
-    nothing was written but, at most, blobs that no row names.
+    Unchanged problems keep their rows; only their HTML is updated if the renderer has a new version. Changed problems
+    keep their primary key, because sessions and submissions refer to it, and get new fields, tests, references and
+    figures. All rows are written in one transaction after the whole source is read. Raises SourceError; then only blobs
+    without rows may have been written.
     """
     if format_name not in FORMATS:
-        raise BrokenSource(f"there is no format {format_name!r}; there are: {', '.join(FORMATS)}")
+        raise SourceError(f"unknown format {format_name!r}; the formats are: {', '.join(FORMATS)}")
     _refuse_other_format(dataset_name, format_name)
     rows = Problem.objects.filter(dataset__name=dataset_name)
     stored = {
-        external_id: _Stored(*values)
-        for external_id, *values in rows.values_list("external_id", *_Stored._fields)
+        external_id: _StoredState(*values)
+        for external_id, *values in rows.values_list("external_id", *_StoredState._fields)
     }
     result = ImportResult(dataset_name)
     changed: list[_Prepared] = []
     seen: set[str] = set()
-    with FORMATS[format_name](path, tests) as source:
+    with FORMATS[format_name].open_source(path, tests) as source:
         for done, entry in enumerate(source.entries, 1):
-            if isinstance(entry, ImportedProblem) and (reason := _unstorable(entry, seen)):
-                entry = LeftOut(entry.external_id, reason)
-            if isinstance(entry, LeftOut):
-                result.left_out.append(entry)
+            if isinstance(entry, SkippedEntry):
+                result.skipped.append(entry)
+            elif reason := _unstorable(entry, seen):
+                result.skipped.append(SkippedEntry(entry.external_id, reason))
             else:
                 seen.add(entry.external_id)
-                if entry.tests_apart and entry.external_id in stored:
-                    entry = _with_stored_tests(entry, rows.get(external_id=entry.external_id))
-                result.notes += [(entry.external_id, note) for note in entry.notes]
-                prepared = _prepare(entry, dataset_name, stored.get(entry.external_id))
+                problem = entry
+                if entry.tests_stored_separately and entry.external_id in stored:
+                    problem = _with_stored_tests(entry, rows.get(external_id=entry.external_id))
+                result.notes += [(problem.external_id, note) for note in problem.notes]
+                prepared = _prepare(problem, dataset_name, stored.get(problem.external_id))
                 if prepared is None:
                     result.unchanged += 1
                 else:
@@ -148,7 +149,7 @@ def import_problems(
             if progress is not None:
                 progress(done, source.total)
         questions = source.questions
-    result.updated = sum(problem.external_id in stored for problem in changed)
+    result.updated = sum(one.external_id in stored for one in changed)
     result.imported = len(changed) - result.updated
     with transaction.atomic():
         if changed:
@@ -159,25 +160,25 @@ def import_problems(
 
 
 def _write_questions(dataset_name: str, records: tuple[QuestionRecord, ...], result: ImportResult) -> int:
-    """Store the source's questions as the set of the dataset's name; returns how many there are."""
+    """Store the source's questions under the dataset's name; return their number."""
     try:
         question_set = import_question_set(Dataset.objects.get(name=dataset_name), records)
-    except QuestionsInUse as error:
-        raise BrokenSource(str(error)) from error
-    result.left_out += [LeftOut(entry["id"], entry["reason"]) for entry in question_set.left_out]
+    except QuestionsInUseError as error:
+        raise SourceError(str(error)) from error
+    result.skipped += [SkippedEntry(entry["id"], entry["reason"]) for entry in question_set.left_out]
     return question_set.questions.count()
 
 
 def _refuse_other_format(name: str, format_name: str) -> None:
     dataset = Dataset.objects.filter(name=name).first()
     if dataset is not None and dataset.format != format_name:
-        raise BrokenSource(
-            f"the dataset {name} holds problems of the format {dataset.format}; choose another name for {format_name}"
+        raise SourceError(
+            f"the dataset {name} contains problems of the format {dataset.format}; choose another name"
         )
 
 
 def _unstorable(problem: ImportedProblem, seen: set[str]) -> str:
-    """Why the problem cannot be stored, or "" when it can."""
+    """Return the reason why the problem cannot be stored, or ""."""
     identifier = problem.external_id
     if identifier in seen:
         return "another problem of this source has the same identifier"
@@ -188,8 +189,8 @@ def _unstorable(problem: ImportedProblem, seen: set[str]) -> str:
     return ""
 
 
-class _Stored(NamedTuple):
-    """What a stored problem has that decides whether it must be written again; the fields are columns."""
+class _StoredState(NamedTuple):
+    """The columns of a stored problem that decide whether the problem must be written."""
 
     content_hash: str
     rendered_by: str
@@ -197,8 +198,8 @@ class _Stored(NamedTuple):
     tests_announced: int | None
 
 
-def _prepare(problem: ImportedProblem, dataset_name: str, stored: _Stored | None) -> _Prepared | None:
-    """What has to be written for this problem, or None when exactly this is stored, rendered as it is now."""
+def _prepare(problem: ImportedProblem, dataset_name: str, stored: _StoredState | None) -> _Prepared | None:
+    """Return the data to write for this problem, or None if the stored problem is identical and up to date."""
     tests = [_stored_test(order, test) for order, test in enumerate(problem.tests)]
     references = [
         {
@@ -218,8 +219,7 @@ def _prepare(problem: ImportedProblem, dataset_name: str, stored: _Stored | None
     columns = _columns(problem)
     english = _clean(problem.analysis_english)
     content_hash = _content_hash(
-        columns
-        | {"tags": [_clean(tag) for tag in problem.tags]},  # in all their spellings, as in older versions
+        columns | {"tags": [_clean(tag) for tag in problem.tags]},  # with duplicates, as in older versions
         tests,
         references,
         figures,
@@ -229,7 +229,7 @@ def _prepare(problem: ImportedProblem, dataset_name: str, stored: _Stored | None
         *([problem.signature, problem.oracle, problem.candidates] if problem.signature else []),
     )
     link = problem.test_data_link if len(problem.test_data_link) <= _LONGEST_ADDRESS else ""
-    current = _Stored(content_hash, RENDERER_VERSION, link, problem.tests_announced)
+    current = _StoredState(content_hash, RENDERER_VERSION, link, problem.tests_announced)
     if stored == current and listed_tests == _listed_tests(dataset_name, problem):
         return None
     addresses = {
@@ -260,9 +260,9 @@ def _prepare(problem: ImportedProblem, dataset_name: str, stored: _Stored | None
 
 
 def replace_hidden_tests(problem: Problem, hidden: Sequence[TestRecord]) -> bool:
-    """Give a stored problem these hidden tests instead of those it has; return whether anything changed.
+    """Replace the hidden tests of a stored problem; return whether they changed.
 
-    The content hash becomes that of an import with these tests, so judgements on the former tests stay told apart.
+    The content hash becomes that of an import with these tests, so judgements on the old tests stay distinguishable.
     """
     samples, _ = _stored_tests(problem)
     merged = list(merge_samples(samples, hidden))
@@ -279,12 +279,12 @@ def replace_hidden_tests(problem: Problem, hidden: Sequence[TestRecord]) -> bool
 
 
 def _content_hash_of_stored(problem: Problem, tests: list[dict[str, Any]]) -> str:
-    """The content hash of a problem without signature, as an import with these tests gives it."""
+    """Return the content hash of a problem without signature, as an import with these tests computes it."""
     columns = {name: getattr(problem, name) for name in _HASHED_COLUMNS} | {"analysis_html": ""}
     references = list(problem.references.values("order", "language", "name", "source"))
     figures = list(problem.figures.order_by("pk").values("name", "media_type", "content_hash"))
-    came_with = problem.package_programs.filter(author="")
-    programs = list(came_with.values("order", "role", "name", "language", "files", "expected", "commands"))
+    from_package = problem.package_programs.filter(author="")
+    programs = list(from_package.values("order", "role", "name", "language", "files", "expected", "commands"))
     return _content_hash(
         columns,
         tests,
@@ -296,13 +296,13 @@ def _content_hash_of_stored(problem: Problem, tests: list[dict[str, Any]]) -> st
 
 
 def _with_stored_tests(entry: ImportedProblem, problem: Problem) -> ImportedProblem:
-    """The problem with the hidden tests that are stored, where its source keeps its tests elsewhere."""
+    """Return the problem with its stored hidden tests, if its source does not contain tests."""
     _, hidden = _stored_tests(problem)
     return replace(entry, tests=tuple(merge_samples(entry.tests, hidden)), notes=()) if hidden else entry
 
 
 def _stored_tests(problem: Problem) -> tuple[list[TestRecord], list[TestRecord]]:
-    """The samples and the official tests of a stored problem, as its source gave them: a test may be both."""
+    """Return the samples and the official tests of a stored problem as in its source. A test may be both."""
     rows = list(problem.tests.all())
     samples = [one for one in rows if one.origin == TestCase.Origin.SAMPLE]
     official = sorted((one for one in rows if one.name.isdigit()), key=lambda one: int(one.name))
@@ -320,7 +320,7 @@ def _contents(test: TestCase) -> tuple[bytes, bytes]:
 
 
 def _samples_text(tests: Iterable[TestRecord]) -> str:
-    """The samples for a model, each text cut to what a prompt can hold."""
+    """Return the samples for prompts, each text shortened to the maximum length."""
     lines: list[str] = []
     for number, test in enumerate((test for test in tests if test.sample), 1):
         for what, content in (("Input", test.input), ("Output", test.answer)):
@@ -336,7 +336,7 @@ def _samples_text(tests: Iterable[TestRecord]) -> str:
 
 
 def _columns(problem: ImportedProblem) -> dict[str, Any]:
-    """The columns of the problem's row that come from the source as they are."""
+    """Return the columns of the problem's row that come directly from the source."""
     texts = ("title", "statement", "analysis", "contest", "credits", "license")
     columns: dict[str, Any] = {name: _clean(getattr(problem, name)) for name in texts}
     for name, length in _LENGTHS.items():
@@ -359,7 +359,7 @@ def _columns(problem: ImportedProblem) -> dict[str, Any]:
 
 
 def _clean(text: str) -> str:
-    """`text` without what databases refuse: NUL characters and halves of surrogate pairs."""
+    """Return `text` without NUL characters and unpaired surrogates, which databases reject."""
     return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode("utf-8")
 
 
@@ -368,8 +368,8 @@ def _stored_test(order: int, test: TestRecord) -> dict[str, Any]:
         "order": order,
         "name": _clean(test.name)[:200],
         "origin": TestCase.Origin.SAMPLE if test.sample else TestCase.Origin.HIDDEN,
-        "input_hash": _put(test.input),
-        "answer_hash": _put(test.answer),
+        "input_hash": _save_blob(test.input),
+        "answer_hash": _save_blob(test.answer),
         "explanation": _clean(test.explanation),
     }
 
@@ -387,21 +387,21 @@ def _stored_program(order: int, one: ProgramRecord) -> dict[str, Any]:
 
 
 def _stored_listed_test(order: int, one: ListedTestRecord) -> dict[str, Any]:
-    """The columns of its row. They are no part of the content hash: a suite's recipe holds what its tests come from."""
+    """Return the columns of a row. The content hash does not cover them: the suite's recipe contains them."""
     texts = {name: _clean(getattr(one, name)) for name in ("name", "generator", "salt", "solution")}
     return {
         "order": order,
         **{name: text[:200] for name, text in texts.items()},
         "kind": one.kind,
         "arguments": _clean(one.arguments),
-        "input_hash": "" if one.input is None else _put(one.input),
-        "answer_hash": "" if one.answer is None else _put(one.answer),
+        "input_hash": "" if one.input is None else _save_blob(one.input),
+        "answer_hash": "" if one.answer is None else _save_blob(one.answer),
         "fault": _clean(one.fault),
     }
 
 
 def _listed_tests(dataset_name: str, problem: ImportedProblem) -> list[dict[str, Any]]:
-    """The rows that are stored for the problem."""
+    """Return the stored rows of the problem."""
     names = [field.name for field in ListedTest._meta.fields if field.name not in ("id", "problem")]
     rows = ListedTest.objects.filter(
         problem__dataset__name=dataset_name, problem__external_id=problem.external_id
@@ -409,13 +409,13 @@ def _listed_tests(dataset_name: str, problem: ImportedProblem) -> list[dict[str,
     return list(rows.values(*names))
 
 
-def _put(content: bytes | Path) -> str:
+def _save_blob(content: bytes | Path) -> str:
     return blobs.put(content if isinstance(content, bytes) else content.read_bytes())
 
 
 def _content_hash(*parts: object) -> str:
-    """sha256 over everything that is stored, without its HTML: runs, suites and verifiers hold to what was asked."""
-    document = json.dumps([_HASHED_FORM, *parts], sort_keys=True, ensure_ascii=True, default=str)
+    """Return the SHA-256 of everything stored except HTML. Runs, suites and verifiers refer to it."""
+    document = json.dumps([_HASH_VERSION, *parts], sort_keys=True, ensure_ascii=True, default=str)
     return hashlib.sha256(document.encode()).hexdigest()
 
 
@@ -424,8 +424,8 @@ def _write(dataset_name: str, format_name: str, problems: list[_Prepared]) -> No
     for prepared in problems:
         if prepared.content_stored:
             problem = dataset.problems.get(external_id=prepared.external_id)
-            beside = {name: prepared.columns[name] for name in _BESIDE_THE_CONTENT}
-            dataset.problems.filter(pk=problem.pk).update(**beside)
+            unhashed = {name: prepared.columns[name] for name in _UNHASHED_COLUMNS}
+            dataset.problems.filter(pk=problem.pk).update(**unhashed)
             _write_listed_tests(problem, prepared)
             continue
         problem, created = Problem.objects.update_or_create(
@@ -456,7 +456,7 @@ def _write_listed_tests(problem: Problem, prepared: _Prepared) -> None:
 
 
 def _write_oracle(problem: Problem, prepared: _Prepared) -> None:
-    """The oracle as a verifier that is not built yet, and the candidates. What was built from a former one stays."""
+    """Store the oracle as a verifier to build, and the candidates. Verifiers built earlier are kept."""
     problem.candidates.all().delete()
     for one in prepared.candidates:
         Candidate.objects.create(

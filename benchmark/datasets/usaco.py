@@ -1,7 +1,7 @@
-"""The USACO collection: one JSON object of problems, and a folder of hidden tests where there is one.
+"""The USACO collection: a JSON object of problems, and an optional folder of hidden tests.
 
-The keys are those of the USACO benchmark's released files (docs/spec.md 10.1). Numbers may be written as
-strings. "MB" of a memory limit is read as MiB, which is what the benchmark's judge enforced.
+The keys are those of the USACO benchmark's released files (docs/spec.md 10.1). Numbers may be strings. "MB" of a memory
+limit means MiB, as in the benchmark's judge.
 """
 
 import json
@@ -13,12 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from benchmark.datasets.records import (
-    BrokenSource,
     ImportedProblem,
-    LeftOut,
+    Importer,
     ReferenceRecord,
+    SkippedEntry,
     Source,
+    SourceError,
     TestRecord,
+    UnusableProblemError,
 )
 from benchmark.models import ReferenceSolution
 from benchmark.rendering.usaco_samples import find_samples
@@ -31,73 +33,70 @@ _MONTHS = {"nov": 11, "dec": 12, "jan": 1, "feb": 2, "mar": 3}
 _MONTH_NAMES = {11: "November", 12: "December", 1: "January", 2: "February", 3: "March"}
 _MEBIBYTE = 2**20
 TEST_FILE = re.compile(r"(\d{1,6})\.(?:in|out)|[IO]\.(\d{1,6})")
-"""Names of the files of a test: `1.in` and `1.out`, or `I.1` and `O.1`."""
+"""File names of a test: `1.in` and `1.out`, or `I.1` and `O.1`."""
 _TEST_FOLDERS = ("tests", "usaco_v3/tests", "usaco_v2/tests")
 
 
-class _Unusable(Exception):
-    """One problem cannot be imported; the message is the reason."""
-
-
 @contextmanager
-def open_usaco(path: Path, tests: Path | None) -> Iterator[Source]:
-    """The problems of a USACO JSON file, with hidden tests from `tests` or from a folder beside the file.
+def open_usaco(path: Path, tests: Path | None = None) -> Iterator[Source]:
+    """Open a USACO JSON file with hidden tests from `tests`, by default from a known folder next to the file.
 
-    Raises BrokenSource when the file is no such collection or the folder of tests is not there.
+    Raises SourceError if the file is not such a collection or the folder does not exist.
     """
     problems = _read(path)
     folder = _tests_folder(path, tests)
     yield Source(len(problems), (_entry(key, value, folder) for key, value in problems.items()))
 
 
+IMPORTER = Importer("usaco", "a JSON file such as usaco_dict.json", open_usaco, open_with_tests=open_usaco)
+
+
 def _read(path: Path) -> dict[str, Any]:
     if not path.is_file():
-        raise BrokenSource(
-            f"{path} is not a file; the format usaco takes a JSON file such as usaco_dict.json"
-        )
+        raise SourceError(f"{path} is not a file; the format usaco needs a JSON file such as usaco_dict.json")
     try:
         content = json.loads(path.read_bytes())
     except (ValueError, RecursionError) as error:
-        raise BrokenSource(
-            f"{path} is not valid JSON ({error}). It may be cut off: fetch it again."
+        raise SourceError(
+            f"{path} is not valid JSON ({error}). It may be incomplete: fetch it again."
         ) from error
     if isinstance(content, list):
         content = {str(entry.get("problem_id", "")): entry for entry in content if isinstance(entry, dict)}
     if not isinstance(content, dict):
-        raise BrokenSource(f"{path} must hold a JSON object of problems, not a {type(content).__name__}")
+        raise SourceError(f"{path} must contain a JSON object of problems, not a {type(content).__name__}")
     if not any(isinstance(entry, dict) and entry.keys() >= set(_REQUIRED) for entry in content.values()):
-        raise BrokenSource(f"{path} holds no USACO problem: no entry has the keys {', '.join(_REQUIRED)}")
+        raise SourceError(f"{path} contains no USACO problem: no entry has the keys {', '.join(_REQUIRED)}")
     return content
 
 
 def _tests_folder(path: Path, tests: Path | None) -> Path | None:
     if tests is not None:
         if not tests.is_dir():
-            raise BrokenSource(f"the folder of tests {tests} is not there")
+            raise SourceError(f"the folder of tests {tests} does not exist")
         return tests
     return next((folder for name in _TEST_FOLDERS if (folder := path.parent / name).is_dir()), None)
 
 
-def _entry(key: str, value: object, folder: Path | None) -> ImportedProblem | LeftOut:
+def _entry(key: str, value: object, folder: Path | None) -> ImportedProblem | SkippedEntry:
     try:
         return _problem(key, value, folder)
-    except _Unusable as reason:
-        return LeftOut(key, str(reason))
+    except UnusableProblemError as reason:
+        return SkippedEntry(key, str(reason))
 
 
 def _problem(key: str, value: object, folder: Path | None) -> ImportedProblem:
     if not isinstance(value, dict):
-        raise _Unusable(f"the entry is a {type(value).__name__}, not an object")
+        raise UnusableProblemError(f"the entry is a {type(value).__name__}, not an object")
     if missing := [name for name in _REQUIRED if name not in value]:
-        raise _Unusable(f"it has no {', '.join(missing)}")
+        raise UnusableProblemError(f"it has no {', '.join(missing)}")
     level = str(value["problem_level"]).lower()
     if level not in _LEVELS:
-        raise _Unusable(f"its level is {level!r}; there are {', '.join(_LEVELS)}")
+        raise UnusableProblemError(f"its level is {level!r}, not one of {', '.join(_LEVELS)}")
     statement = _text(value, "description")
     samples = _samples(value, statement)
     hidden, notes = _hidden_tests(key, value, folder)
     if not samples and not hidden:
-        raise _Unusable("its statement has no sample and there are no hidden tests")
+        raise UnusableProblemError("its statement has no sample and there are no hidden tests")
     english = _text(value, "solution_english")
     analysis = _text(value, "solution") or english
     python = _text(value, "solution_python3")
@@ -123,7 +122,7 @@ def _problem(key: str, value: object, folder: Path | None) -> ImportedProblem:
         source_url=_address(value.get("problem_link")),
         test_data_link=_address(value.get("test_data_link")),
         tests_announced=_announced(value.get("num_tests")),
-        tests_apart=not hidden,
+        tests_stored_separately=not hidden,
         notes=tuple(notes),
     )
 
@@ -133,7 +132,7 @@ def _text(value: Mapping[str, Any], name: str) -> str:
     if found is None:
         return ""
     if not isinstance(found, str):
-        raise _Unusable(f"its {name} is a {type(found).__name__}, not a text")
+        raise UnusableProblemError(f"its {name} is a {type(found).__name__}, not a string")
     return found.replace("\r\n", "\n")
 
 
@@ -143,12 +142,12 @@ def _number(value: Mapping[str, Any], name: str) -> float:
     except (TypeError, ValueError):
         number = 0.0
     if not 0 < number < 100_000:
-        raise _Unusable(f"its {name} is {value[name]!r}, not a positive number")
+        raise UnusableProblemError(f"its {name} is {value[name]!r}, not a positive number")
     return number
 
 
 def _announced(value: object) -> int | None:
-    """The number of tests that the record gives; None where it is no sensible number."""
+    """Return the record's number of tests; None if it is not a plausible number."""
     text = str(value)
     return int(text) if text.isascii() and text.isdigit() and 0 < len(text) <= 6 else None
 
@@ -158,9 +157,9 @@ def _address(value: object) -> str:
 
 
 def contest_of(link: str) -> tuple[str, date | None]:
-    """The contest's name and the first day of its month, from a results page's address.
+    """Return the contest's name and the first day of its month, from the URL of its results.
 
-    The US Open is held in March, in the seasons that had a separate March contest (until 2014) in April.
+    The US Open takes place in March, until 2014 in April, after a separate March contest.
     """
     match = _SEASON.search(link)
     if match is None:
@@ -173,7 +172,7 @@ def contest_of(link: str) -> tuple[str, date | None]:
 
 
 def _samples(value: Mapping[str, Any], statement: str) -> list[TestRecord]:
-    """The samples the file lists, or those found in the statement."""
+    """Return the samples that the file lists; otherwise those of the statement."""
     listed = value.get("samples")
     if isinstance(listed, list) and all(isinstance(entry, dict) for entry in listed):
         found = [
@@ -194,29 +193,29 @@ def _bytes(text: str) -> bytes:
 def _hidden_tests(
     key: str, value: Mapping[str, Any], folder: Path | None
 ) -> tuple[list[TestRecord], list[str]]:
-    """Tests 1 … num_tests as `<n>.in`/`<n>.out` or `I.<n>`/`O.<n>`, chosen for each file by itself."""
+    """Return tests 1 to num_tests from `<n>.in`/`<n>.out` or `I.<n>`/`O.<n>`, and notes."""
     if folder is None:
         return [], []
     own = (folder / key).resolve()
     if not own.is_relative_to(folder.resolve()) or own == folder.resolve():
-        raise _Unusable("its identifier leads out of the folder of tests")
+        raise UnusableProblemError("its identifier leads out of the folder of tests")
     if not own.is_dir():
         return [], [f"no hidden tests in {folder}: judged on samples only"]
     try:
         count = int(value.get("num_tests") or 0)
     except (TypeError, ValueError):
-        raise _Unusable(f"its num_tests is {value['num_tests']!r}, not a number") from None
+        raise UnusableProblemError(f"its num_tests is {value['num_tests']!r}, not a number") from None
     numbers = [
         int(match[1] or match[2]) for file in own.iterdir() if (match := TEST_FILE.fullmatch(file.name))
     ]
     count = max([count, *numbers])
     if count == 0:
-        raise _Unusable(f"{own} holds no test")
+        raise UnusableProblemError(f"{own} contains no test")
     tests = []
     for number in range(1, count + 1):
         given, expected = find_test(own, number, "in"), find_test(own, number, "out")
         if given is None or expected is None:
-            raise _Unusable(
+            raise UnusableProblemError(
                 f"test {number} of {count} has no {'input' if given is None else 'answer'} in {own}"
             )
         tests.append(TestRecord(str(number), False, read_test(given), read_test(expected)))
@@ -224,18 +223,21 @@ def _hidden_tests(
 
 
 def find_test(folder: Path, number: int, kind: str) -> Path | None:
-    """Return the input ("in") or answer ("out") of a test, in either way of naming; None where there is none."""
+    """Return the input ("in") or answer ("out") file of a test by either naming scheme; None without one."""
     names = (f"{number}.{kind}", f"{kind[0].upper()}.{number}")
     return next((folder / name for name in names if (folder / name).is_file()), None)
 
 
 def read_test(path: Path) -> bytes:
-    """Return a test's file with the line ends of Unix."""
+    """Return the content of a test's file with Unix line endings."""
     return path.read_bytes().replace(b"\r\n", b"\n")
 
 
 def merge_samples(samples: Sequence[TestRecord], hidden: Sequence[TestRecord]) -> Iterator[TestRecord]:
-    """Samples first. The j-th test that equals sample j but for white space is that sample; all others are hidden."""
+    """Yield the samples, then the hidden tests.
+
+    If test j equals sample j except for white space, the test replaces the sample.
+    """
     same = {
         number
         for number, (sample, test) in enumerate(zip(samples, hidden, strict=False))

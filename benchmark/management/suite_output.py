@@ -13,7 +13,7 @@ from benchmark.management.arguments import positive
 from benchmark.management.progress import progress_bar
 from benchmark.models import Problem
 from benchmark.models.suites import Rate
-from benchmark.suites import OVERTIME, NoRecipe, Progress, SuiteReport, ValidationFault
+from benchmark.suites import OVERTIME, NoRecipeError, Progress, SuiteReport, SuiteValidationError
 from judge.management.tables import aligned
 
 
@@ -53,8 +53,8 @@ def each_problem(
             reports.append(work(problem))
         except (
             CommandError,
-            NoRecipe,
-            ValidationFault,
+            NoRecipeError,
+            SuiteValidationError,
             judge.CannotCompile,
             judge.ToolMissing,
             judge.SandboxFault,
@@ -108,7 +108,7 @@ def suites_text(reports: Sequence[SuiteReport], failures: Sequence[ProblemFailur
         )
     lines = list(aligned(rows)) if reports else []
     for report in reports:
-        lines += [f"{report.problem}: {line}" for line in (*report.complaints, *report.notes)]
+        lines += [f"{report.problem}: {line}" for line in (*report.release_blockers, *report.notes)]
     lines += [f"{failure.problem}: {failure.reason}" for failure in failures]
     return "\n".join(lines)
 

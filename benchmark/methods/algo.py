@@ -12,7 +12,7 @@ from benchmark.methods.retrieval import Retrieved
 from benchmark.methods.settings import MethodSettings, option
 from benchmark.methods.zero_shot import solve_once
 from benchmark.models import Generation
-from benchmark.oracles.inputs import Recipe
+from benchmark.oracles.inputs import InputRecipe
 from benchmark.oracles.programs import VerifierPrograms
 from benchmark.oracles.tags import TAGS
 from benchmark.prompts import (
@@ -53,17 +53,19 @@ class VerifierSettings(AlgoSettings):
     written_tests: bool = option(
         False, "request tests with answers by the model itself, as a ranking for comparison"
     )
-    oracle_seconds: int = option(Recipe.oracle_seconds, "CPU seconds of an oracle for one input", ge=1, le=60)
+    oracle_seconds: int = option(
+        InputRecipe.oracle_seconds, "CPU seconds of an oracle for one input", ge=1, le=60
+    )
     budget: float | None = option(
-        Recipe.budget,
+        InputRecipe.budget,
         "CPU seconds for making all inputs, and for an oracle to answer them, in order of size; none: unlimited",
         ge=0.1,
     )
 
     @property
-    def recipe(self) -> Recipe:
+    def recipe(self) -> InputRecipe:
         """The settings for making the tests."""
-        return Recipe(oracle_seconds=self.oracle_seconds, budget=self.budget)
+        return InputRecipe(oracle_seconds=self.oracle_seconds, budget=self.budget)
 
 
 async def build(chain: Chain, settings: VerifierSettings, _retrieved: Retrieved) -> Generation:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from benchmark.models import Generation
-from benchmark.oracles.inputs import Recipe
+from benchmark.oracles.inputs import InputRecipe
 from benchmark.oracles.programs import VerifierPrograms
 from benchmark.prompts import OracleCase
 
@@ -45,7 +45,7 @@ class ProgramTester(Protocol):
         """Return whether the function for tests with answers returns any."""
         ...
 
-    async def build(self, programs: VerifierPrograms, recipe: Recipe) -> None:
+    async def build(self, programs: VerifierPrograms, recipe: InputRecipe) -> None:
         """Store the verifier: inputs, the oracle's answers, and their suite."""
         ...
 
@@ -78,7 +78,7 @@ class DryProgramTester:
         """Return the assumed result."""
         return self._passes
 
-    async def build(self, programs: VerifierPrograms, recipe: Recipe) -> None:
+    async def build(self, programs: VerifierPrograms, recipe: InputRecipe) -> None:
         """Store nothing."""
 
     async def score(self, _answer: Generation) -> VerifierScore:

@@ -1,4 +1,4 @@
-"""Candidates with what their verifier and the official judge say, and the figures of both (docs/spec.md 0.1)."""
+"""Candidates with the results of their verifier and of the official judge, and figures of both (docs/spec.md 0.1)."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -27,12 +27,12 @@ RANKINGS = {
     "majority": "majority",
     "random": "random",
 }
-"""What candidates are ranked by (docs/spec.md 3.3, T16), as it is shown."""
+"""The rankings of candidates (docs/spec.md 3.3, T16) with their labels."""
 
 
 @dataclass(frozen=True)
 class NamedCandidate:
-    """A program to be verified; `accepted` is the official verdict, None where there is none."""
+    """A program to verify. `accepted` is the official verdict, None if unknown."""
 
     problem: Problem
     name: str
@@ -41,43 +41,43 @@ class NamedCandidate:
 
 
 @dataclass(frozen=True)
-class Verified:
-    """A candidate with what the verifier says of it."""
+class VerifiedCandidate:
+    """A candidate with its verification."""
 
     candidate: NamedCandidate
     verification: Verification
 
     def passes(self, *kinds: str) -> int | None:
-        """Return how many tests of these kinds the candidate passes; None where that is unknown or a kind has none."""
+        """Return the number of passed tests of these kinds; None if it is unknown or a kind has no tests."""
         outcomes: dict[str, str] | None = self.verification.outcomes
         if outcomes is None or not all(outcomes[kind] for kind in kinds if kind != "samples"):
             return None
         return sum(outcomes[kind].count("1") for kind in kinds)
 
     def to_json(self) -> dict[str, Any]:
-        """All that is known, as `verify_candidates --json` prints it."""
-        said = self.verification
+        """Return the entry that `verify_candidates --json` prints."""
+        result = self.verification
         return {
             "problem": self.candidate.problem.external_id,
             "candidate": self.candidate.name,
             "official": self.candidate.accepted,
-            "samples_passed": said.samples_passed,
-            "accepted": said.accepted,
-            "passed": said.passed,
-            "total": said.total,
-            "slow": said.slow,
-            "coverage": said.coverage,
-            "outcomes": said.outcomes,
-            "failures": said.failures,
-            "minimal": said.minimal,
+            "samples_passed": result.samples_passed,
+            "accepted": result.accepted,
+            "passed": result.passed,
+            "total": result.total,
+            "slow": result.slow,
+            "coverage": result.coverage,
+            "outcomes": result.outcomes,
+            "failures": result.failures,
+            "minimal": result.minimal,
         }
 
 
 @dataclass(frozen=True)
 class Figures:
-    """Agreement as (agreeing, of how many), mean Coverage, and n@k by n and ranking; None where it is not defined.
+    """Agreement as (agreeing, total), mean Coverage, and n@k by n and ranking; None if undefined.
 
-    `at` holds the rankings by the verifier, by majority and at random alone, as older versions printed them.
+    `at` contains only the rankings by the verifier, by majority and at random, as in older versions.
     """
 
     agreement_of_samples: tuple[int, int]
@@ -87,7 +87,7 @@ class Figures:
     rankings: dict[int, dict[str, float | None]]
 
     def to_json(self) -> dict[str, Any]:
-        """All of it by name."""
+        """Return the figures as a JSON object."""
         return {
             "agreement": {
                 "samples": dict(zip(("agreeing", "total"), self.agreement_of_samples, strict=True)),
@@ -100,7 +100,7 @@ class Figures:
 
 
 def imported_candidates(problems: Iterable[Problem]) -> Iterator[NamedCandidate]:
-    """The candidates that came with the problems."""
+    """Yield the candidates that were imported with the problems."""
     rows = Candidate.objects.filter(problem__in=list(problems)).select_related(
         "submission", "problem__dataset"
     )
@@ -110,10 +110,10 @@ def imported_candidates(problems: Iterable[Problem]) -> Iterator[NamedCandidate]
 
 
 def candidates_of_run(run: Run, *, judge_missing: bool) -> Iterator[NamedCandidate]:
-    """Yield every program that a run's model gave as an answer; the hidden tests decide what is accepted.
+    """Yield every program that a run's model submitted. The hidden tests determine the official verdict.
 
-    With `judge_missing` programs without a stored judgement are judged now, else their verdict is unknown. Problems of
-    which only samples are known have no official verdict.
+    With `judge_missing`, programs without a stored judgement are judged now; otherwise their verdict is unknown.
+    Problems with samples only have no official verdict.
     """
     rows = Generation.objects.filter(work_item__run=run).exclude(
         purpose__in=(Generation.Purpose.VERIFIER, Generation.Purpose.DRAFT)
@@ -126,8 +126,8 @@ def candidates_of_run(run: Run, *, judge_missing: bool) -> Iterator[NamedCandida
         yield NamedCandidate(problem, f"chain {row.work_item.chain} step {row.step}", submission, accepted)
 
 
-def stored_verifications(candidates: Iterable[NamedCandidate]) -> list[Verified]:
-    """Return what the newest verifiers of the problems said of these candidates; those never tried are left out."""
+def stored_verifications(candidates: Iterable[NamedCandidate]) -> list[VerifiedCandidate]:
+    """Return the candidates with stored verifications by their problems' newest verifiers."""
     chosen = list(candidates)
     problems = {one.problem.pk for one in chosen}
     built = Verifier.objects.filter(problem__in=problems).exclude(state=Verifier.State.PROGRAMS)
@@ -135,14 +135,14 @@ def stored_verifications(candidates: Iterable[NamedCandidate]) -> list[Verified]
     rows = Verification.objects.filter(verifier__in=newest.values()).defer("failures")
     by_submission = {row.submission_id: row for row in rows}
     return [
-        Verified(one, by_submission[one.submission.pk])
+        VerifiedCandidate(one, by_submission[one.submission.pk])
         for one in chosen
         if one.submission.pk in by_submission
     ]
 
 
 def _accepted(submission: Submission, run: Run, judge_missing: bool) -> bool | None:
-    """Return whether the hidden tests accept the program; None without a judgement, or for a judge fault."""
+    """Return whether the hidden tests accept the program; None without a judgement, or after a judge fault."""
     stored = submission.judgements.filter(
         suite=Judgement.Suite.ALL,
         test_suite=None,
@@ -158,8 +158,8 @@ def _accepted(submission: Submission, run: Run, judge_missing: bool) -> bool | N
     return None if stored.state != Judgement.State.DONE else stored.verdict == "AC"
 
 
-def figures(verified: Sequence[Verified], ns: Sequence[int]) -> Figures:
-    """The figures of these candidates. n@k is over the problems whose candidates all have an official verdict."""
+def figures(verified: Sequence[VerifiedCandidate], ns: Sequence[int]) -> Figures:
+    """Return the figures of these candidates. n@k covers the problems whose candidates all have an official verdict."""
     known = [one for one in verified if one.candidate.accepted is not None]
     official = [bool(one.candidate.accepted) for one in known]
     covered = [one.verification.coverage for one in verified if one.verification.coverage]
@@ -176,20 +176,20 @@ def figures(verified: Sequence[Verified], ns: Sequence[int]) -> Figures:
     )
 
 
-def judged_groups(verified: Iterable[Verified]) -> list[list[Verified]]:
-    """Return the candidates by problem, of the problems whose candidates all have an official verdict."""
-    problems: dict[int, list[Verified]] = defaultdict(list)
+def judged_groups(verified: Iterable[VerifiedCandidate]) -> list[list[VerifiedCandidate]]:
+    """Return the candidates by problem, for problems whose candidates all have an official verdict."""
+    problems: dict[int, list[VerifiedCandidate]] = defaultdict(list)
     for one in verified:
         problems[one.candidate.problem.pk].append(one)
     return [group for group in problems.values() if all(one.candidate.accepted is not None for one in group)]
 
 
-def rankings(groups: Sequence[Sequence[Verified]], n: int) -> dict[str, float | None]:
-    """Return n@k by ranking, each the mean over the problems; None where a ranking or n@k is not defined.
+def rankings(groups: Sequence[Sequence[VerifiedCandidate]], n: int) -> dict[str, float | None]:
+    """Return n@k by ranking, averaged over the problems; None if a ranking or n@k is undefined.
 
-    `verifier` ranks by samples and oracle tests, `samples` by the examples of the statement alone, `written` by the
-    examples and tests that the model wrote with their answers (docs/spec.md 3.3, T16), `majority` by equal answers,
-    `random` not at all.
+    `verifier` ranks by samples and oracle tests; `samples` by the statement's examples; `written` by the examples and
+    by tests whose answers the model wrote (docs/spec.md 3.3, T16); `majority` by equal outputs; `random` gives equal
+    scores.
     """
     scores: dict[str, list[Sequence[float | None]]] = {
         "verifier": [[one.verification.passed for one in group] for group in groups],
@@ -202,9 +202,9 @@ def rankings(groups: Sequence[Sequence[Verified]], n: int) -> dict[str, float | 
 
 
 def mean_n_at_k(
-    groups: Sequence[Sequence[Verified]], scores: Sequence[Sequence[float | None]], n: int
+    groups: Sequence[Sequence[VerifiedCandidate]], scores: Sequence[Sequence[float | None]], n: int
 ) -> float | None:
-    """Return the mean of n@k over the problems by these scores; None without a problem, a score, or n candidates."""
+    """Return the mean n@k of the problems by these scores; None without problems, a score, or n candidates."""
     values = []
     for group, own in zip(groups, scores, strict=True):
         known = [score for score in own if score is not None]

@@ -1,6 +1,6 @@
-"""How often an oracle is right, measured once its verifier is built (docs/spec.md 0.1, oracle correctness).
+"""The correctness of an oracle, measured after its verifier is built (docs/spec.md 0.1).
 
-Nothing of this takes part in building or ranking: a verifier knows neither hidden tests nor reference solutions.
+Building and ranking do not use these results: a verifier has no access to hidden tests or reference solutions.
 """
 
 from collections import Counter
@@ -11,18 +11,18 @@ from typing import Any
 import judge
 from benchmark import judging
 from benchmark.models import Judgement, Suite, TestCase, Verifier
-from benchmark.oracles.running import Allowance
+from benchmark.oracles.running import CpuBudget
 from benchmark.oracles.store import cases_of, oracle_program, samples_of
-from benchmark.oracles.verifying import ON_SAMPLES, Case, verify
+from benchmark.oracles.verifying import SAMPLES_BUDGET, Case, verify
 from benchmark.suites.recipes import fastest_reference
 
-_ON_HIDDEN = Allowance(each=2, total=6)
-"""Hidden tests are mostly too large for brute force; the shortest are tried first."""
+_HIDDEN_BUDGET = CpuBudget(each=2, total=6)
+"""Most hidden tests are too large for brute force; the shortest ones run first."""
 
 
 @dataclass(frozen=True)
-class Compared:
-    """Answers of an oracle: right ones, wrong ones, and how often there was none."""
+class OracleComparison:
+    """The numbers of an oracle's right, wrong and missing answers."""
 
     right: int = 0
     wrong: int = 0
@@ -31,17 +31,17 @@ class Compared:
 
 @dataclass(frozen=True)
 class Correctness:
-    """An oracle on the samples, on the hidden tests, and its suite beside a reference solution; None: there is none."""
+    """The comparisons of an oracle on samples, hidden tests, and a reference solution; None if unavailable."""
 
-    samples: Compared
-    hidden: Compared | None
-    reference: Compared | None
+    samples: OracleComparison
+    hidden: OracleComparison | None
+    reference: OracleComparison | None
 
     @property
     def verdict(self) -> str:
-        """`wrong` after one wrong answer; `right` where hidden tests or a reference confirm it; else `unknown`.
+        """`wrong` after a wrong answer; `right` if hidden tests or a reference confirm an answer; else `unknown`.
 
-        As in the paper, an oracle that is too slow for a test is not wrong.
+        As in the paper, a timeout of the oracle is not a wrong answer.
         """
         known = [one for one in (self.samples, self.hidden, self.reference) if one]
         if any(one.wrong for one in known):
@@ -49,12 +49,12 @@ class Correctness:
         return "right" if any(one.right for one in known[1:]) else "unknown"
 
     def to_json(self) -> dict[str, Any]:
-        """All of it by name."""
+        """Return the comparisons and the verdict as a JSON object."""
         return {"verdict": self.verdict, **asdict(self)}
 
 
 def correctness_of(verifier: Verifier) -> Correctness | None:
-    """What is known of its oracle, measured on first sight; None without an oracle.
+    """Return the oracle's correctness, measured on the first call and stored; None without an oracle.
 
     Raises SandboxFault and SandboxUnavailable.
     """
@@ -67,26 +67,26 @@ def correctness_of(verifier: Verifier) -> Correctness | None:
             [] if problem.samples_only else cases_of(problem.tests.exclude(origin=TestCase.Origin.SAMPLE))
         )
         measured = Correctness(
-            _on(verifier, samples_of(problem), ON_SAMPLES),
-            _on(verifier, hidden, _ON_HIDDEN) if hidden else None,
-            _beside_reference(verifier.suite) if verifier.suite else None,
+            _compare_with_answers(verifier, samples_of(problem), SAMPLES_BUDGET),
+            _compare_with_answers(verifier, hidden, _HIDDEN_BUDGET) if hidden else None,
+            _compare_with_reference(verifier.suite) if verifier.suite else None,
         )
         stored = asdict(measured)
         verifier.record |= {"correctness": stored}
         verifier.save(update_fields=["record"])
-    return Correctness(**{name: one and Compared(**one) for name, one in stored.items()})
+    return Correctness(**{name: one and OracleComparison(**one) for name, one in stored.items()})
 
 
-def _on(verifier: Verifier, cases: Sequence[Case], allowance: Allowance) -> Compared:
+def _compare_with_answers(verifier: Verifier, cases: Sequence[Case], budget: CpuBudget) -> OracleComparison:
     problem = verifier.problem
     checker = judge.Checker.from_json(problem.checker)
-    said = verify(oracle_program(problem, verifier.oracle), cases, checker, allowance)
-    wrong = sum(failure.fault == "WA" for failure in said.failures)
-    return Compared(said.passed, wrong, said.total - said.passed - wrong)
+    results = verify(oracle_program(problem, verifier.oracle), cases, checker, budget)
+    wrong = sum(failure.fault == "WA" for failure in results.failures)
+    return OracleComparison(results.passed, wrong, results.total - results.passed - wrong)
 
 
-def _beside_reference(suite: Suite) -> Compared | None:
-    """The fastest reference solution judged by the oracle's answers."""
+def _compare_with_reference(suite: Suite) -> OracleComparison | None:
+    """Judge the fastest reference solution by the oracle's answers."""
     reference = fastest_reference(suite.problem)
     if reference is None:
         return None
@@ -98,4 +98,4 @@ def _beside_reference(suite: Suite) -> Compared | None:
         raise judge.SandboxFault(judgement.fault)
     verdicts = Counter(test["verdict"] for test in judgement.result["tests"] if not test["sample"])
     agreeing, differing = verdicts["AC"], verdicts["WA"]
-    return Compared(agreeing, differing, verdicts.total() - agreeing - differing)
+    return OracleComparison(agreeing, differing, verdicts.total() - agreeing - differing)

@@ -1,11 +1,11 @@
-"""The programs that a model writes for a verifier, and what is said of a candidate."""
+"""The programs that a model writes for a verifier."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class VerifierPrograms:
-    """The sources of a verifier, blank where there is none."""
+    """The sources of a verifier, empty if missing."""
 
     oracle: str = ""
     second_oracle: str = ""

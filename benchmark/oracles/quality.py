@@ -1,4 +1,4 @@
-"""How good tests are: Agreement with an official judge and Coverage of the candidates (docs/spec.md 0.1, T15)."""
+"""The quality of tests: Agreement with an official judge and Coverage of the candidates (docs/spec.md 0.1, T15)."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -6,44 +6,44 @@ from dataclasses import dataclass
 
 import judge
 from benchmark.functional import called
-from benchmark.oracles.running import Function, Program, driver, json_lines
+from benchmark.oracles.running import Function, RunnableProgram, driver, json_lines
 
 _SECONDS = 2
-"""CPU seconds for one traced input: tracing makes a program some ten times slower."""
+"""CPU seconds for one traced input; tracing slows a program down about ten times."""
 
 _TOTAL = 10
-"""CPU seconds for all traced inputs of a program: one that loops reaches nothing new by looping on every input."""
+"""CPU seconds for all traced inputs of a program, so that a program with an endless loop stops early."""
 
 
 def agreement(pairs: Iterable[tuple[bool, bool]]) -> tuple[int, int]:
-    """Of pairs (passes all tests, accepted by the official judge), how many agree, and how many there are."""
+    """Return the number of pairs (passes all tests, officially accepted) that agree, and the number of pairs."""
     agreeing = [passes == accepted for passes, accepted in pairs]
     return sum(agreeing), len(agreeing)
 
 
 @dataclass(frozen=True)
-class Reached:
-    """The statements of a program by their first lines, and those that each input reaches, in the inputs' order."""
+class ReachedStatements:
+    """A program's statements by first line, and the statements that each input reaches."""
 
     statements: frozenset[int]
     by_input: tuple[frozenset[int], ...]
 
     def coverage(self, inputs: int | None = None) -> float:
-        """Return the share of the statements that the first `inputs` inputs reach together; None: all inputs.
+        """Return the share of statements that the first `inputs` inputs reach together (None: all inputs).
 
-        As in coverage.py, all of a program without a statement is covered.
+        As in coverage.py, a program without statements has coverage 1.
         """
         if not self.statements:
             return 1.0
         return len(frozenset[int]().union(*self.by_input[:inputs])) / len(self.statements)
 
 
-def reached_statements(program: Program, inputs: Sequence[str]) -> Reached:
+def reached_statements(program: RunnableProgram, inputs: Sequence[str]) -> ReachedStatements:
     """Return the program's statements as coverage.py counts them, and those that each input reaches.
 
-    Two statements on a line are one, and so are the lines of one statement; docstrings are none. Inputs are tried in
-    this order until the program has had 10 s of CPU, and reach nothing afterwards. Raises ValueError for a program
-    that is not in Python or does not compile, SandboxFault and SandboxUnavailable.
+    Several statements on a line count once, as do several lines of a statement; docstrings do not count. After 10 s of
+    CPU the remaining inputs reach nothing. Raises ValueError for a program that is not in Python or does not compile,
+    SandboxFault and SandboxUnavailable.
     """
     if not isinstance(program, Function) and program.language != "python":
         raise ValueError(f"coverage is measured for Python only, not for {program.language}")
@@ -66,7 +66,7 @@ def reached_statements(program: Program, inputs: Sequence[str]) -> Reached:
     statements, *reached = lines
     by_input = [_numbers(line.get("reached")) for line in reached]
     by_input += [frozenset()] * (len(inputs) - len(by_input))
-    return Reached(_numbers(statements.get("statements")), tuple(by_input))
+    return ReachedStatements(_numbers(statements.get("statements")), tuple(by_input))
 
 
 def _numbers(value: object) -> frozenset[int]:

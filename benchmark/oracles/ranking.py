@@ -1,4 +1,4 @@
-"""Ranking candidates by their verifier, and what submitting the best of them is worth (docs/spec.md 0.1, 3.1)."""
+"""Ranking of candidates by their verifier, and the metric n@k (docs/spec.md 0.1, 3.1)."""
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
@@ -7,13 +7,15 @@ from math import comb
 
 
 def n_at_k(candidates: Sequence[tuple[float, bool]], n: int) -> float:
-    """The chance that the n candidates of the highest scores hold an accepted one (docs/spec.md 0.1, n@k with ties).
+    """Return the probability that the n candidates with the highest scores include an accepted one.
 
-    A candidate is its score and whether it is accepted. Equal scores are taken as a group; of a group that does not
-    fit, the candidates that do are drawn at random. Raises ValueError for n outside 1 … k.
+    A candidate is a pair of score and accepted. If a group of equal scores does not fit into n, candidates are drawn
+    from it at random (docs/spec.md 0.1, n@k with ties). Raises ValueError for n outside 1 … k.
     """
     if not 1 <= n <= len(candidates):
-        raise ValueError(f"{n}@{len(candidates)} is not defined: n goes from 1 to the number of candidates")
+        raise ValueError(
+            f"{n}@{len(candidates)} is not defined: n must be between 1 and the number of candidates"
+        )
     left = n
     ordered = sorted(candidates, key=lambda candidate: -candidate[0])
     for _, group in groupby(ordered, key=lambda candidate: candidate[0]):
@@ -30,6 +32,6 @@ def n_at_k(candidates: Sequence[tuple[float, bool]], n: int) -> float:
 
 
 def by_majority(outputs: Sequence[Hashable]) -> list[int]:
-    """A score for each candidate: how many candidates answer as it does. Ranks without any oracle."""
+    """Return as each candidate's score the number of candidates with the same output."""
     votes = Counter(outputs)
     return [votes[output] for output in outputs]

@@ -1,4 +1,4 @@
-"""Programs that make answers, run on many inputs in the sandbox: oracles, and candidates beside them."""
+"""Execution of oracles and candidates on many inputs in the sandbox."""
 
 import contextlib
 import json
@@ -12,16 +12,16 @@ import judge
 from benchmark.functional import Signature, called
 
 _DRIVERS = Path(__file__).parent / "drivers"
-_LEAST = 0.001
-"""Seconds that are not worth beginning with another input."""
+_MINIMUM_SECONDS = 0.001
+"""Minimum remaining CPU seconds to start another input."""
 
 _MEMORY = 512 * 2**20
-"""Bytes for an oracle or a candidate (docs/spec.md 15)."""
+"""Memory limit of an oracle or a candidate in bytes (docs/spec.md 15)."""
 
 
 @dataclass(frozen=True)
 class Function:
-    """A Python program whose function is called: the method of the signature, or without one `solution(text)`."""
+    """A Python program with a function to call: the signature's method, or `solution(text)` without a signature."""
 
     source: str
     signature: Signature | None
@@ -35,23 +35,23 @@ class Standalone:
     language: str
 
 
-Program = Function | Standalone
+RunnableProgram = Function | Standalone
 
 NO_TIME_LEFT = "no time left"
-"""The fault of an input that was not tried, because the time for all inputs was used up."""
+"""The fault of an input that was not run because the total time was used up."""
 
 
 @dataclass(frozen=True)
-class Allowance:
-    """CPU seconds of a program: for one input, and for all of them together (None: no bound but that of each)."""
+class CpuBudget:
+    """CPU seconds of a program: for each input, and for all inputs together (None: no total bound)."""
 
     each: int
     total: float | None = None
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What a program made of one input: its output, or None and the fault (a verdict such as TLE), and CPU seconds."""
+class ProgramResult:
+    """A program's output for an input, or None and the fault (a verdict such as TLE), and the CPU seconds."""
 
     output: str | None
     fault: str = ""
@@ -59,78 +59,78 @@ class Answer:
 
 
 def driver(name: str) -> str:
-    """The text of one of our programs that run in the sandbox beside a model's."""
+    """Return the source of a driver, which runs in the sandbox together with a model's program."""
     return (_DRIVERS / f"{name}.py").read_text(encoding="utf-8")
 
 
 def run_on(
-    program: Program, inputs: Sequence[str], allowance: Allowance, again: bool = False
-) -> list[Answer]:
-    """Return the answer to each input, tried in this order until the time is used up.
+    program: RunnableProgram, inputs: Sequence[str], budget: CpuBudget, again: bool = False
+) -> list[ProgramResult]:
+    """Return the result for each input, run in this order until the time is used up.
 
-    A program that does not compile answers none. A function is called on all inputs in one run, each in a process of
-    its own; with `again` the order of its sets and its clock differ from other runs. A complete program is started for
-    each input, and the last one may exceed the total. Raises SandboxFault and SandboxUnavailable.
+    A program that does not compile gets the fault CE on all inputs. A function is called on all inputs in one run, each
+    in a separate process; with `again`, the order of sets and the clock differ from other runs. A standalone program is
+    started for each input, and the last one may exceed the total. Raises SandboxFault and SandboxUnavailable.
     """
     if not inputs:
         return []
     try:
         if isinstance(program, Function):
-            return _called(program, inputs, allowance, again)
-        return _started(program, inputs, allowance)
+            return _called(program, inputs, budget, again)
+        return _started(program, inputs, budget)
     except judge.CannotCompile:
-        return [Answer(None, "CE")] * len(inputs)
+        return [ProgramResult(None, "CE")] * len(inputs)
 
 
-def _called(program: Function, inputs: Sequence[str], allowance: Allowance, again: bool) -> list[Answer]:
+def _called(program: Function, inputs: Sequence[str], budget: CpuBudget, again: bool) -> list[ProgramResult]:
     files = called(program.source, program.signature)
     if again:
         files |= {"main.py": driver("again"), "hintbench_batch.py": driver("batch")}
     else:
         files["main.py"] = driver("batch")
-    limits = judge.Limits(time=(allowance.each + 1) * len(inputs) + 5, memory=_MEMORY)
-    answers: list[Answer] = []
+    limits = judge.Limits(time=(budget.each + 1) * len(inputs) + 5, memory=_MEMORY)
+    answers: list[ProgramResult] = []
     with judge.open_program(files, "python", limits, fork_server=False) as opened:
-        while len(answers) < len(inputs) and (left := _left(allowance, answers)) > _LEAST:
+        while len(answers) < len(inputs) and (left := _left(budget, answers)) > _MINIMUM_SECONDS:
             request = {
                 "inputs": inputs[len(answers) :],
-                "each": allowance.each,
+                "each": budget.each,
                 "total": min(left, limits.time),
             }
             execution = opened.run(json.dumps(request).encode())
             lines = json_lines(execution.output)
-            found = [Answer(one.get("output"), one.get("fault", ""), one["seconds"]) for one in lines]
+            found = [ProgramResult(one.get("output"), one.get("fault", ""), one["seconds"]) for one in lines]
             answers += found
-            if len(answers) < len(inputs) and _left(allowance, answers) > _LEAST:
-                # The next input ended the whole run, as memory does.
+            if len(answers) < len(inputs) and _left(budget, answers) > _MINIMUM_SECONDS:
+                # The next input ended the run, for example by exceeding the memory limit.
                 used = execution.time - sum(one.seconds for one in found)
-                answers.append(Answer(None, execution.fault or "RTE", max(0.0, used)))
+                answers.append(ProgramResult(None, execution.fault or "RTE", max(0.0, used)))
     return _with_the_untried(answers, inputs)
 
 
-def _started(program: Standalone, inputs: Sequence[str], allowance: Allowance) -> list[Answer]:
-    limits = judge.Limits(time=allowance.each, memory=_MEMORY)
-    answers: list[Answer] = []
+def _started(program: Standalone, inputs: Sequence[str], budget: CpuBudget) -> list[ProgramResult]:
+    limits = judge.Limits(time=budget.each, memory=_MEMORY)
+    answers: list[ProgramResult] = []
     with judge.open_program(program.source, program.language, limits) as opened:
         for given in inputs:
-            if _left(allowance, answers) <= _LEAST:
+            if _left(budget, answers) <= _MINIMUM_SECONDS:
                 break
             execution = opened.run(given.encode())
             output = None if execution.fault else execution.output.decode("utf-8", "replace")
-            answers.append(Answer(output, execution.fault or "", execution.time))
+            answers.append(ProgramResult(output, execution.fault or "", execution.time))
     return _with_the_untried(answers, inputs)
 
 
-def _left(allowance: Allowance, answers: Sequence[Answer]) -> float:
-    return math.inf if allowance.total is None else allowance.total - sum(one.seconds for one in answers)
+def _left(budget: CpuBudget, answers: Sequence[ProgramResult]) -> float:
+    return math.inf if budget.total is None else budget.total - sum(one.seconds for one in answers)
 
 
-def _with_the_untried(answers: list[Answer], inputs: Sequence[str]) -> list[Answer]:
-    return answers + [Answer(None, NO_TIME_LEFT)] * (len(inputs) - len(answers))
+def _with_the_untried(answers: list[ProgramResult], inputs: Sequence[str]) -> list[ProgramResult]:
+    return answers + [ProgramResult(None, NO_TIME_LEFT)] * (len(inputs) - len(answers))
 
 
 def json_lines(output: bytes) -> list[dict[str, Any]]:
-    """The objects on the complete lines of an output; a line that was cut off is not one of them."""
+    """Return the JSON objects on the complete lines of an output; an incomplete last line is ignored."""
     lines = []
     for line in output.decode("utf-8", "replace").split("\n"):
         with contextlib.suppress(ValueError):

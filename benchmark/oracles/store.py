@@ -1,4 +1,4 @@
-"""Verifiers in the database: building one from programs that a model wrote or that were imported."""
+"""Storage of verifiers, built from programs that a model wrote or that were imported."""
 
 import hashlib
 import json
@@ -14,65 +14,63 @@ from django.utils import timezone
 import judge
 from benchmark.functional import Signature
 from benchmark.models import Dataset, Problem, Run, Suite, SuiteTest, TestCase, Verifier, blobs
-from benchmark.oracles.inputs import MadeInputs, Parts, Recipe, make_inputs, written_tests
+from benchmark.oracles.inputs import GeneratedInputs, InputFunctions, InputRecipe, make_inputs, written_tests
 from benchmark.oracles.programs import VerifierPrograms
 from benchmark.oracles.running import Function
-from benchmark.oracles.verifying import ON_SAMPLES, Case, Labelled, confirmed, label, verify
+from benchmark.oracles.verifying import SAMPLES_BUDGET, Case, LabelledInputs, confirm, label, verify
 
 
-class BuiltOtherwise(Exception):
-    """The verifier was built with other settings; the message says with which."""
+class ConfigMismatchError(Exception):
+    """A verifier that was built with other settings; the message contains these settings."""
 
 
 def signature_of(problem: Problem) -> Signature | None:
-    """The method that the problem asks for, None where programs read standard input."""
+    """Return the method that the problem defines; None if programs read standard input."""
     return Signature.from_json(problem.signature) if problem.signature else None
 
 
 def samples_of(problem: Problem) -> list[Case]:
-    """The samples of the statement with its outputs."""
+    """Return the samples of the statement with its outputs."""
     return cases_of(problem.tests.filter(origin=TestCase.Origin.SAMPLE), sample=True)
 
 
 def oracle_program(problem: Problem, source: str) -> Function:
-    """An oracle as it is run: its method, or its function `solution`."""
+    """Return an oracle as a callable program: the problem's method, or `solution`."""
     return Function(source, signature_of(problem))
 
 
 def oracle_fault(problem: Problem, source: str) -> str:
-    """Return why a program is no oracle: it fails a sample, or answers it otherwise when it is asked again.
+    """Return the reason why a program is not a valid oracle: it fails a sample or is non-deterministic.
 
-    Blank for one that passes, and where there is no sample. Raises SandboxFault and SandboxUnavailable.
+    Empty for a valid oracle and without samples. Raises SandboxFault and SandboxUnavailable.
     """
     oracle, samples = oracle_program(problem, source), samples_of(problem)
     checker = judge.Checker.from_json(problem.checker)
-    said = verify(oracle, samples, checker, ON_SAMPLES)
-    if said.failures:
-        return f"{said.failures[0].fault} on sample {said.failures[0].case.name}"
+    results = verify(oracle, samples, checker, SAMPLES_BUDGET)
+    if results.failures:
+        return f"{results.failures[0].fault} on sample {results.failures[0].case.name}"
     inputs = [case.input for case in samples]
-    return str(confirmed(oracle, inputs, said.answers, ON_SAMPLES, checker).unstable or "")
+    return str(confirm(oracle, inputs, results.answers, SAMPLES_BUDGET, checker).unstable or "")
 
 
-def without_outputs(dataset: Dataset) -> dict[str, str]:
-    """Return why problems of the dataset can have no oracle, by external id.
+def problems_without_oracle(dataset: Dataset) -> dict[str, str]:
+    """Return the reasons why problems of the dataset cannot have an oracle, by external id.
 
-    An oracle turns one input into one output; interactive and multi-pass problems have no such thing.
+    An oracle maps one input to one output, which is impossible for interactive and multi-pass problems.
     """
     reasons = {}
     for external_id, checker in dataset.problems.order_by().values_list("external_id", "checker"):
         program = checker.get("program") or {}
         if program.get("interactive"):
-            reasons[external_id] = (
-                "it is interactive: a program talks with it, so no oracle can answer an input"
-            )
+            reasons[external_id] = "it is interactive: an oracle cannot answer single inputs"
         elif program.get("passes", 1) > 1:
-            reasons[external_id] = "it has several passes, so no oracle can answer an input"
+            reasons[external_id] = "it has several passes, so an oracle cannot answer single inputs"
     return reasons
 
 
-def parts_of(problem: Problem, programs: VerifierPrograms) -> Parts:
-    """What makes the inputs."""
-    return Parts(
+def input_functions_of(problem: Problem, programs: VerifierPrograms) -> InputFunctions:
+    """Return the functions that generate and validate inputs."""
+    return InputFunctions(
         signature_of(problem),
         programs.validator,
         programs.generator,
@@ -83,43 +81,47 @@ def parts_of(problem: Problem, programs: VerifierPrograms) -> Parts:
 
 
 def build(
-    problem: Problem, programs: VerifierPrograms, recipe: Recipe, run: Run, rejected: Sequence[str] = ()
+    problem: Problem, programs: VerifierPrograms, recipe: InputRecipe, run: Run, rejected: Sequence[str] = ()
 ) -> Verifier:
-    """Return the verifier that a run's programs make, with its suite; the stored one if the run built it before.
+    """Return the verifier of a run's programs, with its suite; the stored one if the run has built it before.
 
-    `rejected` says of each oracle that was asked for in vain why it is none. Raises SandboxFault and
-    SandboxUnavailable, and then nothing was stored.
+    `rejected` contains the reasons why earlier oracles were rejected. Raises SandboxFault and SandboxUnavailable; then
+    nothing is stored.
     """
     stored = Verifier.objects.filter(problem=problem, run=run).first()
     return stored or _store(
-        problem, programs, recipe, *_make(problem, programs, recipe), run=run, rejected=rejected
+        problem, programs, recipe, _generate_and_label(problem, programs, recipe), run=run, rejected=rejected
     )
 
 
-def _make(problem: Problem, programs: VerifierPrograms, recipe: Recipe) -> tuple[MadeInputs, Labelled]:
-    """The inputs and the oracle's answers. It asks the database nothing, so that threads may do it."""
+def _generate_and_label(
+    problem: Problem, programs: VerifierPrograms, recipe: InputRecipe
+) -> tuple[GeneratedInputs, LabelledInputs]:
+    """Return the inputs and the oracle's answers, without database access, so that it can run in threads."""
     if not programs.oracle:
-        return MadeInputs((), written_tests=written_tests(parts_of(problem, programs))), Labelled(())
-    made = make_inputs(parts_of(problem, programs), recipe)
+        return GeneratedInputs(
+            (), written_tests=written_tests(input_functions_of(problem, programs))
+        ), LabelledInputs(())
+    generated = make_inputs(input_functions_of(problem, programs), recipe)
     second = oracle_program(problem, programs.second_oracle) if programs.second_oracle else None
     oracle = oracle_program(problem, programs.oracle)
     checker = judge.Checker.from_json(problem.checker)
-    inputs = [one.text for one in made.kept]
-    return made, label(oracle, inputs, recipe.allowance, second, checker=checker)
+    inputs = [one.text for one in generated.kept]
+    return generated, label(oracle, inputs, recipe.oracle_budget, second, checker=checker)
 
 
 def _store(
     problem: Problem,
     programs: VerifierPrograms,
-    recipe: Recipe,
-    made: MadeInputs,
-    labelled: Labelled,
+    recipe: InputRecipe,
+    inputs: tuple[GeneratedInputs, LabelledInputs],
     *,
     run: Run | None = None,
     imported: Verifier | None = None,
     rejected: Sequence[str] = (),
 ) -> Verifier:
-    record = _record(recipe, made, labelled) | {"rejected": [*rejected, *_unstable(labelled)]}
+    generated, labelled = inputs
+    record = _record(recipe, generated, labelled) | {"rejected": [*rejected, *_unstable(labelled)]}
     made_by = f"run {run.pk}" if run else f"imported {imported.pk if imported else None}"
     with transaction.atomic():
         return Verifier.objects.create(
@@ -127,7 +129,7 @@ def _store(
             run=run,
             built_from=imported,
             state=_state(programs, labelled),
-            suite=_suite(problem, made_by, programs, made, labelled, record) if labelled.cases else None,
+            suite=_suite(problem, made_by, programs, generated, labelled, record) if labelled.cases else None,
             official_verdict=imported.official_verdict if imported else "",
             record=record,
             problem_hash=problem.content_hash,
@@ -135,7 +137,7 @@ def _store(
         )
 
 
-def _state(programs: VerifierPrograms, labelled: Labelled) -> Verifier.State:
+def _state(programs: VerifierPrograms, labelled: LabelledInputs) -> Verifier.State:
     if not programs.oracle:
         return Verifier.State.NO_ORACLE
     if labelled.unstable:
@@ -143,31 +145,32 @@ def _state(programs: VerifierPrograms, labelled: Labelled) -> Verifier.State:
     return Verifier.State.READY if labelled.cases else Verifier.State.NO_INPUTS
 
 
-def _unstable(labelled: Labelled) -> list[str]:
-    """Return why oracles were rejected when they answered the inputs."""
+def _unstable(labelled: LabelledInputs) -> list[str]:
+    """Return the reasons why oracles were rejected while they answered the inputs."""
     named = {"oracle": labelled.unstable, "second oracle": labelled.second_unstable}
     return [f"{name}: {where}" for name, where in named.items() if where]
 
 
-def _record(recipe: Recipe, made: MadeInputs, labelled: Labelled) -> dict[str, Any]:
+def _record(recipe: InputRecipe, generated: GeneratedInputs, labelled: LabelledInputs) -> dict[str, Any]:
     return {
         "recipe": asdict(recipe),
         "answered_in": round(labelled.seconds, 3),
         "confirmed_in": round(labelled.confirming, 3),
         "judge_version": judge.JUDGE_VERSION,
-        "inputs": len(made.kept),
-        "invalid": made.invalid,
-        "repeated": made.repeated,
-        "too_long": made.too_long,
-        "errors": list(made.errors),
+        "inputs": len(generated.kept),
+        "invalid": generated.invalid,
+        "repeated": generated.repeated,
+        "too_long": generated.too_long,
+        "errors": list(generated.errors),
         "dropped": dict(labelled.dropped),
         "disputed": [
-            {"input": _put(text), "first": _put(first), "second": _put(second)}
-            for text, first, second in labelled.disputed
+            {"input": save_blob(text), "first": save_blob(first), "second": save_blob(second)}
+            for text, first, second in labelled.conflicting
         ],
-        "stress": [_put(one.text) for one in made.stress],
+        "stress": [save_blob(one.text) for one in generated.stress],
         "written_tests": [
-            {"input": _put(given), "answer": _put(answer)} for given, answer in made.written_tests
+            {"input": save_blob(given), "answer": save_blob(answer)}
+            for given, answer in generated.written_tests
         ],
     }
 
@@ -176,13 +179,15 @@ def _suite(
     problem: Problem,
     made_by: str,
     programs: VerifierPrograms,
-    made: MadeInputs,
-    labelled: Labelled,
+    generated: GeneratedInputs,
+    labelled: LabelledInputs,
     record: dict[str, Any],
 ) -> Suite:
-    """The answered inputs as a released suite: the next version of the problem's."""
-    kinds = {one.text: one for one in made.kept}
-    tests = [(case, kinds[case.input], _put(case.input), _put(case.answer)) for case in labelled.cases]
+    """Return the answered inputs as a released suite, the next version of the problem's suites."""
+    kinds = {one.text: one for one in generated.kept}
+    tests = [
+        (case, kinds[case.input], save_blob(case.input), save_blob(case.answer)) for case in labelled.cases
+    ]
     hashes = "\n".join(f"{given} {answer}" for _, _, given, answer in tests)
     recipe = json.dumps([made_by, asdict(programs), record["recipe"]], sort_keys=True)
     recipe_hash = hashlib.sha256(recipe.encode("utf-8", "surrogatepass")).hexdigest()
@@ -208,14 +213,14 @@ def _suite(
     )
     suite.released_at = timezone.now()
     suite.note = (
-        "Answered by an oracle that a model wrote and that passes the samples. No known program measured it."
+        "Answered by a model-written oracle that passes the samples. Not validated by known programs."
     )
     suite.save()
     return suite
 
 
 def _provenance(programs: VerifierPrograms, record: dict[str, Any]) -> dict[str, Any]:
-    """What the page of a suite shows; the programs themselves are the verifier's."""
+    """Return the data that a suite's page shows; the programs are stored with the verifier."""
     makers = [name for name in ("generator", "batch", "tricky") if getattr(programs, name)]
     return {
         "recipe": {
@@ -233,7 +238,7 @@ def _provenance(programs: VerifierPrograms, record: dict[str, Any]) -> dict[str,
 
 
 def programs_of(verifier: Verifier) -> VerifierPrograms:
-    """Its sources."""
+    """Return the verifier's sources."""
     return VerifierPrograms(
         verifier.oracle,
         verifier.second_oracle,
@@ -246,34 +251,36 @@ def programs_of(verifier: Verifier) -> VerifierPrograms:
 
 
 def build_imported(
-    imported: Sequence[Verifier], recipe: Recipe, jobs: int
-) -> Iterator[Verifier | BuiltOtherwise | judge.SandboxFault]:
-    """The verifier of each of the imported programs, or what went wrong, in their order; what was built stays.
+    imported: Sequence[Verifier], recipe: InputRecipe, jobs: int
+) -> Iterator[Verifier | ConfigMismatchError | judge.SandboxFault]:
+    """Yield the verifier of each imported program or its error, in order; verifiers built before are kept.
 
     Raises SandboxUnavailable.
     """
     built = {one.built_from_id: one for one in Verifier.objects.filter(built_from__in=imported)}
     with ThreadPoolExecutor(jobs) as pool:
         futures = [
-            None if one.pk in built else pool.submit(_make, one.problem, programs_of(one), recipe)
+            None
+            if one.pk in built
+            else pool.submit(_generate_and_label, one.problem, programs_of(one), recipe)
             for one in imported
         ]
         try:
             for one, future in zip(imported, futures, strict=True):
                 if future is not None:
                     try:
-                        made = future.result()
+                        results = future.result()
                     except judge.SandboxFault as fault:
                         yield fault
                         continue
-                    yield _store(one.problem, programs_of(one), recipe, *made, imported=one)
+                    yield _store(one.problem, programs_of(one), recipe, results, imported=one)
                 elif (before := built[one.pk].record["recipe"]) != json.loads(json.dumps(asdict(recipe))):
-                    yield BuiltOtherwise(
-                        f"{one.problem}: built with other settings ({_bounds(before)}), and what is built never changes"
+                    yield ConfigMismatchError(
+                        f"{one.problem}: built with other settings ({_bounds(before)}); verifiers cannot be changed"
                     )
                 else:
                     yield built[one.pk]
-        finally:  # after an error or an interruption nothing new is begun
+        finally:  # start no more builds after an error or an interruption
             for future in futures:
                 if future is not None:
                     future.cancel()
@@ -286,15 +293,15 @@ def _bounds(recipe: dict[str, Any]) -> str:
 
 
 def cases_of(tests: "QuerySet[TestCase] | QuerySet[SuiteTest]", *, sample: bool = False) -> list[Case]:
-    """Stored tests with their texts."""
+    """Return stored tests as cases with their texts."""
     rows: Sequence[TestCase | SuiteTest] = list(tests)
-    return [Case(one.name, read(one.input_hash), read(one.answer_hash), sample) for one in rows]
+    return [Case(one.name, load_blob(one.input_hash), load_blob(one.answer_hash), sample) for one in rows]
 
 
-def _put(text: str) -> str:
+def save_blob(text: str) -> str:
     return blobs.put(text.encode("utf-8", "surrogatepass"))
 
 
-def read(content_hash: str) -> str:
-    """A stored text."""
+def load_blob(content_hash: str) -> str:
+    """Return a stored text."""
     return blobs.read(content_hash).decode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""The 71 tags of LeetCode that ALGO's instruction enumerator goes through, in its order (docs/spec.md 3.2)."""
+"""The 71 LeetCode tags of ALGO's instruction enumerator, in its order (docs/spec.md 3.2)."""
 
 TAGS = (
     "Array",

@@ -1,4 +1,4 @@
-"""The verifier of a problem and what it says of a program (docs/spec.md 3.1, 15)."""
+"""Labelling of inputs by an oracle and verification of programs (docs/spec.md 3.1, 15)."""
 
 import hashlib
 import json
@@ -9,18 +9,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import judge
-from benchmark.oracles.running import Allowance, Answer, Program, run_on
+from benchmark.oracles.running import CpuBudget, ProgramResult, RunnableProgram, run_on
 from benchmark.text.excerpts import excerpt
 
 TOKENS = judge.Checker()
 
-ON_SAMPLES = Allowance(each=10, total=20)
-"""Of an oracle that is tried on samples, which may be larger than made inputs (docs/spec.md 15: 10 s)."""
+SAMPLES_BUDGET = CpuBudget(each=10, total=20)
+"""The budget of an oracle on samples, which may be larger than generated inputs (docs/spec.md 15: 10 s)."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """An input with the answer that is expected."""
+    """An input with its expected answer."""
 
     name: str
     input: str
@@ -29,8 +29,8 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Failure:
-    """A case that a program fails: what it printed, or the fault (a verdict)."""
+class FailedCase:
+    """A case that a program fails, with its output or its fault (a verdict)."""
 
     case: Case
     output: str
@@ -53,18 +53,18 @@ class Unstable:
 
 
 @dataclass(frozen=True)
-class Labelled:
+class LabelledInputs:
     """Inputs with an oracle's answers.
 
-    `dropped` counts inputs without an answer by fault. `disputed` are inputs on which a second oracle, whose answer is
-    the third part, differs. `unstable` and `second_unstable` are where the oracle, and the second one, are not
-    deterministic: an oracle that is not labels nothing, a second one disputes nothing. `seconds` of CPU are those of
-    the oracle's first answers, `confirming` those of its second ones.
+    `dropped` counts inputs without an answer by fault. `conflicting` are input, first and second answer where a second
+    oracle differs. `unstable` and `second_unstable` are inputs on which the first or second oracle is
+    non-deterministic; then the first oracle labels nothing, and the second one creates no conflicts. `seconds` is the
+    CPU time of the oracle's first answers, `confirming` that of its second ones.
     """
 
     cases: tuple[Case, ...]
     dropped: Counter[str] = field(default_factory=Counter)
-    disputed: tuple[tuple[str, str, str], ...] = ()
+    conflicting: tuple[tuple[str, str, str], ...] = ()
     seconds: float = 0.0
     confirming: float = 0.0
     unstable: Unstable | None = None
@@ -72,23 +72,23 @@ class Labelled:
 
 
 @dataclass(frozen=True)
-class Confirmed:
-    """Answers that a program gave twice, the shortest input on which it did not, and CPU seconds of asking again."""
+class ConfirmedAnswers:
+    """Results confirmed by a second run, the shortest unstable input, and the CPU seconds of the second run."""
 
-    answers: list[Answer]
+    answers: list[ProgramResult]
     unstable: Unstable | None
     seconds: float
 
 
 @dataclass(frozen=True)
-class Verification:
-    """What a verifier says of a program. `score`, the number of cases passed, ranks candidates (docs/spec.md 15)."""
+class CaseResults:
+    """The results of a program on cases. `passed`, the number of passed cases, ranks candidates (docs/spec.md 15)."""
 
     samples_passed: bool
     passed: int
     total: int
-    failures: tuple[Failure, ...]
-    answers: tuple[Answer, ...]
+    failures: tuple[FailedCase, ...]
+    answers: tuple[ProgramResult, ...]
 
     @property
     def accepted(self) -> bool:
@@ -97,128 +97,130 @@ class Verification:
 
     @property
     def signature(self) -> str:
-        """sha256 of the outputs but for white space: equal for candidates that answer alike."""
+        """The SHA-256 of the outputs without white space differences, equal for candidates with equal outputs."""
         outputs = [answer.fault or " ".join((answer.output or "").split()) for answer in self.answers]
         return hashlib.sha256("\0".join(outputs).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 NO_SECOND_ANSWER = "no second answer"
-"""The fault of an input that a program answered once, and not again within the time for that."""
+"""The fault of an input that a program answered only once within its time."""
 
 
 def label(
-    oracle: Program,
+    oracle: RunnableProgram,
     inputs: Sequence[str],
-    allowance: Allowance,
-    second: Program | None = None,
+    budget: CpuBudget,
+    second: RunnableProgram | None = None,
     checker: judge.Checker = TOKENS,
-) -> Labelled:
-    """Return the inputs with the oracle's answers. Each oracle is asked each input twice.
+) -> LabelledInputs:
+    """Return the inputs with the oracle's answers. Each oracle answers each input twice.
 
-    An input without an answer is dropped, one that is disputed removed. The shortest are answered first, so that a slow
-    oracle spends its time where it has a chance. Raises SandboxFault and SandboxUnavailable.
+    Inputs without an answer and conflicting inputs are removed. The shortest inputs run first, because a slow oracle
+    can answer them. Raises SandboxFault and SandboxUnavailable.
     """
-    found = confirmed(oracle, inputs, _shortest_first(oracle, inputs, allowance), allowance, checker)
+    found = confirm(oracle, inputs, _shortest_first(oracle, inputs, budget), budget, checker)
     answers = found.answers
     dropped = Counter(answer.fault for answer in answers if answer.output is None)
     seconds = sum(answer.seconds for answer in answers)
     if found.unstable:
-        return Labelled((), dropped, seconds=seconds, confirming=found.seconds, unstable=found.unstable)
+        return LabelledInputs((), dropped, seconds=seconds, confirming=found.seconds, unstable=found.unstable)
     answered = [
         (text, answer.output)
         for text, answer in zip(inputs, answers, strict=True)
         if answer.output is not None
     ]
-    disputed = []
-    others: Confirmed | None = None
+    conflicting = []
+    others: ConfirmedAnswers | None = None
     if second is not None:
         texts = [text for text, _ in answered]
-        others = confirmed(second, texts, _shortest_first(second, texts, allowance), allowance, checker)
-        disputed = [
+        others = confirm(second, texts, _shortest_first(second, texts, budget), budget, checker)
+        conflicting = [
             (text, output, other.output)
             for (text, output), other in zip(answered, others.answers, strict=True)
             if not others.unstable and other.output is not None and other.output.split() != output.split()
         ]
-    removed = {text for text, _, _ in disputed}
+    removed = {text for text, _, _ in conflicting}
     kept = [(text, output) for text, output in answered if text not in removed]
-    return Labelled(
+    return LabelledInputs(
         tuple(Case(f"oracle-{number}", text, output) for number, (text, output) in enumerate(kept, 1)),
         dropped,
-        tuple(disputed),
+        tuple(conflicting),
         seconds,
         found.seconds,
         second_unstable=others.unstable if others else None,
     )
 
 
-def confirmed(
-    program: Program,
+def confirm(
+    program: RunnableProgram,
     inputs: Sequence[str],
-    answers: Sequence[Answer],
-    allowance: Allowance,
+    answers: Sequence[ProgramResult],
+    budget: CpuBudget,
     checker: judge.Checker,
-) -> Confirmed:
-    """Ask each answered input again, in another environment.
+) -> ConfirmedAnswers:
+    """Run the program again on each answered input in a different environment and compare the outputs.
 
-    Outputs are compared as the checker compares them, or by their tokens where it is a program. The second pass may
-    take half as long again as the first one, and 0.5 s; an answer that it does not reach is withdrawn.
+    Outputs are compared by the checker, or by tokens if the checker is a program. The second run may use 1.5 times the
+    CPU time of the first one plus 0.5 s; answers that it does not reach are dropped.
     """
-    places = [place for place, answer in enumerate(answers) if answer.output is not None]
-    spent = sum(answers[place].seconds for place in places)
-    time = Allowance(2 * allowance.each, None if allowance.total is None else 1.5 * spent + 0.5)
-    again = _shortest_first(program, [inputs[place] for place in places], time, again=True)
+    indices = [index for index, answer in enumerate(answers) if answer.output is not None]
+    spent = sum(answers[index].seconds for index in indices)
+    time = CpuBudget(2 * budget.each, None if budget.total is None else 1.5 * spent + 0.5)
+    again = _shortest_first(program, [inputs[index] for index in indices], time, again=True)
     plain = checker if checker.program is None else TOKENS
     kept = list(answers)
     differing = []
-    for place, other in zip(places, again, strict=True):
-        first = answers[place].output or ""
+    for index, other in zip(indices, again, strict=True):
+        first = answers[index].output or ""
         if other.output is None and other.fault not in ("RTE", "OLE"):
-            kept[place] = Answer(None, NO_SECOND_ANSWER, answers[place].seconds)
+            kept[index] = ProgramResult(None, NO_SECOND_ANSWER, answers[index].seconds)
         elif other.output is None:
-            differing.append(Unstable(inputs[place], first, f"a fault: {other.fault}"))
+            differing.append(Unstable(inputs[index], first, f"a fault: {other.fault}"))
         elif not judge.check(plain, other.output.encode(), first.encode()).accepted:
-            differing.append(Unstable(inputs[place], first, other.output))
+            differing.append(Unstable(inputs[index], first, other.output))
     shortest = min(differing, key=lambda one: len(one.input), default=None)
-    return Confirmed(kept, shortest, sum(answer.seconds for answer in again))
+    return ConfirmedAnswers(kept, shortest, sum(answer.seconds for answer in again))
 
 
 def _shortest_first(
-    program: Program, inputs: Sequence[str], allowance: Allowance, in_front: int = 0, again: bool = False
-) -> list[Answer]:
-    """Return the answers in the order of the inputs; the first `in_front` are tried before the shortest others."""
-    others = sorted(range(in_front, len(inputs)), key=lambda place: len(inputs[place]))
-    places = [*range(in_front), *others]
-    answers = run_on(program, [inputs[place] for place in places], allowance, again)
-    return [answer for _, answer in sorted(zip(places, answers, strict=True), key=lambda pair: pair[0])]
+    program: RunnableProgram, inputs: Sequence[str], budget: CpuBudget, in_front: int = 0, again: bool = False
+) -> list[ProgramResult]:
+    """Return the results in the order of the inputs. The first `in_front` run first, then the others by length."""
+    others = sorted(range(in_front, len(inputs)), key=lambda index: len(inputs[index]))
+    indices = [*range(in_front), *others]
+    answers = run_on(program, [inputs[index] for index in indices], budget, again)
+    return [answer for _, answer in sorted(zip(indices, answers, strict=True), key=lambda pair: pair[0])]
 
 
 def verify(
-    program: Program, cases: Sequence[Case], checker: judge.Checker, allowance: Allowance
-) -> Verification:
-    """Try the program on the cases: samples with the statement's answers, then others with the oracle's.
+    program: RunnableProgram, cases: Sequence[Case], checker: judge.Checker, budget: CpuBudget
+) -> CaseResults:
+    """Run the program on the cases: samples with the statement's answers, then others with the oracle's.
 
-    The shortest of the others are tried first; a case that no time is left for is failed. Raises ValueError for an
-    interactive checker, SandboxFault and SandboxUnavailable.
+    The others run by increasing length; cases beyond the total time fail. Raises ValueError for an interactive checker,
+    SandboxFault and SandboxUnavailable.
     """
-    samples = sum(case.sample for case in cases)  # they come first
-    answers = _shortest_first(program, [case.input for case in cases], allowance, samples)
-    rulings = rule(cases, answers, checker)
+    samples = sum(case.sample for case in cases)  # the samples are first
+    answers = _shortest_first(program, [case.input for case in cases], budget, samples)
+    verdicts = check_answers(cases, answers, checker)
     failures = tuple(
-        Failure(case, answer.output or "", answer.fault or "WA")
-        for case, answer, right in zip(cases, answers, rulings, strict=True)
+        FailedCase(case, answer.output or "", answer.fault or "WA")
+        for case, answer, right in zip(cases, answers, verdicts, strict=True)
         if not right
     )
-    return Verification(
+    return CaseResults(
         samples_passed=not any(failure.case.sample for failure in failures),
-        passed=sum(rulings),
+        passed=sum(verdicts),
         total=len(cases),
         failures=failures,
         answers=tuple(answers),
     )
 
 
-def rule(cases: Sequence[Case], answers: Sequence[Answer], checker: judge.Checker) -> list[bool]:
-    """Which of the answers are right."""
+def check_answers(
+    cases: Sequence[Case], answers: Sequence[ProgramResult], checker: judge.Checker
+) -> list[bool]:
+    """Return for each answer whether the checker accepts it."""
     if checker.program is None:
         return [
             answer.output is not None
@@ -226,15 +228,15 @@ def rule(cases: Sequence[Case], answers: Sequence[Answer], checker: judge.Checke
             for case, answer in zip(cases, answers, strict=True)
         ]
     limits = judge.Limits(time=10.0, memory=512 * 2**20)
-    rulings = []
-    with tempfile.TemporaryDirectory(prefix="cases-") as folder, judge.open_checker(checker, limits) as ask:
+    verdicts = []
+    with tempfile.TemporaryDirectory(prefix="cases-") as folder, judge.open_checker(checker, limits) as check:
         for number, (case, answer) in enumerate(zip(cases, answers, strict=True)):
             if answer.output is None:
-                rulings.append(False)
+                verdicts.append(False)
                 continue
             given, expected = Path(folder) / f"{number}.in", Path(folder) / f"{number}.ans"
             given.write_text(case.input, encoding="utf-8")
             expected.write_text(case.answer, encoding="utf-8")
             test = judge.Test(case.name, given, expected)
-            rulings.append(ask(test, answer.output.encode()).accepted)
-    return rulings
+            verdicts.append(check(test, answer.output.encode()).accepted)
+    return verdicts

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from benchmark.datasets.algo import (
-    Stored,
+    StoredProblem,
     candidates_of,
     checker_of,
     oracle_of,
@@ -16,7 +16,7 @@ from benchmark.datasets.algo import (
     samples_of,
     signature_of,
 )
-from benchmark.oracles.inputs import PUBLISHED, Parts, make_inputs
+from benchmark.oracles.inputs import PUBLISHED, InputFunctions, make_inputs
 from benchmark.oracles.quality import agreement, reached_statements
 from benchmark.oracles.running import Function
 from benchmark.oracles.verifying import Case, label, verify
@@ -77,7 +77,7 @@ def _measured(folder: Path) -> list[Measured]:
         return list(pool.map(measure, read_stored(folder)))
 
 
-def measure(stored: Stored) -> Measured:
+def measure(stored: StoredProblem) -> Measured:
     """Measure a stored problem: inputs by the published recipe, answers by the stored oracle."""
     signature = signature_of(stored.statement)
     checker = checker_of(signature)
@@ -88,15 +88,15 @@ def measure(stored: Stored) -> Measured:
         Case(one.name, bytes(one.input).decode(), bytes(one.answer).decode(), sample=True)
         for one in samples_of(stored, signature)
     )
-    parts = Parts(signature, oracle.validator, oracle.generator, oracle.batch, oracle.tricky)
-    made = make_inputs(parts, PUBLISHED)
+    functions = InputFunctions(signature, oracle.validator, oracle.generator, oracle.batch, oracle.tricky)
+    generated = make_inputs(functions, PUBLISHED)
     brute, program = Function(oracle.oracle, signature), Function(candidate.source, signature)
-    labelled = label(brute, [one.text for one in made.kept], PUBLISHED.allowance)
+    labelled = label(brute, [one.text for one in generated.kept], PUBLISHED.oracle_budget)
     cases = (*samples, *labelled.cases)
-    verification = verify(program, cases, checker, PUBLISHED.allowance)
+    verification = verify(program, cases, checker, PUBLISHED.oracle_budget)
     reached = reached_statements(program, [case.input for case in cases])
     return Measured(
-        oracle_on_samples=verify(brute, samples, checker, PUBLISHED.allowance).accepted,
+        oracle_on_samples=verify(brute, samples, checker, PUBLISHED.oracle_budget).accepted,
         candidate_on_samples=verification.samples_passed,
         candidate_on_all=verification.accepted,
         accepted=candidate.official_verdict == "AC",

@@ -72,7 +72,7 @@ def own_rankings(_files: Files) -> Iterator[Check]:
 
 
 def _read(path: Path) -> tuple[dict[str, ImportedProblem], Sequence[QuestionRecord]]:
-    """Return the problems by id, and the questions whose problems are all known. Raises BrokenSource."""
+    """Return the problems by id, and the questions whose problems are all known. Raises SourceError."""
     with open_algosimbench(path) as source:
         problems = {
             entry.external_id: entry for entry in source.entries if isinstance(entry, ImportedProblem)

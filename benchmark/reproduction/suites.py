@@ -14,7 +14,7 @@ from benchmark.providers.practice import PRACTICE_PROBLEMS
 from benchmark.reports.refinement import curve_of
 from benchmark.reports.refinement.eval_results import read_eval_results
 from benchmark.reproduction.registry import RECOMPUTED, Check, DataMissingError, Files, reproduces
-from benchmark.suites.generating import MadeTest, make_tests
+from benchmark.suites.generating import GeneratedTest, generate_tests
 from benchmark.suites.kill_matrix import KillMatrix, TriedProgram, mean_curve
 from benchmark.suites.recipes import Generator, Recipe, SuiteProgram
 from judge import Limits, Verdict
@@ -87,7 +87,7 @@ def slow_oracles(_files: Files) -> Iterator[Check]:
 
 
 def _practice() -> list[ImportedProblem]:
-    with open_icpc(PRACTICE_PROBLEMS, None) as source:
+    with open_icpc(PRACTICE_PROBLEMS) as source:
         return [entry for entry in source.entries if isinstance(entry, ImportedProblem)]
 
 
@@ -108,7 +108,9 @@ def _fastest(problem: ImportedProblem) -> SuiteProgram:
     return SuiteProgram(chosen.name, chosen.language, {"": chosen.source})
 
 
-def _made(problem: ImportedProblem, reference: SuiteProgram, counts: dict[TestKind, int]) -> list[MadeTest]:
+def _made(
+    problem: ImportedProblem, reference: SuiteProgram, counts: dict[TestKind, int]
+) -> list[GeneratedTest]:
     def suite_program(one: ProgramRecord) -> SuiteProgram:
         return SuiteProgram(one.name, one.language, one.files)
 
@@ -122,10 +124,10 @@ def _made(problem: ImportedProblem, reference: SuiteProgram, counts: dict[TestKi
         counts=counts,
     )
     limits = Limits(time=_ORACLE_SECONDS, memory=problem.memory_limit)
-    return make_tests(recipe, limits, (), _cores(), _silent).tests
+    return generate_tests(recipe, limits, (), _cores(), _silent).tests
 
 
-def _matrix(problem: ImportedProblem, tests: Sequence[MadeTest], known: Sequence[_Known]) -> KillMatrix:
+def _matrix(problem: ImportedProblem, tests: Sequence[GeneratedTest], known: Sequence[_Known]) -> KillMatrix:
     limits = Limits(time=problem.time_limit, memory=problem.memory_limit)
     checker = judge.Checker.from_json(dict(problem.checker))
     with tempfile.TemporaryDirectory(prefix="suite-") as folder, ThreadPoolExecutor(_cores()) as pool:
@@ -143,7 +145,7 @@ def _matrix(problem: ImportedProblem, tests: Sequence[MadeTest], known: Sequence
         return KillMatrix(tuple(test.name for test in tests), tuple(pool.map(tried, known)))
 
 
-def _stored(folder: Path, test: MadeTest) -> judge.Test:
+def _stored(folder: Path, test: GeneratedTest) -> judge.Test:
     given, answer = folder / f"{test.name}.in", folder / f"{test.name}.ans"
     given.write_bytes(test.input)
     answer.write_bytes(test.answer)

@@ -14,7 +14,7 @@ from benchmark.model_calls.inserts import insert_items
 from benchmark.model_calls.rate_limit import Limits
 from benchmark.models import Corpus, Dataset, Problem, Run, TestCase, Verifier
 from benchmark.models.metering import MeteredRun
-from benchmark.oracles.store import without_outputs
+from benchmark.oracles.store import problems_without_oracle
 from benchmark.prompts import TemplateError
 from benchmark.providers import ModelSpec, parse_model_spec
 from benchmark.representations import MissingRepresentationError
@@ -180,7 +180,7 @@ def _untestable(
         without = dataset.problems.filter(analysis="").values_list("external_id", flat=True)
         reasons |= dict.fromkeys(without, "it has no analysis")
     if method.needs_outputs:
-        reasons |= without_outputs(dataset)
+        reasons |= problems_without_oracle(dataset)
     if method.needs_verifier:
         built = Verifier.objects.exclude(state=Verifier.State.PROGRAMS)
         without = dataset.problems.exclude(verifiers__in=built).values_list("external_id", flat=True)

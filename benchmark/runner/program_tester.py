@@ -7,7 +7,7 @@ from benchmark import judging
 from benchmark.methods import VerifierScore
 from benchmark.models import Generation, WorkItem
 from benchmark.oracles import store, verifications
-from benchmark.oracles.inputs import Recipe, accepts_all, makes_valid_inputs, written_tests
+from benchmark.oracles.inputs import InputRecipe, accepts_all, makes_valid_inputs, written_tests
 from benchmark.oracles.programs import VerifierPrograms
 from benchmark.prompts import OracleCase
 from benchmark.runner.judges import JudgeFaultError, RunJudge
@@ -40,7 +40,7 @@ class JudgedProgramTester:
 
         def works() -> bool:
             inputs = [case.input for case in store.samples_of(self._problem)]
-            return accepts_all(store.parts_of(self._problem, programs), inputs)
+            return accepts_all(store.input_functions_of(self._problem, programs), inputs)
 
         return await self._run(works)
 
@@ -48,28 +48,28 @@ class JudgedProgramTester:
         """See `benchmark.methods.ProgramTester`."""
         function, cap, several = {
             "generator": ("gen_input", 0, False),
-            "batch": ("random_test", Recipe.caps[0], True),
+            "batch": ("random_test", InputRecipe.caps[0], True),
             "tricky": ("special_tricky_test_inputs", 0, True),
         }[kind]
-        parts = store.parts_of(self._problem, programs)
-        return await self._run(lambda: makes_valid_inputs(parts, function, cap, several=several))
+        functions = store.input_functions_of(self._problem, programs)
+        return await self._run(lambda: makes_valid_inputs(functions, function, cap, several=several))
 
     async def writes_tests(self, programs: VerifierPrograms) -> bool:
         """See `benchmark.methods.ProgramTester`."""
-        return await self._run(lambda: bool(written_tests(store.parts_of(self._problem, programs))))
+        return await self._run(lambda: bool(written_tests(store.input_functions_of(self._problem, programs))))
 
-    async def build(self, programs: VerifierPrograms, recipe: Recipe) -> None:
+    async def build(self, programs: VerifierPrograms, recipe: InputRecipe) -> None:
         """See `benchmark.methods.ProgramTester`."""
         rejected = tuple(self._rejected)
         await self._run(lambda: store.build(self._problem, programs, recipe, self._item.run, rejected))
 
     async def score(self, answer: Generation) -> VerifierScore:
-        """See `benchmark.methods.ProgramTester`. Raises NoVerifier."""
+        """See `benchmark.methods.ProgramTester`. Raises NoVerifierError."""
 
         def score() -> VerifierScore:
             verifier = verifications.latest_verifier(self._problem, before=self._item.run.started_at)
             submission = judging.store_submission(self._problem, answer.code, self._language)
-            said = verifications.verification_of(verifier, submission, shrunk=True)
+            said = verifications.verification_of(verifier, submission, minimized=True)
             cases = tuple(
                 OracleCase(one["input"], one["expected"], one["output"], one["fault"])
                 for one in verifications.smallest_failures(said)

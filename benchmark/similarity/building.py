@@ -54,7 +54,7 @@ class Builder:
     ) -> QuestionSet:
         """Build and store a set of questions. It lists the problems without a question and the reasons.
 
-        Raises QuestionsInUse and NoEncoderError.
+        Raises QuestionsInUseError and NoEncoderError.
         """
         rows = dataset.problems.order_by("external_id").values_list("external_id", "statement", "tags")
         statements = {external_id: statement for external_id, statement, _ in rows}

@@ -1,7 +1,7 @@
-"""Trying a problem's checker with outputs whose verdict is plain: nothing, half of the answer, the answer itself.
+"""Probes of a problem's checker with outputs of known verdict: empty, half of the answer, and the answer itself.
 
-A checker that accepts an empty output on every test lets a program pass that prints nothing; one published
-special judge does (docs/spec.md 5.1).
+A checker that accepts an empty output on every test accepts a program without output. A published special judge does
+(docs/spec.md 5.1).
 """
 
 from collections.abc import Sequence
@@ -14,41 +14,41 @@ KINDS = ("empty", "truncated", "reference")
 
 @dataclass(frozen=True)
 class CheckerProbe:
-    """On how many tests the checker accepted one kind of output."""
+    """The number of tests on which the checker accepted one kind of output."""
 
     kind: str
     accepted: int
     total: int
 
     @property
-    def sound(self) -> bool:
-        """Whether a program printing this could not pass, or, for the reference, could not fail."""
+    def valid(self) -> bool:
+        """Whether this output fails some test or, for the reference answer, passes all tests."""
         if not self.total:
             return True
         return self.accepted == self.total if self.kind == "reference" else self.accepted < self.total
 
     def to_json(self) -> dict[str, object]:
-        """All of it by name."""
-        return {"kind": self.kind, "accepted": self.accepted, "total": self.total, "sound": self.sound}
+        """Return the probe as a JSON object."""
+        return {"kind": self.kind, "accepted": self.accepted, "total": self.total, "sound": self.valid}
 
 
 def probe_checker(
     checker: judge.Checker, tests: Sequence[judge.Test], limits: judge.Limits
 ) -> list[CheckerProbe]:
-    """What the checker makes of each kind of output on the tests; nothing for an interactive one.
+    """Return one probe per kind of output; none for an interactive checker.
 
-    An answer without words is neither empty nor truncated, one of a single character not truncated. Raises
+    Answers without words are not probed as empty or truncated, answers of one character not as truncated. Raises
     CheckerFault and SandboxFault.
     """
     if checker.program is not None and checker.program.interactive:
         return []
     accepted = dict.fromkeys(KINDS, 0)
     total = dict.fromkeys(KINDS, 0)
-    with judge.open_checker(checker, limits) as ask:
+    with judge.open_checker(checker, limits) as check:
         for test in tests:
             for kind, output in _outputs(test.answer.read_bytes()).items():
                 total[kind] += 1
-                accepted[kind] += ask(test, output).accepted
+                accepted[kind] += check(test, output).accepted
     return [CheckerProbe(kind, accepted[kind], total[kind]) for kind in KINDS]
 
 

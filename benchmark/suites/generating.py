@@ -1,12 +1,12 @@
-"""Inputs from generators and packages, valid and without repetition, and their answers from the references."""
+"""Generation of a suite's tests: distinct valid inputs from generators and packages, answers from solutions."""
 
 import hashlib
 import re
 import shlex
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain, count, islice
 from typing import Any
 
@@ -14,18 +14,18 @@ import judge
 from benchmark.datasets.records import TestKind
 from benchmark.models import SuiteTest, blobs
 from benchmark.suites.recipes import FixedTest, Generator, Recipe, SuiteProgram
-from benchmark.suites.running import Call, run_on_all
+from benchmark.suites.running import ProgramInput, run_on_all
 
 GENERATOR_LIMITS = judge.Limits(time=10.0, memory=2**30)
-"""What one run of a generator or a validator may use."""
+"""Limits of one run of a generator or a validator."""
 
 VALID, INVALID = 42, 43
 
 INPUT_FILE, ANSWER_FILE = "testcase.in", "testcase.ans"
-"""Files in which a generator may leave a test instead of printing its input (BAPCtools)."""
+"""Files into which a generator may write a test instead of printing its input (BAPCtools)."""
 
 FIRST_SEED = 1
-"""With it, listed commands get the seeds that BAPCtools gives them."""
+"""The seed with which listed commands get the same seeds as in BAPCtools."""
 
 _SEED = re.compile(r"\{seed(?::([^}]*))?\}")
 _LINES_SHOWN, _SHOWN = 3, 300
@@ -37,12 +37,12 @@ _ORIGINS: dict[str, SuiteTest.Origin] = {
 }
 
 OnStage = Callable[[str, int], Callable[[], None]]
-"""Told a stage's name and its runs; gives what is called after each."""
+"""A callback with a stage's name and number of runs; it returns a callback for each finished run."""
 
 
 @dataclass(frozen=True)
-class MadeTest:
-    """A test that the recipe gives. `command` is empty for a test written by hand; `answered`: it has its answer."""
+class GeneratedTest:
+    """A test of the recipe. `command` is empty for a handwritten test. `answered` means that `answer` is known."""
 
     name: str
     origin: SuiteTest.Origin
@@ -56,110 +56,126 @@ class MadeTest:
 
 
 @dataclass(frozen=True)
-class Missing:
-    """A test that the recipe asks for and the suite does not hold. `withholds`: it may not be released without it."""
+class MissingTest:
+    """A test of the recipe that the suite does not contain, and whether it blocks the suite's release."""
 
     test: str
     command: str
     reason: str
-    withholds: bool
+    blocks_release: bool
 
     def __str__(self) -> str:
-        made = f" ({self.command})" if self.command else ""
-        return f"{self.test}{made} is missing: {self.reason}"
+        command = f" ({self.command})" if self.command else ""
+        return f"{self.test}{command} is missing: {self.reason}"
 
     def to_json(self) -> dict[str, Any]:
-        """The entry of a report."""
-        return asdict(self)
+        """Return the entry that `--json` prints and a suite's provenance stores."""
+        return {
+            "test": self.test,
+            "command": self.command,
+            "reason": self.reason,
+            "withholds": self.blocks_release,
+        }
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> "MissingTest":
+        """Return the entry that `to_json` stored."""
+        return cls(document["test"], document["command"], document["reason"], document["withholds"])
 
 
 @dataclass
-class Made:
-    """The tests, how many inputs were dropped for which reason, and which tests are missing."""
+class GeneratedTests:
+    """The tests, the numbers of dropped inputs by reason, and the missing tests."""
 
-    tests: list[MadeTest] = field(default_factory=list)
+    tests: list[GeneratedTest] = field(default_factory=list)
     dropped: Counter[str] = field(default_factory=Counter)
-    missing: list[Missing] = field(default_factory=list)
+    missing: list[MissingTest] = field(default_factory=list)
 
-    def miss(self, test: MadeTest, reason: str, *, withholds: bool | None = None) -> None:
-        """Note that a test cannot be had. A listed one withholds the release unless this says otherwise."""
-        held = test.listed if withholds is None else withholds
-        self.missing.append(Missing(test.name, test.command, reason, held))
+    def add_missing(self, test: GeneratedTest, reason: str, *, blocks_release: bool | None = None) -> None:
+        """Record a test that cannot be generated. Listed tests block the release unless `blocks_release` is given."""
+        blocks = test.listed if blocks_release is None else blocks_release
+        self.missing.append(MissingTest(test.name, test.command, reason, blocks))
 
 
 @dataclass(frozen=True)
-class _Planned:
-    """A test before it is made: its input, or the generator's call that makes it."""
+class _PlannedTest:
+    """A test before its generation: its input, or the generator's call."""
 
-    test: MadeTest
+    test: GeneratedTest
     generator: Generator | None = None
     arguments: tuple[str, ...] = ()
 
 
-def make_tests(
+def generate_tests(
     recipe: Recipe,
     limits: judge.Limits,
     known_inputs: Collection[bytes],
     jobs: int,
     on_stage: OnStage,
-) -> Made:
-    """Return the tests that the recipe gives, in a fixed order; none repeats another or one of `known_inputs`.
+) -> GeneratedTests:
+    """Return the recipe's tests in a fixed order, without duplicates and without `known_inputs`.
 
-    `limits` are those of the solutions that answer. Raises what `run_on_all` raises, with the program's name before it.
+    `limits` apply to the solutions that compute answers. Raises the errors of `run_on_all`.
     """
-    made = Made(missing=[Missing(name, "", reason, withholds=True) for name, reason in recipe.faults])
+    generated = GeneratedTests(
+        missing=[MissingTest(name, "", reason, blocks_release=True) for name, reason in recipe.faults]
+    )
     with ThreadPoolExecutor(jobs) as pool:
-        made.tests = _inputs(recipe, known_inputs, made, pool, jobs, on_stage)
-        _drop_invalid(recipe, known_inputs, made, pool, jobs, on_stage)
-        _answer(recipe, limits, made, pool, jobs, on_stage)
-    return made
+        generated.tests = _inputs(recipe, known_inputs, generated, pool, jobs, on_stage)
+        _drop_invalid(recipe, known_inputs, generated, pool, jobs, on_stage)
+        _answer(recipe, limits, generated, pool, jobs, on_stage)
+    return generated
 
 
 def _inputs(
     recipe: Recipe,
     known_inputs: Collection[bytes],
-    made: Made,
+    generated: GeneratedTests,
     pool: ThreadPoolExecutor,
     jobs: int,
     on_stage: OnStage,
-) -> list[MadeTest]:
+) -> list[GeneratedTest]:
     planned = [*_listed(recipe), *chain.from_iterable(_drawn(recipe, kind) for kind in recipe.counts)]
     on_done = on_stage("inputs", sum(one.generator is not None for one in planned))
     executions: dict[int, judge.Execution] = {}
     for generator in recipe.generators:
-        places = [place for place, one in enumerate(planned) if one.generator is generator]
-        runs = [(b"", planned[place].arguments) for place in places]
+        indices = [index for index, one in enumerate(planned) if one.generator is generator]
+        runs = [(b"", planned[index].arguments) for index in indices]
         try:
             results = run_on_all(
                 generator.program, runs, GENERATOR_LIMITS, pool, jobs, on_done, (INPUT_FILE, ANSWER_FILE)
             )
         except judge.CannotCompile as error:
-            made.dropped[f"{generator.program.name} does not compile"] += len(runs)
-            for place in places:
-                made.miss(planned[place].test, f"{generator.program.name} does not compile: {_start(error)}")
+            generated.dropped[f"{generator.program.name} does not compile"] += len(runs)
+            for index in indices:
+                generated.add_missing(
+                    planned[index].test, f"{generator.program.name} does not compile: {_start(error)}"
+                )
         else:
-            executions |= dict(zip(places, results, strict=True))
+            executions |= dict(zip(indices, results, strict=True))
     candidates = []
-    for place, one in enumerate(planned):
+    for index, one in enumerate(planned):
         if one.generator is None:
             candidates.append(one.test)
-        elif place in executions and (test := _generated(one, executions[place], made)) is not None:
+        elif index in executions and (test := _generated(one, executions[index], generated)) is not None:
             candidates.append(test)
-    return _numbered(_different(candidates, known_inputs, made))
+    return _numbered(_different(candidates, known_inputs, generated))
 
 
-def _generated(one: _Planned, execution: judge.Execution, made: Made) -> MadeTest | None:
-    """The test with the generator's input, which a file may hold instead of the output; None where there is none."""
+def _generated(
+    one: _PlannedTest, execution: judge.Execution, generated: GeneratedTests
+) -> GeneratedTest | None:
+    """Return the test with the generator's input, from its file or its output; None without one."""
     assert one.generator is not None
     name = one.generator.program.name
     given = execution.files.get(INPUT_FILE, execution.output)
     if execution.fault is not None:
-        made.dropped[f"{name} gets {execution.fault.value}"] += 1
-        made.miss(one.test, _why(execution))
+        generated.dropped[f"{name} gets {execution.fault.value}"] += 1
+        generated.add_missing(one.test, _why(execution))
         return None
     if not given.strip():
-        made.dropped[f"{name} prints nothing"] += 1
-        made.miss(one.test, f"{name} prints nothing. {_start(execution.errors)}".strip())
+        generated.dropped[f"{name} prints nothing"] += 1
+        generated.add_missing(one.test, f"{name} prints nothing. {_start(execution.errors)}".strip())
         return None
     answer = execution.files.get(ANSWER_FILE)
     if answer is None or one.test.answered:
@@ -167,104 +183,119 @@ def _generated(one: _Planned, execution: judge.Execution, made: Made) -> MadeTes
     return replace(one.test, input=given, answer=answer, answered=True)
 
 
-def _different(candidates: Iterable[MadeTest], known_inputs: Collection[bytes], made: Made) -> list[MadeTest]:
-    """The tests whose input no earlier one and no known input has."""
+def _different(
+    candidates: Iterable[GeneratedTest], known_inputs: Collection[bytes], generated: GeneratedTests
+) -> list[GeneratedTest]:
+    """Return the tests whose input differs from earlier ones and from the known inputs."""
     seen, kept = {hashlib.sha256(given).digest() for given in known_inputs}, []
     for test in candidates:
         digest = hashlib.sha256(test.input).digest()
         if digest in seen:
-            made.dropped["equal to another input"] += 1
+            generated.dropped["equal to another input"] += 1
         else:
             seen.add(digest)
             kept.append(test)
     return kept
 
 
-def _numbered(tests: Iterable[MadeTest]) -> list[MadeTest]:
-    """The tests, the drawn ones with numbers for each kind."""
+def _numbered(tests: Iterable[GeneratedTest]) -> list[GeneratedTest]:
+    """Return the tests; unlisted tests get a number within their kind."""
     numbers: Counter[str] = Counter()
     named = []
     for test in tests:
-        if not test.listed:
+        if test.listed:
+            named.append(test)
+        else:
             numbers[test.name] += 1
-            test = replace(test, name=f"{test.name}-{numbers[test.name]:03}")
-        named.append(test)
+            named.append(replace(test, name=f"{test.name}-{numbers[test.name]:03}"))
     return named
 
 
 def _drop_invalid(
     recipe: Recipe,
     known_inputs: Collection[bytes],
-    made: Made,
+    generated: GeneratedTests,
     pool: ThreadPoolExecutor,
     jobs: int,
     on_stage: OnStage,
 ) -> None:
-    """A validator that refuses a known input, or does not compile, is wrong itself and decides nothing."""
+    """Drop the tests that a validator rejects.
+
+    A validator that does not compile or that rejects a known input is itself wrong and is not used.
+    """
     for validator in recipe.validators:
-        on_done = on_stage("validation", len(known_inputs) + len(made.tests))
-        calls: list[Call] = [(given, ()) for given in (*known_inputs, *(test.input for test in made.tests))]
+        on_done = on_stage("validation", len(known_inputs) + len(generated.tests))
+        calls: list[ProgramInput] = [
+            (given, ()) for given in (*known_inputs, *(test.input for test in generated.tests))
+        ]
         try:
-            said = run_on_all(validator, calls, GENERATOR_LIMITS, pool, jobs, on_done)
+            executions = run_on_all(validator, calls, GENERATOR_LIMITS, pool, jobs, on_done)
         except judge.CannotCompile as error:
-            made.dropped[f"{validator.name} does not compile and is not used: {_start(error)}"] += 1
+            generated.dropped[f"{validator.name} does not compile and is not used: {_start(error)}"] += 1
             continue
-        if broken := _broken(said, len(known_inputs)):
-            made.dropped[f"{validator.name} {broken} and is not used"] += 1
+        if broken := _broken(executions, len(known_inputs)):
+            generated.dropped[f"{validator.name} {broken} and is not used"] += 1
             continue
         kept, refused = [], f"{validator.name} refuses it"
-        made.dropped[refused] += 0
-        for test, execution in zip(made.tests, said[len(known_inputs) :], strict=True):
+        generated.dropped[refused] += 0
+        for test, execution in zip(generated.tests, executions[len(known_inputs) :], strict=True):
             if execution.exit_status == VALID:
                 kept.append(test)
                 continue
-            made.dropped[refused] += 1
+            generated.dropped[refused] += 1
             if test.listed:
                 reason = f"{validator.name} refuses its input ({execution.message})"
-                made.miss(test, reason, withholds=not test.command)
-        made.tests = kept
+                generated.add_missing(test, reason, blocks_release=not test.command)
+        generated.tests = kept
 
 
-def _broken(said: Sequence[judge.Execution], samples: int) -> str:
-    """Why a validator cannot be relied on; empty where it can.
+def _broken(executions: Sequence[judge.Execution], samples: int) -> str:
+    """Return the reason why a validator is unusable, or "".
 
-    It refuses a sample, or there is no input on which it ends as a validator does (status 42 or 43).
+    It is unusable if it rejects a sample, or ends on every input with a status other than 42 and 43.
     """
-    wrong = next((one for one in said[:samples] if one.exit_status != VALID), None)
+    wrong = next((one for one in executions[:samples] if one.exit_status != VALID), None)
     if wrong is not None and wrong.exit_status == INVALID:
         return "refuses a sample"
-    if wrong is not None or (said and all(one.exit_status not in (VALID, INVALID) for one in said)):
-        return f"fails ({_why(wrong or said[0])})"
+    if wrong is not None or (
+        executions and all(one.exit_status not in (VALID, INVALID) for one in executions)
+    ):
+        return f"fails ({_why(wrong or executions[0])})"
     return ""
 
 
 def _answer(
-    recipe: Recipe, limits: judge.Limits, made: Made, pool: ThreadPoolExecutor, jobs: int, on_stage: OnStage
+    recipe: Recipe,
+    limits: judge.Limits,
+    generated: GeneratedTests,
+    pool: ThreadPoolExecutor,
+    jobs: int,
+    on_stage: OnStage,
 ) -> None:
-    """Let each test without an answer be answered by the solution it names, else by the reference."""
+    """Compute missing answers with the solution that the test names, otherwise with the reference."""
     solutions = {one.name: one for one in recipe.solutions}
     answering = [
-        None if test.answered else solutions.get(test.solution, recipe.reference) for test in made.tests
+        None if test.answered else solutions.get(test.solution, recipe.reference) for test in generated.tests
     ]
     on_done = on_stage("answers", sum(program is not None for program in answering))
     answered: dict[int, judge.Execution] = {}
     for program in _each_once(answering):
-        places = [place for place, one in enumerate(answering) if one is program]
-        calls: list[Call] = [(made.tests[place].input, ()) for place in places]
-        answered |= dict(zip(places, run_on_all(program, calls, limits, pool, jobs, on_done), strict=True))
+        indices = [index for index, one in enumerate(answering) if one is program]
+        calls: list[ProgramInput] = [(generated.tests[index].input, ()) for index in indices]
+        answered |= dict(zip(indices, run_on_all(program, calls, limits, pool, jobs, on_done), strict=True))
     kept = []
-    for place, test in enumerate(made.tests):
-        execution = answered.get(place)
+    for index, test in enumerate(generated.tests):
+        execution = answered.get(index)
         if execution is None:
             kept.append(test)
         elif execution.fault is None:
             kept.append(replace(test, answer=execution.output, answered=True))
         else:
-            made.dropped[f"the reference gets {execution.fault.value}"] += 1
+            generated.dropped[f"the reference gets {execution.fault.value}"] += 1
             if test.listed:
                 name = solutions.get(test.solution, recipe.reference).name
-                made.miss(test, f"{name} cannot answer it: {_why(execution)}")
-    made.tests = kept
+                generated.add_missing(test, f"{name} cannot answer it: {_why(execution)}")
+    generated.tests = kept
 
 
 def _each_once(programs: Iterable[SuiteProgram | None]) -> list[SuiteProgram]:
@@ -276,23 +307,23 @@ def _each_once(programs: Iterable[SuiteProgram | None]) -> list[SuiteProgram]:
 
 
 def _why(execution: judge.Execution) -> str:
-    """Why a run did not end well, with the first lines of its standard error."""
+    """Return the reason of an unsuccessful run, with the first lines of its standard error."""
     ended = execution.message or f"exit status {execution.exit_status}"
-    said = _start(execution.errors)
-    return f"{ended}; it printed: {said}" if said and said not in ended else ended
+    printed = _start(execution.errors)
+    return f"{ended}; it printed: {printed}" if printed and printed not in ended else ended
 
 
-def _start(said: object) -> str:
-    """The first lines of an output, on one line."""
-    lines = [line.strip() for line in str(said).splitlines() if line.strip()]
+def _start(output: object) -> str:
+    """Return the first lines of an output, joined to one line."""
+    lines = [line.strip() for line in str(output).splitlines() if line.strip()]
     return " / ".join(lines[:_LINES_SHOWN])[:_SHOWN]
 
 
-def _listed(recipe: Recipe) -> list[_Planned]:
+def _listed(recipe: Recipe) -> list[_PlannedTest]:
     generators = {one.program.name: one for one in recipe.generators}
     planned = []
     for one in recipe.tests:
-        test = MadeTest(
+        test = GeneratedTest(
             one.name,
             _ORIGINS[one.kind],
             one.command[:200],
@@ -304,21 +335,23 @@ def _listed(recipe: Recipe) -> list[_Planned]:
             answered=bool(one.answer),
         )
         generator = generators.get(one.generator) if not one.input else None
-        planned.append(_Planned(test, generator, _listed_arguments(one, recipe.seed) if generator else ()))
+        planned.append(
+            _PlannedTest(test, generator, _listed_arguments(one, recipe.seed) if generator else ())
+        )
     return planned
 
 
 def _listed_arguments(one: FixedTest, seed: int) -> tuple[str, ...]:
-    """The arguments of a listed command, with the seed that BAPCtools gives it where the recipe's seed is the first."""
+    """Return the arguments of a listed command. With the first seed, its seed is that of BAPCtools."""
     salted = ("" if seed == FIRST_SEED else f"{seed}:") + one.salt + one.command
     value = int(hashlib.sha512(salted.encode()).hexdigest(), 16) % 2**31
     return tuple(shlex.split(_SEED.sub(str(value), one.arguments)))
 
 
-def _drawn(recipe: Recipe, kind: TestKind) -> list[_Planned]:
-    """As many further calls of this kind as the recipe wants: each command in turn, those without a seed once.
+def _drawn(recipe: Recipe, kind: TestKind) -> list[_PlannedTest]:
+    """Return the calls of this kind that complete the wanted number; commands without a seed occur once.
 
-    Listed tests count among the wanted ones, and commands without a seed are all listed where there are listed tests.
+    Listed tests count towards that number. If there are listed tests, they include all commands without a seed.
     """
     commands = [
         (generator, arguments)
@@ -334,13 +367,13 @@ def _drawn(recipe: Recipe, kind: TestKind) -> list[_Planned]:
     for number, (generator, arguments) in islice(chain(once, again), wanted):
         filled = _filled(arguments, recipe.seed, number)
         command = " ".join((generator.program.name, *filled))
-        test = MadeTest(kind, _ORIGINS[kind], command[:200], b"", command=command)
-        planned.append(_Planned(test, generator, filled))
+        test = GeneratedTest(kind, _ORIGINS[kind], command[:200], b"", command=command)
+        planned.append(_PlannedTest(test, generator, filled))
     return planned
 
 
 def _filled(arguments: str, seed: int, number: int) -> tuple[str, ...]:
-    """The arguments with a seed of 31 bits that depends on the recipe's, the call's salt and its number."""
+    """Return the arguments with a 31-bit seed derived from the recipe's seed, the salt and the call's number."""
 
     def replaced(match: re.Match[str]) -> str:
         digest = hashlib.sha256(f"{seed} {match[1] or ''} {number} {arguments}".encode()).digest()

@@ -1,4 +1,4 @@
-"""Which known program fails which test, and what follows from it: rates, curves, the smallest suite."""
+"""The kill matrix of a suite (known programs by tests), with its rates, kill curve and minimal suite."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ _NO_FAILURE = (Verdict.AC, None)
 
 @dataclass(frozen=True)
 class TriedProgram:
-    """A known program and its verdict on each test, None where it was not tried because it had been too slow before.
+    """A known program and its verdict on each test; None for tests skipped after too many timeouts.
 
-    `expected` are the verdicts a wrong one is known to get.
+    `expected` are the known verdicts of a wrong program.
     """
 
     name: str
@@ -32,23 +32,23 @@ class TriedProgram:
 
     @property
     def verdict(self) -> Verdict:
-        """Of the first test that is not accepted, else AC."""
+        """The verdict of the first failed test, otherwise AC."""
         return next((verdict for verdict in self.verdicts if verdict not in _NO_FAILURE), Verdict.AC)
 
     @property
     def killers(self) -> tuple[int, ...]:
-        """The places of the tests it is known to fail."""
-        return tuple(place for place, verdict in enumerate(self.verdicts) if verdict not in _NO_FAILURE)
+        """The indices of the tests that the program is known to fail."""
+        return tuple(index for index, verdict in enumerate(self.verdicts) if verdict not in _NO_FAILURE)
 
     @property
     def not_tried(self) -> int:
-        """On how many tests nobody knows."""
+        """The number of tests without a verdict."""
         return self.verdicts.count(None)
 
 
 @dataclass(frozen=True)
 class KillMatrix:
-    """Known programs against tests: the samples first, then the tests of the suite."""
+    """Known programs by tests: the samples first, then the tests of the suite."""
 
     tests: tuple[str, ...]
     programs: tuple[TriedProgram, ...]
@@ -79,45 +79,44 @@ class KillMatrix:
 
     @property
     def cut_off(self) -> list[TriedProgram]:
-        """Programs that were not tried on every test."""
+        """Programs without a verdict on some test."""
         return [program for program in self.programs if program.not_tried]
 
     @property
     def true_positive_rate(self) -> Rate | None:
-        """The share of right programs that pass; None without any."""
+        """The share of right programs that pass; None without right programs."""
         return rate(len(self.right) - len(self.refused), len(self.right))
 
     @property
     def true_negative_rate(self) -> Rate | None:
-        """The share of wrong programs that fail; None without any."""
+        """The share of wrong programs that fail; None without wrong programs."""
         return rate(len(self.wrong) - len(self.survivors), len(self.wrong))
 
     def kill_curve(self) -> list[float]:
-        """The expected share of wrong programs that fail, for 1 … all tests drawn at random without replacement.
+        """Return the expected share of wrong programs that fail 1 to n tests drawn at random without replacement.
 
-        A program that fails k of n tests survives s of them with C(n-k, s)/C(n, s), which is the formula of pass@k.
-        Tests on which a program was not tried count as passed, so the share is at least this. Empty without wrong
-        programs or tests.
+        A program that fails k of n tests passes s of them with probability C(n-k, s)/C(n, s), the formula of pass@k.
+        Tests without a verdict count as passed, so the shares are lower bounds. Empty without wrong programs or tests.
         """
         counts = [(len(self.tests), len(program.killers)) for program in self.wrong]
         return [mean_pass_at_k(counts, size) for size in range(1, len(self.tests) + 1)] if counts else []
 
     def minimal_suite(self) -> list[int]:
-        """Tests that together kill every wrong program that any test kills, chosen greedily (Chvátal 1979).
+        """Return the indices of tests that kill every wrong program that any test kills.
 
-        The places in the order chosen: the test that kills most of those left, the first of equals.
+        Greedy (Chvátal 1979): each step chooses the test that kills most remaining programs, the first one if equal.
         """
-        left = {place: set(program.killers) for place, program in enumerate(self.wrong) if program.killers}
+        left = {index: set(program.killers) for index, program in enumerate(self.wrong) if program.killers}
         chosen: list[int] = []
         while left:
             kills = [sum(test in killers for killers in left.values()) for test in range(len(self.tests))]
             best = kills.index(max(kills))
             chosen.append(best)
-            left = {place: killers for place, killers in left.items() if best not in killers}
+            left = {index: killers for index, killers in left.items() if best not in killers}
         return chosen
 
     def to_json(self) -> dict[str, Any]:
-        """All figures, and the verdict of each program on each test; no contents of tests."""
+        """Return all figures and all verdicts, without contents of tests."""
         rates = {"tpr": self.true_positive_rate, "tnr": self.true_negative_rate}
         return {
             **{name: rate.to_json() if rate else None for name, rate in rates.items()},
@@ -136,11 +135,11 @@ class KillMatrix:
                 for program in self.programs
             ],
             "kill_curve": self.kill_curve(),
-            "minimal_suite": [self.tests[place] for place in self.minimal_suite()],
+            "minimal_suite": [self.tests[index] for index in self.minimal_suite()],
         }
 
 
 def mean_curve(curves: Sequence[Sequence[float]]) -> list[float]:
-    """The mean of kill curves of several problems, as long as the shortest; empty without any."""
+    """Return the mean of several kill curves, as long as the shortest one; empty without curves."""
     shortest = min(map(len, curves), default=0)
     return [sum(curve[size] for curve in curves) / len(curves) for size in range(shortest)]

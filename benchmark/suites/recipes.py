@@ -1,4 +1,4 @@
-"""What a suite is made from: generators and how often each is called, validators, and a reference program."""
+"""Recipes of suites: generators and their numbers of calls, validators, and a reference solution."""
 
 import hashlib
 import json
@@ -11,16 +11,16 @@ from benchmark.judging import program_files
 from benchmark.models import ListedTest, PackageProgram, Problem, ReferenceSolution, TestCase
 
 COUNTS: Mapping[TestKind, int] = {"random": 20, "corner": 10, "stress": 5}
-"""Tests of each kind that are asked for; fewer remain when some are equal, invalid or unanswered."""
+"""Requested tests of each kind. The suite has fewer if some are duplicate, invalid or unanswered."""
 
 
-class NoRecipe(Exception):
-    """No suite can be made for the problem; the message says what is missing and what to do."""
+class NoRecipeError(Exception):
+    """A problem for which no suite can be built. The message states what is missing and what to do."""
 
 
 @dataclass(frozen=True)
 class SuiteProgram:
-    """A program that makes, checks or answers inputs."""
+    """A program that generates, validates or answers inputs."""
 
     name: str
     language: str
@@ -29,7 +29,7 @@ class SuiteProgram:
 
 @dataclass(frozen=True)
 class Generator:
-    """A program and its calls: the kind of test each makes, and the arguments, `{seed}` standing for a number."""
+    """A program and its calls: the kind of test, and the arguments with `{seed}` for a number."""
 
     program: SuiteProgram
     calls: tuple[tuple[TestKind, str], ...]
@@ -37,11 +37,10 @@ class Generator:
 
 @dataclass(frozen=True)
 class FixedTest:
-    """A test that the package lists, under its own name: a stored input, or one call of a generator.
+    """A test that the package lists by name: a stored input, or one call of a generator.
 
-    `input` and `answer` are hashes of blobs. Without an answer, the program named by `solution` answers it, or the
-    reference where that program is not among the recipe's solutions. `salt` comes before the command in the hash that
-    gives its seed.
+    `input` and `answer` are hashes of blobs. Without an answer, the program named `solution` computes it, or the
+    reference if the recipe does not contain that program. The seed is a hash of `salt` and `command`.
     """
 
     name: str
@@ -61,10 +60,10 @@ class FixedTest:
 
 @dataclass(frozen=True)
 class Recipe:
-    """Everything the tests depend on, so that the same recipe always gives the same tests.
+    """All data that determine the tests: equal recipes generate equal tests.
 
-    `tests` are made in any case, before those that are drawn up to `counts`. `faults` are listed tests that cannot be
-    made, by name and reason.
+    `tests` are always generated, followed by drawn tests up to `counts`. `faults` are name and reason of listed tests
+    that cannot be generated.
     """
 
     generators: tuple[Generator, ...]
@@ -78,12 +77,12 @@ class Recipe:
 
     @property
     def hash(self) -> str:
-        """sha256 of all of it."""
+        """The SHA-256 of the JSON document."""
         canonical = json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
 
     def to_json(self) -> dict[str, object]:
-        """All of it, as a suite's provenance keeps it; without listed tests as before there were any."""
+        """Return the document that a suite's provenance stores; empty fields of listed tests are omitted."""
         content = asdict(self)
         return {name: content[name] for name in content if content[name] or name not in _OF_LISTED_TESTS}
 
@@ -92,13 +91,13 @@ _OF_LISTED_TESTS = ("tests", "solutions", "faults")
 
 
 def package_recipe(problem: Problem, *, seed: int, counts: Mapping[TestKind, int]) -> Recipe:
-    """Return the recipe of what came with the problem: programs, listed and hidden tests. Raises NoRecipe."""
+    """Return the recipe of the package: its programs, listed tests and hidden tests. Raises NoRecipeError."""
     programs = list(problem.package_programs.filter(author=""))
     listed = list(problem.listed_tests.all())
     called = any(one.role == PackageProgram.Role.GENERATOR for one in programs)
     if called and not listed:
-        raise NoRecipe(
-            f"{problem} was imported when the tests of generators.yaml were not stored: import its package again"
+        raise NoRecipeError(
+            f"{problem} has no stored tests of generators.yaml (an old import): import its package again"
         )
     if not listed:
         return recipe_of(problem, programs, seed=seed, counts=counts)
@@ -111,23 +110,23 @@ def package_recipe(problem: Problem, *, seed: int, counts: Mapping[TestKind, int
 
 
 def _listed_tests(problem: Problem, listed: Sequence[ListedTest]) -> Iterator[FixedTest]:
-    """The tests that can be made. Samples are those of data/sample, which are judged first, where there are any."""
+    """Yield the tests that can be generated. Listed samples are omitted if data/sample exists: it is judged first."""
     samples = problem.tests.filter(origin=TestCase.Origin.SAMPLE).exists()
     for one in listed:
         if not one.fault and not (samples and one.name.startswith("sample/")):
-            made = (one.kind, one.generator, one.arguments, one.salt, one.solution)
-            yield FixedTest(one.name, *made, one.input_hash, one.answer_hash)
+            arguments = (one.kind, one.generator, one.arguments, one.salt, one.solution)
+            yield FixedTest(one.name, *arguments, one.input_hash, one.answer_hash)
 
 
 def _unlisted_tests(problem: Problem, listed: Sequence[ListedTest]) -> Iterator[FixedTest]:
-    """Tests of data/secret that generators.yaml does not name: a suite replaces them, so it must hold them."""
+    """Yield tests of data/secret that generators.yaml does not list: the suite replaces and must contain them."""
     names = {one.name for one in listed}
     for test in problem.tests.filter(origin=TestCase.Origin.HIDDEN).exclude(name__in=names):
         yield FixedTest(test.name, input=test.input_hash, answer=test.answer_hash)
 
 
 def _solutions(problem: Problem, names: Collection[str]) -> tuple[SuiteProgram, ...]:
-    """The references of these names that can be run here."""
+    """Return the reference solutions of these names in supported languages."""
     chosen = problem.references.filter(name__in=names, language__in=list(judge.LANGUAGES))
     return tuple(_reference_program(problem, one) for one in chosen)
 
@@ -137,13 +136,13 @@ def recipe_of(
 ) -> Recipe:
     """Return the recipe of the generators and validators among these programs, without listed tests.
 
-    Raises NoRecipe without a reference solution or a generator.
+    Raises NoRecipeError without a reference solution or a generator.
     """
     recipe = _recipe(problem, programs, seed=seed, counts=counts)
     if not recipe.generators:
-        raise NoRecipe(
-            f"{problem} came without generators that can be called (generators/generators.yaml says how). "
-            "Let a model write some: --model PROVIDER:MODEL"
+        raise NoRecipeError(
+            f"{problem} has no generator that generators/generators.yaml calls. "
+            "Generate some with a model: --model PROVIDER:MODEL"
         )
     return recipe
 
@@ -162,10 +161,10 @@ def _recipe(
 
 
 def reference_of(problem: Problem) -> SuiteProgram:
-    """The reference solution in the fastest language. Raises NoRecipe when there is none."""
+    """Return the reference solution in the fastest language. Raises NoRecipeError without one."""
     chosen = fastest_reference(problem)
     if chosen is None:
-        raise NoRecipe(f"{problem} has no reference solution that could answer the inputs")
+        raise NoRecipeError(f"{problem} has no reference solution to answer the inputs")
     return _reference_program(problem, chosen)
 
 
@@ -175,7 +174,7 @@ def _reference_program(problem: Problem, chosen: ReferenceSolution) -> SuiteProg
 
 
 def fastest_reference(problem: Problem) -> ReferenceSolution | None:
-    """The reference solution in the fastest language, the first of equals."""
+    """Return the reference solution in the fastest language, the first one if equal; None without one."""
     references = [one for one in problem.references.all() if one.language in judge.LANGUAGES]
     return min(
         references, key=lambda one: (judge.LANGUAGES[one.language].speed_rank, one.order), default=None

@@ -1,4 +1,4 @@
-"""Running one program on many inputs in the sandbox, on all cores."""
+"""Runs of one program on many inputs in the sandbox, on all cores."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -6,32 +6,32 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import judge
 from benchmark.suites.recipes import SuiteProgram
 
-Call = tuple[bytes, tuple[str, ...]]
-"""What a run gets: standard input and arguments."""
+ProgramInput = tuple[bytes, tuple[str, ...]]
+"""Standard input and arguments of a run."""
 
 
 def run_on_all(
     program: SuiteProgram,
-    calls: Sequence[Call],
+    calls: Sequence[ProgramInput],
     limits: judge.Limits,
     pool: ThreadPoolExecutor,
     jobs: int,
     on_done: Callable[[], None] = lambda: None,
     collect: Sequence[str] = (),
 ) -> list[judge.Execution]:
-    """Return what the program does with each, in their order. Each thread has its own container.
+    """Run the program on each input and return the executions in order. Each thread has its own container.
 
-    `on_done` is called in this thread; `collect` names files that the program may write.
-    Raises CannotCompile, ToolMissing, SandboxFault and SandboxUnavailable.
+    `on_done` is called in the calling thread. `collect` names files that the program may write. Raises CannotCompile,
+    ToolMissing, SandboxFault and SandboxUnavailable.
     """
     done: list[judge.Execution | None] = [None] * len(calls)
     slices = [range(first, len(calls), jobs) for first in range(min(jobs, len(calls)))]
     futures = [
-        pool.submit(_run_slice, program, [calls[place] for place in part], limits, collect) for part in slices
+        pool.submit(_run_slice, program, [calls[index] for index in part], limits, collect) for part in slices
     ]
     for part, results in zip(slices, _finished(futures), strict=True):
-        for place, execution in zip(part, results, strict=True):
-            done[place] = execution
+        for index, execution in zip(part, results, strict=True):
+            done[index] = execution
             on_done()
     return [execution for execution in done if execution is not None]
 
@@ -40,20 +40,20 @@ def _finished(futures: Sequence[Future[list[judge.Execution]]]) -> Iterator[list
     try:
         for future in futures:
             yield future.result()
-    finally:  # after an error or an interruption nothing new is begun
+    finally:  # start no more runs after an error or an interruption
         for future in futures:
             future.cancel()
 
 
 def _run_slice(
-    program: SuiteProgram, calls: Sequence[Call], limits: judge.Limits, collect: Sequence[str]
+    program: SuiteProgram, calls: Sequence[ProgramInput], limits: judge.Limits, collect: Sequence[str]
 ) -> list[judge.Execution]:
     with judge.open_program(*_runnable(program), limits) as opened:
         return [opened.run(given, arguments, collect) for given, arguments in calls]
 
 
 def _runnable(program: SuiteProgram) -> tuple[str | Mapping[str, str], str]:
-    """Source and language as the judge takes them."""
+    """Return source and language for the judge."""
     if program.language == judge.CHECKTESTDATA:
         return judge.checktestdata_program(next(iter(program.files.values()))), "python"
     return program.files.get("") or program.files, program.language

@@ -1,6 +1,6 @@
-"""Known right and wrong programs of a problem, judged on every test of a suite or on its imported tests.
+"""Validation of a suite or of the imported tests by known right and wrong programs.
 
-Each judgement is a row that names its suite, so a validation that was cut off goes on where it stopped.
+Each judgement is a row that names its suite, so an interrupted validation can be continued.
 """
 
 import hashlib
@@ -20,16 +20,16 @@ from benchmark.suites.kill_matrix import KillMatrix, TriedProgram
 from judge import Policy, Verdict
 
 OVERTIME = 60
-"""Seconds of tests on which a known program exceeds its time limit, after which it is tried on no other test."""
+"""Seconds of exceeded time limits after which a known program is run on no further test."""
 
 
-class ValidationFault(Exception):
-    """The judge itself failed on a known program; nothing can be said about the suite until it is judged again."""
+class SuiteValidationError(Exception):
+    """A failure of the judge on a known program. The suite must be judged again."""
 
 
 @dataclass(frozen=True)
 class KnownProgram:
-    """A program whose verdict is known before it is judged."""
+    """A program with a known verdict."""
 
     name: str
     language: str
@@ -39,9 +39,10 @@ class KnownProgram:
 
 
 def known_programs(problem: Problem) -> tuple[list[KnownProgram], list[str]]:
-    """The problem's reference solutions, known wrong programs, and candidates with an official verdict.
+    """Return the problem's reference solutions, known wrong programs, and candidates with an official verdict.
 
-    Beside them, why some cannot be judged on this machine. Equal programs count once: they would weigh double.
+    Also return the reasons why some cannot be judged on this machine. Duplicate programs are removed, since they would
+    count twice.
     """
     found = [KnownProgram(one.name, one.language, one.source, True) for one in problem.references.all()]
     found += [
@@ -58,14 +59,14 @@ def known_programs(problem: Problem) -> tuple[list[KnownProgram], list[str]]:
     notes = []
     for program in found:
         if reason := missing_compiler(program.language):
-            notes.append(f"{program.name} is left out: {reason}")
+            notes.append(f"{program.name} is skipped: {reason}")
         else:
             kept.setdefault((program.language, program.source), program)
     return list(kept.values()), notes
 
 
 def stored_matrix(problem: Problem, suite: Suite | None) -> KillMatrix | None:
-    """The kill matrix of a suite (None: of the imported tests) as far as rows hold it; None when some are missing."""
+    """Return the stored kill matrix of a suite (None: the imported tests); None if judgements are missing."""
     programs, _ = known_programs(problem)
     rows = _judgements(problem, suite, programs)
     return _matrix(problem, suite, programs, rows) if len(rows) == len(programs) and programs else None
@@ -78,17 +79,16 @@ def validate(
     overtime: int,
     on_stage: Callable[[str, int], Callable[[], None]],
 ) -> KillMatrix:
-    """Judge every known program that has not been judged on these tests, on all of them.
+    """Judge every known program that has not been judged on these tests, and return the kill matrix.
 
-    A looping program would need its whole time limit on each; it is tried on no other test once those that it does
-    not finish in time, its limit for each, amount to `overtime` seconds. Raises ValidationFault, and
-    SandboxUnavailable.
+    A program is stopped once the tests on which it exceeds its time limit, at that limit each, amount to `overtime`
+    seconds. Raises SuiteValidationError and SandboxUnavailable.
     """
     programs, _ = known_programs(problem)
     rows = _judgements(problem, suite, programs)
     tests = judge_tests(problem, Judgement.Suite.ALL, suite)
     if not tests:
-        raise ValidationFault(f"{problem} has no tests to judge its programs on")
+        raise SuiteValidationError(f"{problem} has no tests on which its programs can be judged")
     sources = [program_files(problem, one.source, one.language) for one in programs]
     limits = judge.Limits(time=problem.time_limit, memory=problem.memory_limit)
     checker = checker_for(problem, Policy.FAIR)
@@ -98,24 +98,24 @@ def validate(
         for one in programs
     ]
     missing = [
-        place
-        for place in range(len(programs))
-        if place not in rows or _cut_before(rows[place], len(tests), timeouts[place])
+        index
+        for index in range(len(programs))
+        if index not in rows or _cut_before(rows[index], len(tests), timeouts[index])
     ]
     on_done = on_stage("programs", len(missing))
 
-    def graded(place: int) -> tuple[int, judge.Judgement]:
-        return place, judge.grade(
-            judge.Submission(sources[place], programs[place].language),
+    def graded(index: int) -> tuple[int, judge.Judgement]:
+        return index, judge.grade(
+            judge.Submission(sources[index], programs[index].language),
             judge.Problem(tests, limits, checker),
             judge.GradingOptions(
-                time_multipliers=multipliers, stop_at_first_failure=False, maximum_timeouts=timeouts[place]
+                time_multipliers=multipliers, stop_at_first_failure=False, maximum_timeouts=timeouts[index]
             ),
         )
 
     def keep(result: tuple[int, judge.Judgement]) -> None:
-        place, judgement = result
-        rows[place] = _store(problem, suite, programs[place], judgement)
+        index, judgement = result
+        rows[index] = _store(problem, suite, programs[index], judgement)
         on_done()
 
     in_threads(graded, missing, jobs, keep)
@@ -125,10 +125,10 @@ def validate(
 def _store(
     problem: Problem, suite: Suite | None, program: KnownProgram, judgement: judge.Judgement
 ) -> Judgement:
-    """The row of a judgement. What the program printed is left out: many programs on many tests print much."""
+    """Store a judgement without the programs' outputs, which would need much space. Raises SuiteValidationError."""
     fault = next((test.message for test in judgement.tests if test.verdict is Verdict.JE), "")
     if fault:
-        raise ValidationFault(f"the judge failed on {program.name} of {problem}: {fault}")
+        raise SuiteValidationError(f"the judge failed on {program.name} of {problem}: {fault}")
     kept = replace(judgement, tests=tuple(replace(test, output="", errors="") for test in judgement.tests))
     return Judgement.objects.create(
         submission=store_submission(problem, program.source, program.language),
@@ -147,7 +147,7 @@ def _store(
 
 
 def _cut_before(row: Judgement, tests: int, timeouts: int) -> bool:
-    """Whether a judgement left tests out sooner than after so many that took too long."""
+    """Return whether a judgement stopped after fewer timeouts than `timeouts`."""
     verdicts = [test["verdict"] for test in (row.result or {})["tests"]]
     return 0 < len(verdicts) < tests and verdicts.count(Verdict.TLE) < timeouts
 
@@ -155,7 +155,7 @@ def _cut_before(row: Judgement, tests: int, timeouts: int) -> bool:
 def _judgements(
     problem: Problem, suite: Suite | None, programs: Sequence[KnownProgram]
 ) -> dict[int, Judgement]:
-    """The latest finished judgement of each program on these tests by this version of the judge, by its place."""
+    """Return the latest judgement of each program on these tests by the current judge version, by index."""
     rows = Judgement.objects.filter(
         submission__problem=problem,
         suite=Judgement.Suite.ALL,
@@ -170,10 +170,10 @@ def _judgements(
     for row in rows.order_by("pk"):
         latest[row.submission.language, row.submission.source_hash] = row
     found = {}
-    for place, program in enumerate(programs):
+    for index, program in enumerate(programs):
         digest = hashlib.sha256(program.source.encode("utf-8", "surrogatepass")).hexdigest()
         if (program.language, digest) in latest:
-            found[place] = latest[program.language, digest]
+            found[index] = latest[program.language, digest]
     return found
 
 
@@ -182,10 +182,10 @@ def _matrix(
 ) -> KillMatrix:
     names = tuple(test.name for test in judge_tests(problem, Judgement.Suite.ALL, suite))
     tried = []
-    for place, program in enumerate(programs):
-        row = rows[place]
+    for index, program in enumerate(programs):
+        row = rows[index]
         by_test = {test["name"]: Verdict(test["verdict"]) for test in (row.result or {})["tests"]}
-        # A program that does not compile was run on no test and fails them all.
+        # A program that does not compile fails all tests without running.
         untried = None if by_test else Verdict(row.verdict)
         verdicts = tuple(by_test.get(name, untried) for name in names)
         tried.append(

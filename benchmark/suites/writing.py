@@ -1,6 +1,6 @@
-"""Generators and a validator that a model writes for a problem (docs/spec.md 5.1; 6, P-17), kept as its programs.
+"""Generators and a validator that a model writes for a problem (docs/spec.md 5.1; 6, P-17), stored as its programs.
 
-The model sees what a model under test may see: the statement, and nothing of tests or solutions.
+The prompt contains the statement only, no tests or solutions.
 """
 
 from collections.abc import Iterable
@@ -22,14 +22,14 @@ VALIDATOR = "validator"
 PARTS = (*COUNTS, VALIDATOR)
 
 _FIRST_ORDER = 10_000
-"""Of programs that models wrote; those of packages come before them."""
+"""The lowest order of programs that models wrote, after those of packages."""
 
 
 def missing_calls(problem: Problem, author: Author, writing: int) -> list[ModelRequest]:
-    """The calls for what the model has not written for this problem yet; none where no reference could answer inputs.
+    """Return the calls for programs that the model has not written yet; none without a reference solution.
 
-    No validator is asked for where the problem came with one. `writing` tells apart programs of the same model: each
-    number asks anew.
+    No validator is requested if the problem has one. `writing` is the number of the attempt: each number requests new
+    programs.
     """
     if fastest_reference(problem) is None:
         return []
@@ -40,19 +40,19 @@ def missing_calls(problem: Problem, author: Author, writing: int) -> list[ModelR
 
 
 def written_programs(problem: Problem, author: Author, writing: int) -> list[PackageProgram]:
-    """What the model has written for this problem; a reply without a program is left out."""
+    """Return the programs that the model wrote for this problem, without replies that contain no program."""
     return [row for row in _written(problem, author, writing) if row.files]
 
 
 def paid_for(problems: Iterable[Problem], author: Author, writing: int) -> Spending:
-    """What it cost to have all of that written for these problems."""
+    """Return the cost of these programs for these problems."""
     rows = [row.writing for problem in problems for row in _written(problem, author, writing)]
     tokens = ("input_tokens", "output_tokens", "cached_input_tokens")
     return sum((Spending.of_reply(*(row.get(name) for name in tokens)) for row in rows), Spending())
 
 
 def writing_prompt(problem: Problem, part: str) -> Prompt:
-    """P-17: what the program is for, how it is called, and the statement."""
+    """Return P-17: the purpose of the program, its interface, and the statement."""
     form = PromptFormat(LANGUAGE, state_limits=True)
     names = ("suites/validator",) if part == VALIDATOR else ("suites/generator", f"suites/{part}")
     templates = form.templates
@@ -67,7 +67,7 @@ def writing_prompt(problem: Problem, part: str) -> Prompt:
 
 
 def _written(problem: Problem, author: Author, writing: int) -> QuerySet[PackageProgram]:
-    """Answers to the questions as they are now: those about a former statement are none."""
+    """Return the programs of the current prompts; those for an earlier statement are ignored."""
     return problem.package_programs.filter(
         author=author.spec,
         writing__number=writing,

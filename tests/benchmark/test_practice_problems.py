@@ -56,7 +56,7 @@ def validate(validator: Path, given: bytes, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_there_are_two_problems_of_each_tier_half_of_them_in_each_format():
-    with open_icpc(PRACTICE_PROBLEMS, None) as source:
+    with open_icpc(PRACTICE_PROBLEMS) as source:
         problems = list(source.entries)
     assert all(isinstance(problem, ImportedProblem) for problem in problems)
     tiers = Counter(problem.tier for problem in problems if isinstance(problem, ImportedProblem))
@@ -66,7 +66,7 @@ def test_there_are_two_problems_of_each_tier_half_of_them_in_each_format():
 
 
 def test_an_importer_finds_statement_analysis_limits_and_figures():
-    with open_icpc(PRACTICE_PROBLEMS, None) as source:
+    with open_icpc(PRACTICE_PROBLEMS) as source:
         problems = {
             entry.external_id: entry for entry in source.entries if isinstance(entry, ImportedProblem)
         }

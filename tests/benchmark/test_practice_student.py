@@ -25,7 +25,7 @@ from benchmark.providers import (
 from benchmark.providers.practice import PRACTICE_PROBLEMS, StudentScript, practice_scripts, reply_to
 
 LADDERS = {ladder.slug: ladder for ladder in practice_scripts()}
-with open_icpc(PRACTICE_PROBLEMS, None) as source:
+with open_icpc(PRACTICE_PROBLEMS) as source:
     STATEMENTS = {
         entry.external_id: entry.statement for entry in source.entries if isinstance(entry, ImportedProblem)
     }

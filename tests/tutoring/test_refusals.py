@@ -22,6 +22,7 @@ from tests.tutoring.test_budgets import move
 from tutoring.actions import AskAgain, CloseSession, Execute, SendMessage, StopReply
 from tutoring.actions.base import SessionAction
 from tutoring.protocols import PRESETS, freeze, rules_of
+from tutoring.replies.model_answer import ModelAnswer
 from tutoring.replies.storage import fail_reply
 from tutoring.sessions.context import RefusedError
 from tutoring.sessions.conversation import PageCommand, TutorView, tutor_view

@@ -8,7 +8,7 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.core.validators import validate_slug
 
-from benchmark.datasets.question_sets import QuestionsInUse
+from benchmark.datasets.question_sets import QuestionsInUseError
 from benchmark.management.arguments import find_dataset, not_negative, positive
 from benchmark.management.encoding import add_encoding, encoding
 from benchmark.management.progress import progress_bar
@@ -79,7 +79,7 @@ class Command(BaseCommand):
                 made = builder.build(
                     dataset, options["name"], lambda done, _total: bar.update(done - bar.n), encoding(options)
                 )
-        except (ValueError, NoEncoderError, QuestionsInUse) as error:
+        except (ValueError, NoEncoderError, QuestionsInUseError) as error:
             raise CommandError(f"{error}.") from None
         count = made.questions.count()
         if options["json"]:

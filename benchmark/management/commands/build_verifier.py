@@ -11,8 +11,8 @@ from benchmark.management.progress import progress_bar
 from benchmark.methods import PROFILES, SettingsError, parse_settings
 from benchmark.methods.algo import VerifierSettings
 from benchmark.models import Problem, Run, Verifier
-from benchmark.oracles.inputs import Recipe
-from benchmark.oracles.store import build_imported, without_outputs
+from benchmark.oracles.inputs import InputRecipe
+from benchmark.oracles.store import build_imported, problems_without_oracle
 from benchmark.reports import RunFigures
 from benchmark.runner import Estimate
 from benchmark.runner.judges import cores
@@ -60,7 +60,7 @@ class Command(run_baseline.Command):
         problems = find_dataset(options["dataset"]).problems.all()
         if ids:
             problems = problems.filter(external_id__in=ids)
-        refused = without_outputs(find_dataset(options["dataset"]))
+        refused = problems_without_oracle(find_dataset(options["dataset"]))
         imported = [one for problem in problems if (one := _imported(problem))]
         if not imported:
             raise CommandError(f"No problem of {options['dataset']} was imported with an oracle.")
@@ -113,7 +113,7 @@ class Command(run_baseline.Command):
         self.stdout.write(f"{ready} of {len(built)} problems have a verifier. {facts['failed']} failed.")
 
 
-def _recipe(options: dict[str, Any]) -> Recipe:
+def _recipe(options: dict[str, Any]) -> InputRecipe:
     """Return the recipe of the settings and the profile."""
     profile = PROFILES[options["profile"]].settings_for("") if options["profile"] else []
     try:

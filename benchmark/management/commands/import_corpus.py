@@ -1,4 +1,4 @@
-"""manage.py import_corpus FORMAT PATH: fill a textbook that semantic retrieval searches."""
+"""manage.py import_corpus FORMAT PATH: import a textbook for semantic retrieval."""
 
 import json
 from argparse import ArgumentParser
@@ -12,17 +12,17 @@ from django.utils.text import slugify
 
 from benchmark.corpora import FORMATS, TEXTBOOK
 from benchmark.corpora.store import import_corpus
-from benchmark.datasets import BrokenSource
+from benchmark.datasets import SourceError
 from benchmark.models.corpora import SHIPPED
 
 
 class Command(BaseCommand):
-    """Import a textbook; a second time changes nothing."""
+    """The command that imports a textbook. Imports are idempotent."""
 
     help = (
-        "Import the articles of a textbook. Afterwards the corpus holds what the source holds: importing the same "
-        "again changes nothing, changed articles are updated, those no longer there are removed. An article that "
-        "cannot be imported is left out with the reason; a source that is broken as a whole is refused."
+        "Import the articles of a textbook. The import synchronizes the corpus with the source: unchanged articles "
+        "stay, changed ones are updated, missing ones are removed. An article that cannot be imported is skipped, "
+        "and the reason is printed. If the whole source is invalid, nothing is imported."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -31,19 +31,19 @@ class Command(BaseCommand):
             metavar="FORMAT",
             nargs="?",
             choices=FORMATS,
-            help=f"{', '.join(FORMATS)}; without one, the textbook that comes with the program is loaded",
+            help=f"{', '.join(FORMATS)}; default: the textbook of Hintbench",
         )
         parser.add_argument(
             "path",
             metavar="PATH",
             nargs="?",
             type=Path,
-            help="markdown: a folder of .md files; the others: a JSON file",
+            help="markdown: a folder of .md files; other formats: a JSON file",
         )
         parser.add_argument(
             "--corpus",
             metavar="NAME",
-            help="letters, digits, - and _; default: the format's name, for markdown the folder's",
+            help="letters, digits, - and _; default: the name of the format, or of the folder for markdown",
         )
         parser.add_argument("--json", action="store_true", help="print one JSON document instead of text")
 
@@ -51,7 +51,7 @@ class Command(BaseCommand):
         format_name, path = options["format"], options["path"]
         if path is None:
             if format_name or options["corpus"]:
-                raise CommandError("PATH is missing. Without any argument our own textbook is loaded.")
+                raise CommandError("PATH is missing. Omit all arguments to import the textbook of Hintbench.")
             format_name, path, default = "markdown", TEXTBOOK, SHIPPED
         else:
             default = slugify(path.resolve().name) if format_name == "markdown" else format_name
@@ -59,19 +59,19 @@ class Command(BaseCommand):
         try:
             validate_slug(name)
         except ValidationError:
-            raise CommandError(f"--corpus {name!r}: a name has letters, digits, - and _ only") from None
+            raise CommandError(f"--corpus {name!r}: a name contains only letters, digits, - and _") from None
         if len(name) > 80:
             raise CommandError("--corpus: a name has at most 80 characters")
         try:
             result = import_corpus(format_name, path, name)
-        except BrokenSource as error:
+        except SourceError as error:
             raise CommandError(f"Nothing was imported: {error}") from error
         if options["json"]:
             self.stdout.write(json.dumps(result.to_json(), ensure_ascii=False))
             return
         self.stdout.write(
             f"{name}: {result.imported} imported, {result.updated} updated, {result.unchanged} unchanged, "
-            f"{result.removed} removed, {len(result.left_out)} left out"
+            f"{result.removed} removed, {len(result.left_out)} skipped"
         )
         for entry in result.left_out:
-            self.stdout.write(f"  left out {entry.external_id}: {entry.reason}")
+            self.stdout.write(f"  skipped {entry.external_id}: {entry.reason}")

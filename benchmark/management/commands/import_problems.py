@@ -1,4 +1,4 @@
-"""manage.py import_problems FORMAT PATH --dataset NAME: fill the problem bank."""
+"""manage.py import_problems FORMAT PATH --dataset NAME: import problems into a dataset."""
 
 import json
 from argparse import ArgumentParser
@@ -10,30 +10,36 @@ from django.core.management.base import BaseCommand, CommandError
 from django.core.validators import validate_slug
 from tqdm import tqdm
 
-from benchmark.datasets import FORMATS, BrokenSource
+from benchmark.datasets import FORMATS, SourceError
 from benchmark.datasets.store import ImportResult, import_problems
 
 
 class Command(BaseCommand):
-    """Import problems; a second time changes nothing."""
+    """The command that imports problems. Imports are idempotent."""
 
     help = (
-        "Import problems into a dataset. Importing the same again changes nothing; changed problems are updated in "
-        "place. A source that is broken as a whole is refused and nothing is imported; a single problem that cannot "
-        "be imported is left out with the reason."
+        "Import problems into a dataset. Imports are idempotent: unchanged problems stay, changed ones are updated in "
+        "place. A problem that cannot be imported is skipped, and the reason is printed. If the whole source is "
+        "invalid, nothing is imported."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
             "format", metavar="FORMAT", choices=sorted(FORMATS), help=", ".join(sorted(FORMATS))
         )
-        parser.add_argument("path", metavar="PATH", type=Path, help="the file or folder to import")
+        parser.add_argument(
+            "path",
+            metavar="PATH",
+            type=Path,
+            help="; ".join(f"{name}: {FORMATS[name].source}" for name in sorted(FORMATS)),
+        )
         parser.add_argument("--dataset", metavar="NAME", required=True, help="letters, digits, - and _")
         parser.add_argument(
             "--tests",
             metavar="DIR",
             type=Path,
-            help="usaco: the folder with a folder of hidden tests a problem",
+            help="a folder with one folder of hidden tests per problem, for: "
+            + ", ".join(name for name, importer in sorted(FORMATS.items()) if importer.open_with_tests),
         )
         parser.add_argument("--json", action="store_true", help="print one JSON document instead of text")
 
@@ -42,19 +48,19 @@ class Command(BaseCommand):
         try:
             validate_slug(name)
         except ValidationError:
-            raise CommandError(f"--dataset {name!r}: a name has letters, digits, - and _ only") from None
+            raise CommandError(f"--dataset {name!r}: a name contains only letters, digits, - and _") from None
         if len(name) > 80:
             raise CommandError("--dataset: a name has at most 80 characters")
         try:
             result = self._import(options["format"], options["path"], name, options["tests"])
-        except BrokenSource as error:
+        except SourceError as error:
             raise CommandError(f"Nothing was imported: {error}") from error
         if options["json"]:
             self.stdout.write(json.dumps(result.to_json(), ensure_ascii=False))
         else:
             self._print(result)
         if not (result.imported or result.unchanged or result.updated):
-            raise CommandError("Nothing was imported: every problem was left out, for the reasons above.")
+            raise CommandError("Nothing was imported: every problem was skipped, for the reasons above.")
 
     def _import(self, format_name: str, path: Path, name: str, tests: Path | None) -> ImportResult:
         with tqdm(unit="problem", disable=None, leave=False) as bar:
@@ -68,9 +74,9 @@ class Command(BaseCommand):
     def _print(self, result: ImportResult) -> None:
         self.stdout.write(
             f"{result.dataset}: {result.imported} imported, {result.updated} updated in place, "
-            f"{result.unchanged} unchanged, {len(result.left_out)} left out"
+            f"{result.unchanged} unchanged, {len(result.skipped)} skipped"
         )
-        for entry in result.left_out:
-            self.stdout.write(f"  left out {entry.external_id}: {entry.reason}")
+        for entry in result.skipped:
+            self.stdout.write(f"  skipped {entry.external_id}: {entry.reason}")
         for external_id, note in result.notes:
             self.stdout.write(f"  note on {external_id}: {note}")

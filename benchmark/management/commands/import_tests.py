@@ -1,4 +1,4 @@
-"""manage.py import_tests FORMAT FOLDER: official tests for problems that are already imported."""
+"""manage.py import_tests FORMAT FOLDER: import official tests for problems that are already imported."""
 
 import json
 from argparse import ArgumentParser
@@ -9,7 +9,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from benchmark.datasets.downloads import Downloader, ServerBusy, missing_archives
+from benchmark.datasets.downloads import Downloader, ServerBusyError, missing_archives
 from benchmark.datasets.official_tests import TestsImport, import_official_tests
 from benchmark.management.progress import progress_bar
 from benchmark.models import Problem
@@ -18,29 +18,29 @@ FORMATS = ("usaco",)
 
 
 class Command(BaseCommand):
-    """Import official tests; a second time changes nothing."""
+    """The command that imports official tests. Imports are idempotent."""
 
     help = (
-        "Put official tests onto problems that are already imported: the zip archives of contest problems, or folders "
-        "named by problem. Archives are matched by the links of the imported records. Importing the same again changes "
-        "nothing; what cannot be used is left out with the reason, and files of no problem are listed."
+        "Import official tests for problems that are already imported, from zip archives of contest problems or "
+        "folders named by problem. Archives are matched by the links of the imported records. Imports are idempotent. "
+        "Unusable sources are skipped, and the reason is printed. Files that match no problem are listed."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("format", metavar="FORMAT", choices=FORMATS, help=", ".join(FORMATS))
-        parser.add_argument("folder", metavar="FOLDER", type=Path, help="holds the archives and folders")
+        parser.add_argument("folder", metavar="FOLDER", type=Path, help="contains the archives and folders")
         parser.add_argument("--dataset", metavar="NAME", help="only problems of this dataset")
         parser.add_argument(
             "--download",
             action="store_true",
-            help="first fetch the archives that FOLDER does not hold from the records' links, one at a time",
+            help="first download the archives missing in FOLDER from the records' links, one at a time",
         )
         parser.add_argument(
             "--pause",
             type=float,
             default=1.0,
             metavar="SECONDS",
-            help="between two requests (default: %(default)s)",
+            help="minimum time between two requests (default: %(default)s)",
         )
         parser.add_argument("--json", action="store_true", help="print one JSON document instead of text")
 
@@ -52,7 +52,7 @@ class Command(BaseCommand):
             document["download"] = self._download(folder, problems, options["pause"])
         if not folder.is_dir():
             raise CommandError(
-                f"{folder} is not a folder. It must hold archives such as prob1_gold_open23.zip."
+                f"{folder} is not a folder. It must contain archives such as prob1_gold_open23.zip."
             )
         settings.VAR.mkdir(parents=True, exist_ok=True)
         with progress_bar(unit="source", disable=None, leave=False) as bar:
@@ -71,33 +71,33 @@ class Command(BaseCommand):
         failures = document.get("download", {}).get("failed", [])
         if failures:
             raise CommandError(
-                f"{len(failures)} archives could not be fetched, for the reasons above. The same command goes on."
+                f"{len(failures)} archives could not be downloaded, for the reasons above. Repeat the command."
             )
         if not (result.updated or result.unchanged):
-            raise CommandError(f"Nothing was imported: no usable file of {folder} belongs to a problem.")
+            raise CommandError(f"Nothing was imported: no usable file in {folder} matches a problem.")
 
     def _download(self, folder: Path, problems: Sequence[Problem], pause: float) -> dict[str, Any]:
         links = [one.test_data_link for one in problems if one.test_data_link]
         if not links:
             raise CommandError(
-                "No problem has a link to its tests. Import the collection again: earlier versions did not keep links."
+                "No problem has a link to its tests. Import the collection again: old versions did not store links."
             )
         if pause < 0:
-            raise CommandError("--pause: seconds are not negative")
+            raise CommandError("--pause: must not be negative")
         folder.mkdir(parents=True, exist_ok=True)
         wanted, failures = missing_archives(links, folder)
         downloader, fetched = Downloader(pause), 0
         try:
-            with progress_bar(total=len(wanted), desc="asking for sizes", unit="archive", leave=False) as bar:
+            with progress_bar(total=len(wanted), desc="requesting sizes", unit="archive", leave=False) as bar:
                 wanted = downloader.sized(wanted, bar.update)
             known = sum(one.size or 0 for one in wanted)
             unknown = sum(one.size is None for one in wanted)
-            told = f"{len(wanted)} archives to fetch, {known / 2**20:.1f} MiB"
-            self.stderr.write(f"{told} and {unknown} of unknown size" if unknown else told)
-            with progress_bar(total=known, desc="fetching", unit="B", unit_scale=True, leave=False) as bar:
+            summary = f"{len(wanted)} archives to download, {known / 2**20:.1f} MiB"
+            self.stderr.write(f"{summary} and {unknown} of unknown size" if unknown else summary)
+            with progress_bar(total=known, desc="downloading", unit="B", unit_scale=True, leave=False) as bar:
                 fetched, failed = downloader.fetch_all(wanted, bar.update)
             failures += failed
-        except ServerBusy as busy:
+        except ServerBusyError as busy:
             failures.append((wanted[0].link, str(busy)))
         return {
             "fetched": fetched,
@@ -108,18 +108,18 @@ class Command(BaseCommand):
 
     def _print(self, result: TestsImport, document: dict[str, Any]) -> None:
         if download := document.get("download"):
-            self.stdout.write(f"{download['fetched']} archives fetched, {download['not_fetched']} not")
+            self.stdout.write(f"{download['fetched']} archives downloaded, {download['not_fetched']} not")
             for entry in download["failed"]:
-                self.stdout.write(f"  not fetched {entry['link']}: {entry['reason']}")
+                self.stdout.write(f"  not downloaded {entry['link']}: {entry['reason']}")
         self.stdout.write(
             f"problems with new tests: {result.updated}, unchanged: {result.unchanged}, "
-            f"left out: {len(result.left_out)}; "
+            f"skipped: {len(result.skipped)}; "
             f"{document['with_hidden_tests']} of {document['problems']} problems have hidden tests"
         )
-        for name, reason in result.left_out:
-            self.stdout.write(f"  left out {name}: {reason}")
+        for name, reason in result.skipped:
+            self.stdout.write(f"  skipped {name}: {reason}")
         for name in result.unmatched:
-            self.stdout.write(f"  of no problem: {name}")
+            self.stdout.write(f"  no matching problem: {name}")
         for external_id, note in result.notes:
             self.stdout.write(f"  note on {external_id}: {note}")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from benchmark.datasets import BrokenSource
+from benchmark.datasets import SourceError
 from benchmark.management.arguments import find_dataset, find_run, positive
 from benchmark.management.progress import progress_bar
 from benchmark.metrics import TooFewAttemptsError
@@ -64,7 +64,7 @@ class Command(BaseCommand):
                 documents.append(
                     _of_file(path, options) if path.is_file() else _of_run(source, options["against"])
                 )
-            except (BrokenSource, NotRefineRunError, TooFewAttemptsError, ValueError) as error:
+            except (SourceError, NotRefineRunError, TooFewAttemptsError, ValueError) as error:
                 raise CommandError(f"{source}: {error}") from None
         if options["json"]:
             self.stdout.write(json.dumps({"refinements": documents}, ensure_ascii=False))

@@ -14,16 +14,16 @@ from benchmark.oracles.candidates import (
     RANKINGS,
     Figures,
     NamedCandidate,
-    Verified,
+    VerifiedCandidate,
     candidates_of_run,
     figures,
     imported_candidates,
     judged_groups,
 )
 from benchmark.oracles.correctness import Correctness, correctness_of
-from benchmark.oracles.suite_sizes import SIZES, AtSize, by_suite_size, write_csv
+from benchmark.oracles.suite_sizes import SIZES, SuiteSizeRow, by_suite_size, write_csv
 from benchmark.oracles.verifications import (
-    NoVerifier,
+    NoVerifierError,
     add_outcomes,
     latest_verifier,
     measure_coverage,
@@ -88,7 +88,7 @@ class Command(BaseCommand):
             for candidate in progress_bar(chosen, unit="candidate"):
                 try:
                     verified.append(_verified(candidate, coverage=options["coverage"]))
-                except NoVerifier as error:
+                except NoVerifierError as error:
                     left_out.append({"problem": candidate.problem.external_id, "reason": str(error)})
             oracles = _oracles(verified)
         except (SandboxFault, SandboxUnavailable) as error:
@@ -117,7 +117,9 @@ class Command(BaseCommand):
         if not verified:
             raise CommandError(left_out[0]["reason"])
 
-    def _print(self, verified: Sequence[Verified], found: Figures, left_out: list[dict[str, str]]) -> None:
+    def _print(
+        self, verified: Sequence[VerifiedCandidate], found: Figures, left_out: list[dict[str, str]]
+    ) -> None:
         rows = [("problem", "candidate", "official", "samples", "tests", "smallest failing input")]
         for one in verified:
             result = one.verification
@@ -151,7 +153,7 @@ class Command(BaseCommand):
         for problem in left_out:
             self.stdout.write(f"Left out: {problem['reason']}")
 
-    def _print_sizes(self, sizes: Sequence[AtSize]) -> None:
+    def _print_sizes(self, sizes: Sequence[SuiteSizeRow]) -> None:
         rows = [("oracle tests", *(f"{n}@k" for n in sizes[0].at))] if sizes else []
         rows += [(str(one.tests), *map(_share, one.at.values())) for one in sizes]
         for line in aligned(rows) if rows else ():
@@ -182,7 +184,7 @@ def _candidates(options: dict[str, Any]) -> list[NamedCandidate]:
     return list(imported_candidates(find_dataset(options["dataset"]).problems.all()))
 
 
-def _oracles(verified: Sequence[Verified]) -> list[JudgedOracle]:
+def _oracles(verified: Sequence[VerifiedCandidate]) -> list[JudgedOracle]:
     """Return the correctness of the oracle of each verifier in use."""
     verifiers = {one.verification.verifier_id: one.verification.verifier for one in verified}
     judged = [(verifier, correctness_of(verifier)) for verifier in verifiers.values()]
@@ -193,9 +195,9 @@ def _oracles(verified: Sequence[Verified]) -> list[JudgedOracle]:
     ]
 
 
-def _verified(candidate: NamedCandidate, *, coverage: bool) -> Verified:
+def _verified(candidate: NamedCandidate, *, coverage: bool) -> VerifiedCandidate:
     verifier = latest_verifier(candidate.problem)
-    verification = verification_of(verifier, candidate.submission, shrunk=True)
+    verification = verification_of(verifier, candidate.submission, minimized=True)
     add_outcomes(verification)
     if coverage and verification.coverage is None and candidate.submission.language == "python":
         try:
@@ -203,4 +205,4 @@ def _verified(candidate: NamedCandidate, *, coverage: bool) -> Verified:
         except ValueError:  # a program that does not compile covers nothing
             verification.coverage = {"samples": 0.0, "all": 0.0}
         verification.save(update_fields=["coverage"])
-    return Verified(candidate, verification)
+    return VerifiedCandidate(candidate, verification)

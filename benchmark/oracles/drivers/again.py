@@ -1,6 +1,6 @@
-"""Runs the batch driver a second time, where the order of sets, the clock and the time zone differ from the first.
+"""Runs the batch driver again with a different set order, clock and time zone.
 
-Runs in the sandbox as main.py, beside the batch driver (hintbench_batch.py). The system seeds the random module in both
+Runs in the sandbox as main.py next to the batch driver (hintbench_batch.py). The system seeds the random module in both
 runs. Python 3.8 or newer.
 """
 
@@ -16,7 +16,7 @@ CLOCK_SHIFT = 400 * 86_400 + 12_345
 
 
 def main() -> None:
-    if os.environ.get("PYTHONHASHSEED") != HASH_SEED:  # read when the interpreter starts
+    if os.environ.get("PYTHONHASHSEED") != HASH_SEED:  # the interpreter reads it at its start
         os.environ.update(PYTHONHASHSEED=HASH_SEED, TZ="LATER-13")
         os.execv(sys.executable, [sys.executable, os.path.abspath(__file__)])  # noqa: S606
     seconds, nanoseconds = time.time, time.time_ns

@@ -1,8 +1,8 @@
-"""Calls one program on many inputs, each in a process of its own, so that none sees what another left.
+"""Calls one program on many inputs, each in a separate process, so that calls cannot affect each other.
 
-Runs in the sandbox as main.py, beside the program. Standard input holds a JSON object: the inputs, and seconds of CPU
-for each and for all of them. For each input one line of JSON is printed at once: the output, or why there is none, and
-the seconds it took. When the time for all is used up, the inputs that are left have no line. Python 3.8 or newer.
+Runs in the sandbox as main.py next to the program. Standard input contains a JSON object: the inputs, and CPU seconds
+for each and for all inputs. Prints one line of JSON for each input immediately: the output or the fault, and the CPU
+seconds. Inputs after the total time have no line. Python 3.8 or newer.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from typing import Any
 from hintbench_calls import load, with_deep_stack
 
 LONGEST = 2**20
-"""Bytes of one output; a longer one is a fault."""
+"""Maximum size of an output in bytes; a longer one is a fault."""
 
 
-def in_a_child(call: Callable[[str], str], given: str, seconds: float) -> dict[str, Any]:
-    """What the call makes of the input, and the seconds of CPU it took."""
+def run_in_child(call: Callable[[str], str], given: str, seconds: float) -> dict[str, Any]:
+    """Return the call's output or fault for the input, and its CPU seconds."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(reading)
-        os.dup2(2, 1)  # our own lines are not for the program to write
+        os.dup2(2, 1)  # the program must not write result lines
         signal.signal(signal.SIGPROF, signal.SIG_DFL)
         signal.setitimer(signal.ITIMER_PROF, seconds)
-        most = math.ceil(seconds) + 1  # for a program that takes the signal
-        resource.setrlimit(resource.RLIMIT_CPU, (most, most))
+        maximum = math.ceil(seconds) + 1  # for a program that catches the signal
+        resource.setrlimit(resource.RLIMIT_CPU, (maximum, maximum))
 
         def work() -> None:
             with os.fdopen(writing, "wb") as end:
@@ -57,7 +57,7 @@ def in_a_child(call: Callable[[str], str], given: str, seconds: float) -> dict[s
 
 
 def received(reading: int, seconds: float) -> tuple[bytes, bool]:
-    """What comes until the other end is closed, and whether that took more than so many seconds."""
+    """Return the data until the other end closes, and whether a wait exceeded `seconds`."""
     output = b""
     with os.fdopen(reading, "rb", buffering=0) as end:
         while len(output) <= LONGEST:
@@ -73,13 +73,13 @@ def received(reading: int, seconds: float) -> tuple[bytes, bool]:
 def main() -> None:
     printed = sys.stdout
     request = json.loads(sys.stdin.read())
-    gc.freeze()  # so that a process of its own need not copy what all have
+    gc.freeze()  # child processes need not copy shared objects
     call = load(os.path.dirname(os.path.abspath(__file__)))
     left = request["total"]
     for given in request["inputs"]:
         if left <= 0:
             break
-        line = in_a_child(call, given, min(request["each"], left))
+        line = run_in_child(call, given, min(request["each"], left))
         left -= line["seconds"]
         printed.write(json.dumps(line) + "\n")
         printed.flush()

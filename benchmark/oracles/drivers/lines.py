@@ -1,10 +1,9 @@
-"""Prints the statements of a program, and which of them each of several inputs reaches.
+"""Prints the statements of a program, and the statements that each of several inputs reaches.
 
-Runs in the sandbox as main.py, beside the program (solution.py). Standard input holds a JSON object: the inputs,
-seconds of CPU for each and for all, and whether the program is a complete one, which reads standard input, or a
-function. The first line of JSON that is printed holds the line numbers of all statements. Another line follows for each
-input at once: the statements reached, those reached before a fault included. No input is begun once the time for
-all is used up. Python 3.8 or newer.
+Runs in the sandbox as main.py next to the program (solution.py). Standard input contains a JSON object: the inputs, CPU
+seconds for each and for all inputs, and whether the program is complete (reads standard input) or a function. The first
+line of JSON contains the line numbers of all statements. One line per input follows immediately: the statements
+reached, including those before a fault. No input starts after the total time. Python 3.8 or newer.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ PROGRAM = os.path.join(FOLDER, "solution.py")
 
 
 def reached(given: str, seconds: int, complete: bool) -> set[int]:
-    """Return the lines that a process of its own reaches with this input."""
+    """Return the lines that a separate process reaches with this input."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -45,10 +44,10 @@ def reached(given: str, seconds: int, complete: bool) -> set[int]:
 
 
 def traced(given: str, complete: bool, writing: int) -> None:
-    """Run the program and write each line's number when it is reached for the first time: it may be killed."""
+    """Run the program and write each line's number when it is first reached, because the process may be killed."""
     seen: set[int] = set()
 
-    def trace(frame: Any, event: str, argument: object) -> Any:
+    def trace(frame: Any, event: str, _argument: object) -> Any:
         if frame.f_code.co_filename != PROGRAM:
             return None
         if event == "line" and frame.f_lineno not in seen:
@@ -73,7 +72,7 @@ def main() -> None:
     with tokenize.open(PROGRAM) as source:
         statements = Statements(source.read())
     printed.write(json.dumps({"statements": sorted(statements.lines)}) + "\n")
-    gc.freeze()  # so that a process of its own need not copy what all have
+    gc.freeze()  # child processes need not copy shared objects
     for given in request["inputs"]:
         if resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime > request["total"]:
             break

@@ -1,7 +1,7 @@
 """Finds the executable lines of a Python program as coverage.py counts them.
 
-Runs in the sandbox as hintbench_statements.py, with the Python that runs the program: which lines have bytecode depends
-on the version. Needs nothing outside the standard library. Python 3.8 or newer.
+Runs in the sandbox as hintbench_statements.py with the program's interpreter, because the lines with bytecode depend on
+its version. Needs only the standard library. Python 3.8 or newer.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ EXCLUDED = (
     r"|^\s*(((async )?def .*?)?[\])]+(\s*->.*?)?:\s*)?\.\.\.\s*(#|$)"
     r"|^\s*if (typing\.)?TYPE_CHECKING:"
 )
-"""What coverage.py 7 leaves out by default: marked lines, bodies that are `...` alone, imports for type checkers."""
+"""The default exclusions of coverage.py 7: marked lines, bodies that are only `...`, imports for type checkers."""
 
 _DEFINITIONS = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 class Statements:
-    """The lines that begin an executable statement. Raises SyntaxError and tokenize.TokenError."""
+    """The lines that start an executable statement. Raises SyntaxError and tokenize.TokenError."""
 
     def __init__(self, text: str) -> None:
         tree = ast.parse(text)
@@ -42,7 +42,7 @@ class Statements:
         return self._first.get(line, line)
 
     def reached(self, lines: Iterable[int]) -> set[int]:
-        """Return the statements that traced lines belong to."""
+        """Return the statements that contain these traced lines."""
         return {self.first(line) for line in lines} & self.lines
 
     def _excluded(
@@ -50,7 +50,7 @@ class Statements:
     ) -> set[int]:
         excluded: set[int] = set()
         for match in re.finditer(EXCLUDED, text, re.MULTILINE):
-            begin, end = (text.count("\n", 0, place) + 1 for place in match.span())
+            begin, end = (text.count("\n", 0, index) + 1 for index in match.span())
             excluded.update(self.first(line) for line in range(begin, end + 1))
         if not excluded:
             return excluded
@@ -69,7 +69,7 @@ class Statements:
 
 
 def lines_of(code: CodeType) -> Iterator[int]:
-    """Yield the lines that have bytecode, nested functions and classes included."""
+    """Yield the lines that have bytecode, including nested functions and classes."""
     if hasattr(code, "co_lines"):
         yield from (line for _, _, line in code.co_lines() if line)
     else:  # before Python 3.10
@@ -107,7 +107,7 @@ def docstrings(tree: ast.AST) -> Iterator[int]:
 
 
 def with_suites(tokens: Iterable[tokenize.TokenInfo], excluded: set[int]) -> set[int]:
-    """Return the excluded lines with the suites that they open."""
+    """Return the excluded lines with the blocks that they open."""
     found = set(excluded)
     indent = nesting = first = 0
     opened: int | None = None  # the indent at which an excluded suite was opened
@@ -131,7 +131,7 @@ def with_suites(tokens: Iterable[tokenize.TokenInfo], excluded: set[int]) -> set
 
 
 def is_irrefutable_case(node: Any) -> bool:
-    """Whether it is a `case` that matches everything, as `case _` does (Python 3.10)."""
+    """Return whether the node is a `case` that matches everything, such as `case _` (Python 3.10)."""
     if type(node).__name__ != "match_case" or node.guard is not None:
         return False
     pattern = node.pattern

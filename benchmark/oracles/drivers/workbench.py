@@ -1,9 +1,9 @@
-"""Makes and checks inputs with functions that a model wrote: validator, generators, batches, tricky inputs.
+"""Generates and validates inputs with functions that a model wrote: validator, generators, batches, tricky inputs.
 
-Runs in the sandbox as main.py. Standard input holds one JSON object: the model's texts in the order in which they
-are executed in one namespace, the types of the problem's parameters and of its result (null: an input is one text),
-seconds of CPU for each call and for all of them (null: no bound), and the calls. Each call prints one line of JSON at
-once, so that a call that never ends loses only those after it. Python 3.8 or newer.
+Runs in the sandbox as main.py. Standard input contains one JSON object: the model's sources in the order of execution
+in one namespace, the types of the problem's parameters and result (null: an input is one string), CPU seconds for each
+call and for all calls (null: unbounded), and the calls. Each call prints one line of JSON immediately, so an endless
+call loses only later calls. Python 3.8 or newer.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from hintbench_names import find_function, usual_names
 from hintbench_values import read_arguments, write, write_arguments
 
 CASES = 5
-"""Inputs of one batch, as the paper has it."""
+"""Number of inputs in a batch, as in the paper."""
 
 
 class TooSlow(BaseException):
-    """A call used up its time; a base exception, so that a program does not catch it by the way."""
+    """The end of a call's time; a base exception, so that programs do not catch it accidentally."""
 
 
-def stop(number: int, frame: object) -> None:
+def stop(_number: int, _frame: object) -> None:
     raise TooSlow("the time for one input was used up")
 
 
@@ -42,45 +42,45 @@ class Workbench:
         for text in request["texts"]:
             try:
                 exec(compile(text, "<generated>", "exec", dont_inherit=True), self.names)  # noqa: S102
-            except Exception as error:  # noqa: BLE001  (a text that does not run lacks what it would define)
+            except Exception as error:  # noqa: BLE001  (a failing source only loses its own definitions)
                 sys.stderr.write(f"{type(error).__name__}: {error}\n")
 
     def valid(self, given: str) -> bool:
-        """Whether the validator takes the input."""
+        """Return whether the validator accepts the input."""
         function = find_function(self.names, "is_valid_input")
         arguments = [given] if self.types is None else read_arguments(given, self.types, self.names)
         return bool(self.within_time(lambda: function(*arguments)))
 
     def inputs(self, call: dict[str, Any]) -> list[Any]:
-        """What the named function makes, with every size bounded by the cap where there is one.
+        """Return the named function's inputs; the cap, if any, bounds every size.
 
-        With `answered` it makes pairs of an input and its answer.
+        With `answered`, return pairs of an input and its answer.
         """
         random.seed(call["seed"])
         function = find_function(self.names, call["function"])
         arguments = [call["cap"]] * sizes(function) if call["cap"] else []
-        made = self.within_time(lambda: function(*arguments))
+        generated = self.within_time(lambda: function(*arguments))
         if call.get("answered"):
-            return [[self.text(given), self.answer(value)] for given, value in made]
-        several = made if call["several"] else [made]
+            return [[self.text(given), self.answer(value)] for given, value in generated]
+        several = generated if call["several"] else [generated]
         return [self.text(one) for one in several]
 
     def answer(self, value: Any) -> str:
-        """An answer as the driver of a program prints it."""
+        """Return an answer as the driver of a program prints it."""
         return str(value) if self.result is None else str(write(value, self.result))
 
-    def text(self, made: Any) -> str:
-        """One made input as it stands in a test."""
+    def text(self, generated: Any) -> str:
+        """Return a generated input as it is stored in a test."""
         if self.types is None:
-            if not isinstance(made, str):
-                raise TypeError(f"an input must be a text, not {type(made).__name__}")
-            return made
+            if not isinstance(generated, str):
+                raise TypeError(f"an input must be a text, not {type(generated).__name__}")
+            return generated
         count = len(self.types)
-        if count == 1 and not (isinstance(made, tuple) and len(made) == 1):
-            made = (list(made) if isinstance(made, tuple) else made,)
-        if len(made) != count:
-            raise ValueError(f"an input has {len(made)} values, the method {count} parameters")
-        text: str = write_arguments(made)
+        if count == 1 and not (isinstance(generated, tuple) and len(generated) == 1):
+            generated = (list(generated) if isinstance(generated, tuple) else generated,)
+        if len(generated) != count:
+            raise ValueError(f"an input has {len(generated)} values, the method {count} parameters")
+        text: str = write_arguments(generated)
         return text
 
     def within_time(self, function: Any) -> Any:
@@ -95,7 +95,7 @@ class Workbench:
 
 
 def sizes(function: Any) -> int:
-    """How many arguments of the function bound a size: all but those whose default is no whole number."""
+    """Return the number of arguments that bound a size: those whose default, if any, is an integer."""
     given = inspect.signature(function).parameters.values()
     return sum(
         one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)
@@ -111,9 +111,9 @@ def main() -> None:
     bench = Workbench(request)
     for call in request["calls"]:
         try:
-            made = bench.valid(call["input"]) if "input" in call else bench.inputs(call)
-            line: dict[str, Any] = {"made": made}
-        except (Exception, TooSlow) as error:  # noqa: BLE001  (told to whoever asked)
+            generated = bench.valid(call["input"]) if "input" in call else bench.inputs(call)
+            line: dict[str, Any] = {"result": generated}
+        except (Exception, TooSlow) as error:  # noqa: BLE001  (reported in the result line)
             line = {"error": f"{type(error).__name__}: {error}"[:300]}
         printed.write(json.dumps(line) + "\n")
         printed.flush()

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmark.datasets.records import BrokenSource
+from benchmark.datasets.records import SourceError
 from benchmark.reports.refinement.curves import Refinement
 from judge import Verdict
 
@@ -66,16 +66,16 @@ class EvalResults:
 
 
 def read_eval_results(path: Path) -> EvalResults:
-    """Read the results of a file. Raises BrokenSource for a file of another format."""
+    """Read the results of a file. Raises SourceError for a file of another format."""
     try:
         content = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError) as error:
-        raise BrokenSource(
+        raise SourceError(
             f"{path} cannot be read ({error}). It may be truncated: download it again."
         ) from error
     entries = content.get("detailed_results") if isinstance(content, dict) else None
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries) or not entries:
-        raise BrokenSource(f"{path} is not a result file of ICPC-Eval: it has no list detailed_results")
+        raise SourceError(f"{path} is not a result file of ICPC-Eval: it has no list detailed_results")
     found: list[Refinement] = []
     uncharged: list[Refinement] = []
     inconsistencies: list[str] = []
@@ -94,7 +94,7 @@ def read_eval_results(path: Path) -> EvalResults:
         uncharged.append(_refinement(name, [one for one, _ in paid], [count for _, count in paid]))
         inconsistencies += _inconsistencies(name, entry, rows, found[-1])
     if not found:
-        raise BrokenSource(f"{path} holds no problem with a finished evaluation")
+        raise SourceError(f"{path} holds no problem with a finished evaluation")
     inconsistencies += _summary_inconsistencies(content.get("summary"), found)
     longest = max(Counter((one.problem, one.generation) for one in read).values(), default=1)
     return EvalResults(

@@ -150,7 +150,7 @@ def test_other_wrong_arguments_are_explained(db: None, book: Path, tmp_path: Pat
     (tmp_path / "none").mkdir()
     with pytest.raises(CommandError, match="contains articles of the format cpbook; choose another name"):
         call_command("import_corpus", "markdown", str(tmp_path), "--corpus", "cpbook")
-    with pytest.raises(CommandError, match="letters, digits, - and _ only"):
+    with pytest.raises(CommandError, match="only letters, digits, - and _"):
         call_command("import_corpus", "cpbook", str(book), "--corpus", "a b")
     with pytest.raises(CommandError, match="is not a file"):
         call_command("import_corpus", "cpbook", str(tmp_path / "none.json"))

@@ -1,11 +1,11 @@
-"""Comparing a plain text with its rendered HTML."""
+"""Comparison of a plain text with its rendered HTML."""
 
 import html
 import re
 
 
 def text_of(markup: str) -> str:
-    """What a reader sees, with formulas as their LaTeX and language labels left out."""
+    """Return the visible text, with formulas as LaTeX and without language labels."""
     markup = re.sub(r"<figcaption>.*?</figcaption>", "", markup)
     markup = re.sub(
         r"<math.*?<annotation[^>]*>(.*?)</annotation></semantics></math>", r"\1", markup, flags=re.DOTALL
@@ -14,10 +14,10 @@ def text_of(markup: str) -> str:
 
 
 def significant(text: str) -> str:
-    """The characters that rendering must keep, in order: no white space, no marks of lists, bold and formulas."""
+    """Return the characters that rendering must keep in order, without white space and markup."""
     return re.sub(r"[\s$*:•\-\x00-\x20\xa0]", "", text).lower()
 
 
 def assert_nothing_lost(text: str, markup: str) -> None:
-    """The HTML shows every significant character of the text, in its order."""
+    """Assert that the HTML shows every significant character of the text in order."""
     assert significant(text_of(markup)) == significant(text)

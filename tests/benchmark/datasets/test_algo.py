@@ -1,4 +1,4 @@
-"""Importing the files released with ALGO: problems, stored programs with verdicts, and other folders."""
+"""Import of the files released with ALGO: problems, stored programs with verdicts, invalid folders."""
 
 import json
 import shutil
@@ -57,7 +57,11 @@ def test_a_problem_without_outputs_is_left_out_and_another_folder_refused(
     (folder / "2583.md").write_text((source / "2583.md").read_text().replace("Output: 13", "Output: many"))
     result = run(tmp_path)
     assert result["imported"] == 1
-    assert result["left_out"] == [{"id": "2583", "reason": "the output 'many' of sample 1 is no JSON value"}]
+    assert result["left_out"] == [
+        {"id": "2583", "reason": "the output 'many' of sample 1 is not a JSON value"}
+    ]
     assert not Verifier.objects.exists()
-    with pytest.raises(CommandError, match=r"metadata\.json is not there; the format algo takes the folder"):
+    with pytest.raises(
+        CommandError, match=r"metadata\.json does not exist; the format algo needs the folder"
+    ):
         run(shared_data / "usaco")

@@ -1,4 +1,4 @@
-"""CodeContests' rows become problems with right and wrong programs."""
+"""Import of CodeContests rows with right and wrong programs."""
 
 import gzip
 import json

@@ -1,4 +1,4 @@
-"""The parser of generators.yaml: names, numbers, commands and seeds, and that nothing is skipped without a word."""
+"""The parser of generators.yaml: names, numbers, commands and seeds, and a fault for each unsupported entry."""
 
 from itertools import pairwise
 from pathlib import Path
@@ -100,19 +100,19 @@ def test_an_unnumbered_folder_keeps_the_order_of_the_file_and_numbers_inside_by_
         ({"a": {"generate": "g", "colour": 1}}, "secret/a", "its key colour is not known"),
         ({"a": 5}, "secret/a", "must be a command or a mapping, not 5"),
         ({"a": {"in": 5}}, "secret/a", "its in must be a text in quotes, not 5"),
-        ({"a": {"generate": "g {count}"}}, "secret/a", "holds {count}, but the entry has no count"),
-        ({"a": "g {seed} {seed:1}"}, "secret/a", "holds {seed} more than once"),
+        ({"a": {"generate": "g {count}"}}, "secret/a", "contains {count}, but the entry has no count"),
+        ({"a": "g {seed} {seed:1}"}, "secret/a", "contains {seed} more than once"),
         ({"a": {"in": "1", "count": 101}}, "secret/a", "its count must be 1 to 100"),
         ({"a": {"in": "1", "count": "3..=1"}}, "secret/a", "its count must be"),
         ({"a": {"in": "1", "count": [2, 2]}}, "secret/a", "its count must be"),
         ({"a": {"in": "1", "count": True}}, "secret/a", "its count must be"),
-        ({"a": {"desc": "Ten"}}, "secret/a", "nothing gives its input"),
+        ({"a": {"desc": "Ten"}}, "secret/a", "its input is missing"),
         ({"a": {"copy": "/etc/passwd"}}, "secret/a", "must be relative to generators/"),
-        ({"a": {"in": "1", "args": "-x"}}, "secret/a", "its args are not given to programs here"),
+        ({"a": {"in": "1", "args": "-x"}}, "secret/a", "its args are not supported"),
         ({"a": ""}, "secret/a", "its command is empty"),
         ({"": "g"}, "secret/", "a test outside of a list needs a name"),
-        ([{"a": "g", "b": "g"}], "secret[1]", "an item of a list holds one test, not a, b"),
-        (["g"], "secret[1]", "an item of a list holds one test, not 'g'"),
+        ([{"a": "g", "b": "g"}], "secret[1]", "an item of a list must contain one test, not a, b"),
+        (["g"], "secret[1]", "an item of a list must contain one test, not 'g'"),
         ({"g": {"data": 7}}, "secret/g", "its data must be a mapping or a list, not 7"),
         ({"g": {"include": ["z"]}}, "secret/g", "includes 'z', which names no earlier test"),
         ({"g": {"colour": 1}}, "secret/g/colour", "this key is not known"),
@@ -139,7 +139,7 @@ def test_keys_of_the_root_and_repeated_keys_are_listed_too(tmp_path: Path) -> No
         "mystery": "this key is not known",
         "generators/a": "must be a list of files, not 'a.py'",
         "elsewhere": "data/ has no folder of that name whose tests could be judged",
-        "a (line 11)": "this key stands twice in one mapping; only the last one counts",
+        "a (line 11)": "this key occurs twice in one mapping; only the last one is used",
     }
     assert found.aliases == {"b": ("b.py",)}
     assert [one.command for one in found.tests] == ["g 2"]

@@ -1,4 +1,4 @@
-"""Importing ICPC packages through the command: folders, zips, statements, figures, broken and hostile ones."""
+"""Import of ICPC packages: folders, zips, statements, figures, invalid and malicious packages."""
 
 import io
 import json
@@ -162,8 +162,8 @@ def test_a_pdf_figure_becomes_png_and_svg_and_broken_pictures_are_left_out(tmp_p
     assert (figure.name, figure.media_type) == ("plan.png", "image/png")
     assert Image.open(io.BytesIO(blobs.read(figure.content_hash))).format == "PNG"
     notes = " ".join(entry["note"] for entry in result["notes"])
-    assert "logo.svg is left out" in notes
-    assert "bad.png is left out" in notes
+    assert "logo.svg is skipped" in notes
+    assert "bad.png is skipped" in notes
     assert "[picture logo.svg is not shown]" in Problem.objects.get().statement_html
 
 
@@ -230,7 +230,7 @@ def test_a_link_out_of_the_package_is_refused(tmp_path: Path) -> None:
 def test_a_place_without_packages_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match=r"no problem\.yaml"):
         run(tmp_path)
-    with pytest.raises(CommandError, match="is not there"):
+    with pytest.raises(CommandError, match="does not exist"):
         run(tmp_path / "nowhere")
 
 
@@ -309,7 +309,7 @@ def test_a_damaged_zip_is_refused(tmp_path: Path, cut: int) -> None:
 
 
 def judged(problem: Problem, source: str, suite: Judgement.Suite = Judgement.Suite.ALL) -> Judgement:
-    """Performed in this process, as a worker does it."""
+    """Judge the program in this process and return the judgement."""
     submission = judging.store_submission(problem, source, "python")
     judgement = judging.request_judgement(submission, suite=suite)
     judging.perform(judgement.pk)
@@ -376,7 +376,7 @@ def test_a_package_that_cannot_be_judged_is_refused_with_the_reason(tmp_path: Pa
 def test_each_entry_of_a_real_generators_yaml_is_a_test_or_is_named(
     tmp_path: Path, shared_data: Path, name: str
 ) -> None:
-    """The files beside it are not there: what needs none of them is a test, all else has a fault."""
+    """Entries that need missing files have a fault; all other entries are tests."""
     listing = (shared_data / "generators_yaml" / f"{name}.yaml").read_bytes()
     result = run(package(tmp_path / "tea", {"generators/generators.yaml": listing}))
     tests = list(Problem.objects.get().listed_tests.all())
@@ -387,12 +387,12 @@ def test_each_entry_of_a_real_generators_yaml_is_a_test_or_is_named(
     stored_sample = name in (
         "brickwork",
         "fasterthanlight",
-    )  # data/sample/1.in, which the file gives no value
+    )  # data/sample/1.in has no value in the file
     assert sum(bool(one.input_hash) for one in made) == len(made)
     assert len(made) == {"aroundthetable": 4, "arrangingadapters": 10, "brickwork": 37, "fasterthanlight": 0}[
         name
     ] + int(stored_sample)
     assert all(
-        one.fault.startswith(("its generator", "its copy", "nothing gives")) for one in tests if one.fault
+        one.fault.startswith(("its generator", "its copy", "it has no input")) for one in tests if one.fault
     )
     assert any("is not used: there is no file" in entry["note"] for entry in result["notes"])

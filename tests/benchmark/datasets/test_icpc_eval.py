@@ -1,4 +1,4 @@
-"""ICPC-Eval's problems, and its result files scored again."""
+"""Import of ICPC-Eval's problems, and scores of its result files."""
 
 import json
 from collections.abc import Callable
@@ -140,7 +140,7 @@ def test_a_result_file_is_scored_again_from_its_attempts(tmp_path: Path, run: Ca
 
 
 def test_restarts_of_a_result_file_are_no_further_attempts(tmp_path: Path, run: Callable[..., Any]) -> None:
-    """Two starts of two attempts each; attempt numbers run through both, as the published program writes them."""
+    """Return two starts of two attempts each, numbered consecutively as the published program does."""
 
     def starts(*verdicts: str) -> list[dict[str, Any]]:
         return [
@@ -198,7 +198,7 @@ def test_the_programs_of_a_result_file_are_judged_here_once_and_compared(
         "eval",
         "--jobs",
         "1",
-    )  # the database of tests has one writer
+    )  # the test database supports one writer
     begun: list[int] = []
 
     def fails(judgement_id: int) -> None:

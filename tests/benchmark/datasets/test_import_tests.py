@@ -1,4 +1,4 @@
-"""Official tests put onto imported problems: zips, folders, broken and hostile ones, and the download from a server."""
+"""Import of official tests: zips, folders, invalid and malicious archives, and downloads."""
 
 import io
 import json
@@ -48,7 +48,7 @@ def import_tests(folder: Path, *arguments: str) -> dict[str, Any]:
 
 @pytest.fixture
 def collection(tmp_path: Path) -> Path:
-    """A collection of one problem, imported with its sample alone."""
+    """Import a collection of one problem with its sample only."""
     (tmp_path / "collection").mkdir()
     path = write(tmp_path / "collection", {SUM: problem(test_data_link=LINK)})
     run(path)
@@ -130,8 +130,8 @@ def test_links_and_announced_numbers_reach_problems_that_were_imported_before_th
         (archive({"1.in": "1\n", "2.in": "1\n", "2.out": "1\n", "4.out": "1\n"}),
          "test 1 has no answer, test 3 has no input and no answer, test 4 has no input"),
         (archive({"a/1.in": "1\n", "a/1.out": "1\n", "b/1.in": "1\n", "b/1.out": "1\n"}),
-         "it holds tests in several folders: a, b"),
-        (archive({"notes.txt": "soon"}), "it holds no test"),
+         "it contains tests in several folders: a, b"),
+        (archive({"notes.txt": "soon"}), "it contains no test"),
         (archive({"1.in": "1\n", "1.out": "1\n", "999999.in": "1\n"}), "numbered up to 999999, but there are fewer"),
         (archive({"../../1.in": "1\n", "../../1.out": "1\n"}), "which would be written outside its folder"),
         (b"<!DOCTYPE html><p>Not found", "cannot be unpacked"),
@@ -210,7 +210,7 @@ def test_the_list_of_problems_says_how_many_have_hidden_tests(
 
 
 class Server:
-    """A local server of archives that keeps what it was asked."""
+    """A local server of archives that records the requests."""
 
     def __init__(self) -> None:
         self.files: dict[str, bytes] = {}
@@ -275,7 +275,7 @@ def test_a_download_fetches_what_is_missing_and_goes_on_where_it_stopped(
     }  # fmt: skip
     server.short = {"/data/c.zip"}
     errors = StringIO()
-    with pytest.raises(CommandError, match="could not be fetched"):
+    with pytest.raises(CommandError, match="could not be downloaded"):
         call_command(
             "import_tests",
             "usaco",
@@ -286,7 +286,7 @@ def test_a_download_fetches_what_is_missing_and_goes_on_where_it_stopped(
             stdout=StringIO(),
             stderr=errors,
         )
-    assert "5 archives to fetch, 0.0 MiB and 1 of unknown size" in errors.getvalue()
+    assert "5 archives to download, 0.0 MiB and 1 of unknown size" in errors.getvalue()
     assert {agent for _, _, agent in server.asked} == {USER_AGENT}
     assert "hintbench" in USER_AGENT
     assert [command for command, _, _ in server.asked[:5]] == ["HEAD"] * 5, "all sizes come first"
@@ -304,20 +304,20 @@ def test_a_download_fetches_what_is_missing_and_goes_on_where_it_stopped(
         "not_fetched": 1,
         "without_link": 2,
         "failed": [
-            {"link": server.link("get.php"), "reason": "'get.php' is no name of a zip archive"},
+            {"link": server.link("get.php"), "reason": "'get.php' is not the name of a zip archive"},
             {"link": server.link("d.zip"), "reason": "HTTP 404 Not Found"},
         ],
     }
     assert (document["updated"], document["unchanged"], document["with_hidden_tests"]) == (3, 1, 4)
-    assert "2 archives could not be fetched" in document["error"]
+    assert "2 archives could not be downloaded" in document["error"]
 
 
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"files": {"/data/a.zip": b"<html>Login</html>"}}, "is no zip (text/html, 18 bytes)"),
+        ({"files": {"/data/a.zip": b"<html>Login</html>"}}, "is not a zip archive (text/html, 18 bytes)"),
         ({"files": {"/data/a.zip": archive(PAIRS)}, "short": {"/data/a.zip"}}, "the transfer"),
-        ({"status": {"/data/a.zip": 503}}, "the server asks to wait: HTTP 503"),
+        ({"status": {"/data/a.zip": 503}}, "the server requests a pause: HTTP 503"),
         ({"status": {"/data/a.zip": 500}}, "HTTP 500"),
         ({"redirects": {"/data/a.zip": "file:///etc/passwd"}}, "file:///etc/passwd"),
         ({"redirects": {"/data/a.zip": "ftp://127.0.0.1/a.zip"}}, "unknown url type: ftp"),

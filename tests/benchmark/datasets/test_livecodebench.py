@@ -1,4 +1,4 @@
-"""Importing LiveCodeBench: both kinds of problems, packed private tests, and pickles that would run something."""
+"""Import of LiveCodeBench: both kinds of problems, packed private tests, malicious pickles."""
 
 import base64
 import json
@@ -101,20 +101,20 @@ NESTED = "[" * 5_000
 @pytest.mark.parametrize(
     ("private", "reason"),
     [
-        (packed(Harmful()), "hold more than a text"),
+        (packed(Harmful()), "contain more than a string"),
         (compressed(b"cos\nsystem\n(S'touch harm-was-done'\ntR."), "the instruction GLOBAL"),
         (compressed(b"(S'touch harm-was-done'\nios\nsystem\n."), "the instruction MARK"),
-        (packed([1]), "hold more than a text"),
+        (packed([1]), "contain more than a string"),
         (
             compressed(b"]" * 100_000 + b"."),
             "the instruction EMPTY_LIST",
-        ),  # 64 times as large, were it loaded
+        ),  # loading would need 64 times the memory
         (compressed(b"Va\n" + b"q\0" * 100_000 + b"."), "cannot be unpacked"),
-        (compressed(b"Va\nVb\n."), "hold 2 texts, not one"),
+        (compressed(b"Va\nVb\n."), "contain 2 strings, not one"),
         (packed(NESTED), "cannot be unpacked: maximum recursion depth"),
         (NESTED, "cannot be read: maximum recursion depth"),
         (packed("no JSON"), "cannot be unpacked"),
-        (base64.b64encode(zlib.compress(pickle.dumps(json.dumps(PRIVATE)))[:-9]).decode(), "cut off"),
+        (base64.b64encode(zlib.compress(pickle.dumps(json.dumps(PRIVATE)))[:-9]).decode(), "incomplete"),
         (compressed(b"x" * 2**21), "unpack to more than 1 MiB"),
         ("%%%", "cannot be unpacked"),
         (json.dumps(FUNCTIONAL), "kinds functional, stdin"),

@@ -1,4 +1,4 @@
-"""Importing USACO collections through the command: counts, samples, hidden tests, broken files."""
+"""Import of USACO collections: counts, samples, hidden tests, invalid files."""
 
 import json
 from datetime import date
@@ -202,10 +202,10 @@ def test_an_identifier_cannot_lead_out_of_the_folder_of_tests(tmp_path: Path) ->
     ("content", "message"),
     [
         ('{"1_bronze_sum": {"name": "Su', "not valid JSON"),
-        ("[1, 2]", "holds no USACO problem"),
+        ("[1, 2]", "contains no USACO problem"),
         ('"text"', "not a str"),
-        ("{}", "holds no USACO problem"),
-        ('{"tags": ["dp"], "problems": []}', "holds no USACO problem"),
+        ("{}", "contains no USACO problem"),
+        ('{"tags": ["dp"], "problems": []}', "contains no USACO problem"),
         ("[" * 100_000, "not valid JSON"),
         ("\xff\xfe\x00", "not valid JSON"),
     ],
@@ -224,7 +224,7 @@ def test_a_broken_file_is_refused_with_one_message_and_nothing_imported(
 def test_a_real_collection_cut_off_in_the_middle_changes_nothing(tmp_path: Path, shared_data: Path) -> None:
     path = tmp_path / "usaco_dict.json"
     path.write_bytes((shared_data / "usaco" / "usaco_dict.json").read_bytes()[:1_000_000])
-    with pytest.raises(CommandError, match="cut off"):
+    with pytest.raises(CommandError, match="incomplete"):
         run(path)
     assert not Problem.objects.exists()
 
@@ -238,13 +238,13 @@ def test_paths_names_and_datasets_that_cannot_be_are_refused(tmp_path: Path) -> 
     with pytest.raises(CommandError, match="letters, digits"):
         run(path, dataset="a/b")
     Dataset.objects.create(name="usaco", format="icpc")
-    with pytest.raises(CommandError, match="holds problems of the format icpc"):
+    with pytest.raises(CommandError, match="contains problems of the format icpc"):
         run(path)
     assert not Problem.objects.exists()
 
 
 def test_a_file_with_bad_problems_only_ends_with_an_error(tmp_path: Path) -> None:
-    with pytest.raises(CommandError, match="every problem was left out"):
+    with pytest.raises(CommandError, match="every problem was skipped"):
         run(write(tmp_path, {"1_bronze_sum": problem(runtime_limit=0)}))
 
 

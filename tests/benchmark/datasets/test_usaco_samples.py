@@ -1,4 +1,4 @@
-"""Samples are found in the text of USACO statements, and explanations are cut off."""
+"""Extraction of samples from USACO statements, without their explanations."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Coverage of candidates, compared with the real coverage.py on the interpreter of the sandbox."""
+"""Coverage of candidates, compared with coverage.py on the sandbox's interpreter."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmark.functional import Signature
-from benchmark.oracles.quality import Reached, reached_statements
+from benchmark.oracles.quality import ReachedStatements, reached_statements
 from benchmark.oracles.running import Function, Standalone
 from judge.toolchains.tools import python_interpreter
 
@@ -46,7 +46,7 @@ print(json.dumps([measured(*one) for one in json.load(sys.stdin)]))
 
 
 def by_coverage(programs: list[tuple[str, str]]) -> list[tuple[list[int], list[int]]]:
-    """What coverage.py finds: statements, and those that are reached with the input."""
+    """Return the statements that coverage.py finds, and those that the input reaches."""
     interpreter = python_interpreter()
     assert interpreter
     ran = subprocess.run(
@@ -127,7 +127,7 @@ def test_generated_programs_are_counted_as_coverage_counts_them(programs) -> Non
     for source in programs:
         try:
             compile(source, "program.py", "exec")
-        except SyntaxError:  # such as a global declaration after its use
+        except SyntaxError:  # for example, a global declaration after its use
             continue
         tried.append((source, "3\n"))
     for (source, given_), found in zip(tried, by_coverage(tried), strict=True):
@@ -141,7 +141,7 @@ def test_the_samples_come_first_and_functions_are_measured_as_they_are_called() 
     found = reached_statements(Function(source, signature), ["1\n", "0\n"])
     assert found.coverage(1) == 3 / 5
     assert found.coverage() == 1
-    assert Reached(frozenset(), ()).coverage() == 1
+    assert ReachedStatements(frozenset(), ()).coverage() == 1
 
 
 def test_what_is_no_python_program_has_no_coverage() -> None:

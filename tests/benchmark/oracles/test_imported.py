@@ -1,4 +1,4 @@
-"""Verifiers of imported programs: built once, asked about candidates, shown, and used in place of hidden tests."""
+"""Verifiers of imported programs: building, verification of candidates, pages, use instead of hidden tests."""
 
 import json
 import shutil
@@ -14,7 +14,7 @@ from django.test import Client
 from benchmark import judging
 from benchmark.models import Candidate, Problem, Suite, Verification, Verifier
 from benchmark.oracles import verifications
-from benchmark.oracles.running import NO_TIME_LEFT, Answer
+from benchmark.oracles.running import NO_TIME_LEFT, ProgramResult
 from judge import Checker, OutputValidator
 
 pytestmark = [
@@ -31,7 +31,7 @@ def manage(*arguments: str) -> dict[str, Any]:
 
 
 def two_problems(source: Path, folder: Path) -> Path:
-    """The files of two problems: 2609, whose candidate is wrong, and 2645, for which nothing makes inputs."""
+    """Return the files of two problems: 2609 has a wrong candidate, 2645 no input functions."""
     (folder / "leetcode_data").mkdir()
     metadata = json.loads((source / "leetcode_data" / "metadata.json").read_text())
     metadata["problems"] = [one for one in metadata["problems"] if one["problem"] in (2609, 2645)]
@@ -82,9 +82,9 @@ def test_imported_programs_become_a_verifier_that_finds_the_smallest_failing_inp
     candidate = Candidate.objects.get(problem=verifier.problem)
     Verification.objects.update(minimal=None)
     with monkeypatch.context() as patched:
-        untried = Answer(None, NO_TIME_LEFT)
-        patched.setattr(verifications, "run_on", lambda program, inputs, allowance: [untried] * len(inputs))
-        hurried = verifications.verification_of(verifier, candidate.submission, shrunk=True)
+        untried = ProgramResult(None, NO_TIME_LEFT)
+        patched.setattr(verifications, "run_on", lambda program, inputs, budget: [untried] * len(inputs))
+        hurried = verifications.verification_of(verifier, candidate.submission, minimized=True)
     assert hurried.minimal is not None
     assert hurried.minimal["fault"] == "WA", "an input that no time was left for has not failed"
     judgement = judging.request_judgement(
@@ -123,7 +123,7 @@ def test_imported_programs_become_a_verifier_that_finds_the_smallest_failing_inp
     ]
     assert quality["released"]
     assert "1 of 1 wrong" in client.get("/runs/suites/").content.decode()
-    # Were the candidate right, the oracle's suite would be wrong.
+    # If the candidate is right, the oracle's suite is wrong.
     Suite.objects.update(right_total=None)
     Candidate.objects.update(official_verdict="AC")
     [withdrawn] = manage("suite_quality", "algo/2609")["suites"]

@@ -1,4 +1,4 @@
-"""n@k with ties against every way to break them, and the smallest failing inputs."""
+"""n@k with ties compared with all tie-breaks, and minimized failing inputs."""
 
 from itertools import combinations, pairwise, permutations
 from statistics import mean
@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmark.oracles.minimizing import minimize
 from benchmark.oracles.ranking import by_majority, n_at_k
-from benchmark.oracles.shrinking import shrink
 
 CANDIDATES = st.lists(st.tuples(st.integers(0, 2), st.booleans()), min_size=1, max_size=6)
 
@@ -58,6 +58,6 @@ def test_what_can_be_left_out_is_left_out(failing, values, fails, smallest) -> N
         rounds.append(inputs)
         return [fails(text) for text in inputs]
 
-    assert shrink(failing, tried, values=values) == smallest
+    assert minimize(failing, tried, values=values) == smallest
     assert len(rounds) <= 12
     assert all(len(inputs) <= 40 for inputs in rounds)

@@ -8,16 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmark.models import Dataset, Problem, Submission, Verification
-from benchmark.oracles.candidates import NamedCandidate, Verified, judged_groups, rankings
+from benchmark.oracles.candidates import NamedCandidate, VerifiedCandidate, judged_groups, rankings
 from benchmark.oracles.ranking import n_at_k
 from benchmark.oracles.suite_sizes import by_suite_size, write_csv
 
 
-def group(pk: int, rows: list[tuple[str, str, str, bool | None]]) -> list[Verified]:
-    """Candidates of one problem, not stored: samples, oracle tests and written tests passed, and the verdict."""
+def group(pk: int, rows: list[tuple[str, str, str, bool | None]]) -> list[VerifiedCandidate]:
+    """Return unsaved candidates of one problem with their outcomes and verdicts."""
     problem = Problem(pk=pk, external_id=f"p{pk}", dataset=Dataset(name="d"))
     return [
-        Verified(
+        VerifiedCandidate(
             NamedCandidate(problem, f"c{number}", Submission(), accepted),
             Verification(
                 outcomes={"samples": samples, "tests": tests, "written": written},

@@ -1,4 +1,4 @@
-"""Programs that models wrote, run in the sandbox: answers, inputs, coverage, and the published files."""
+"""Model-written programs in the sandbox: answers, inputs, coverage, and the published files."""
 
 from pathlib import Path
 
@@ -6,15 +6,15 @@ import pytest
 
 from benchmark.datasets.algo import read_stored
 from benchmark.functional import NotFunctional, Signature
-from benchmark.oracles.inputs import Parts, Recipe, accepts_all, make_inputs, written_tests
-from benchmark.oracles.running import Allowance, Function, Standalone, run_on
+from benchmark.oracles.inputs import InputFunctions, InputRecipe, accepts_all, make_inputs, written_tests
+from benchmark.oracles.running import CpuBudget, Function, Standalone, run_on
 from benchmark.oracles.verifying import Case, label, verify
 from benchmark.reproduction.oracles import measure
 from judge import Checker
 
 pytestmark = pytest.mark.usefixtures("sandbox")
 
-SECOND = Allowance(each=1)
+SECOND = CpuBudget(each=1)
 TREE = Signature.of("class Solution:\n    def mirror(self, root: Optional[TreeNode]) -> Optional[TreeNode]:")
 
 
@@ -62,7 +62,7 @@ def solution(text):
     while len(text) > 2 and time.process_time() < 99: pass
     return text
 """
-    oracle, little = Function(source, None), Allowance(each=1, total=0.3)
+    oracle, little = Function(source, None), CpuBudget(each=1, total=0.3)
     labelled = label(oracle, ["1", "12345", "123", "12", "2"], little)
     assert [case.input for case in labelled.cases] == ["1", "12", "2"]
     assert dict(labelled.dropped) == {"TLE": 1, "no time left": 1}
@@ -72,7 +72,7 @@ def solution(text):
     assert (said.samples_passed, said.passed, said.total) == (False, 0, 4)
     assert [failure.fault for failure in said.failures] == ["TLE", *["no time left"] * 3]
     busy = "import time\nwhile time.process_time() < 0.15: pass\nprint(1)"
-    started = run_on(Standalone(busy, "python"), ["1", "2"], Allowance(1, 0.1))
+    started = run_on(Standalone(busy, "python"), ["1", "2"], CpuBudget(1, 0.1))
     assert [one.fault for one in started] == ["", "no time left"]
 
 
@@ -81,7 +81,7 @@ def test_trees_recursion_and_changed_arguments() -> None:
         "class Solution:\n    def mirror(self, root):\n        def depth(n): return n and 1 + depth(n - 1)\n"
     )
     deep += "        depth(50_000)\n        return root and TreeNode(root.val, root.right, root.left)\n"
-    answers = run_on(Function(deep, TREE), ["[1,2,3,null,4]\n", "[]\n"], Allowance(2))
+    answers = run_on(Function(deep, TREE), ["[1,2,3,null,4]\n", "[]\n"], CpuBudget(2))
     assert [one.output for one in answers] == ["[1,3,2,null,null,null,4]", "[]"]
     lists = Signature.of("class Solution:\n    def go(self, head: ListNode, nums: List[int]) -> ListNode:")
     first = (
@@ -97,7 +97,7 @@ def test_trees_recursion_and_changed_arguments() -> None:
 
 def test_inputs_are_capped_valid_and_distinct_and_faults_are_counted() -> None:
     signature = Signature.of("class Solution:\n    def f(self, nums: List[int]) -> int:")
-    parts = Parts(
+    parts = InputFunctions(
         signature,
         validator="def is_valid_input(nums):\n    return 1 <= len(nums) <= 10 and 0 not in nums",
         generator="def gen_input():\n    return list(range(1, 11))",
@@ -106,7 +106,7 @@ def test_inputs_are_capped_valid_and_distinct_and_faults_are_counted() -> None:
         tricky="class Wrapper:\n    def special_tricky_test_inputs(self):\n"
         "        return [([1],), ([1],), [2, 3], ([5] * 300,)]",
     )
-    made = make_inputs(parts, Recipe(stress=1))
+    made = make_inputs(parts, InputRecipe(stress=1))
     values = [one.text for one in made.kept]
     assert len(values) == len(set(values))
     assert {"[1]\n", "[2,3]\n"} <= set(values)
@@ -115,11 +115,13 @@ def test_inputs_are_capped_valid_and_distinct_and_faults_are_counted() -> None:
     assert made.invalid > 0 < made.repeated
     assert accepts_all(parts, ["[1,2]\n"])
     assert not accepts_all(parts, ["[1,2]\n", "[0]\n"])
-    broken = make_inputs(Parts(signature, batch="def random_test(:"), Recipe(stress=0))
+    broken = make_inputs(InputFunctions(signature, batch="def random_test(:"), InputRecipe(stress=0))
     assert broken.kept == ()
     assert "there is no method or function random_test" in broken.errors[0]
     endless = "def random_test():\n    while True: pass"
-    stopped = make_inputs(Parts(signature, batch=endless), Recipe(seconds=0.2, budget=0.3, stress=0))
+    stopped = make_inputs(
+        InputFunctions(signature, batch=endless), InputRecipe(seconds=0.2, budget=0.3, stress=0)
+    )
     assert stopped.kept == ()
     assert stopped.errors[0] == "TooSlow: the time for one input was used up"
     assert "TooSlow: the time for all inputs was used up" in stopped.errors
@@ -131,11 +133,11 @@ def test_an_oracle_without_an_answer_drops_the_input_and_a_second_one_disputes_i
     labelled = label(first, ["2", "3", "4", "7"], SECOND, second)
     assert [(case.input, case.answer) for case in labelled.cases] == [("2", "2"), ("4", "4")]
     assert dict(labelled.dropped) == {"RTE": 1}
-    assert labelled.disputed == (("7", "2", "7"),)
+    assert labelled.conflicting == (("7", "2", "7"),)
 
 
 def test_published_verdicts_come_out_of_the_stored_programs(shared_data: Path) -> None:
-    """Right; wrong in a way that no test shows; slow; and with other answers than the oracle, which are right too.
+    """Right; wrong without a failing test; slow; and with right answers that differ from the oracle's.
 
     All 35 problems take a minute or more: manage.py reproduce N-8 N-9.
     """
@@ -177,7 +179,7 @@ def test_an_oracle_that_answers_otherwise_the_second_time_is_rejected_by_name(an
     assert [case.input for case in beside.cases] == ["12345", "1"], (
         "a second oracle like that disputes nothing"
     )
-    assert beside.disputed == ()
+    assert beside.conflicting == ()
     assert beside.second_unstable is not None
 
 
@@ -199,9 +201,9 @@ def solution(text):
 def test_tests_that_a_model_wrote_are_its_own_inputs_and_answers() -> None:
     signature = Signature.of("class Solution:\n    def add(self, a: List[int], b: int) -> float:")
     wrote = "def written_tests():\n    return [(([1, 2], 3), 6.0), (([], 0), 0), (([], 0), 1)]"
-    tests = written_tests(Parts(signature, written_tests=wrote))
+    tests = written_tests(InputFunctions(signature, written_tests=wrote))
     assert tests == (("[1,2]\n3\n", "6.0"), ("[]\n0\n", "0"))
-    texts = Parts(None, written_tests="def written_tests():\n    return [('1 2\\n', '3\\n')]")
+    texts = InputFunctions(None, written_tests="def written_tests():\n    return [('1 2\\n', '3\\n')]")
     assert written_tests(texts) == (("1 2\n", "3\n"),)
-    assert written_tests(Parts(None, written_tests="def other(): pass")) == ()
-    assert written_tests(Parts(None)) == ()
+    assert written_tests(InputFunctions(None, written_tests="def other(): pass")) == ()
+    assert written_tests(InputFunctions(None)) == ()

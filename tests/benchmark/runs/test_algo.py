@@ -238,7 +238,7 @@ def test_interactive_problems_are_refused_before_anything_is_paid_for(commands: 
     new = ("build_verifier", "--dataset", "orchard", "--model", "openai:gpt-4o")
     for more in ((), ("--dry-run",)):
         _, errors = commands.manage(*new, *APPLE, *more, status=1)
-        assert "is interactive: a program talks with it, so no oracle can answer an input" in errors
+        assert "is interactive: an oracle cannot answer single inputs" in errors
     talk("berry_product", passes=2)
     commands.fake_providers.script(*map(saying, ("no oracle",) * 2))
     output, _ = commands.manage(

@@ -56,7 +56,7 @@ def test_a_model_writes_what_makes_and_checks_the_tests(commands: CommandSandbox
     assert suite["dropped"] == {"corner-1.cpp does not compile": 1, "validator-1.cpp refuses it": 0}
     assert (len(suite["tests"]), suite["tpr"]["count"], suite["released"]) == (4, 1, False)
     assert suite["complaints"] == [
-        "there is no known wrong program, so nothing shows that the tests find mistakes"
+        "there is no known wrong program, so it is unknown whether the tests find mistakes"
     ]
     prompts = [request.body["messages"][0]["content"] for request in commands.fake_providers.requests]
     assert ["exit status 42" in prompt for prompt in prompts] == [False, False, False, False, True]

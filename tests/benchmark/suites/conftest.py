@@ -1,4 +1,4 @@
-"""Commands for the tests of suites."""
+"""Fixtures that run management commands."""
 
 import json
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from django.core.management import CommandError, call_command
 
 @pytest.fixture
 def manage(capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
-    """`manage("build_suite", …)`: the JSON document of a command, with its `error` when it failed."""
+    """Return a function that runs a command and returns its JSON document, with `error` if it failed."""
 
     def command(*arguments: str) -> Any:
         try:

@@ -1,4 +1,4 @@
-"""Suites built by the commands from packages, with the real judge: released only when known programs confirm them."""
+"""Building of suites from packages with the real judge; the release requires known programs."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -80,7 +80,7 @@ def test_a_sound_suite_is_released_measured_and_never_changed(
     assert built["tests"] == [
         "sample/1", "secret/few/2-random", "secret/edge", "secret/old", "secret/a",
         "random-001", "random-002", "random-003", "corner-001",
-    ], "the sample, the listed tests, what else lies in data/secret, and draws; no invalid stress test"  # fmt: skip
+    ], "the sample, the listed tests, the other files of data/secret, and draws; no invalid stress test"  # fmt: skip
     assert built["missing"] == [
         {
             "test": "secret/large",
@@ -190,7 +190,7 @@ def test_a_checker_that_accepts_nothing_at_all_is_found_and_a_problem_without_ge
     maximum: Callable[[dict[str, str | None]], Problem], manage: Callable[..., Any]
 ):
     problem = maximum({"generators/generators.yaml": None})
-    assert "Let a model write some" in manage(*BUILD)["failed"][0]["reason"]
+    assert "Generate some with a model" in manage(*BUILD)["failed"][0]["reason"]
     lax = judge.OutputValidator("python", {"spj.py": "pass"})
     problem.checker = judge.Checker("special", program=lax).to_json()
     problem.save()
@@ -233,17 +233,17 @@ def test_generators_and_validators_may_be_in_cpp_with_a_header_of_their_own(
 def test_a_looping_program_is_given_up_in_time_and_marked_as_not_tried(
     maximum: Callable[[dict[str, str | None]], Problem], manage: Callable[..., Any], admin_client: Client
 ):
-    """It loops on the sample only, so every other test is soon done where it is tried."""
+    """The program loops on the sample only, so other tests would finish quickly."""
     looping = "n = int(input())\nwhile n == 2: pass\nprint(max(map(int, input().split())))\n"
     problem = maximum({"submissions/time_limit_exceeded/sue.py": looping, "data/secret/a.in": "3\n2 1 1\n"})
-    problem.time_limit = 0.5  # Python has a second
+    problem.time_limit = 0.5  # scaled to 1 s for Python
     problem.save()
     [built] = manage(*BUILD, "--overtime", "1")["suites"]
     [given_up] = [one for one in built["programs"] if one["name"].endswith("sue.py")]
     assert (given_up["verdict"], given_up["killed_by"], given_up["not_tried"]) == ("TLE", 1, 8)
     assert given_up["verdicts"] == ["TLE", *[None] * 8]
     assert built["notes"][0] == (
-        f"{given_up['name']} was too slow so often that it was not tried on 8 of 9 tests"
+        f"{given_up['name']} exceeded its time limit too often: not run on 8 of 9 tests"
     )
     assert (built["released"], built["tnr"]["count"]) == (True, 3)
     assert "sample/1" in built["minimal_suite"]

@@ -30,7 +30,7 @@ EOF
 
 
 def test_a_grammar_refuses_inputs_and_names_them(built: Callable[..., Any]) -> None:
-    """Formerly a .ctd validator was not used, and every input was taken."""
+    """Regression: .ctd validators were ignored, and every input was accepted."""
     [suite] = built(LISTED, {"input_validators/grammar.ctd": GRAMMAR})["suites"]
     validator = PackageProgram.objects.get(role=PackageProgram.Role.INPUT_VALIDATOR)
     assert (validator.name, validator.language, list(validator.files)) == (

@@ -1,4 +1,4 @@
-"""What follows from verdicts: rates, survivors, the curve and the smallest suite."""
+"""The figures of a kill matrix: rates, survivors, kill curve and minimal suite."""
 
 from itertools import combinations
 

@@ -1,4 +1,4 @@
-"""Suites of packages whose generators.yaml lists tests: none is lost, and what cannot be made withholds the release."""
+"""Suites of packages with a generators.yaml: all listed tests are present, or the release is blocked."""
 
 import hashlib
 import random
@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("sandbox")]
 SUM = {
     "problem_statement/problem.de.tex": None,
     "submissions/accepted/ann.py": "print(sum(map(int, input().split())))\n",
-    "submissions/accepted/slow.py": "print(sum(map(int, input().split())))  # the other one\n",
+    "submissions/accepted/slow.py": "print(sum(map(int, input().split())))  # the second solution\n",
     "submissions/wrong_answer/bob.py": "n = input()\nprint(-1 if n == '40 2' else sum(map(int, n.split())))\n",
     "data/sample/1.in": "1 2\n",
     "data/sample/1.ans": "3\n",
@@ -69,12 +69,12 @@ def contents() -> dict[str, tuple[str, str]]:
 
 
 def seed(command: str) -> int:
-    """The seed of a command as BAPCtools documents it."""
+    """Return the seed of a command as BAPCtools documents it."""
     return int(hashlib.sha512(command.encode()).hexdigest(), 16) % 2**31
 
 
 def test_every_listed_test_is_in_the_suite_and_kills_what_only_it_kills(built: Callable[..., Any]) -> None:
-    """Formerly the suite held draws of `draw.py` alone, and bob.py, wrong on one written test, survived."""
+    """Regression: the suite contained only tests of `draw.py`, and bob.py, wrong on a written test, passed."""
     hand = {"data/secret/8-hand.in": "40 2\n", "data/secret/8-hand.ans": "42\n"}
     [suite] = built(LISTED, {**hand, "data/secret/hand.in": None, "data/secret/hand.ans": None})["suites"]
     assert (suite["released"], suite["complaints"], suite["missing"]) == (True, [], [])
@@ -134,7 +134,7 @@ data:
 def test_what_fails_or_is_not_understood_is_named_and_withholds_the_release(
     built: Callable[..., Any], capsys: pytest.CaptureFixture[str], admin_client: Client
 ) -> None:
-    """Formerly such tests were counted at most, and the suite was released."""
+    """Regression: such tests were only counted, and the suite was released."""
     document = built(
         BROKEN,
         {
@@ -160,7 +160,7 @@ def test_what_fails_or_is_not_understood_is_named_and_withholds_the_release(
         ),
         "secret/nowhere": (
             "",
-            "nothing gives its input, and data/secret/nowhere.in is not a file of the package of at most 256 MiB",
+            "it has no input, and data/secret/nowhere.in is not a file of the package of at most 256 MiB",
         ),
         "secret/unknown": (
             "",
@@ -181,7 +181,7 @@ def test_what_fails_or_is_not_understood_is_named_and_withholds_the_release(
 
 
 def test_the_same_tests_without_what_was_missing_are_another_suite(built: Callable[..., Any]) -> None:
-    """A suite that lacks a test must not pass for one that was never to hold it."""
+    """A suite that misses a test differs from a suite whose recipe does not contain it."""
     whole = "data: {secret: {data: {hand: {in: '40 2'}}}}\n"
     [sound] = built(whole)["suites"]
     [lacking] = built(whole.replace("}}}}", "}, gone: {copy: x}}}}"))["suites"]

@@ -1,23 +1,23 @@
-"""Making a failing input small: whatever can be left out while a program still fails is left out."""
+"""Minimization of failing inputs: remove or reduce parts while the program still fails."""
 
 import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
 Fails = Callable[[list[str]], list[bool]]
-"""For each of these inputs, whether it is valid and the program still fails on it."""
+"""A function that returns for each input whether it is valid and the program still fails on it."""
 
 _ROUND = 40
-"""Inputs that are tried at once: each round is a run in the sandbox."""
+"""Number of inputs per round; each round is one run in the sandbox."""
 
 _ROUNDS = 12
 
 
-def shrink(failing: str, fails: Fails, *, values: bool) -> str:
-    """A smaller input on which the program fails; the same where none was found.
+def minimize(failing: str, fails: Fails, *, values: bool) -> str:
+    """Return a smaller input on which the program fails; the same input if none is found.
 
-    With `values` an input is one JSON value a line, and the values are made smaller; else lines and words of the
-    text. In each round the first simpler input that fails is taken. At most 12 rounds of 40 inputs are tried.
+    With `values`, an input is one JSON value per line, and the values are reduced; otherwise the lines and words of the
+    text. Each round continues with the first simpler input that fails. At most 12 rounds of 40 inputs run.
     """
     simpler = _simpler_values if values else _simpler_text
     current, tried = failing, {failing}
@@ -37,11 +37,11 @@ def shrink(failing: str, fails: Fails, *, values: bool) -> str:
 
 
 def _simpler_values(text: str) -> Iterator[str]:
-    """Inputs with one value made simpler, the boldest first."""
+    """Yield inputs with one simpler value, largest reductions first."""
     lines = [json.loads(line) for line in text.split("\n") if line.strip()]
-    for place, value in enumerate(lines):
+    for index, value in enumerate(lines):
         for option in _simpler_value(value):
-            changed = [*lines[:place], option, *lines[place + 1 :]]
+            changed = [*lines[:index], option, *lines[index + 1 :]]
             yield "".join(json.dumps(one, separators=(",", ":")) + "\n" for one in changed)
 
 
@@ -52,16 +52,16 @@ def _simpler_value(value: Any) -> Iterator[Any]:
         nearer = (0, 1, -1, int(value / 2), value - 1, value + 1)
         yield from (option for option in dict.fromkeys(nearer) if abs(option) < abs(value))
     elif isinstance(value, str):
-        yield from _parts_left_out(value)
+        yield from _shortened(value)
     elif isinstance(value, list):
-        yield from _parts_left_out(value)
-        for place, one in enumerate(value):
+        yield from _shortened(value)
+        for index, one in enumerate(value):
             for option in _simpler_value(one):
-                yield [*value[:place], option, *value[place + 1 :]]
+                yield [*value[:index], option, *value[index + 1 :]]
 
 
-def _parts_left_out(value: Any) -> Iterator[Any]:
-    """The sequence without a half, a quarter …, one element."""
+def _shortened(value: Any) -> Iterator[Any]:
+    """Yield the sequence without a half, a quarter, …, one element."""
     length = len(value) // 2 or len(value)
     while length:
         for start in range(0, len(value), length):
@@ -70,9 +70,9 @@ def _parts_left_out(value: Any) -> Iterator[Any]:
 
 
 def _simpler_text(text: str) -> Iterator[str]:
-    """Inputs without some lines, then with smaller numbers, then without some words."""
+    """Yield inputs with fewer lines, then with smaller numbers, then with fewer words."""
     lines = text.rstrip("\n").split("\n")
-    for kept in _parts_left_out(lines):
+    for kept in _shortened(lines):
         yield "\n".join(kept) + "\n"
     words = [line.split() for line in lines]
     for row, line in enumerate(words):
@@ -81,7 +81,7 @@ def _simpler_text(text: str) -> Iterator[str]:
                 for option in _simpler_value(int(word)):
                     yield _joined(words, row, [*line[:column], str(option), *line[column + 1 :]])
     for row, line in enumerate(words):
-        for kept in _parts_left_out(line):
+        for kept in _shortened(line):
             yield _joined(words, row, kept)
 
 
