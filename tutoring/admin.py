@@ -17,7 +17,7 @@ from tutoring.models import (
     Review,
     RuleCheck,
     Session,
-    Settlement,
+    ReviewOutcome,
     TrainingResult,
 )
 
@@ -90,14 +90,14 @@ class DraftAdmin(RecordedAdmin):
 
 @admin.register(Review)
 class ReviewAdmin(RecordedAdmin):
-    list_display = ["id", "session", "rule_set", "place", "by", "state", "submitted_at"]
+    list_display = ["id", "session", "rule_set", "slot", "by", "state", "submitted_at"]
     list_filter = ["state", "rule_set", "adjudicates"]
     exclude = ["content", "verdict"]  # an admin may be the second reviewer
     search_fields = ["session__id", "by", "reviewer__username"]
 
 
-@admin.register(Settlement)
-class SettlementAdmin(RecordedAdmin):
+@admin.register(ReviewOutcome)
+class ReviewOutcomeAdmin(RecordedAdmin):
     list_display = ["session", "rule_set", "verdict", "at"]
     list_filter = ["rule_set", "verdict"]
     search_fields = ["session__id"]

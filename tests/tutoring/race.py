@@ -139,7 +139,7 @@ def review_places() -> tuple[list[str], int]:
     people = iter(reviewers("places", RUNNERS))
     answers = race(lambda: ClaimNext(person=next(people), command=uuid4()).execute())
     Session.objects.filter(pk=session.pk).update(invalidated=True)  # the queue is empty for the race after
-    return answers, Review.objects.filter(session=session, place__isnull=False).count()
+    return answers, Review.objects.filter(session=session, slot__isnull=False).count()
 
 
 def review_tabs() -> tuple[list[str], int]:

@@ -21,7 +21,7 @@ NAME, VERSION = "model-checker", 1
 _LONGEST_REASON = 300
 
 
-class UnreadableAnswer(Exception):
+class UnreadableAnswerError(Exception):
     """The model's answer is not what it was asked for; the message says how."""
 
 
@@ -59,20 +59,20 @@ def _rules_text(rules: RuleSet) -> str:
 def read_answer(answer: str, text: str, rules: RuleSet) -> list[Detection]:
     """The places in `text` that the answer names; a quotation that does not stand there means the whole message.
 
-    Raises UnreadableAnswer for anything but a list of objects with known clauses.
+    Raises UnreadableAnswerError for anything but a list of objects with known clauses.
     """
     begin, end = answer.find("["), answer.rfind("]")
     try:
         found: Any = json.loads(answer[begin : end + 1] if begin >= 0 else answer)
     except ValueError:
-        raise UnreadableAnswer(f"the answer is not JSON: {answer[:100]!r}") from None
+        raise UnreadableAnswerError(f"the answer is not JSON: {answer[:100]!r}") from None
     if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
-        raise UnreadableAnswer(f"the answer is not a list of objects: {answer[:100]!r}")
+        raise UnreadableAnswerError(f"the answer is not a list of objects: {answer[:100]!r}")
     known = rules.forbidden_codes
     detections = []
     for one in found:
         if one.get("clause") not in known:
-            raise UnreadableAnswer(f"the answer names the clause {one.get('clause')!r}, which there is not")
+            raise UnreadableAnswerError(f"the answer names the clause {one.get('clause')!r}, which there is not")
         quote = str(one.get("quote") or "")
         start = text.find(quote)
         start, length = (start, len(quote)) if quote and start >= 0 else (0, len(text))

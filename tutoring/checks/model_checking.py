@@ -36,7 +36,7 @@ def check_session_with_model(session: Session, spec: ModelSpec) -> RuleCheck:
     """Ask the model about every message of the tutor and store what it answers.
 
     A session that the same model was asked about before in the same words is not asked about again. Raises
-    ProviderError when a call fails for good and UnreadableAnswer when an answer cannot be read; then nothing is stored.
+    ProviderError when a call fails for good and UnreadableAnswerError when an answer cannot be read; then nothing is stored.
     """
     rules = current_rule_set()
     events = [event for event in session.events.all() if not event.out_of_protocol]

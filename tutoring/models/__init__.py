@@ -4,7 +4,7 @@ near misses."""
 from tutoring.models.near_misses import NearMiss
 from tutoring.models.protocols import Consent, Protocol
 from tutoring.models.replies import Reply, ReplyDelta
-from tutoring.models.review import AuditEntry, Flag, Review, Settlement, TrainingResult
+from tutoring.models.review import AuditEntry, Flag, Review, ReviewOutcome, TrainingResult
 from tutoring.models.rules import Finding, RuleCheck
 from tutoring.models.sessions import DEBRIEF, Draft, Event, Session
 
@@ -23,6 +23,6 @@ __all__ = [
     "Review",
     "RuleCheck",
     "Session",
-    "Settlement",
+    "ReviewOutcome",
     "TrainingResult",
 ]

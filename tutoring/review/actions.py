@@ -1,4 +1,4 @@
-"""The only writers of reviews, flags and settlements: permission, state and audit entry in one transaction."""
+"""The only writers of reviews, flags and review_outcomes: permission, state and audit entry in one transaction."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from django.utils import timezone
 
 from accounts.pseudonyms import pseudonym
 from accounts.roles import Role, has_role
-from tutoring.models import AuditEntry, Flag, Review, Session, Settlement
+from tutoring.models import AuditEntry, Flag, Review, Session, ReviewOutcome
 from tutoring.review.agreement import count_agreement
 from tutoring.review.content import (
     Content,
     breaches,
     check,
-    common_ground,
+    agreed_labels,
     decide,
     gaps,
     labelled_messages,
@@ -31,7 +31,7 @@ from tutoring.review.content import (
 from tutoring.review.slots import (
     ASSIGNMENT,
     CLAIM,
-    free_place,
+    free_slot,
     is_own,
     waiting_for_adjudication,
     waiting_for_review,
@@ -77,7 +77,7 @@ def _role_for(adjudicates: bool) -> Role:
     return Role.ADJUDICATOR if adjudicates else Role.REVIEWER
 
 
-def _take_place(
+def _open_review(
     session: Session, person: User, place: int, now: datetime, lease: timedelta, assigned_by: User | None
 ) -> Review:
     """A new review of a locked session in a place that is free."""
@@ -86,13 +86,13 @@ def _take_place(
     content = Content()
     if adjudicates:
         first, second = Review.objects.filter(
-            session=session, rule_set=version, place__in=Review.INDEPENDENT
-        ).order_by("place")
-        content = common_ground(Content.from_json(first.content), Content.from_json(second.content))
+            session=session, rule_set=version, slot__in=Review.INDEPENDENT
+        ).order_by("slot")
+        content = agreed_labels(Content.from_json(first.content), Content.from_json(second.content))
     return Review.objects.create(
         session=session,
         rule_set=version,
-        place=place,
+        slot=place,
         adjudicates=adjudicates,
         reviewer=person,
         by=pseudonym(person),
@@ -119,11 +119,11 @@ class ClaimNext(ReviewAction):
         waiting = waiting_for_adjudication if self.adjudicates else waiting_for_review
         for session_id in waiting(self.person, version, now).values_list("pk", flat=True).iterator(50):
             session = lock_session(session_id)
-            place = free_place(session, version, now, adjudicates=self.adjudicates)
+            place = free_slot(session, version, now, adjudicates=self.adjudicates)
             if place is None or is_own(session, self.person):
                 continue
-            review = _take_place(session, self.person, place, now, CLAIM, None)
-            self.record(session, review=str(review.pk), place=place)
+            review = _open_review(session, self.person, place, now, CLAIM, None)
+            self.record(session, review=str(review.pk), slot=place)
             return
         raise Refused("Nothing is waiting for you.")
 
@@ -135,7 +135,7 @@ def claimed_review(person: User, adjudicates: bool) -> Review | None:
         adjudicates=adjudicates,
         state=Review.State.OPEN,
         assigned_by=None,
-        place__isnull=False,
+        slot__isnull=False,
         session__invalidated=False,
         rule_set=current_rule_set().version,
     ).first()
@@ -152,7 +152,7 @@ class Assign(ReviewAction):
         self.require(Role.ADMIN)
         session = lock_session(self.session_id)
         version = current_rule_set().version
-        disputed = Settlement.objects.filter(session=session, rule_set=version, verdict="").exists()
+        disputed = ReviewOutcome.objects.filter(session=session, rule_set=version, verdict="").exists()
         name = self.reviewer.get_username()
         if session.invalidated or session.state != Session.State.CLOSED:
             raise Refused("Only sessions that are closed and counted are reviewed.")
@@ -162,11 +162,11 @@ class Assign(ReviewAction):
             raise Refused(f"{name} held this session: nobody reviews an own one.")
         if Review.objects.filter(session=session, rule_set=version, reviewer=self.reviewer).exists():
             raise Refused(f"{name} has or had this session already.")
-        place = free_place(session, version, now, adjudicates=disputed)
+        place = free_slot(session, version, now, adjudicates=disputed)
         if place is None:
             raise Refused("All places of this session are taken.")
-        review = _take_place(session, self.reviewer, place, now, ASSIGNMENT, self.person)
-        self.record(session, review=str(review.pk), place=place, reviewer=name)
+        review = _open_review(session, self.reviewer, place, now, ASSIGNMENT, self.person)
+        self.record(session, review=str(review.pk), slot=place, reviewer=name)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,7 +188,7 @@ class Withdraw(ReviewAction):
         if not self.reason.strip():
             raise Refused("Say why the assignment is withdrawn.")
         review.state = Review.State.WITHDRAWN
-        review.place = None
+        review.slot = None
         review.save()
         self.record(session, review=str(review.pk), reviewer=review.by, reason=self.reason.strip())
 
@@ -223,9 +223,9 @@ class SaveDraft(OwnReviewAction):
 
     def perform_on(self, review: Review, session: Session, now: datetime) -> None:
         _write(review, session, self.content, now)
-        if review.place is None:
-            review.place = free_place(session, review.rule_set, now, adjudicates=review.adjudicates)
-        if review.place is not None:
+        if review.slot is None:
+            review.slot = free_slot(session, review.rule_set, now, adjudicates=review.adjudicates)
+        if review.slot is not None:
             lease = now + CLAIM
             review.lease_until = max(lease, review.lease_until or lease)
         review.save()
@@ -250,7 +250,7 @@ class Skip(OwnReviewAction):
         if not self.reason.strip():
             raise Refused("Say in a few words why you do not review this session.")
         review.state = Review.State.SKIPPED
-        review.place = None
+        review.slot = None
         review.save()
         self.record(session, review=str(review.pk), reason=self.reason.strip())
 
@@ -304,9 +304,9 @@ class SubmitReview(OwnReviewAction):
         missing = gaps(self.content, messages, rules, adjudicates=self.adjudicates)
         if missing:
             raise Refused(" ".join(gap.sentence for gap in missing[:3]))
-        if review.place is None:
-            review.place = free_place(session, review.rule_set, now, adjudicates=review.adjudicates)
-        if review.place is None:
+        if review.slot is None:
+            review.slot = free_slot(session, review.rule_set, now, adjudicates=review.adjudicates)
+        if review.slot is None:
             raise Refused(
                 "Your lease ended and others have reviewed this session meanwhile. What you wrote is kept, but "
                 "no further review is wanted."
@@ -315,7 +315,7 @@ class SubmitReview(OwnReviewAction):
         review.verdict = self.content.verdict
         review.submitted_at = now
         review.save()
-        self.record(session, review=str(review.pk), place=review.place)
+        self.record(session, review=str(review.pk), slot=review.slot)
         settle(session, review.rule_set, now)
 
 
@@ -329,24 +329,24 @@ class Adjudicate(SubmitReview):
 def settle(session: Session, version: int, now: datetime) -> None:
     """Write down what the submitted reviews of a locked session come to; nothing while one is missing."""
     submitted = Review.objects.filter(
-        session=session, rule_set=version, state=Review.State.SUBMITTED, place__isnull=False
+        session=session, rule_set=version, state=Review.State.SUBMITTED, slot__isnull=False
     )
     found = list(submitted)
-    if {review.place for review in found} >= set(Review.INDEPENDENT):
-        settlement = settlement_of(session, rule_set(version), found, now)
+    if {review.slot for review in found} >= set(Review.INDEPENDENT):
+        review_outcome = review_outcome_of(session, rule_set(version), found, now)
         named = ("verdict", "review", "reviewers", "counts", "breaches", "at")
-        values = {name: getattr(settlement, name) for name in named}
-        Settlement.objects.update_or_create(session=session, rule_set=version, defaults=values)
+        values = {name: getattr(review_outcome, name) for name in named}
+        ReviewOutcome.objects.update_or_create(session=session, rule_set=version, defaults=values)
 
 
-def settlement_of(session: Session, rules: RuleSet, submitted: list[Review], now: datetime) -> Settlement:
+def review_outcome_of(session: Session, rules: RuleSet, submitted: list[Review], now: datetime) -> ReviewOutcome:
     """What these reviews come to, not stored yet: both independent ones, and the adjudication where there is one."""
-    places = {review.place: review for review in submitted if review.place is not None}
+    places = {review.slot: review for review in submitted if review.slot is not None}
     independent = sorted((places[place] for place in Review.INDEPENDENT), key=lambda review: review.by)
     first, second = (Content.from_json(review.content) for review in independent)
     contents = {place: Content.from_json(review.content) for place, review in places.items()}
     decided = decide(contents, rules)
-    return Settlement(
+    return ReviewOutcome(
         session=session,
         rule_set=rules.version,
         verdict=decided.verdict if decided else "",

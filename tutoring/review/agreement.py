@@ -2,7 +2,7 @@
 
 The adjudication is never counted, and no session that was invalidated.
 
-What two reviews of a session come to is counted once, when both are in, and kept with the session's settlement: a
+What two reviews of a session come to is counted once, when both are in, and kept with the session's review_outcome: a
 table for each measure, one behind the other. Every figure is a sum of these rows, so no page reads a review again.
 """
 
@@ -22,7 +22,7 @@ from django.db.models.functions import Cast
 from numpy.typing import NDArray
 
 from benchmark.metrics import Interval
-from tutoring.models import Settlement
+from tutoring.models import ReviewOutcome
 from tutoring.review.coefficients import (
     Coefficient,
     Tables,
@@ -68,7 +68,7 @@ class Measure:
 
 
 def count_agreement(first: Content, second: Content, rules: RuleSet) -> bytes:
-    """The tables of all measures, as a settlement keeps them. `first` is the review of the reviewer named first."""
+    """The tables of all measures, as a review_outcome keeps them. `first` is the review of the reviewer named first."""
     return b"".join(measure.table(first, second).tobytes() for measure in measures(rules))
 
 
@@ -106,9 +106,9 @@ class Pairs:
         return np.array([not reviewers or names == reviewers for names in self.reviewers], bool)
 
 
-def counted_settlements(version: int) -> QuerySet[Settlement]:
+def counted_review_outcomes(version: int) -> QuerySet[ReviewOutcome]:
     """What both reviews came to, disputed or not, of sessions that were not invalidated."""
-    return Settlement.objects.filter(rule_set=version, session__invalidated=False)
+    return ReviewOutcome.objects.filter(rule_set=version, session__invalidated=False)
 
 
 def complete_pairs(version: int) -> Pairs:
@@ -116,14 +116,14 @@ def complete_pairs(version: int) -> Pairs:
 
     One query, two after a change; the same object until then.
     """
-    found = counted_settlements(version).aggregate(count=Count("pk"), latest=Max("at"))
+    found = counted_review_outcomes(version).aggregate(count=Count("pk"), latest=Max("at"))
     return _pairs(version, (found["count"], found["latest"]))
 
 
 @lru_cache(maxsize=2)
 def _pairs(version: int, state: tuple[int, datetime | None]) -> Pairs:
     """`state` is how many are settled or disputed, and since when: until that changes, the pairs are kept."""
-    rows = counted_settlements(version).order_by("pk")
+    rows = counted_review_outcomes(version).order_by("pk")
     # As text, because thousands of sessions have a few pairs of reviewers.
     named = rows.annotate(names=Cast("reviewers", TextField())).values_list("session_id", "names", "counts")
     found = list(named)

@@ -22,7 +22,7 @@ COMPLIANT = "compliant"
 """The verdict of the codebook that says that nothing was broken."""
 
 
-class MalformedContent(ValueError):
+class MalformedContentError(ValueError):
     """Labels that do not fit the session or the rule set; the message says which and why."""
 
 
@@ -95,7 +95,7 @@ def labelled_messages(session: Session) -> list[Event]:
 
 
 def read_form(form: QueryDict, messages: Sequence[Event], rules: RuleSet) -> Content:
-    """The review that a form holds, however incomplete. Raises MalformedContent.
+    """The review that a form holds, however incomplete. Raises MalformedContentError.
 
     Fields: verdict, worst, comment; and with the number of a message: clause-N (several), level-N, stage-N,
     note-N, quote-N (several; JSON with clause, start and end).
@@ -129,7 +129,7 @@ def _number(value: str) -> int | None:
     try:
         return int(value)
     except ValueError:
-        raise MalformedContent(f"{value!r} is not a whole number.") from None
+        raise MalformedContentError(f"{value!r} is not a whole number.") from None
 
 
 def _text(value: str) -> str:
@@ -142,42 +142,42 @@ def _quote(value: str, text: str) -> Quote:
         start, end = int(data["start"]), int(data["end"])
         clause = str(data["clause"])
     except (ValueError, TypeError, KeyError):
-        raise MalformedContent("A quote must be JSON with clause, start and end.") from None
+        raise MalformedContentError("A quote must be JSON with clause, start and end.") from None
     return Quote(clause, start, end, text[start:end], text[max(0, start - PREFIX) : max(0, start)])
 
 
 def check(content: Content, messages: Sequence[Event], rules: RuleSet) -> None:
-    """Raises MalformedContent for what no page could have sent: unknown clauses, passages outside their message."""
+    """Raises MalformedContentError for what no page could have sent: unknown clauses, passages outside their message."""
     texts = {event.seq: event.data["text"] for event in messages}
     known = {clause.code for clause in rules.clauses}
     levels = {level.level for level in rules.levels}
     stages = {stage.code for stage in rules.stages}
     seqs = [labels.seq for labels in content.messages]
     if len(set(seqs)) != len(seqs):
-        raise MalformedContent("A message has labels twice.")
+        raise MalformedContentError("A message has labels twice.")
     for labels in content.messages:
         here = f"message {labels.seq}"
         if labels.seq not in texts:
-            raise MalformedContent(f"There is no {here} that could have labels.")
+            raise MalformedContentError(f"There is no {here} that could have labels.")
         if set(labels.clauses) - known or len(set(labels.clauses)) != len(labels.clauses):
-            raise MalformedContent(f"The clauses of {here} are not ones of rule set {rules.version}.")
+            raise MalformedContentError(f"The clauses of {here} are not ones of rule set {rules.version}.")
         if labels.level is not None and labels.level not in levels:
-            raise MalformedContent(f"The level of {here} is not one of rule set {rules.version}.")
+            raise MalformedContentError(f"The level of {here} is not one of rule set {rules.version}.")
         if labels.stage and labels.stage not in stages:
-            raise MalformedContent(f"The stage of {here} is not one of rule set {rules.version}.")
+            raise MalformedContentError(f"The stage of {here} is not one of rule set {rules.version}.")
         for quote in labels.quotes:
             fits = 0 <= quote.start < quote.end <= len(texts[labels.seq])
             if not fits or texts[labels.seq][quote.start : quote.end] != quote.exact:
-                raise MalformedContent(f"A quote does not stand in {here}.")
+                raise MalformedContentError(f"A quote does not stand in {here}.")
             if quote.clause not in labels.clauses:
-                raise MalformedContent(f"A quote in {here} belongs to a clause that is not chosen there.")
+                raise MalformedContentError(f"A quote in {here} belongs to a clause that is not chosen there.")
     if content.verdict and content.verdict not in {verdict.code for verdict in rules.verdicts}:
-        raise MalformedContent(f"The verdict is not one of rule set {rules.version}.")
+        raise MalformedContentError(f"The verdict is not one of rule set {rules.version}.")
     if content.worst is not None and content.worst not in texts:
-        raise MalformedContent(f"There is no message {content.worst} that could be the worst.")
+        raise MalformedContentError(f"There is no message {content.worst} that could be the worst.")
     for text in (content.comment, *(labels.note for labels in content.messages)):
         if "\0" in text or len(text) > LONGEST_TEXT:
-            raise MalformedContent(f"A text holds a NUL, or more than {LONGEST_TEXT} characters.")
+            raise MalformedContentError(f"A text holds a NUL, or more than {LONGEST_TEXT} characters.")
 
 
 @dataclass(frozen=True)
@@ -243,7 +243,7 @@ def breaches(content: Content, rules: RuleSet) -> set[tuple[int, str]]:
     }
 
 
-def common_ground(first: Content, second: Content) -> Content:
+def agreed_labels(first: Content, second: Content) -> Content:
     """What both reviews say: where an adjudication begins. Quotes of either are kept for the common clauses."""
     messages = []
     for seq in sorted({labels.seq for labels in (*first.messages, *second.messages)}):

@@ -1,6 +1,6 @@
 """How often detectors and reviewers say the same: precision and recall, for each detector and each clause.
 
-What reviewers say of a session is its settlement: two independent reviews that name the same forbidden clauses, or
+What reviewers say of a session is its review_outcome: two independent reviews that name the same forbidden clauses, or
 the adjudication. A disputed session counts for nothing until it is adjudicated.
 """
 
@@ -16,8 +16,8 @@ from uuid import UUID
 from django.db.models import Count, Max, QuerySet
 
 from benchmark.metrics import Interval, wilson
-from tutoring.models import Finding, RuleCheck, Settlement
-from tutoring.review.agreement import counted_settlements
+from tutoring.models import Finding, RuleCheck, ReviewOutcome
+from tutoring.review.agreement import counted_review_outcomes
 from tutoring.rules import RuleSet
 from tutoring.rules.detectors import DETECTORS
 
@@ -95,8 +95,8 @@ def detector_scores(rules: RuleSet) -> Scores:
     return _scores(rules, (state["settled"], state["latest"], newest))
 
 
-def _settled(version: int) -> QuerySet[Settlement]:
-    return counted_settlements(version).exclude(verdict="")
+def _settled(version: int) -> QuerySet[ReviewOutcome]:
+    return counted_review_outcomes(version).exclude(verdict="")
 
 
 @lru_cache(maxsize=2)
@@ -104,7 +104,7 @@ def _scores(rules: RuleSet, state: tuple[int, datetime | None, int | None]) -> S
     breaches = dict(_settled(rules.version).values_list("session_id", "breaches"))
     reviewed = {Place(session, seq, code) for session, pairs in breaches.items() for seq, code in pairs}
     checks = RuleCheck.objects.filter(
-        rule_set=rules.version, session__settlements__in=_settled(rules.version)
+        rule_set=rules.version, session__review_outcomes__in=_settled(rules.version)
     ).order_by("checked_at", "pk")
     latest = {
         (session, model): check for check, session, model in checks.values_list("pk", "session_id", "model")

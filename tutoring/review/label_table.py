@@ -26,7 +26,7 @@ def label_rows(
     for session in sessions:
         for review in reviews_of(session):
             content = Content.from_json(review.content)
-            head = (session.pk, session.problem or "", review.rule_set, review.pk, review.place, review.by)
+            head = (session.pk, session.problem or "", review.rule_set, review.pk, review.slot, review.by)
             tail = (
                 content.verdict, content.worst or "", _cell(content.comment),
                 review.submitted_at.isoformat() if review.submitted_at else "", review.active_seconds,

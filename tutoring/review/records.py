@@ -17,14 +17,14 @@ KEYS = {
 }  # fmt: skip
 
 
-class ReviewConflict(ValueError):
+class ReviewConflictError(ValueError):
     """A review that cannot be stored beside those that are here; the message says why."""
 
 
 def submitted_reviews(session: Session) -> list[Review]:
     """All submitted reviews in a fixed order. Prefetch `reviews` where there are many sessions."""
     submitted = [review for review in session.reviews.all() if review.state == Review.State.SUBMITTED]
-    return sorted(submitted, key=lambda review: (review.rule_set, review.place or 0))
+    return sorted(submitted, key=lambda review: (review.rule_set, review.slot or 0))
 
 
 def complete_reviews(session: Session) -> dict[int, list[Review]]:
@@ -38,7 +38,7 @@ def complete_reviews(session: Session) -> dict[int, list[Review]]:
     return {
         version: reviews
         for version, reviews in found.items()
-        if {review.place for review in reviews} >= set(Review.INDEPENDENT)
+        if {review.slot for review in reviews} >= set(Review.INDEPENDENT)
     }
 
 
@@ -53,7 +53,7 @@ def to_records(reviews: Iterable[Review]) -> list[dict[str, Any]]:
         {
             "id": str(review.pk),
             "rule_set": {"version": review.rule_set, "content_hash": rule_set(review.rule_set).content_hash},
-            "place": review.place,
+            "place": review.slot,
             "by": review.by,
             "content": review.content,
             "findings_first": review.findings_first,
@@ -88,11 +88,11 @@ def check_record(record: dict[str, Any]) -> None:
 def store_records(session: Session, records: list[dict[str, Any]]) -> int:
     """Store those checked reviews of a locked or new session that are not here yet; returns how many.
 
-    Raises ReviewConflict where another review holds the place, and MalformedContent for labels that do not fit.
+    Raises ReviewConflictError where another review holds the place, and MalformedContentError for labels that do not fit.
     """
     here = {str(review.pk): review for review in session.reviews.all()}
     held = {
-        (review.rule_set, review.place) for review in here.values() if review.state == Review.State.SUBMITTED
+        (review.rule_set, review.slot) for review in here.values() if review.state == Review.State.SUBMITTED
     }
     messages = labelled_messages(session)
     new = [record for record in records if record["id"] not in here]
@@ -100,14 +100,14 @@ def store_records(session: Session, records: list[dict[str, Any]]) -> int:
         version, content = record["rule_set"]["version"], Content.from_json(record["content"])
         check(content, messages, rule_set(version))
         if (version, record["place"]) in held:
-            raise ReviewConflict(f"place {record['place']} of session {session.pk} has another review here")
+            raise ReviewConflictError(f"place {record['place']} of session {session.pk} has another review here")
         # An open review gives its place to one that is finished; its draft stays.
-        session.reviews.filter(rule_set=version, place=record["place"]).update(place=None)
+        session.reviews.filter(rule_set=version, slot=record["place"]).update(slot=None)
         Review.objects.create(
             pk=record["id"],
             session=session,
             rule_set=version,
-            place=record["place"],
+            slot=record["place"],
             adjudicates=record["place"] == Review.ADJUDICATION,
             by=record["by"],
             state=Review.State.SUBMITTED,

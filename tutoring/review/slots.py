@@ -10,7 +10,7 @@ from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from accounts.pseudonyms import pseudonym
-from tutoring.models import Review, Session, Settlement
+from tutoring.models import Review, Session, ReviewOutcome
 from tutoring.models.sessions import SessionQuerySet
 
 CLAIM = timedelta(hours=2)
@@ -39,7 +39,7 @@ def is_own(session: Session, person: User) -> bool:
 def waiting_for_review(person: User, rule_set: int, now: datetime) -> QuerySet[Session]:
     """Sessions with a free place that this person may take, those first that have one review already."""
     held = Review.objects.filter(
-        holds(now), session=OuterRef("pk"), rule_set=rule_set, place__in=Review.INDEPENDENT
+        holds(now), session=OuterRef("pk"), rule_set=rule_set, slot__in=Review.INDEPENDENT
     )
     count = held.order_by().values("session").annotate(count=Count("pk")).values("count")
     return (
@@ -55,9 +55,9 @@ def waiting_for_review(person: User, rule_set: int, now: datetime) -> QuerySet[S
 def waiting_for_adjudication(person: User, rule_set: int, now: datetime) -> QuerySet[Session]:
     """Sessions whose reviews disagree and that this person neither held nor reviewed, the oldest first."""
     held = Review.objects.filter(
-        holds(now), session=OuterRef("pk"), rule_set=rule_set, place=Review.ADJUDICATION
+        holds(now), session=OuterRef("pk"), rule_set=rule_set, slot=Review.ADJUDICATION
     )
-    disputed = Settlement.objects.filter(rule_set=rule_set, verdict="")
+    disputed = ReviewOutcome.objects.filter(rule_set=rule_set, verdict="")
     return (
         Session.objects.filter(pk__in=disputed.values("session"), invalidated=False)
         .exclude(tutor=person)
@@ -72,10 +72,10 @@ def _reviewed(person: User, rule_set: int) -> QuerySet[Review, Any]:
     return Review.objects.filter(reviewer=person, rule_set=rule_set).values("session")
 
 
-def free_place(session: Session, rule_set: int, now: datetime, *, adjudicates: bool) -> int | None:
+def free_slot(session: Session, rule_set: int, now: datetime, *, adjudicates: bool) -> int | None:
     """A place of the locked session that nobody holds; leases that have ended give theirs up."""
     places = (Review.ADJUDICATION,) if adjudicates else Review.INDEPENDENT
-    reviews = Review.objects.filter(session=session, rule_set=rule_set, place__in=places)
-    reviews.exclude(holds(now)).update(place=None)
+    reviews = Review.objects.filter(session=session, rule_set=rule_set, slot__in=places)
+    reviews.exclude(holds(now)).update(slot=None)
     taken = set(reviews.values_list("place", flat=True))
     return next((place for place in places if place not in taken), None)

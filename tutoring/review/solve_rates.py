@@ -28,7 +28,7 @@ from benchmark.metrics import (
     visible_difference,
     visible_mean,
 )
-from tutoring.models import Protocol, Session, Settlement
+from tutoring.models import Protocol, Session, ReviewOutcome
 from tutoring.models.sessions import SessionQuerySet
 from tutoring.review.content import COMPLIANT
 
@@ -137,9 +137,9 @@ def counted_sessions() -> SessionQuerySet:
     return Session.objects.filter(state=Session.State.CLOSED, invalidated=False, outcome__in=known)
 
 
-def settled(version: int) -> QuerySet[Settlement]:
+def settled(version: int) -> QuerySet[ReviewOutcome]:
     """What the reviews of the session in the outer query came to; no row while that is open."""
-    return Settlement.objects.filter(session=OuterRef("pk"), rule_set=version).exclude(verdict="")
+    return ReviewOutcome.objects.filter(session=OuterRef("pk"), rule_set=version).exclude(verdict="")
 
 
 def solve_rates(version: int) -> list[SolveRates]:

@@ -13,7 +13,7 @@ from typing import Any, Literal
 _FILES = Path(__file__).parent / "rule_sets"
 
 
-class UnknownRuleSet(ValueError):
+class UnknownRuleSetError(ValueError):
     """There is no rule set of that version; the message names those there are."""
 
 
@@ -94,10 +94,10 @@ def rule_set_versions() -> tuple[int, ...]:
 
 @cache
 def rule_set(version: int) -> RuleSet:
-    """The rule set of that version. Raises UnknownRuleSet."""
+    """The rule set of that version. Raises UnknownRuleSetError."""
     if version not in rule_set_versions():
         known = ", ".join(map(str, rule_set_versions()))
-        raise UnknownRuleSet(f"There is no rule set of version {version}; known are: {known}.")
+        raise UnknownRuleSetError(f"There is no rule set of version {version}; known are: {known}.")
     data: dict[str, Any] = tomllib.loads((_FILES / f"{version}.toml").read_text(encoding="utf-8"))
     parts = {
         "version": version,

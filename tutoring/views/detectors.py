@@ -13,7 +13,7 @@ from django.views.decorators.http import require_GET
 from tutoring.models import Event, Session
 from tutoring.review.detector_scores import Place, detector_scores
 from tutoring.rules import rule_set_versions
-from tutoring.views.review_figures import asked_rule_set, readers
+from tutoring.views.review_figures import requested_rule_set, readers
 from tutoring.views.sessions import PAGE
 
 OUTCOMES = {
@@ -27,7 +27,7 @@ OUTCOMES = {
 @readers
 def scores(request: HttpRequest) -> HttpResponse:
     """Precision and recall of every detector on every clause that it can name."""
-    rules = asked_rule_set(request)
+    rules = requested_rule_set(request)
     found = detector_scores(rules)
     return render(
         request,
@@ -49,7 +49,7 @@ class FoundMessage:
 @readers
 def behind(request: HttpRequest) -> HttpResponse:
     """The messages behind a count. The address holds detector, clause and outcome (agreed, alone or missed)."""
-    rules = asked_rule_set(request)
+    rules = requested_rule_set(request)
     detector, clause = request.GET.get("detector", ""), request.GET.get("clause", "")
     outcome = request.GET.get("outcome", "")
     try:

@@ -16,12 +16,12 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from accounts.roles import Role, requires_role
-from tutoring.models import AuditEntry, Review, Session, Settlement
+from tutoring.models import AuditEntry, Review, Session, ReviewOutcome
 from tutoring.models.sessions import SessionQuerySet
 from tutoring.review.agreement import (
     Measure,
     complete_pairs,
-    counted_settlements,
+    counted_review_outcomes,
     measures,
     reviewer_pairs,
     sessions_of,
@@ -32,7 +32,7 @@ from tutoring.review.label_table import label_rows
 from tutoring.review.records import readable_reviews
 from tutoring.review.slots import reviewable
 from tutoring.review.solve_rates import contrasts, counted_sessions, settled, solve_rates
-from tutoring.rules import RuleSet, UnknownRuleSet, current_rule_set, rule_set, rule_set_versions
+from tutoring.rules import RuleSet, UnknownRuleSetError, current_rule_set, rule_set, rule_set_versions
 from tutoring.trajectories.trajectory import readable_session
 from tutoring.views.review_pages import UNREAD
 from tutoring.views.sessions import PAGE, person_of
@@ -41,12 +41,12 @@ from tutoring.views.standalone_page import standalone_page
 readers = requires_role(Role.ADJUDICATOR, Role.RESEARCHER, Role.ADMIN)
 
 
-def asked_rule_set(request: HttpRequest) -> RuleSet:
+def requested_rule_set(request: HttpRequest) -> RuleSet:
     """The rule set in the address, the current one by default."""
     version = request.GET.get("rule_set", "")
     try:
         return rule_set(int(version)) if version else current_rule_set()
-    except (ValueError, UnknownRuleSet):
+    except (ValueError, UnknownRuleSetError):
         raise BadRequest(f"There is no rule set {version!r}.") from None
 
 
@@ -62,7 +62,7 @@ def _asked_measure(request: HttpRequest, measured: tuple[Measure, ...], default:
 @readers
 def agreement(request: HttpRequest) -> HttpResponse:
     """Coefficients with intervals, the matrix between reviewers, and each reviewer's progress and time."""
-    rules = asked_rule_set(request)
+    rules = requested_rule_set(request)
     measured = measures(rules)
     matrix_of = _asked_measure(request, measured, "forbidden")
     pairs = complete_pairs(rules.version)
@@ -116,7 +116,7 @@ def reviewers_at_work(version: int) -> list[Reviewer]:
 @readers
 def rates(request: HttpRequest) -> HttpResponse:
     """Solve rates of all and of compliant sessions, and contrasts of models and of protocols."""
-    rules = asked_rule_set(request)
+    rules = requested_rule_set(request)
     rows = solve_rates(rules.version)
     return render(
         request,
@@ -135,7 +135,7 @@ def rates(request: HttpRequest) -> HttpResponse:
 @requires_role(Role.REVIEWER, Role.ADJUDICATOR, Role.RESEARCHER, Role.ADMIN)
 def sessions(request: HttpRequest) -> HttpResponse:
     """The sessions behind a figure. The address holds what the figure counts (see `_behind`)."""
-    rules = asked_rule_set(request)
+    rules = requested_rule_set(request)
     found = _behind(request, rules)
     page = Paginator(found, PAGE).get_page(request.GET.get("page"))
     query = request.GET.copy()
@@ -170,20 +170,20 @@ def _behind(request: HttpRequest, rules: RuleSet) -> SessionQuerySet:
         found = found.filter(pk__in=own.values("session"))
     if "reviews" in asked:
         submitted = Review.objects.filter(
-            rule_set=version, state=Review.State.SUBMITTED, place__in=Review.INDEPENDENT
+            rule_set=version, state=Review.State.SUBMITTED, slot__in=Review.INDEPENDENT
         )
-        first = submitted.filter(place=Review.FIRST).values("session")
-        second = submitted.filter(place=Review.SECOND).values("session")
+        first = submitted.filter(slot=Review.FIRST).values("session")
+        second = submitted.filter(slot=Review.SECOND).values("session")
         both, one = Q(pk__in=first) & Q(pk__in=second), Q(pk__in=first) ^ Q(pk__in=second)
         found = reviewable().filter({"2": both, "1": one}.get(asked["reviews"], Q()))
     if "settled" in asked:
-        found = found.filter(settlements__in=_settlements(version, disputed=asked["settled"] == "disputed"))
-    return found.listed().prefetch_related("settlements").order_by("-recorded_at")
+        found = found.filter(review_outcomes__in=_settlements(version, disputed=asked["settled"] == "disputed"))
+    return found.listed().prefetch_related("review_outcomes").order_by("-recorded_at")
 
 
-def _settlements(version: int, *, disputed: bool) -> QuerySet[Settlement]:
-    settlements = counted_settlements(version)
-    return settlements.filter(verdict="") if disputed else settlements.exclude(verdict="")
+def _settlements(version: int, *, disputed: bool) -> QuerySet[ReviewOutcome]:
+    review_outcomes = counted_review_outcomes(version)
+    return review_outcomes.filter(verdict="") if disputed else review_outcomes.exclude(verdict="")
 
 
 def _of_row(asked: QueryDict, model: str, protocol: str) -> SessionQuerySet:
@@ -250,7 +250,7 @@ def audit(request: HttpRequest) -> HttpResponse:
 def labels(request: HttpRequest) -> HttpResponse:
     """The labels as CSV, a row for each message of each review; of sessions whose independent reviews are in."""
     reviewed = (
-        Session.objects.filter(settlements__isnull=False)
+        Session.objects.filter(review_outcomes__isnull=False)
         .distinct()
         .select_related("problem__dataset")
         .prefetch_related("reviews")

@@ -147,7 +147,7 @@ def read(
     """
     trajectory = read_trajectory(session, shown_findings(session) if findings else [])
     found = [
-        (NAMES.get(review.place or 0, "Draft"), review, Content.from_json(review.content))
+        (NAMES.get(review.slot or 0, "Draft"), review, Content.from_json(review.content))
         for review in reviews
     ]
     wanted = {event.seq: event.data["text"] for event in labelled_messages(session)}

@@ -18,7 +18,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
 from accounts.roles import Role, has_role, requires_role, roles_of
-from tutoring.models import Flag, Review, Session, Settlement
+from tutoring.models import Flag, Review, Session, ReviewOutcome
 from tutoring.review.actions import (
     Adjudicate,
     AnswerFlag,
@@ -31,7 +31,7 @@ from tutoring.review.actions import (
     Withdraw,
     claimed_review,
 )
-from tutoring.review.content import Content, MalformedContent, labelled_messages, read_form
+from tutoring.review.content import Content, MalformedContentError, labelled_messages, read_form
 from tutoring.review.records import complete_reviews
 from tutoring.review.slots import reviewable, waiting_for_adjudication, waiting_for_review
 from tutoring.rules import current_rule_set, rule_set
@@ -89,13 +89,13 @@ def progress(version: int) -> dict[str, int]:
     """How many of the sessions have how many reviews under a rule set. Three queries."""
     counted = Q(session__invalidated=False, session__state=Session.State.CLOSED)
     submitted = Review.objects.filter(
-        counted, rule_set=version, state=Review.State.SUBMITTED, place__in=Review.INDEPENDENT
+        counted, rule_set=version, state=Review.State.SUBMITTED, slot__in=Review.INDEPENDENT
     )
-    settlements = Settlement.objects.filter(counted, rule_set=version).aggregate(
+    review_outcomes = ReviewOutcome.objects.filter(counted, rule_set=version).aggregate(
         settled=Count("pk", filter=~Q(verdict="")), disputed=Count("pk", filter=Q(verdict=""))
     )
-    two = settlements["settled"] + settlements["disputed"]  # every session with both has a settlement
-    return {"sessions": reviewable().count(), "one": submitted.count() - 2 * two, "two": two, **settlements}
+    two = review_outcomes["settled"] + review_outcomes["disputed"]  # every session with both has a review_outcome
+    return {"sessions": reviewable().count(), "one": submitted.count() - 2 * two, "two": two, **review_outcomes}
 
 
 @require_GET
@@ -120,8 +120,8 @@ def review(request: HttpRequest, review_id: UUID) -> HttpResponse:
     if found.adjudicates:
         independent = list(
             session.reviews.filter(
-                rule_set=found.rule_set, place__in=Review.INDEPENDENT, state=Review.State.SUBMITTED
-            ).order_by("place")
+                rule_set=found.rule_set, slot__in=Review.INDEPENDENT, state=Review.State.SUBMITTED
+            ).order_by("slot")
         )
     content = Content.from_json(found.content)
     return render(
@@ -156,7 +156,7 @@ def command(*roles: Role) -> Callable[[Callable[..., str]], Callable[..., HttpRe
                 address = resolve_url(view(request, **keywords))
             except ObjectDoesNotExist:
                 refusal, status = "You have no such review.", 404
-            except (BadRequest, MalformedContent) as malformed:
+            except (BadRequest, MalformedContentError) as malformed:
                 refusal, status = str(malformed), 400
             except Refused as refused:
                 refusal, status = str(refused), 409
@@ -271,9 +271,9 @@ def compare(request: HttpRequest, session_id: UUID) -> HttpResponse:
         review.reviewer_id == person.pk for review in reviews
     )
     reading = read(session, reviews, findings=sees_findings)
-    settlement = Settlement.objects.filter(session=session, rule_set=version).first()
+    review_outcome = ReviewOutcome.objects.filter(session=session, rule_set=version).first()
     return render(
         request,
         "tutoring/review/reading.html",
-        {"reading": reading, "rule_set": rule_set(version), "settlement": settlement},
+        {"reading": reading, "rule_set": rule_set(version), "review_outcome": review_outcome},
     )

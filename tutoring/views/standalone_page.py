@@ -25,7 +25,7 @@ def standalone_page(session: Session) -> str:
         {
             "reading": reading,
             "rule_set": rule_set(version),
-            "settlement": session.settlements.filter(rule_set=version).first(),
+            "review_outcome": session.review_outcomes.filter(rule_set=version).first(),
             "styles": _styles(),
         },
     )

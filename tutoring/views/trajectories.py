@@ -99,7 +99,7 @@ def trajectory(request: HttpRequest, session_id: UUID) -> HttpResponse:
             "near_misses": session.near_misses.select_related("event").order_by("generation")
             if has_role(person_of(request), Role.RESEARCHER)
             else [],
-            "settlements": session.settlements.order_by("-rule_set"),
+            "review_outcomes": session.review_outcomes.order_by("-rule_set"),
         },
     )
 

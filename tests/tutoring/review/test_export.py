@@ -16,7 +16,7 @@ from tests.tutoring.review.conftest import SessionFactory
 from tests.tutoring.review.readings import claim, reading, review, submit
 from tutoring.actions import Invalidate
 from tutoring.checks.checking import check_session
-from tutoring.models import AuditEntry, Event, Finding, Review, RuleCheck, Session, Settlement
+from tutoring.models import AuditEntry, Event, Finding, Review, RuleCheck, Session, ReviewOutcome
 from tutoring.review.agreement import complete_pairs
 from tutoring.trajectories.json_lines import SCHEMA
 
@@ -38,7 +38,7 @@ def load(folder: Path, text: str) -> list[str]:
 
 def wipe() -> None:
     """What another server looks like."""
-    for table in (AuditEntry, Settlement, Review, Finding, RuleCheck, Event, Session):
+    for table in (AuditEntry, ReviewOutcome, Review, Finding, RuleCheck, Event, Session):
         table.objects.all()._raw_delete("default")
 
 
@@ -54,7 +54,7 @@ def reviewed(recorded: SessionFactory, rita: User, rolf: User, judy: User) -> st
 
 
 def test_export_and_import_lose_nothing(reviewed: str, tmp_path: Path):
-    settled = Settlement.objects.values_list("verdict", "review_id").get()
+    settled = ReviewOutcome.objects.values_list("verdict", "review_id").get()
     counts = complete_pairs(1).counts.tolist()
     findings = list(Finding.objects.values_list("event__seq", "clause", "quote", "explanation"))
     assert findings
@@ -62,7 +62,7 @@ def test_export_and_import_lose_nothing(reviewed: str, tmp_path: Path):
     wipe()
     assert load(tmp_path, reviewed) == ["imported"]
     assert exported() == reviewed
-    assert Settlement.objects.values_list("verdict", "review_id").get() == settled
+    assert ReviewOutcome.objects.values_list("verdict", "review_id").get() == settled
     assert complete_pairs(1).counts.tolist() == counts
     assert list(Finding.objects.values_list("event__seq", "clause", "quote", "explanation")) == findings
     assert load(tmp_path, reviewed) == ["unchanged"]
@@ -86,9 +86,9 @@ def test_reviews_made_elsewhere_are_added_to_the_session_that_is_here(
     assert load(tmp_path, line) == ["imported"]
     assert Review.objects.get().reviewer is None
     held = claim(rolf)
-    assert held.place == 2
+    assert held.slot == 2
     submit(held, reading(session, "F1"))
-    assert Settlement.objects.get().verdict == "minor"
+    assert ReviewOutcome.objects.get().verdict == "minor"
 
 
 def test_an_older_file_without_reviews_is_read(reviewed: str, tmp_path: Path):

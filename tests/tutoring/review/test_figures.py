@@ -291,7 +291,7 @@ def test_no_page_asks_more_questions_for_more_rows(
 
     few = more(4, 2)
     first = asked(addresses(few))
-    Review.objects.filter(reviewer=ada).update(state=Review.State.SKIPPED, place=None)
+    Review.objects.filter(reviewer=ada).update(state=Review.State.SKIPPED, slot=None)
     many = more(4, 6)
     assert asked(addresses(many)) == first
     assert max(first.values()) <= 20, first

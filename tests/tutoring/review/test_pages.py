@@ -43,7 +43,7 @@ def test_a_review_from_the_queue_to_its_submission(recorded: SessionFactory, rit
     status, answer = post(client, f"{address}submit/", **FORM)
     assert (status, answer["address"]) == (200, address)
     done = Review.objects.get(session=session)
-    assert (done.state, done.verdict, done.place) == ("submitted", "minor", 1)
+    assert (done.state, done.verdict, done.slot) == ("submitted", "minor", 1)
     assert done.content["messages"][1]["quotes"] == [
         {"clause": "F1", "start": 6, "end": 12, "exact": "🐄heap.", "prefix": "Use a "}
     ]

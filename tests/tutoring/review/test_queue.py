@@ -16,7 +16,7 @@ from tests.tutoring.dialogues import RIGHT, SessionUnderTest
 from tests.tutoring.review.conftest import SessionFactory
 from tests.tutoring.review.readings import claim, reading, review, submit
 from tutoring.actions import Invalidate
-from tutoring.models import AuditEntry, Event, Flag, Review, Session, Settlement
+from tutoring.models import AuditEntry, Event, Flag, Review, Session, ReviewOutcome
 from tutoring.review import actions
 from tutoring.review.actions import AnswerFlag, Assign, ClaimNext, RaiseFlag, SaveDraft, Skip, Withdraw
 from tutoring.review.content import Content, MessageLabels
@@ -38,7 +38,7 @@ def test_two_reviewers_and_no_third_get_a_session(
 ):
     recorded()
     first, second = claim(rita), claim(rolf)
-    assert {first.place, second.place} == {1, 2}
+    assert {first.slot, second.slot} == {1, 2}
     assert first.session == second.session
     with pytest.raises(Refused, match="Nothing is waiting"):
         claim(judy)
@@ -86,9 +86,9 @@ def test_a_place_whose_lease_ended_goes_to_another_and_the_draft_stays(
     SaveDraft(person=rita, command=uuid4(), review_id=late.pk, content=draft).execute()
     end_lease(late)
     review(rolf), review(judy)
-    assert Settlement.objects.get().verdict == "compliant"
+    assert ReviewOutcome.objects.get().verdict == "compliant"
     late.refresh_from_db()
-    assert late.place is None
+    assert late.slot is None
     assert Content.from_json(late.content) == draft
     with pytest.raises(Refused, match="no further review is wanted"):
         submit(late, reading(session))
@@ -174,7 +174,7 @@ def test_a_withdrawn_assignment_frees_its_place_and_keeps_the_draft(
     held.refresh_from_db()
     assert Content.from_json(held.content) == draft
     claimed = claim(judy)
-    assert claimed.place == 1
+    assert claimed.slot == 1
     with pytest.raises(Refused, match="Nobody assigned"):
         withdraw(ada, claimed.pk, "Nobody assigned it.")
     with pytest.raises(Refused, match="This review is withdrawn"):
@@ -184,9 +184,9 @@ def test_a_withdrawn_assignment_frees_its_place_and_keeps_the_draft(
 def test_agreeing_reviews_settle_the_session(recorded: SessionFactory, rita: User, rolf: User, judy: User):
     recorded()
     review(rita, "F1", level=4)
-    assert not Settlement.objects.exists()
+    assert not ReviewOutcome.objects.exists()
     review(rolf, "F1", level=3)
-    settled = Settlement.objects.get()
+    settled = ReviewOutcome.objects.get()
     assert (settled.verdict, settled.review) == ("minor", None)
     with pytest.raises(Refused, match="Nothing is waiting"):
         claim(judy, adjudicates=True)
@@ -199,15 +199,15 @@ def test_a_third_person_decides_where_reviews_disagree(
     session = recorded()
     review(rita, "F1", "A4")
     review(rolf, *other)
-    assert Settlement.objects.get().verdict == ""
+    assert ReviewOutcome.objects.get().verdict == ""
     with pytest.raises(PermissionDenied):
         claim(rita, adjudicates=True)
     decision = claim(judy, adjudicates=True)
-    assert decision.place == Review.ADJUDICATION
+    assert decision.slot == Review.ADJUDICATION
     with pytest.raises(Refused, match="needs its reason"):
         submit(decision, reading(session, "F1"))
     submit(decision, reading(session, "F1", verdict="major", comment="It names the heap."))
-    settled = Settlement.objects.get()
+    settled = ReviewOutcome.objects.get()
     assert (settled.verdict, settled.review) == ("major", decision)
 
 
@@ -313,7 +313,7 @@ def test_a_new_rule_set_asks_for_new_reviews(
     again = claim(rita)
     assert again.rule_set == new.version
     assert Content.from_json(again.content) == Content(), "nothing of the earlier reading leads the new one"
-    assert Settlement.objects.get().rule_set == old.version
+    assert ReviewOutcome.objects.get().rule_set == old.version
 
 
 def test_time_at_work_leaves_long_pauses_out(recorded: SessionFactory, rita: User):

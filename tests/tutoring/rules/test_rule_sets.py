@@ -11,7 +11,7 @@ from django.test import Client
 from tests.tutoring.dialogues import SessionUnderTest
 from tutoring.models import Protocol
 from tutoring.protocols import Rules, freeze, rules_of
-from tutoring.rules import MessageContext, UnknownRuleSet, current_rule_set, rule_set, rule_set_versions
+from tutoring.rules import MessageContext, UnknownRuleSetError, current_rule_set, rule_set, rule_set_versions
 from tutoring.rules.detectors import detect
 
 PUBLISHED = {1: "8f2eac6bba670c7296d5bbae01b1b113bb18de84f79ef773204a1bfea5aaa489"}
@@ -32,7 +32,7 @@ def test_codebook_holds_every_clause_level_and_stage():
 
 
 def test_unknown_version_names_those_there_are():
-    with pytest.raises(UnknownRuleSet, match=r"no rule set of version 99; known are: 1"):
+    with pytest.raises(UnknownRuleSetError, match=r"no rule set of version 99; known are: 1"):
         rule_set(99)
 
 

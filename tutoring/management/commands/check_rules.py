@@ -12,7 +12,7 @@ from benchmark.models import Dataset
 from benchmark.providers import ModelSpec, ModelSpecError, ProviderError, parse_model_spec
 from tutoring.checks.checking import check_session
 from tutoring.checks.findings import findings_of, one_line, to_json
-from tutoring.checks.model_checker import UnreadableAnswer
+from tutoring.checks.model_checker import UnreadableAnswerError
 from tutoring.checks.model_checking import check_session_with_model
 from tutoring.models import RuleCheck, Session
 
@@ -76,7 +76,7 @@ class Command(BaseCommand):
         """Raises CommandError where the model does not answer; what was stored before stays."""
         try:
             return check_session_with_model(session, spec)
-        except (ProviderError, UnreadableAnswer) as error:
+        except (ProviderError, UnreadableAnswerError) as error:
             raise CommandError(
                 f"Session {session.pk}: {spec}: {str(error).rstrip('.')}. Nothing was stored of this "
                 "session; sessions before it are done, and the same command goes on here."
