@@ -14,11 +14,15 @@ class Migration(migrations.Migration):
             model_name="reviewoutcome",
             name="session",
             field=models.ForeignKey(
-                on_delete=django.db.models.deletion.PROTECT, related_name="review_outcomes", to="tutoring.session"
+                on_delete=django.db.models.deletion.PROTECT,
+                related_name="review_outcomes",
+                to="tutoring.session",
             ),
         ),
         migrations.AddConstraint(
             model_name="reviewoutcome",
-            constraint=models.UniqueConstraint(fields=["session", "rule_set"], name="one_review_outcome_per_rule_set"),
+            constraint=models.UniqueConstraint(
+                fields=["session", "rule_set"], name="one_review_outcome_per_rule_set"
+            ),
         ),
     ]

@@ -19,7 +19,9 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name="review",
-            constraint=models.UniqueConstraint(fields=["session", "rule_set", "slot"], name="one_review_per_slot"),
+            constraint=models.UniqueConstraint(
+                fields=["session", "rule_set", "slot"], name="one_review_per_slot"
+            ),
         ),
         migrations.AddConstraint(
             model_name="review",

@@ -5,104 +5,141 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('tutoring', '0019_review_slot'),
+        ("tutoring", "0019_review_slot"),
     ]
 
     operations = [
         migrations.AlterModelOptions(
-            name='auditentry',
-            options={'ordering': ['-pk'], 'verbose_name': 'audit entry', 'verbose_name_plural': 'audit entries'},
+            name="auditentry",
+            options={
+                "ordering": ["-pk"],
+                "verbose_name": "audit entry",
+                "verbose_name_plural": "audit entries",
+            },
         ),
         migrations.AlterField(
-            model_name='finding',
-            name='counts',
-            field=models.JSONField(blank=True, default=dict, help_text='For a budget: `found` and `allowed`.'),
+            model_name="finding",
+            name="counts",
+            field=models.JSONField(
+                blank=True, default=dict, help_text="For a budget: `found` and `allowed`."
+            ),
         ),
         migrations.AlterField(
-            model_name='finding',
-            name='end',
-            field=models.PositiveIntegerField(help_text='Character after the passage.'),
+            model_name="finding",
+            name="end",
+            field=models.PositiveIntegerField(help_text="Character after the passage."),
         ),
         migrations.AlterField(
-            model_name='finding',
-            name='quote',
-            field=models.TextField(blank=True, help_text='Text of the passage.'),
+            model_name="finding",
+            name="quote",
+            field=models.TextField(blank=True, help_text="Text of the passage."),
         ),
         migrations.AlterField(
-            model_name='finding',
-            name='start',
-            field=models.PositiveIntegerField(help_text='First character of the passage; 0 to 0 is the whole event.'),
+            model_name="finding",
+            name="start",
+            field=models.PositiveIntegerField(
+                help_text="First character of the passage; 0 to 0 is the whole event."
+            ),
         ),
         migrations.AlterField(
-            model_name='finding',
-            name='weight',
-            field=models.FloatField(help_text='Confidence that a reviewer would agree, 0 to 1.'),
+            model_name="finding",
+            name="weight",
+            field=models.FloatField(help_text="Confidence that a reviewer would agree, 0 to 1."),
         ),
         migrations.AlterField(
-            model_name='review',
-            name='active_seconds',
-            field=models.PositiveIntegerField(default=0, help_text='Seconds between saves of the draft; long pauses are capped.'),
+            model_name="review",
+            name="active_seconds",
+            field=models.PositiveIntegerField(
+                default=0, help_text="Seconds between saves of the draft; long pauses are capped."
+            ),
         ),
         migrations.AlterField(
-            model_name='review',
-            name='by',
-            field=models.CharField(help_text='Pseudonym of the reviewer in exports.', max_length=80),
+            model_name="review",
+            name="by",
+            field=models.CharField(help_text="Pseudonym of the reviewer in exports.", max_length=80),
         ),
         migrations.AlterField(
-            model_name='review',
-            name='slot',
-            field=models.PositiveSmallIntegerField(blank=True, help_text='1 and 2: independent reviews; 3: adjudication; empty: no slot.', null=True),
+            model_name="review",
+            name="slot",
+            field=models.PositiveSmallIntegerField(
+                blank=True,
+                help_text="1 and 2: independent reviews; 3: adjudication; empty: no slot.",
+                null=True,
+            ),
         ),
         migrations.AlterField(
-            model_name='reviewoutcome',
-            name='breaches',
-            field=models.JSONField(default=list, help_text='Decided forbidden clauses as pairs of message and clause; empty while disputed.'),
+            model_name="reviewoutcome",
+            name="breaches",
+            field=models.JSONField(
+                default=list,
+                help_text="Decided forbidden clauses as pairs of message and clause; empty while disputed.",
+            ),
         ),
         migrations.AlterField(
-            model_name='reviewoutcome',
-            name='counts',
-            field=models.BinaryField(default=b'', help_text='Agreement tables of all measures (tutoring.review.agreement).'),
+            model_name="reviewoutcome",
+            name="counts",
+            field=models.BinaryField(
+                default=b"", help_text="Agreement tables of all measures (tutoring.review.agreement)."
+            ),
         ),
         migrations.AlterField(
-            model_name='reviewoutcome',
-            name='review',
-            field=models.ForeignKey(blank=True, help_text='The adjudication, if any.', null=True, on_delete=django.db.models.deletion.PROTECT, to='tutoring.review'),
+            model_name="reviewoutcome",
+            name="review",
+            field=models.ForeignKey(
+                blank=True,
+                help_text="The adjudication, if any.",
+                null=True,
+                on_delete=django.db.models.deletion.PROTECT,
+                to="tutoring.review",
+            ),
         ),
         migrations.AlterField(
-            model_name='reviewoutcome',
-            name='verdict',
-            field=models.CharField(blank=True, db_index=True, help_text='Blank until the adjudication if the reviews differ.', max_length=20),
+            model_name="reviewoutcome",
+            name="verdict",
+            field=models.CharField(
+                blank=True,
+                db_index=True,
+                help_text="Blank until the adjudication if the reviews differ.",
+                max_length=20,
+            ),
         ),
         migrations.AlterField(
-            model_name='rulecheck',
-            name='model',
-            field=models.CharField(blank=True, help_text='Name that the provider returned; blank for checks by detectors.', max_length=200),
+            model_name="rulecheck",
+            name="model",
+            field=models.CharField(
+                blank=True,
+                help_text="Name that the provider returned; blank for checks by detectors.",
+                max_length=200,
+            ),
         ),
         migrations.AlterField(
-            model_name='rulecheck',
-            name='prompt_hash',
-            field=models.CharField(blank=True, help_text='sha256 of the prompt template; blank for checks by detectors.', max_length=64),
+            model_name="rulecheck",
+            name="prompt_hash",
+            field=models.CharField(
+                blank=True,
+                help_text="sha256 of the prompt template; blank for checks by detectors.",
+                max_length=64,
+            ),
         ),
         migrations.AlterField(
-            model_name='trainingresult',
-            name='answers',
-            field=models.JSONField(help_text='Chosen clauses by message number.'),
+            model_name="trainingresult",
+            name="answers",
+            field=models.JSONField(help_text="Chosen clauses by message number."),
         ),
         migrations.AlterField(
-            model_name='trainingresult',
-            name='messages',
-            field=models.PositiveIntegerField(help_text='Labelled messages.'),
+            model_name="trainingresult",
+            name="messages",
+            field=models.PositiveIntegerField(help_text="Labelled messages."),
         ),
         migrations.AlterField(
-            model_name='trainingresult',
-            name='right',
-            field=models.PositiveIntegerField(help_text='Messages whose clauses match the codebook.'),
+            model_name="trainingresult",
+            name="right",
+            field=models.PositiveIntegerField(help_text="Messages whose clauses match the codebook."),
         ),
         migrations.AlterField(
-            model_name='trainingresult',
-            name='rule_set',
-            field=models.PositiveIntegerField(help_text='Version of the rule set of the labels.'),
+            model_name="trainingresult",
+            name="rule_set",
+            field=models.PositiveIntegerField(help_text="Version of the rule set of the labels."),
         ),
     ]

@@ -1,4 +1,4 @@
-"""What tutors may say: the codebook as data, and detectors that compare messages with it."""
+"""The rules for tutors' messages: the codebook as data, and detectors that compare messages with it."""
 
 from tutoring.rules.detection import Detection, MessageContext, TutorMaySay, severity
 from tutoring.rules.rule_set import (

@@ -128,7 +128,7 @@ def test_broken_reviews_are_refused(reviewed: str, tmp_path: Path, change: dict[
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"checked_at": "2026-01-01T00:00:00"}, "time of a check needs its time zone"),
+        ({"checked_at": "2026-01-01T00:00:00"}, "time of a check needs a time zone"),
         ({"basis": "x" * 65}, "basis of a check must be a text of at most 64"),
         ({"findings": [{"clause": "F1"}]}, "the key 'detector' is missing"),
         ({"detectors": []}, "its detectors"),
@@ -143,7 +143,7 @@ def test_broken_checks_are_refused(reviewed: str, tmp_path: Path, change: dict[s
         load(tmp_path, json.dumps(record))
     record = json.loads(reviewed)
     record["rule_checks"][0]["findings"][0]["event"] = 99
-    with pytest.raises(CommandError, match="a finding is about event 99"):
+    with pytest.raises(CommandError, match="a finding names event 99"):
         load(tmp_path, json.dumps(record))
 
 

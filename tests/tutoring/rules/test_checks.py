@@ -109,7 +109,7 @@ def test_draft_check_keeps_the_draft_that_is_being_typed(session: SessionUnderTe
 def test_blocking_protocol_refuses_code_and_nothing_else(under):
     session = under("blocking")
     session.ask_and_get(WRONG)
-    with pytest.raises(Refused, match=r"does not let this be sent\. “n = int\(input\(\)\)"):
+    with pytest.raises(Refused, match=r"blocks this message\. “n = int\(input\(\)\)"):
         session.say("Write this:\n\nn = int(input()) * 2\nprint(n + n)")
     assert session.events("refused")[-1].data["action"] == "SendMessage"
     session.say(WARNED)
@@ -141,7 +141,7 @@ def test_closed_session_is_checked_and_hidden_data_found(
             f"/sessions/{session.pk}/close/", {"command": str(uuid4()), "reason": "Enough."}
         )
     [done] = session.row.rule_checks.all()
-    assert done.detectors == {detector.name: detector.version for detector in DETECTORS}
+    assert done.detectors == {name: detector.version for name, detector in DETECTORS.items()}
     found = [(finding.clause, finding.quote, finding.weight) for finding in done.findings.all()]
     assert found == [("F4", "987654", 0.9), ("F5", "passes the first two tests", 0.75)]
     assert check_session(session.row) == done

@@ -81,8 +81,8 @@ def test_answers_are_stored_as_findings_with_model_and_prompt_hash(
     [
         (Script(("No breach.",)), "the answer is not JSON"),
         (Script(("[1]",)), "not a list of objects"),
-        (answer({"clause": "F9", "quote": "", "reason": ""}), "the clause 'F9', which there is not"),
-        (failure(401), "Nothing was stored of this session"),
+        (answer({"clause": "F9", "quote": "", "reason": ""}), "the unknown clause 'F9'"),
+        (failure(401), "Nothing was stored for this session"),
     ],
 )
 def test_what_cannot_be_read_is_refused_and_nothing_stored(

@@ -32,7 +32,7 @@ def test_codebook_holds_every_clause_level_and_stage():
 
 
 def test_unknown_version_names_those_there_are():
-    with pytest.raises(UnknownRuleSetError, match=r"no rule set of version 99; known are: 1"):
+    with pytest.raises(UnknownRuleSetError, match=r"no rule set of version 99. Known versions: 1"):
         rule_set(99)
 
 
