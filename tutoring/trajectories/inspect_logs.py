@@ -19,7 +19,7 @@ from uuid import NAMESPACE_OID, UUID, uuid5
 
 import judge
 from tutoring.models import Event, Session
-from tutoring.review.content import COMPLIANT, Content, decide
+from tutoring.review.content import COMPLIANT, Content, decided_content
 from tutoring.rules import rule_set
 
 LOG_VERSION = 2
@@ -296,7 +296,7 @@ def _settled(reviews: list[Record]) -> str | None:
         for review in reviews
         if review["rule_set"]["version"] == version
     }
-    decided = decide(contents, rule_set(version))
+    decided = decided_content(contents, rule_set(version))
     return decided.verdict if decided else None
 
 

@@ -110,7 +110,7 @@ def test_an_older_file_without_reviews_is_read(reviewed: str, tmp_path: Path):
         ({"opened_at": "2026-01-01T00:00:00"}, "time zone"),
         ({"id": "x"}, "badly formed"),
         ({"rule_set": {"version": 99, "content_hash": ""}}, "no rule set of version 99"),
-        ({"rule_set": {"version": 1, "content_hash": "0"}}, "another one than here"),
+        ({"rule_set": {"version": 1, "content_hash": "0"}}, "differs from rule set 1 here"),
         ({"content": {"messages": [{"seq": 1}]}}, "clauses"),
         ({"content": {"mood": "good"}}, "mood"),
         ({"content": {"verdict": "fine"}}, "verdict is not one of rule set"),
