@@ -1,4 +1,4 @@
-"""Administration pages of tutoring: sessions, events and reviews can be looked up, never changed."""
+"""Read-only administration pages of tutoring: sessions, events, reviews and training results."""
 
 from django.contrib import admin
 
@@ -15,9 +15,9 @@ from tutoring.models import (
     Reply,
     ReplyDelta,
     Review,
+    ReviewOutcome,
     RuleCheck,
     Session,
-    ReviewOutcome,
     TrainingResult,
 )
 
@@ -92,7 +92,7 @@ class DraftAdmin(RecordedAdmin):
 class ReviewAdmin(RecordedAdmin):
     list_display = ["id", "session", "rule_set", "slot", "by", "state", "submitted_at"]
     list_filter = ["state", "rule_set", "adjudicates"]
-    exclude = ["content", "verdict"]  # an admin may be the second reviewer
+    exclude = ["content", "verdict"]  # hidden, because an admin may be the second reviewer
     search_fields = ["session__id", "by", "reviewer__username"]
 
 

@@ -26,5 +26,7 @@ def write_detector_table(document: Path) -> None:
     """Replace the table in the document. Raise ValueError unless it contains the table's head exactly once."""
     text, replaced = _TABLE.subn(lambda _: detector_table(), document.read_text(encoding="utf-8"))
     if replaced != 1:
-        raise ValueError(f"{document} must contain the head of the detector table once, not {replaced} times.")
+        raise ValueError(
+            f"{document} must contain the head of the detector table once, not {replaced} times."
+        )
     document.write_text(text, encoding="utf-8")

@@ -21,8 +21,8 @@ __all__ = [
     "Reply",
     "ReplyDelta",
     "Review",
+    "ReviewOutcome",
     "RuleCheck",
     "Session",
-    "ReviewOutcome",
     "TrainingResult",
 ]

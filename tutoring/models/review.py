@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
@@ -101,7 +102,10 @@ class ReviewOutcome(models.Model):
     session = models.ForeignKey(Session, on_delete=models.PROTECT, related_name="review_outcomes")
     rule_set = models.PositiveIntegerField()
     verdict = models.CharField(
-        max_length=20, blank=True, db_index=True, help_text="Blank until the adjudication if the reviews differ."
+        max_length=20,
+        blank=True,
+        db_index=True,
+        help_text="Blank until the adjudication if the reviews differ.",
     )
     review = models.ForeignKey(
         Review,

@@ -36,7 +36,9 @@ class RuleCheck(AppendOnlyModel):
         max_length=64, help_text="sha256 over rule set, detectors, budget, problem and last event."
     )
     model = models.CharField(
-        max_length=200, blank=True, help_text="Name that the provider returned; blank for checks by detectors."
+        max_length=200,
+        blank=True,
+        help_text="Name that the provider returned; blank for checks by detectors.",
     )
     prompt_hash = models.CharField(
         max_length=64,
@@ -65,7 +67,9 @@ class Finding(AppendOnlyModel):
     )
     detector = models.CharField(max_length=40)
     version = models.PositiveIntegerField(help_text="Version of the detector.")
-    start = models.PositiveIntegerField(help_text="First character of the passage; 0 to 0 is the whole event.")
+    start = models.PositiveIntegerField(
+        help_text="First character of the passage; 0 to 0 is the whole event."
+    )
     end = models.PositiveIntegerField(help_text="Character after the passage.")
     quote = models.TextField(blank=True, help_text="Text of the passage.")
     explanation = models.CharField(max_length=300)

@@ -1,4 +1,4 @@
-"""Reviews travel with their trajectory and come back whole."""
+"""Export and import of reviews with their trajectory."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.tutoring.review.conftest import SessionFactory
 from tests.tutoring.review.readings import claim, reading, review, submit
 from tutoring.actions import Invalidate
 from tutoring.checks.checking import check_session
-from tutoring.models import AuditEntry, Event, Finding, Review, RuleCheck, Session, ReviewOutcome
+from tutoring.models import AuditEntry, Event, Finding, Review, ReviewOutcome, RuleCheck, Session
 from tutoring.review.agreement import complete_pairs
 from tutoring.trajectories.json_lines import SCHEMA
 
@@ -28,7 +28,7 @@ def exported() -> str:
 
 
 def load(folder: Path, text: str) -> list[str]:
-    """Import these lines; what became of each session."""
+    """Import these lines and return the state of each session."""
     file = folder / "sessions.jsonl"
     file.write_text(text)
     out = io.StringIO()
@@ -37,14 +37,14 @@ def load(folder: Path, text: str) -> list[str]:
 
 
 def wipe() -> None:
-    """What another server looks like."""
+    """Empty the tables, as on another server."""
     for table in (AuditEntry, ReviewOutcome, Review, Finding, RuleCheck, Event, Session):
         table.objects.all()._raw_delete("default")
 
 
 @pytest.fixture
 def reviewed(recorded: SessionFactory, rita: User, rolf: User, judy: User) -> str:
-    """The export of a session with two reviews that disagree, and their adjudication."""
+    """Return the export of a session with two differing reviews and their adjudication."""
     session = recorded("Look at the sample.", "Use a 🐄heap: the problem asks for the maximum.")
     review(rita, "F1", comment="It gives it away.")
     review(rolf, "A1")
@@ -68,7 +68,7 @@ def test_export_and_import_lose_nothing(reviewed: str, tmp_path: Path):
     assert load(tmp_path, reviewed) == ["unchanged"]
 
 
-def test_drafts_and_accounts_do_not_travel(reviewed: str, recorded: SessionFactory, rita: User):
+def test_drafts_and_accounts_are_not_exported(reviewed: str, recorded: SessionFactory, rita: User):
     recorded("Not yet.")
     claim(rita)
     assert len([line for line in exported().splitlines() if json.loads(line)["reviews"]]) == 1
@@ -156,7 +156,7 @@ def test_a_session_that_is_invalidated_here_stays_so_elsewhere(reviewed: str, ad
     assert Session.objects.get().invalidated
 
 
-def test_two_reviews_for_one_place_are_refused(reviewed: str, tmp_path: Path):
+def test_two_reviews_in_one_slot_are_refused(reviewed: str, tmp_path: Path):
     record = json.loads(reviewed)
     record["reviews"][0]["id"] = "00000000-0000-0000-0000-000000000009"
     with pytest.raises(CommandError, match=r"place 1 of session .* has another review here"):

@@ -1,4 +1,4 @@
-"""Who may see which page of reviews, and give which command."""
+"""The roles that may see each review page and execute each command."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_pages_open_for_their_roles_only(
             assert status in expected, f"{name} got {status} for {address}"
 
 
-def test_commands_are_for_those_who_may_give_them(
+def test_commands_are_executed_for_their_roles_only(
     clients: dict[str, Client], recorded: SessionFactory, rita: User
 ):
     recorded("Go on."), recorded("Go on.")
@@ -102,4 +102,4 @@ def test_commands_are_for_those_who_may_give_them(
                 else:
                     assert status in (302, 403, 404), f"{name} got {status} for {address}"
                     assert AuditEntry.objects.count() == before
-            transaction.set_rollback(True)  # the next command finds what this one found
+            transaction.set_rollback(True)  # each command starts from the same state
