@@ -257,11 +257,10 @@ READINGS = ("/review/sessions/{settled}/", "/review/reviews/{held}/", "/trajecto
 
 
 def test_no_page_needs_more_queries_for_more_rows(
-    recorded: SessionFactory, rita: User, rolf: User, ada: User, alice: User, doubling: Problem,
-    protocol: Protocol,
-):  # fmt: skip
+    recorded: SessionFactory, rita: User, rolf: User, ada: User, doubling: Problem
+):
     """Every list page and every page of one session needs as many queries for eight rows as for four."""
-    client = client_of(ada)
+    client, protocol = client_of(ada), Protocol.objects.get(name="usaco-2024")
 
     def more(count: int, messages: int) -> dict[str, UUID]:
         for _ in range(count):

@@ -47,19 +47,18 @@ COMMANDS = {
 
 
 @pytest.fixture
-def clients(
-    person: PersonFactory, alice: User, rita: User, rolf: User, judy: User, rosa: User, ada: User
-) -> dict[str, Client]:
-    people = {
-        "nobody": None,
-        "roleless": person("nora"),
-        "tutor": alice,
-        "reviewer": rita,
-        "other reviewer": rolf,
-        "adjudicator": judy,
-        "researcher": rosa,
-        "admin": ada,
+def clients(request: pytest.FixtureRequest, person: PersonFactory) -> dict[str, Client]:
+    """Return a logged-in client for each role, for an account without a role, and without a login."""
+    accounts = {
+        "tutor": "alice",
+        "reviewer": "rita",
+        "other reviewer": "rolf",
+        "adjudicator": "judy",
+        "researcher": "rosa",
+        "admin": "ada",
     }
+    people = {name: request.getfixturevalue(account) for name, account in accounts.items()}
+    people |= {"nobody": None, "roleless": person("nora")}
     return {name: client_of(user) for name, user in people.items()}
 
 

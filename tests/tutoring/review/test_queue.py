@@ -130,14 +130,18 @@ def test_flags_are_answered_and_not_removed(recorded: SessionFactory, rita: User
     assert submit(held, reading(held.session)).state == "submitted"
 
 
-def test_assignment_is_for_admins_and_reserves_the_slot(
-    recorded: SessionFactory, rita: User, rolf: User, judy: User, ada: User, alice: User
+def test_assignment_is_by_admins_to_reviewers(
+    recorded: SessionFactory, rita: User, rolf: User, ada: User, alice: User
 ):
     session = recorded()
     with pytest.raises(PermissionDenied):
         assign(rita, session, rolf)
     with pytest.raises(Refused, match="does not have the role reviewer"):
         assign(ada, session, alice)
+
+
+def test_assignment_reserves_a_slot(recorded: SessionFactory, rita: User, rolf: User, judy: User, ada: User):
+    session = recorded()
     assign(ada, session, rita)
     assign(ada, session, rolf)
     with pytest.raises(Refused, match="already has or had a review"):
