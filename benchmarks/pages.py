@@ -242,7 +242,7 @@ def fill_reviews(reviewers: list[User]) -> tuple[UUID, UUID]:
 
     from django.utils import timezone
 
-    from tutoring.models import AuditEntry, Event, Finding, Review, RuleCheck, Session, ReviewOutcome
+    from tutoring.models import AuditEntry, Event, Finding, Review, ReviewOutcome, RuleCheck, Session
     from tutoring.review.actions import review_outcome_of
     from tutoring.review.content import Content, MessageLabels
     from tutoring.rules import current_rule_set

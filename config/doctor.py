@@ -157,20 +157,20 @@ def _queue_protection() -> Requirement:
 
 
 def _database() -> Requirement:
-    where = connection.vendor
+    vendor = connection.vendor
     fix = "Check DATABASE_URL and that the database server runs."
     try:
         executor = MigrationExecutor(connection)
         missing = executor.migration_plan(executor.loader.graph.leaf_nodes())
     except DatabaseError as error:
         return Requirement(
-            "database", False, Need.NECESSARY, f"{where}: {error}".strip(), "nothing works", fix
+            "database", False, Need.NECESSARY, f"{vendor}: {error}".strip(), "nothing works", fix
         )
     if missing:
-        detail = f"{where}, {len(missing)} migrations to apply"
+        detail = f"{vendor}, {len(missing)} migrations to apply"
         fix = "Start ./run, or: .venv/bin/python manage.py prepare"
         return Requirement("database", False, Need.NECESSARY, detail, "nothing works", fix)
-    return Requirement("database", True, Need.NECESSARY, f"{where}, up to date", "nothing works", "")
+    return Requirement("database", True, Need.NECESSARY, f"{vendor}, up to date", "nothing works", "")
 
 
 def _variable_folder() -> Requirement:

@@ -332,4 +332,4 @@ def sessions_of(
     if differing:
         counted = counted - np.trace(tables, axis1=-2, axis2=-1)
     chosen = (counted > 0) & pairs.reviewed_by(reviewers)
-    return {session for session, behind in zip(pairs.sessions, chosen, strict=True) if behind}
+    return {session for session, is_chosen in zip(pairs.sessions, chosen, strict=True) if is_chosen}

@@ -148,33 +148,37 @@ def _selected_sessions(request: HttpRequest, rules: RuleSet) -> SessionQuerySet:
     `rate` with `model`, `protocol`, `attempt`, `found` and `solved`. With `rate`, `other_model` and `other_protocol`
     select the common problems with another row.
     """
-    asked = request.GET
+    parameters = request.GET
     version = rules.version
     found = Session.objects.all()
-    if "rate" in asked:
+    if "rate" in parameters:
         found = _sessions_of_rate(request, version)
-    if "measure" in asked:
+    if "measure" in parameters:
         measure = _requested_measure(request, rules, "")
         chosen = sessions_of(
             complete_pairs(version),
             measure,
-            differing="differing" in asked,
-            reviewers=tuple(asked.getlist("reviewer")),
+            differing="differing" in parameters,
+            reviewers=tuple(parameters.getlist("reviewer")),
         )
         found = found.filter(pk__in=chosen)
-    if "by" in asked:
-        own = Review.objects.filter(rule_set=version, by=asked["by"], state=asked.get("state", "submitted"))
+    if "by" in parameters:
+        own = Review.objects.filter(
+            rule_set=version, by=parameters["by"], state=parameters.get("state", "submitted")
+        )
         found = found.filter(pk__in=own.values("session"))
-    if "reviews" in asked:
+    if "reviews" in parameters:
         submitted = Review.objects.filter(
             rule_set=version, state=Review.State.SUBMITTED, slot__in=Review.INDEPENDENT
         )
         first = submitted.filter(slot=Review.FIRST).values("session")
         second = submitted.filter(slot=Review.SECOND).values("session")
         both, one = Q(pk__in=first) & Q(pk__in=second), Q(pk__in=first) ^ Q(pk__in=second)
-        found = reviewable().filter({"2": both, "1": one}.get(asked["reviews"], Q()))
-    if "settled" in asked:
-        found = found.filter(review_outcomes__in=_outcomes(version, disputed=asked["settled"] == "disputed"))
+        found = reviewable().filter({"2": both, "1": one}.get(parameters["reviews"], Q()))
+    if "settled" in parameters:
+        found = found.filter(
+            review_outcomes__in=_outcomes(version, disputed=parameters["settled"] == "disputed")
+        )
     return found.listed().prefetch_related("review_outcomes").order_by("-recorded_at")
 
 
@@ -183,17 +187,17 @@ def _outcomes(version: int, *, disputed: bool) -> QuerySet[ReviewOutcome]:
     return outcomes.filter(verdict="") if disputed else outcomes.exclude(verdict="")
 
 
-def _sessions_of_row(asked: QueryDict, model: str, protocol: str) -> SessionQuerySet:
+def _sessions_of_row(parameters: QueryDict, model: str, protocol: str) -> SessionQuerySet:
     """Return the sessions of one row of the solve rates. `model` and `protocol` are names of parameters."""
-    number = asked.get(protocol, "")
+    number = parameters.get(protocol, "")
     if number and not (number.isdecimal() and len(number) < 10):
         raise BadRequest(f"The parameter '{protocol}' must be the number of a protocol.")
     found = counted_sessions().filter(
-        model_spec=asked.get(model, ""),
+        model_spec=parameters.get(model, ""),
         protocol=int(number) if number else None,
-        outcome_claimed="claimed" in asked,
+        outcome_claimed="claimed" in parameters,
     )
-    match asked.get("attempt"):
+    match parameters.get("attempt"):
         case "first":
             return found.filter(number=1)
         case "later":
@@ -202,13 +206,13 @@ def _sessions_of_row(asked: QueryDict, model: str, protocol: str) -> SessionQuer
 
 
 def _sessions_of_rate(request: HttpRequest, version: int) -> SessionQuerySet:
-    asked = request.GET
-    found = _sessions_of_row(asked, "model", "protocol")
-    if "other_model" in asked:
+    parameters = request.GET
+    found = _sessions_of_row(parameters, "model", "protocol")
+    if "other_model" in parameters:
         found = found.filter(
-            problem__in=_sessions_of_row(asked, "other_model", "other_protocol").values("problem")
+            problem__in=_sessions_of_row(parameters, "other_model", "other_protocol").values("problem")
         )
-    match asked.get("found"):
+    match parameters.get("found"):
         case "compliant":
             found = found.filter(Exists(decided_outcome(version).filter(verdict=COMPLIANT)))
         case "breached":
@@ -217,7 +221,7 @@ def _sessions_of_rate(request: HttpRequest, version: int) -> SessionQuerySet:
             found = found.exclude(Exists(decided_outcome(version)))
         case "late":
             found = found.filter(late_replies__gt=0)
-    return found.filter(outcome=Session.Outcome.SOLVED) if "solved" in asked else found
+    return found.filter(outcome=Session.Outcome.SOLVED) if "solved" in parameters else found
 
 
 @require_GET

@@ -95,8 +95,8 @@ def segments(text: str, quotes: Sequence[Quote]) -> list[Segment]:
     cuts = sorted({0, len(text), *(cut for quote in quotes for cut in (quote.start, quote.end))})
     found = []
     for start, end in itertools.pairwise(cuts):
-        here = dict.fromkeys(quote.clause for quote in quotes if quote.start <= start and end <= quote.end)
-        found.append(Segment(text[start:end], " ".join(here)))
+        clauses = dict.fromkeys(quote.clause for quote in quotes if quote.start <= start and end <= quote.end)
+        found.append(Segment(text[start:end], " ".join(clauses)))
     return found
 
 

@@ -25,6 +25,7 @@ from tests.tutoring.dialogues import start as start_session
 from tests.tutoring.review.readings import recorded_session
 from tutoring.checks.checking import check_session
 from tutoring.checks.findings import findings_of
+from tutoring.checks.recording import basis_of
 from tutoring.models import Draft, Finding, Protocol, Review, RuleCheck, Session
 from tutoring.protocols import DraftCheck, freeze, rules_of
 from tutoring.rules.detectors import DETECTORS
@@ -155,6 +156,12 @@ def test_recorded_checks_are_never_changed_or_deleted(session: SessionUnderTest)
             row.save()
         with pytest.raises(TypeError, match="never deleted"):
             row.delete()
+
+
+def test_stored_bases_stay_valid():
+    """A changed hash would repeat the checks of all recorded sessions, and pay for those by a model again."""
+    stored = "cedfff5d1f1a65cd1030ac0d12459b066cc70c3dcad90348d102831e902b2166"
+    assert basis_of("openai:checker", {"model-checker": 1}, "f" * 64, None, 7) == stored
 
 
 def test_new_events_make_a_new_check_and_keep_the_old(session: SessionUnderTest):

@@ -56,7 +56,7 @@ def _shared_words(text: str, sources: tuple[str, ...], known: tuple[str, ...]) -
             for first, last in common_runs(run, seen, _COMPARED_WORDS, _COMPARED_WORDS)
         ):
             continue
-        explanation = f"These {len(run)} words stand in the official solution in the same order."
+        explanation = f"These {len(run)} words are in the official solution in the same order."
         weight = min(0.95, 0.5 + 0.03 * (len(run) - _SHORTEST_RUN))
         found.append(Detection("F1", run[0].start, run[-1].end, explanation, round(weight, 2)))
     return found

@@ -24,7 +24,7 @@ def find_replacement_code(text: str, context: MessageContext) -> list[Detection]
         explanation = (
             "This is code that the model has not written: it would replace the model’s own."
             if complete
-            else "This expression stands neither in the statement nor in the model’s program."
+            else "This expression is neither in the statement nor in the model’s program."
         )
         found.append(Detection("F2", span.start, span.end, explanation, 0.85 if complete else 0.5))
     return found
