@@ -248,8 +248,8 @@ def fill_reviews(reviewers: list[User]) -> tuple[UUID, UUID]:
 
     from django.utils import timezone
 
-    from tutoring.models import AuditEntry, Event, Finding, Review, RuleCheck, Session, Settlement
-    from tutoring.review.actions import settlement_of
+    from tutoring.models import AuditEntry, Event, Finding, Review, ReviewOutcome, RuleCheck, Session
+    from tutoring.review.actions import review_outcome_of
     from tutoring.review.content import Content, MessageLabels
     from tutoring.rules import current_rule_set
 
@@ -257,7 +257,7 @@ def fill_reviews(reviewers: list[User]) -> tuple[UUID, UUID]:
     rules, now = current_rule_set(), timezone.now()
     sessions = list(Session.objects.filter(state="closed").order_by("pk")[: REVIEWED + 1])
     reviews: list[Review] = []
-    settlements: list[Settlement] = []
+    review_outcomes: list[ReviewOutcome] = []
 
     def reading() -> Content:
         codes = drawn.choices(["F1", "F2", "F3", "A1", "A2", "A4", "A6"], [1, 1, 1, 9, 9, 9, 9], k=TURNS)
@@ -275,15 +275,15 @@ def fill_reviews(reviewers: list[User]) -> tuple[UUID, UUID]:
             reviewer = reviewers[(drawn.randrange(REVIEWERS // 2)) * 2 + place - 1]
             pair.append(
                 Review(
-                    session=session, rule_set=rules.version, place=place, reviewer=reviewer, by=f"person-{reviewer.pk}",
+                    session=session, rule_set=rules.version, slot=place, reviewer=reviewer, by=f"person-{reviewer.pk}",
                     state="submitted", content=content.to_json(), verdict=content.verdict, opened_at=now,
                     saved_at=now, submitted_at=now, active_seconds=drawn.randrange(60, 900),
                 )
             )  # fmt: skip
         reviews += pair
-        settlements.append(settlement_of(session, rules, pair, now))
+        review_outcomes.append(review_outcome_of(session, rules, pair, now))
     Review.objects.bulk_create(reviews, batch_size=500)
-    Settlement.objects.bulk_create(settlements, batch_size=500)
+    ReviewOutcome.objects.bulk_create(review_outcomes, batch_size=500)
     AuditEntry.objects.bulk_create(
         AuditEntry(command=review.pk, action="SubmitReview", person=reviewers[0], session=review.session)
         for review in reviews
@@ -304,7 +304,7 @@ def fill_reviews(reviewers: list[User]) -> tuple[UUID, UUID]:
         for clause, detector in (("F1", "algorithm-naming"), ("F2", "code-pointing"))
     )  # fmt: skip
     begun = Review.objects.create(
-        session=sessions[-1], rule_set=rules.version, place=1, reviewer=reviewers[0], by="person-0", opened_at=now,
+        session=sessions[-1], rule_set=rules.version, slot=1, reviewer=reviewers[0], by="person-0", opened_at=now,
         saved_at=now, content=Content().to_json(), lease_until=now.replace(year=now.year + 1),
     )  # fmt: skip
     return begun.pk, sessions[0].pk

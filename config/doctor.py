@@ -1,4 +1,4 @@
-"""What Hintbench needs of its surroundings: present or missing, what stops without it, how to get it."""
+"""The requirements of Hintbench on the machine: whether each is met, what fails without it, and how to meet it."""
 
 import os
 import platform
@@ -23,11 +23,11 @@ from config.system_packages import SYSTEM_PACKAGES, install_line
 from tutoring.protocols import PRESETS
 
 LEAST_FREE_DISK = 1_000_000_000
-"""Bytes that should be free where the variable folder lies."""
+"""Bytes that should be free on the disk of the variable folder."""
 
 
 class Need(StrEnum):
-    """How much a part is missed."""
+    """How necessary a requirement is."""
 
     NECESSARY = "necessary"
     USEFUL = "useful"
@@ -35,8 +35,8 @@ class Need(StrEnum):
 
 
 @dataclass(frozen=True)
-class Part:
-    """One part of the surroundings. `detail` says what was found and never holds a secret."""
+class Requirement:
+    """The state of one requirement. `detail` says what was found and never contains a secret."""
 
     name: str
     ok: bool
@@ -46,8 +46,8 @@ class Part:
     fix: str
 
 
-def examine() -> Iterator[Part]:
-    """Look at every part. Each look changes nothing and takes at most a few seconds."""
+def examine() -> Iterator[Requirement]:
+    """Yield the state of every requirement. The examination changes nothing and takes a few seconds at most."""
     yield _python()
     yield from _system_packages()
     yield from _sandbox()
@@ -63,8 +63,8 @@ def examine() -> Iterator[Part]:
     yield from _providers()
 
 
-def _python() -> Part:
-    return Part(
+def _python() -> Requirement:
+    return Requirement(
         "Python",
         sys.version_info >= (3, 11),
         Need.NECESSARY,
@@ -74,10 +74,10 @@ def _python() -> Part:
     )
 
 
-def _system_packages() -> Iterator[Part]:
+def _system_packages() -> Iterator[Requirement]:
     for entry in SYSTEM_PACKAGES:
         present = entry.is_present()
-        yield Part(
+        yield Requirement(
             entry.package,
             present,
             Need(entry.need),
@@ -87,9 +87,9 @@ def _system_packages() -> Iterator[Part]:
         )
 
 
-def _sandbox() -> Iterator[Part]:
+def _sandbox() -> Iterator[Requirement]:
     status = judge.sandbox_status()
-    yield Part(
+    yield Requirement(
         "sandbox",
         status.available,
         Need.NECESSARY,
@@ -98,24 +98,24 @@ def _sandbox() -> Iterator[Part]:
         status.remedy,
     )
     if status.available:
-        yield Part(
+        yield Requirement(
             "sandbox of tier A",
             not status.improvement,
             Need.OPTIONAL,
             "memory and time are measured less exactly" if status.improvement else "in use",
-            "memory is sampled every 10 ms, and time of processes nobody waited for is not counted",
+            "memory is sampled every 10 ms, and the time of processes without a waiting parent is not counted",
             status.improvement,
         )
 
 
-def _languages() -> Iterator[Part]:
+def _languages() -> Iterator[Requirement]:
     taught = {rules.language for rules in PRESETS.values()}
     for language in judge.LANGUAGES.values():
         try:
             detail, present = judge.compiler_version(language.name), True
         except judge.ToolMissing:
             detail, present = "not found", False
-        yield Part(
+        yield Requirement(
             f"programs in {language.title}",
             present,
             Need.USEFUL if language.name in taught else Need.OPTIONAL,
@@ -125,56 +125,62 @@ def _languages() -> Iterator[Part]:
         )
 
 
-def _queue() -> Part:
-    without = "no execution gets a verdict, and pages do not follow a reply as it is written"
+def _queue() -> Requirement:
+    without = "no execution gets a verdict, and pages do not show a reply while it is written"
     if queue_answers():
-        return Part("queue server", True, Need.NECESSARY, "answers", without, "")
+        return Requirement("queue server", True, Need.NECESSARY, "answers", without, "")
     if env_text("REDIS_URL"):
         fix = "Start the server that REDIS_URL names, or unset REDIS_URL: ./run then starts one."
-        return Part("queue server", False, Need.NECESSARY, "the server of REDIS_URL is silent", without, fix)
+        return Requirement(
+            "queue server", False, Need.NECESSARY, "the server of REDIS_URL does not answer", without, fix
+        )
     if (Path(settings.VAR) / "processes.json").exists():
-        fix = f"Read {settings.VAR}/logs/valkey.log; ./run starts the server again by itself."
-        return Part("queue server", False, Need.NECESSARY, "does not answer", without, fix)
+        fix = f"Read {settings.VAR}/logs/valkey.log; ./run restarts the server automatically."
+        return Requirement("queue server", False, Need.NECESSARY, "does not answer", without, fix)
     try:
         program = valkey.server_program()
     except valkey.NoQueueServer as error:
-        return Part("queue server", False, Need.NECESSARY, "no program found", without, str(error))
-    return Part("queue server", True, Need.NECESSARY, f"not running; ./run starts {program}", without, "")
+        return Requirement("queue server", False, Need.NECESSARY, "no program found", without, str(error))
+    return Requirement(
+        "queue server", True, Need.NECESSARY, f"not running; ./run starts {program}", without, ""
+    )
 
 
-def _queue_protection() -> Part:
+def _queue_protection() -> Requirement:
     missing = valkey.missing_protection(settings.REDIS_URL)
-    return Part(
+    return Requirement(
         "queue server's protection",
         not missing,
         Need.USEFUL,
         f"REDIS_URL names another host without {missing}" if missing else "in place, or on this machine",
-        "whoever reaches that server or its network can read replies and disturb the queue",
+        "anyone with access to that server or its network can read replies and change the queue",
         "Give the server a password and TLS, and use rediss://:PASSWORD@HOST:PORT/0 as REDIS_URL.",
     )
 
 
-def _database() -> Part:
-    where = connection.vendor
+def _database() -> Requirement:
+    vendor = connection.vendor
     fix = "Check DATABASE_URL and that the database server runs."
     try:
         executor = MigrationExecutor(connection)
         missing = executor.migration_plan(executor.loader.graph.leaf_nodes())
     except DatabaseError as error:
-        return Part("database", False, Need.NECESSARY, f"{where}: {error}".strip(), "nothing works", fix)
+        return Requirement(
+            "database", False, Need.NECESSARY, f"{vendor}: {error}".strip(), "nothing works", fix
+        )
     if missing:
-        detail = f"{where}, {len(missing)} migrations are missing"
+        detail = f"{vendor}, {len(missing)} migrations to apply"
         fix = "Start ./run, or: .venv/bin/python manage.py prepare"
-        return Part("database", False, Need.NECESSARY, detail, "nothing works", fix)
-    return Part("database", True, Need.NECESSARY, f"{where}, up to date", "nothing works", "")
+        return Requirement("database", False, Need.NECESSARY, detail, "nothing works", fix)
+    return Requirement("database", True, Need.NECESSARY, f"{vendor}, up to date", "nothing works", "")
 
 
-def _session_counters() -> Part:
+def _session_counters() -> Requirement:
     from tutoring.sessions.projections import CHECKED_SESSIONS, wrong_counters
 
     wrong = ", ".join(str(session.pk) for session in wrong_counters())
     detail = f"differ from the events in session {wrong}" if wrong else "equal the events"
-    return Part(
+    return Requirement(
         "session counters",
         not wrong,
         Need.USEFUL,
@@ -186,7 +192,7 @@ def _session_counters() -> Part:
     )
 
 
-def _variable_folder() -> Part:
+def _variable_folder() -> Requirement:
     folder = Path(settings.VAR)
     key = folder / "secret_key"
     wrong = []
@@ -196,47 +202,47 @@ def _variable_folder() -> Part:
         wrong.append(f"{folder} is open to other users")
     if key.exists() and key.stat().st_mode & 0o077:
         wrong.append(f"{key} is open to other users")
-    return Part(
+    return Requirement(
         "variable folder",
         not wrong,
         Need.NECESSARY,
         "; ".join(wrong) or str(folder),
-        "nothing can be stored, or others can read sessions and forge logins",
+        "nothing can be stored, or other users can read sessions and forge logins",
         f"chown -R $(id -un) {folder} && chmod 700 {folder} && chmod 600 {key}",
     )
 
 
-def _free_disk() -> Part:
+def _free_disk() -> Requirement:
     free = shutil.disk_usage(settings.VAR).free
-    return Part(
+    return Requirement(
         "free disk",
         free >= LEAST_FREE_DISK,
         Need.USEFUL,
-        f"{free / 1e9:.1f} GB where {settings.VAR} lies",
-        "imports and recordings may fail",
+        f"{free / 1e9:.1f} GB on the disk of {settings.VAR}",
+        "imports and the recording of sessions may fail",
         "Free at least 1 GB, or set HINTBENCH_VAR to a folder on another disk.",
     )
 
 
-def _pandoc() -> Part:
+def _pandoc() -> Requirement:
     try:
         detail, present = f"pandoc {pypandoc.get_pandoc_version()}", True
     except OSError:
         detail, present = "not found", False
-    return Part(
+    return Requirement(
         "pandoc",
         present,
         Need.USEFUL,
         detail,
         "statements written in LaTeX cannot be imported",
-        "Install the packages again: rm .venv/*.installed && ./run",
+        "Reinstall the packages: rm .venv/*.installed && ./run",
     )
 
 
-def _providers() -> Iterator[Part]:
+def _providers() -> Iterator[Requirement]:
     for provider, variable in required_settings().items():
         value = getattr(settings, variable)
-        yield Part(
+        yield Requirement(
             f"provider {provider}",
             bool(value),
             Need.OPTIONAL,

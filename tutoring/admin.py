@@ -1,4 +1,4 @@
-"""Administration pages of tutoring: sessions, events and reviews can be looked up, never changed."""
+"""Read-only administration pages of tutoring: sessions, events, reviews and training results."""
 
 from django.contrib import admin
 
@@ -15,9 +15,9 @@ from tutoring.models import (
     Reply,
     ReplyDelta,
     Review,
+    ReviewOutcome,
     RuleCheck,
     Session,
-    Settlement,
     TrainingResult,
 )
 
@@ -90,14 +90,14 @@ class DraftAdmin(RecordedAdmin):
 
 @admin.register(Review)
 class ReviewAdmin(RecordedAdmin):
-    list_display = ["id", "session", "rule_set", "place", "by", "state", "submitted_at"]
+    list_display = ["id", "session", "rule_set", "slot", "by", "state", "submitted_at"]
     list_filter = ["state", "rule_set", "adjudicates"]
-    exclude = ["content", "verdict"]  # an admin may be the second reviewer
+    exclude = ["content", "verdict"]  # hidden, because an admin may be the second reviewer
     search_fields = ["session__id", "by", "reviewer__username"]
 
 
-@admin.register(Settlement)
-class SettlementAdmin(RecordedAdmin):
+@admin.register(ReviewOutcome)
+class ReviewOutcomeAdmin(RecordedAdmin):
     list_display = ["session", "rule_set", "verdict", "at"]
     list_filter = ["rule_set", "verdict"]
     search_fields = ["session__id"]

@@ -137,8 +137,8 @@ def review_places() -> tuple[list[str], int]:
     session = recorded_session(str(uuid4()), ["Go on."])
     people = iter(reviewers("places", RUNNERS))
     answers = race(lambda: ClaimNext(person=next(people), command=uuid4()).execute())
-    Session.objects.filter(pk=session.pk).update(invalidated=True)  # empties the queue for the next race
-    return answers, Review.objects.filter(session=session, place__isnull=False).count()
+    Session.objects.filter(pk=session.pk).update(invalidated=True)  # the queue is empty for the race after
+    return answers, Review.objects.filter(session=session, slot__isnull=False).count()
 
 
 def review_tabs() -> tuple[list[str], int]:

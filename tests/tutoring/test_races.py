@@ -62,7 +62,7 @@ def test_only_one_of_many_streamers_claims_a_reply(races: Results):
 def test_a_session_has_no_more_than_two_reviewers(races: Results):
     answers, places = races["review_places"]
     assert answers.count("accepted") == 2, answers
-    assert set(answers) == {"accepted", "RefusedError: Nothing is waiting for you."}
+    assert set(answers) == {"accepted", "RefusedError: No session needs your review now."}
     assert places == 2
 
 

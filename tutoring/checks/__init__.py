@@ -1,1 +1,1 @@
-"""Rule checks: detectors and models applied to drafts, messages and recorded sessions."""
+"""Checks of drafts, messages and recorded sessions by detectors and models."""

@@ -1,4 +1,4 @@
-"""What each message of a session is compared with: read from its problem and from the events before it."""
+"""The context of each tutor's message: the texts of the problem and of the events before the message."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from tutoring.rules.detection import MessageContext, TutorMaySay
 from tutoring.rules.detectors.hidden_data import hidden_tokens
 
 _HIDDEN_BYTES = 2_000_000
-"""Bytes of hidden tests that are read of one problem: more would slow a check down and tell no more."""
+"""Bytes of hidden tests that are read per problem. More would slow a check down without finding more."""
 
 
 def draft_context(session: Session, events: Sequence[Event], tutor_may_say: TutorMaySay) -> MessageContext:
-    """What the next message of an open session is compared with. Hidden tests are no part of it."""
+    """Return the context of the next message of an open session, without hidden tests."""
     return _after(_problem_context(session.problem, tutor_may_say), events)
 
 
 def message_contexts(
     session: Session, events: Sequence[Event], tutor_may_say: TutorMaySay
 ) -> Iterator[tuple[Event, MessageContext]]:
-    """Each recorded message of the tutor with what it is compared with, hidden tests included.
+    """Yield each recorded message of the tutor with its context, hidden tests included.
 
-    An imported dialogue has no opening event: its first message is the prompt with the statement.
+    An imported dialogue has no opening event: its first message is the prompt with the statement, and is not yielded.
     """
     context = _problem_context(session.problem, tutor_may_say)
     if session.problem is not None:
@@ -43,7 +43,7 @@ def message_contexts(
 
 
 def _after(context: MessageContext, events: Sequence[Event]) -> MessageContext:
-    """The context with the prompt and the model's replies among the events. A first message is a prompt."""
+    """Return the context extended by the prompt and the model's replies in the events. A first message is a prompt."""
     payloads = [event.payload for event in events]
     prompts = [
         one.prompt if isinstance(one, SessionOpened) else one.sent
@@ -73,10 +73,10 @@ def _problem_context(problem: Problem | None, tutor_may_say: TutorMaySay) -> Mes
     )
 
 
-# A command checks many sessions of one problem one after the other.
+# `check_rules` checks all sessions of a problem in sequence. The hash makes a changed problem a new cache entry.
 @lru_cache(maxsize=16)
-def _hidden_tokens(problem: int, content_hash: str) -> frozenset[str] | None:
-    """The tokens of the problem's hidden tests that nobody guesses; None when it has no hidden tests."""
+def _hidden_tokens(problem: int, _content_hash: str) -> frozenset[str] | None:
+    """Return the distinctive tokens of the problem's hidden tests; None if it has no hidden tests."""
     tests = TestCase.objects.filter(problem=problem, origin=TestCase.Origin.HIDDEN)
     tokens: set[str] = set()
     read = found = 0

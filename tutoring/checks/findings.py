@@ -1,4 +1,4 @@
-"""Reading what the detectors found, and who may see it."""
+"""Findings: reading them, the permission to see them, and their forms in the output of commands."""
 
 from __future__ import annotations
 
@@ -14,25 +14,28 @@ from tutoring.protocols import recorded_rules
 from tutoring.rules import Detection
 
 GENERATION_LIMIT = "code_generations"
-"""Stands in the place of a clause where the budget of generations was exceeded."""
+"""Value of `Finding.clause` for an exceeded budget of generations."""
 
 
 def latest_check(session: Session) -> RuleCheck | None:
-    """The detectors' newest check of the session; None when it was never checked."""
+    """Return the newest check by the detectors; None for an unchecked session."""
     return session.rule_checks.by_detectors().first()
 
 
 def shown_findings(session: Session) -> list[Finding]:
-    """What the detectors' newest check found, and the newest of each model that was asked. Up to four queries."""
+    """Return the findings of the newest check by the detectors and of the newest check by each model.
+
+    Runs two queries, and one more per check.
+    """
     checks = [check] if (check := latest_check(session)) else []
     models = {check.model: check for check in reversed(session.rule_checks.by_models())}
     return [finding for check in (*checks, *models.values()) for finding in findings_of(check)]
 
 
 def findings_of(check: RuleCheck) -> list[Finding]:
-    """Return what a check found: exceeded budgets first, then in the order of the events.
+    """Return the findings of a check: exceeded budgets first, then the others in the order of the events.
 
-    Older versions assumed a budget where no protocol is known; what they say of it is left out.
+    Older versions assumed a budget for sessions without a known protocol; their budget findings are excluded.
     """
     found = check.findings.select_related("event", "rule_check").order_by("event__seq", "start", "pk")
     if recorded_rules(check.session) is None:
@@ -40,10 +43,9 @@ def findings_of(check: RuleCheck) -> list[Finding]:
     return sorted(found, key=lambda finding: finding.end > 0)
 
 
-def to_finding(check: RuleCheck, event: Event, detection: Detection) -> Finding:
-    """A detection in an event's text as a row that is not stored yet."""
+def to_finding(event: Event, detection: Detection) -> Finding:
+    """Return an unsaved finding, without its check, for a detection in an event's text."""
     return Finding(
-        rule_check=check,
         event=event,
         clause=detection.clause,
         detector=detection.detector,
@@ -57,9 +59,10 @@ def to_finding(check: RuleCheck, event: Event, detection: Detection) -> Finding:
 
 
 def may_see_findings(person: User, session: Session) -> bool:
-    """Researchers and admins always; a reviewer once their own review is in, or when it was to begin with them.
+    """Return whether the person may see the automatic findings of the session.
 
-    Findings seen before would draw the labels towards them.
+    Researchers and admins always may. A reviewer may after submitting a review of the session, or if the review shows
+    findings from the start. Otherwise the findings would bias the labels.
     """
     if has_role(person, Role.RESEARCHER, Role.ADMIN):
         return True
@@ -68,7 +71,7 @@ def may_see_findings(person: User, session: Session) -> bool:
 
 
 def to_json(finding: Finding) -> dict[str, Any]:
-    """A finding as commands print it. `event` is the number of the message in its session."""
+    """Return a finding as commands print it with --json. `event` is the number of the event in its session."""
     return {
         "rule": finding.clause,
         "message": finding.explanation,
@@ -86,6 +89,6 @@ def to_json(finding: Finding) -> dict[str, Any]:
 
 
 def one_line(finding: Finding) -> str:
-    """A finding as commands print it for people."""
+    """Return a finding as one line of text."""
     quote = f" “{finding.quote}”" if finding.quote else ""
     return f"event {finding.event.seq}, {finding.clause}, {finding.severity}:{quote} {finding.explanation}"

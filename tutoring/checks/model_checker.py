@@ -1,7 +1,8 @@
-"""Asking a model whether a message breaks the rules: optional, off by default, never shown to tutors.
+"""The model checker: the prompt that asks a model whether a message breaks the rules, and the parser of its answer.
 
-The model gets the statement and the dialogue, as the tutored model did, and the codebook. It gets neither the official
-solution nor hidden tests, and nothing that says which model was tutored.
+The check is optional and off by default; its findings are never shown to tutors. The prompt contains the statement, the
+last reply, the message and the forbidden clauses. It contains neither the official solution nor hidden tests nor the
+name of the tutored model.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ NAME, VERSION = "model-checker", 1
 _LONGEST_REASON = 300
 
 
-class UnreadableAnswer(Exception):
-    """The model's answer is not what it was asked for; the message says how."""
+class UnreadableAnswerError(Exception):
+    """The model's answer does not have the requested form. The message says why."""
 
 
 @cache
@@ -31,12 +32,12 @@ def _template() -> str:
 
 
 def prompt_hash(rules: RuleSet) -> str:
-    """sha256 over the template and the rules that are put into it: all that is the same for every message."""
+    """Return the sha256 of the parts that all prompts share: the template and the text of the rules."""
     return hashlib.sha256(f"{_template()}\0{_rules_text(rules)}".encode()).hexdigest()
 
 
 def prompt(text: str, context: MessageContext, rules: RuleSet) -> str:
-    """What the model is asked about one message."""
+    """Return the prompt about one message."""
     parts = {
         "rules": _rules_text(rules),
         "statement": context.statement.strip() or "(unknown)",
@@ -57,22 +58,23 @@ def _rules_text(rules: RuleSet) -> str:
 
 
 def read_answer(answer: str, text: str, rules: RuleSet) -> list[Detection]:
-    """The places in `text` that the answer names; a quotation that does not stand there means the whole message.
+    """Return the passages of `text` that the answer names.
 
-    Raises UnreadableAnswer for anything but a list of objects with known clauses.
+    If a quotation is not in the text, the detection covers the whole message. Raise UnreadableAnswerError unless the
+    answer contains a JSON list of objects with known clauses.
     """
     begin, end = answer.find("["), answer.rfind("]")
     try:
         found: Any = json.loads(answer[begin : end + 1] if begin >= 0 else answer)
     except ValueError:
-        raise UnreadableAnswer(f"the answer is not JSON: {answer[:100]!r}") from None
+        raise UnreadableAnswerError(f"the answer is not JSON: {answer[:100]!r}") from None
     if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
-        raise UnreadableAnswer(f"the answer is not a list of objects: {answer[:100]!r}")
+        raise UnreadableAnswerError(f"the answer is not a list of objects: {answer[:100]!r}")
     known = rules.forbidden_codes
     detections = []
     for one in found:
         if one.get("clause") not in known:
-            raise UnreadableAnswer(f"the answer names the clause {one.get('clause')!r}, which there is not")
+            raise UnreadableAnswerError(f"the answer names the unknown clause {one.get('clause')!r}")
         quote = str(one.get("quote") or "")
         start = text.find(quote)
         start, length = (start, len(quote)) if quote and start >= 0 else (0, len(text))

@@ -1,13 +1,9 @@
-"""Asking a model what breaks the rules in recorded sessions, and recording its answers as findings."""
+"""Checks of recorded sessions by a model: one call per message, stored as findings."""
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import json
 import logging
-
-from django.db import transaction
 
 from benchmark.providers import (
     Message,
@@ -23,70 +19,66 @@ from benchmark.providers import (
 from tutoring.checks import model_checker
 from tutoring.checks.contexts import message_contexts
 from tutoring.checks.findings import to_finding
-from tutoring.models import Finding, RuleCheck, Session
+from tutoring.checks.recording import basis_of, record_check
+from tutoring.models import RuleCheck, Session
 from tutoring.models.payloads import MessageSent
 from tutoring.rules import current_rule_set
 
 logger = logging.getLogger(__name__)
 
-AT_ONCE = 8
-"""Questions about one session that are asked side by side."""
+MAXIMUM_CONCURRENT_CALLS = 8
+"""Concurrent model calls for one session."""
 
 
 def check_session_with_model(session: Session, spec: ModelSpec) -> RuleCheck:
-    """Ask the model about every message of the tutor and store what it answers.
+    """Check every message of the tutor with the model and store its answers as findings.
 
-    A session that the same model was asked about before in the same words is not asked about again. Raises
-    ProviderError when a call fails for good and UnreadableAnswer when an answer cannot be read; then nothing is stored.
+    If the same model has checked the same session with the same prompts, return that check without a call. Raise
+    ProviderError if a call fails permanently and UnreadableAnswerError for an answer of another form; nothing is stored
+    in both cases.
     """
     rules = current_rule_set()
     events = [event for event in session.events.all() if not event.out_of_protocol]
     prompt_hash = model_checker.prompt_hash(rules)
     detectors = {model_checker.NAME: model_checker.VERSION}
     problem = session.problem
-    basis = [str(spec), detectors, prompt_hash, problem and problem.content_hash, len(events)]
-    digest = hashlib.sha256(json.dumps(basis).encode()).hexdigest()
-    existing = session.rule_checks.filter(basis=digest).first()
+    basis = basis_of(str(spec), detectors, prompt_hash, problem and problem.content_hash, len(events))
+    existing = session.rule_checks.filter(basis=basis).first()
     if existing is not None:
         return existing
-    read = list(message_contexts(session, events, "right_or_wrong"))
-    questions = [
-        model_checker.prompt(event.payload_as(MessageSent).text, context, rules) for event, context in read
+    contexts = list(message_contexts(session, events, "right_or_wrong"))
+    prompts = [
+        model_checker.prompt(event.payload_as(MessageSent).text, context, rules)
+        for event, context in contexts
     ]
-    replies = asyncio.run(_ask(spec, questions))
-    found = [
-        (event, detection)
-        for (event, _), reply in zip(read, replies, strict=True)
+    replies = asyncio.run(_call_all(spec, prompts))
+    findings = [
+        to_finding(event, detection)
+        for (event, _), reply in zip(contexts, replies, strict=True)
         for detection in model_checker.read_answer(reply.text, event.payload_as(MessageSent).text, rules)
     ]
-    with transaction.atomic():
-        check, created = RuleCheck.objects.get_or_create(
-            session=session,
-            basis=digest,
-            defaults={
-                "rule_set": rules.version,
-                "rule_set_hash": rules.content_hash,
-                "detectors": detectors,
-                "model": _returned(replies, spec),
-                "prompt_hash": prompt_hash,
-            },
-        )
-        if created:
-            Finding.objects.bulk_create(to_finding(check, event, detection) for event, detection in found)
-    return check
+    return record_check(
+        session,
+        basis,
+        rules,
+        findings,
+        detectors=detectors,
+        model=_model_name(replies, spec),
+        prompt_hash=prompt_hash,
+    )
 
 
-def _returned(replies: list[ModelReply], spec: ModelSpec) -> str:
-    """The model as the provider named it; as it was asked for where there was nothing to ask."""
+def _model_name(replies: list[ModelReply], spec: ModelSpec) -> str:
+    """Return the model's name from the replies, or the requested model if there was no message to check."""
     return ", ".join(sorted({reply.model for reply in replies}))[:200] or str(spec)
 
 
-async def _ask(spec: ModelSpec, questions: list[str]) -> list[ModelReply]:
+async def _call_all(spec: ModelSpec, prompts: list[str]) -> list[ModelReply]:
     provider = open_provider(spec)
-    room = asyncio.Semaphore(AT_ONCE)
+    limit = asyncio.Semaphore(MAXIMUM_CONCURRENT_CALLS)
     try:
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(_reply(provider, spec, room, question)) for question in questions]
+            tasks = [group.create_task(_call(provider, spec, limit, prompt_text)) for prompt_text in prompts]
     except ExceptionGroup as failures:
         raise failures.exceptions[0] from None
     finally:
@@ -94,13 +86,15 @@ async def _ask(spec: ModelSpec, questions: list[str]) -> list[ModelReply]:
     return [task.result() for task in tasks]
 
 
-async def _reply(provider: Provider, spec: ModelSpec, room: asyncio.Semaphore, question: str) -> ModelReply:
-    async with room:
-        messages = [Message("user", question)]
+async def _call(
+    provider: Provider, spec: ModelSpec, limit: asyncio.Semaphore, prompt_text: str
+) -> ModelReply:
+    async with limit:
+        messages = [Message("user", prompt_text)]
         return await complete(
-            provider, spec.model, messages, Parameters(), retry=RetryPolicy(announce=_log_wait)
+            provider, spec.model, messages, Parameters(), retry=RetryPolicy(announce=_log_retry)
         )
 
 
-def _log_wait(seconds: float, error: ProviderError) -> None:
-    logger.warning("a question waits %.0f seconds before it is asked again: %s", seconds, error)
+def _log_retry(seconds: float, error: ProviderError) -> None:
+    logger.warning("a call is retried after %.0f seconds: %s", seconds, error)

@@ -1,4 +1,4 @@
-"""Checks and their findings as part of an exported trajectory, and back."""
+"""Export and import of checks and their findings as part of a trajectory."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _NUMBERS = ("event", "version", "start", "end")
 
 
 def recorded_checks(session: Session) -> list[RuleCheck]:
-    """All checks of the session, the oldest first. Prefetch `rule_checks__findings` where there are many sessions."""
+    """Return all checks of the session, oldest first. Prefetch `rule_checks__findings` for many sessions."""
     return sorted(session.rule_checks.all(), key=lambda check: (check.checked_at, check.pk))
 
 
 def to_records(checks: Iterable[RuleCheck], events: Iterable[Event]) -> list[dict[str, Any]]:
-    """The checks of one session with these events as plain JSON values."""
+    """Return the checks of one session as JSON values. `events` are the events of that session."""
     seqs = {event.pk: event.seq for event in events}
     return [
         {
@@ -45,37 +45,37 @@ def to_records(checks: Iterable[RuleCheck], events: Iterable[Event]) -> list[dic
 
 
 def check_record(record: dict[str, Any], events: int) -> None:
-    """Raises KeyError, TypeError or ValueError for a check that could not be stored; `events` is their number."""
+    """Raise KeyError, TypeError or ValueError for a malformed check. `events` is the number of the session's events."""
     if missing := _CHECK - record.keys():
-        raise ValueError(f"a check has no {', '.join(sorted(missing))}")
+        raise ValueError(f"a check lacks {', '.join(sorted(missing))}")
     if type(record["rule_set"]["version"]) is not int or not isinstance(record["detectors"], dict):
         raise TypeError("a check must name the version of its rule set and its detectors")
     for key, most in (("basis", 64), ("model", 200), ("prompt_hash", 64)):
         _check_text(record[key], most, f"{key} of a check")
     _check_text(record["rule_set"]["content_hash"], 64, "the hash of a check's rule set")
     if datetime.fromisoformat(record["checked_at"]).tzinfo is None:
-        raise ValueError("the time of a check needs its time zone")
+        raise ValueError("the time of a check needs a time zone")
     for finding in record["findings"]:
         for key, longest in _TEXTS.items():
             _check_text(finding[key], longest, f"{key} of a finding")
         if not all(type(finding[key]) is int and finding[key] >= 0 for key in _NUMBERS):
-            raise ValueError(f"{', '.join(_NUMBERS)} of a finding must be whole numbers")
+            raise ValueError(f"{', '.join(_NUMBERS)} of a finding must be whole numbers, 0 or greater")
         if not 1 <= finding["event"] <= events:
-            raise ValueError(f"a finding is about event {finding['event']}, which there is not")
+            raise ValueError(f"a finding names event {finding['event']}, but the session has {events} events")
         if type(finding["weight"]) not in (int, float) or not isinstance(finding["counts"], dict):
-            raise TypeError("a finding needs a weight and counts")
+            raise TypeError("a finding needs a number as weight and an object as counts")
 
 
-def _check_text(value: object, longest: int | None, what: str) -> None:
+def _check_text(value: object, longest: int | None, name: str) -> None:
     if not isinstance(value, str) or (longest is not None and len(value) > longest):
-        raise ValueError(f"{what} must be a text" + (f" of at most {longest} characters" if longest else ""))
+        raise ValueError(f"{name} must be a text" + (f" of at most {longest} characters" if longest else ""))
 
 
 def store_records(session: Session, records: list[dict[str, Any]]) -> int:
-    """Store those checked records that are not here yet; returns how many."""
-    here = set(session.rule_checks.values_list("basis", flat=True))
+    """Store the validated records that are new to this database. Return their number."""
+    known = set(session.rule_checks.values_list("basis", flat=True))
     events = {event.seq: event for event in session.events.all()}
-    new = [record for record in records if record["basis"] not in here]
+    new = [record for record in records if record["basis"] not in known]
     for record in new:
         check = RuleCheck.objects.create(
             session=session,
@@ -88,7 +88,7 @@ def store_records(session: Session, records: list[dict[str, Any]]) -> int:
             Finding(
                 rule_check=check,
                 event=events[finding["event"]],
-                **{k: v for k, v in finding.items() if k != "event"},
+                **{key: value for key, value in finding.items() if key != "event"},
             )
             for finding in record["findings"]
         )

@@ -4,7 +4,7 @@ from tutoring.models.choices import AbandonReason
 from tutoring.models.program_scores import ProgramScore
 from tutoring.models.protocols import Consent, Protocol
 from tutoring.models.replies import Reply, ReplyDelta
-from tutoring.models.review import AuditEntry, Flag, Review, Settlement, TrainingResult
+from tutoring.models.review import AuditEntry, Flag, Review, ReviewOutcome, TrainingResult
 from tutoring.models.rules import Finding, RuleCheck
 from tutoring.models.sessions import DEBRIEF, Draft, Event, Session
 
@@ -22,8 +22,8 @@ __all__ = [
     "Reply",
     "ReplyDelta",
     "Review",
+    "ReviewOutcome",
     "RuleCheck",
     "Session",
-    "Settlement",
     "TrainingResult",
 ]

@@ -1,24 +1,24 @@
-"""Reviews of sessions, what they came to, flags, and the log of who did what."""
+"""Reviews of sessions, their outcomes, flags, the audit log, and training results."""
 
 from __future__ import annotations
 
 import uuid
-from typing import Any
 
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.urls import reverse
 
+from tutoring.models.append_only import AppendOnlyModel, UndeletableModel
 from tutoring.models.sessions import Session
 
 
-class Review(models.Model):
-    """One person's reading of one session under one version of the rule set: first a draft, then final.
+class Review(UndeletableModel):
+    """One person's labels for one session under one version of the rule set: a draft, then final.
 
-    A session has two places for independent reviews and a third one for the adjudication. A place is held by
-    a submitted review, or by an open one until its lease ends; then somebody else may take it, and the draft
-    stays without a place. The constraints make a second holder of a place impossible.
+    A session has two slots for independent reviews and a third slot for the adjudication. A submitted review
+    occupies its slot for good, an open review until its lease ends. After that, another reviewer may get the slot,
+    and the draft remains without one. Database constraints prevent two reviews in one slot.
     """
 
     class State(models.TextChoices):
@@ -33,10 +33,10 @@ class Review(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     session = models.ForeignKey(Session, on_delete=models.PROTECT, related_name="reviews")
     rule_set = models.PositiveIntegerField(help_text="Version of the rule set the labels belong to.")
-    place = models.PositiveSmallIntegerField(
+    slot = models.PositiveSmallIntegerField(
         null=True,
         blank=True,
-        help_text="1 and 2: independent reviews; 3: the adjudication; empty: none held.",
+        help_text="1 and 2: independent reviews; 3: adjudication; empty: no slot.",
     )
     adjudicates = models.BooleanField(default=False)
     reviewer = models.ForeignKey(
@@ -47,7 +47,7 @@ class Review(models.Model):
         related_name="reviews",
         help_text="Empty for imported reviews.",
     )
-    by = models.CharField(max_length=80, help_text="Pseudonym of the reviewer, as exports name them.")
+    by = models.CharField(max_length=80, help_text="Pseudonym of the reviewer in exports.")
     assigned_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.PROTECT, related_name="+"
     )
@@ -62,26 +62,26 @@ class Review(models.Model):
     submitted_at = models.DateTimeField(null=True, blank=True)
     lease_until = models.DateTimeField(null=True, blank=True)
     active_seconds = models.PositiveIntegerField(
-        default=0, help_text="Time between savings of the draft; long pauses are cut."
+        default=0, help_text="Seconds between saves of the draft; long pauses are capped."
     )
 
     class Meta:
         ordering = ["opened_at"]
         indexes = [
-            models.Index(fields=["rule_set", "state", "place", "session"]),
+            models.Index(fields=["rule_set", "state", "slot", "session"]),
             models.Index(fields=["rule_set", "by", "state", "active_seconds"]),
             models.Index(fields=["reviewer", "state", "-submitted_at"]),
         ]
         constraints = [
-            models.UniqueConstraint(fields=["session", "rule_set", "place"], name="review_place_held_once"),
+            models.UniqueConstraint(fields=["session", "rule_set", "slot"], name="one_review_per_slot"),
             models.UniqueConstraint(
                 fields=["session", "rule_set", "reviewer"], name="reviewer_once_per_session_and_rule_set"
             ),
             models.CheckConstraint(
-                condition=Q(place__isnull=True)
-                | Q(place__in=[1, 2], adjudicates=False)
-                | Q(place=3, adjudicates=True),
-                name="review_place_fits_its_kind",
+                condition=Q(slot__isnull=True)
+                | Q(slot__in=[1, 2], adjudicates=False)
+                | Q(slot=3, adjudicates=True),
+                name="review_slot_matches_kind",
             ),
         ]
 
@@ -91,41 +91,44 @@ class Review(models.Model):
     def get_absolute_url(self) -> str:
         return reverse("review", args=[self.pk])
 
-    def delete(self, *arguments: Any, **options: Any) -> tuple[int, dict[str, int]]:
-        """Raises TypeError: nothing recorded is deleted."""
-        raise TypeError("A review is never deleted.")
 
+class ReviewOutcome(models.Model):
+    """The combined result of a session's reviews under a rule set.
 
-class Settlement(models.Model):
-    """What the reviews of a session came to under a rule set: a projection of them, kept for lists and figures."""
+    The row is derived from the reviews and stored for lists and figures. It exists once both independent reviews are
+    submitted; its verdict is blank until an adjudication decides between reviews that differ.
+    """
 
-    session = models.ForeignKey(Session, on_delete=models.PROTECT, related_name="settlements")
+    session = models.ForeignKey(Session, on_delete=models.PROTECT, related_name="review_outcomes")
     rule_set = models.PositiveIntegerField()
     verdict = models.CharField(
-        max_length=20, blank=True, db_index=True, help_text="Blank while an adjudication is needed."
+        max_length=20,
+        blank=True,
+        db_index=True,
+        help_text="Blank until the adjudication if the reviews differ.",
     )
     review = models.ForeignKey(
         Review,
         null=True,
         blank=True,
         on_delete=models.PROTECT,
-        help_text="The adjudication, if there is one.",
+        help_text="The adjudication, if any.",
     )
     reviewers = models.JSONField(
         default=list, help_text="Pseudonyms of the two independent reviewers, in alphabetical order."
     )
     counts = models.BinaryField(
-        default=b"", help_text="How they agree, measure by measure (tutoring.review.agreement)."
+        default=b"", help_text="Agreement tables of all measures (tutoring.review.agreement)."
     )
     breaches = models.JSONField(
         default=list,
-        help_text="Forbidden clauses as settled: pairs of message and clause; none while disputed.",
+        help_text="Decided forbidden clauses as pairs of message and clause; empty while disputed.",
     )
     at = models.DateTimeField()
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["session", "rule_set"], name="settled_once_per_rule_set")
+            models.UniqueConstraint(fields=["session", "rule_set"], name="one_review_outcome_per_rule_set")
         ]
 
     def __str__(self) -> str:
@@ -133,7 +136,7 @@ class Settlement(models.Model):
 
 
 class Flag(models.Model):
-    """A reviewer's remark that something is wrong with a recorded session. It is answered, never removed."""
+    """A reviewer's report that something is wrong with a recorded session. Admins answer flags; none is removed."""
 
     session = models.ForeignKey(Session, on_delete=models.PROTECT, related_name="flags")
     raised_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
@@ -152,8 +155,11 @@ class Flag(models.Model):
         return f"flag on {self.session_id}: {self.reason[:40]}"
 
 
-class AuditEntry(models.Model):
-    """Who did what to which session, and when. Entries of one user action have the same `command`."""
+class AuditEntry(AppendOnlyModel):
+    """One entry of the audit log: person, action, session and time.
+
+    Entries of one user action share the same `command`.
+    """
 
     command = models.UUIDField(db_index=True)
     action = models.CharField(max_length=40)
@@ -164,32 +170,23 @@ class AuditEntry(models.Model):
 
     class Meta:
         ordering = ["-pk"]
+        verbose_name = "audit entry"
         verbose_name_plural = "audit entries"
 
     def __str__(self) -> str:
         return f"{self.at} {self.person_id} {self.action}"
 
-    def save(self, *arguments: Any, **options: Any) -> None:
-        """Append the entry. Raises TypeError for one that is recorded already."""
-        if not self._state.adding:
-            raise TypeError("An entry of the audit log is never changed.")
-        super().save(*arguments, **options)
 
-    def delete(self, *arguments: Any, **options: Any) -> tuple[int, dict[str, int]]:
-        """Raises TypeError: nothing recorded is deleted."""
-        raise TypeError("An entry of the audit log is never deleted.")
-
-
-class TrainingResult(models.Model):
-    """What a person chose for the messages of the training, and how often the codebook says the same."""
+class TrainingResult(UndeletableModel):
+    """A person's labels for the training messages, and the number that match the codebook."""
 
     person = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="training_results"
     )
-    rule_set = models.PositiveIntegerField(help_text="Version of the rule set the messages are labelled by.")
-    answers = models.JSONField(help_text="Clauses by the number of the message.")
-    right = models.PositiveIntegerField(help_text="Messages with the clauses that the codebook gives them.")
-    messages = models.PositiveIntegerField(help_text="Messages that were labelled.")
+    rule_set = models.PositiveIntegerField(help_text="Version of the rule set of the labels.")
+    answers = models.JSONField(help_text="Chosen clauses by message number.")
+    right = models.PositiveIntegerField(help_text="Messages whose clauses match the codebook.")
+    messages = models.PositiveIntegerField(help_text="Labelled messages.")
     at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -197,7 +194,3 @@ class TrainingResult(models.Model):
 
     def __str__(self) -> str:
         return f"{self.person_id}: {self.right} of {self.messages}"
-
-    def delete(self, *arguments: Any, **options: Any) -> tuple[int, dict[str, int]]:
-        """Raises TypeError: nothing recorded is deleted."""
-        raise TypeError("A result of the training is never deleted.")

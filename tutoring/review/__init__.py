@@ -1,1 +1,1 @@
-"""Reading recorded sessions against the codebook: the queue, the reviews, and how well they agree."""
+"""Reviews of recorded sessions with the codebook: the queue, labels, reviewer agreement, scores and solve rates."""

@@ -1,11 +1,14 @@
-"""The only writers of reviews, flags and settlements: permission, state and audit entry in one transaction."""
+"""Actions on reviews: the only writers of reviews, flags and review outcomes.
+
+Each action checks permission and state, writes, and appends its entry to the audit log in one transaction.
+"""
 
 from __future__ import annotations
 
 import secrets
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, ClassVar
 from uuid import UUID
 
@@ -17,21 +20,21 @@ from django.utils import timezone
 
 from accounts.pseudonyms import pseudonym
 from accounts.roles import Role, has_role
-from tutoring.models import AuditEntry, Flag, Review, Session, Settlement
+from tutoring.models import AuditEntry, Flag, Review, ReviewOutcome, Session
 from tutoring.review.agreement import count_agreement
 from tutoring.review.content import (
     Content,
+    agreed_labels,
     breaches,
-    check,
-    common_ground,
-    decide,
-    gaps,
+    decided_content,
     labelled_messages,
+    missing_labels,
+    validate_content,
 )
 from tutoring.review.slots import (
-    ASSIGNMENT,
-    CLAIM,
-    free_place,
+    ASSIGNMENT_LEASE,
+    CLAIM_LEASE,
+    free_slot,
     is_own,
     waiting_for_adjudication,
     waiting_for_review,
@@ -40,35 +43,36 @@ from tutoring.rules import RuleSet, current_rule_set, rule_set
 from tutoring.sessions.context import RefusedError
 from tutoring.sessions.recording import lock_session
 
-PAUSE = 120
-"""Seconds: a longer pause between two savings counts as this much of the reviewer's time."""
+LONGEST_PAUSE = 120
+"""Seconds between two saves that count at most as the reviewer's time."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReviewAction(ABC):
-    """A person's command. `command` is the browser's id for it: repeated, it changes nothing."""
+    """A person's command. `command` is its id from the browser; a repeated command changes nothing."""
 
     person: User
     command: UUID
 
     def execute(self) -> None:
-        """Carry the command out once. Raises PermissionDenied, DoesNotExist or RefusedError."""
+        """Execute the command once. Raise PermissionDenied, ObjectDoesNotExist or RefusedError."""
         with transaction.atomic():
-            # A person's own commands one after the other: two tabs cannot claim two sessions by one click.
+            # The lock serializes a person's commands: two tabs cannot claim two sessions at once.
             User.objects.select_for_update().get(pk=self.person.pk)
             if not AuditEntry.objects.filter(command=self.command).exists():
                 self.perform(timezone.now())
 
     @abstractmethod
     def perform(self, now: datetime) -> None:
-        """Check everything (raising before anything is written), write, and `record`."""
+        """Check permission and state before the first write, then write, and call `record`."""
 
     def require(self, *roles: Role) -> None:
+        """Raise PermissionDenied unless the person has one of the roles."""
         if not has_role(self.person, *roles):
-            raise PermissionDenied(f"This is for: {', '.join(roles)}.")
+            raise PermissionDenied(f"This needs one of the roles: {', '.join(roles)}.")
 
     def record(self, session: Session | None, **data: Any) -> None:
-        """The entry of the audit log."""
+        """Append the action to the audit log."""
         AuditEntry.objects.create(
             command=self.command, action=type(self).__name__, person=self.person, session=session, data=data
         )
@@ -78,22 +82,22 @@ def _role_for(adjudicates: bool) -> Role:
     return Role.ADJUDICATOR if adjudicates else Role.REVIEWER
 
 
-def _take_place(
-    session: Session, person: User, place: int, now: datetime, lease: timedelta, assigned_by: User | None
+def _open_review(
+    session: Session, person: User, slot: int, now: datetime, assigned_by: User | None = None
 ) -> Review:
-    """A new review of a locked session in a place that is free."""
-    adjudicates = place == Review.ADJUDICATION
+    """Create a review in a free slot of a locked session."""
+    adjudicates = slot == Review.ADJUDICATION
     version = current_rule_set().version
     content = Content()
     if adjudicates:
         first, second = Review.objects.filter(
-            session=session, rule_set=version, place__in=Review.INDEPENDENT
-        ).order_by("place")
-        content = common_ground(Content.from_json(first.content), Content.from_json(second.content))
+            session=session, rule_set=version, slot__in=Review.INDEPENDENT
+        ).order_by("slot")
+        content = agreed_labels(Content.from_json(first.content), Content.from_json(second.content))
     return Review.objects.create(
         session=session,
         rule_set=version,
-        place=place,
+        slot=slot,
         adjudicates=adjudicates,
         reviewer=person,
         by=pseudonym(person),
@@ -102,13 +106,13 @@ def _take_place(
         findings_first=settings.REVIEW_FINDINGS_FIRST and secrets.randbelow(2) == 1,
         opened_at=now,
         saved_at=now,
-        lease_until=now + lease,
+        lease_until=now + (ASSIGNMENT_LEASE if assigned_by else CLAIM_LEASE),
     )
 
 
 @dataclass(frozen=True, kw_only=True)
 class ClaimNext(ReviewAction):
-    """Take the next session that waits for a review, or for an adjudication. One at a time."""
+    """Claim the next session that needs a review or an adjudication. A person has one claimed session at a time."""
 
     adjudicates: bool = False
 
@@ -120,23 +124,23 @@ class ClaimNext(ReviewAction):
         waiting = waiting_for_adjudication if self.adjudicates else waiting_for_review
         for session_id in waiting(self.person, version, now).values_list("pk", flat=True).iterator(50):
             session = lock_session(session_id)
-            place = free_place(session, version, now, adjudicates=self.adjudicates)
-            if place is None or is_own(session, self.person):
+            slot = free_slot(session, version, now, adjudicates=self.adjudicates)
+            if slot is None or is_own(session, self.person):
                 continue
-            review = _take_place(session, self.person, place, now, CLAIM, None)
-            self.record(session, review=str(review.pk), place=place)
+            review = _open_review(session, self.person, slot, now)
+            self.record(session, review=str(review.pk), slot=slot)
             return
-        raise RefusedError("Nothing is waiting for you.")
+        raise RefusedError("No session needs your review now.")
 
 
 def claimed_review(person: User, adjudicates: bool) -> Review | None:
-    """The review that the person has claimed and neither submitted nor given back."""
+    """Return the person's claimed review that is neither submitted nor skipped, or None."""
     return Review.objects.filter(
         reviewer=person,
         adjudicates=adjudicates,
         state=Review.State.OPEN,
         assigned_by=None,
-        place__isnull=False,
+        slot__isnull=False,
         session__invalidated=False,
         rule_set=current_rule_set().version,
     ).first()
@@ -144,7 +148,7 @@ def claimed_review(person: User, adjudicates: bool) -> Review | None:
 
 @dataclass(frozen=True, kw_only=True)
 class Assign(ReviewAction):
-    """Give a session to a reviewer or, where its reviews disagree, to an adjudicator."""
+    """Assign a session to a reviewer or, if its reviews differ, to an adjudicator."""
 
     session_id: UUID
     reviewer: User
@@ -153,50 +157,52 @@ class Assign(ReviewAction):
         self.require(Role.ADMIN)
         session = lock_session(self.session_id)
         version = current_rule_set().version
-        disputed = Settlement.objects.filter(session=session, rule_set=version, verdict="").exists()
+        disputed = ReviewOutcome.objects.filter(session=session, rule_set=version, verdict="").exists()
         name = self.reviewer.get_username()
         if session.invalidated or session.state != Session.State.CLOSED:
-            raise RefusedError("Only sessions that are closed and counted are reviewed.")
+            raise RefusedError("Only closed sessions that are not invalidated can be reviewed.")
         if not has_role(self.reviewer, _role_for(disputed)):
             raise RefusedError(f"{name} does not have the role {_role_for(disputed)}.")
         if is_own(session, self.reviewer):
-            raise RefusedError(f"{name} held this session: nobody reviews an own one.")
+            raise RefusedError(f"{name} was the tutor of this session and cannot review it.")
         if Review.objects.filter(session=session, rule_set=version, reviewer=self.reviewer).exists():
-            raise RefusedError(f"{name} has or had this session already.")
-        place = free_place(session, version, now, adjudicates=disputed)
-        if place is None:
-            raise RefusedError("All places of this session are taken.")
-        review = _take_place(session, self.reviewer, place, now, ASSIGNMENT, self.person)
-        self.record(session, review=str(review.pk), place=place, reviewer=name)
+            raise RefusedError(f"{name} already has or had a review of this session.")
+        slot = free_slot(session, version, now, adjudicates=disputed)
+        if slot is None:
+            raise RefusedError("All review slots of this session are taken.")
+        review = _open_review(session, self.reviewer, slot, now, assigned_by=self.person)
+        self.record(session, review=str(review.pk), slot=slot, reviewer=name)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Withdraw(ReviewAction):
-    """Take an assigned review back, with a reason: its place is free for others. What was written is kept."""
+    """Withdraw an assigned review with a reason. Its slot becomes free; its draft remains stored."""
 
     review_id: UUID
     reason: str
 
-    def perform(self, now: datetime) -> None:
+    def perform(self, _now: datetime) -> None:
         self.require(Role.ADMIN)
         review = Review.objects.get(pk=self.review_id)
         session = lock_session(review.session_id)
         review.refresh_from_db()
         if review.assigned_by_id is None:
-            raise RefusedError("Nobody assigned this review: others get the session when its lease ends.")
+            raise RefusedError(
+                "This review was not assigned. Other reviewers get the session when its lease expires."
+            )
         if review.state != Review.State.OPEN:
             raise RefusedError(f"This review is {review.state}.")
         if not self.reason.strip():
-            raise RefusedError("Say why the assignment is withdrawn.")
+            raise RefusedError("Give a reason for the withdrawal.")
         review.state = Review.State.WITHDRAWN
-        review.place = None
+        review.slot = None
         review.save()
         self.record(session, review=str(review.pk), reviewer=review.by, reason=self.reason.strip())
 
 
 @dataclass(frozen=True, kw_only=True)
 class OwnReviewAction(ReviewAction):
-    """A command on a review that the person is writing. Others learn nothing about it (DoesNotExist)."""
+    """A command on the person's own open review. For other people the review does not exist (DoesNotExist)."""
 
     review_id: UUID
 
@@ -208,63 +214,63 @@ class OwnReviewAction(ReviewAction):
         if review.state != Review.State.OPEN:
             raise RefusedError(f"This review is {review.state}.")
         if session.invalidated:
-            raise RefusedError("This session was invalidated meanwhile: it needs no review.")
+            raise RefusedError("This session was invalidated and needs no review.")
         self.perform_on(review, session, now)
 
     @abstractmethod
     def perform_on(self, review: Review, session: Session, now: datetime) -> None:
-        """As `perform`, with the session locked."""
+        """Do the work of `perform` with the session locked."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SaveDraft(OwnReviewAction):
-    """Keep what was chosen and typed so far, and the place with it. Nothing of it enters the audit log."""
+    """Save the labels so far and extend the lease of the slot. The audit log gets no entry."""
 
     content: Content
 
     def perform_on(self, review: Review, session: Session, now: datetime) -> None:
-        _write(review, session, self.content, now)
-        if review.place is None:
-            review.place = free_place(session, review.rule_set, now, adjudicates=review.adjudicates)
-        if review.place is not None:
-            lease = now + CLAIM
-            review.lease_until = max(lease, review.lease_until or lease)
+        _set_content(review, session, self.content, now)
+        if review.slot is None:
+            review.slot = free_slot(session, review.rule_set, now, adjudicates=review.adjudicates)
+        if review.slot is not None:
+            extended = now + CLAIM_LEASE
+            review.lease_until = max(extended, review.lease_until or extended)
         review.save()
 
 
-def _write(review: Review, session: Session, content: Content, now: datetime) -> None:
-    """Put checked content into the review, with the time that was spent on it."""
-    check(content, labelled_messages(session), rule_set(review.rule_set))
+def _set_content(review: Review, session: Session, content: Content, now: datetime) -> None:
+    """Validate the content, set it on the review, and add the time since the last save."""
+    validate_content(content, labelled_messages(session), rule_set(review.rule_set))
     review.content = content.to_json()
     since = (now - (review.saved_at or review.opened_at)).total_seconds()
-    review.active_seconds += round(min(since, PAUSE))
+    review.active_seconds += round(min(since, LONGEST_PAUSE))
     review.saved_at = now
 
 
 @dataclass(frozen=True, kw_only=True)
 class Skip(OwnReviewAction):
-    """Give the place back to others, with a reason. What was written is kept."""
+    """Skip the session with a reason. Its slot becomes free; the draft remains stored."""
 
     reason: str
 
-    def perform_on(self, review: Review, session: Session, now: datetime) -> None:
+    def perform_on(self, review: Review, session: Session, _now: datetime) -> None:
         if not self.reason.strip():
-            raise RefusedError("Say in a few words why you do not review this session.")
+            raise RefusedError("Give a reason for skipping this session.")
         review.state = Review.State.SKIPPED
-        review.place = None
+        review.slot = None
         review.save()
         self.record(session, review=str(review.pk), reason=self.reason.strip())
 
 
 @dataclass(frozen=True, kw_only=True)
 class RaiseFlag(OwnReviewAction):
-    """Tell the admins that something is wrong with the recorded session. The review goes on."""
+    """Report to the admins that something is wrong with the recorded session. The review stays open."""
 
     reason: str
 
-    def perform_on(self, review: Review, session: Session, now: datetime) -> None:
+    def perform_on(self, _review: Review, session: Session, now: datetime) -> None:
         if not self.reason.strip():
-            raise RefusedError("Say what is wrong with this session.")
+            raise RefusedError("Describe what is wrong with this session.")
         flag = Flag.objects.create(
             session=session, raised_by=self.person, reason=self.reason.strip(), raised_at=now
         )
@@ -273,7 +279,7 @@ class RaiseFlag(OwnReviewAction):
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerFlag(ReviewAction):
-    """Close a flag, saying what was done about it."""
+    """Close a flag with an answer."""
 
     flag_id: int
     answer: str
@@ -282,9 +288,9 @@ class AnswerFlag(ReviewAction):
         self.require(Role.ADMIN)
         flag = Flag.objects.select_for_update(of=("self",)).select_related("session").get(pk=self.flag_id)
         if flag.answered_at is not None:
-            raise RefusedError("This flag is answered already.")
+            raise RefusedError("This flag is already answered.")
         if not self.answer.strip():
-            raise RefusedError("Say what was done about it.")
+            raise RefusedError("Describe what was done about the flag.")
         flag.answered_by, flag.answer, flag.answered_at = self.person, self.answer.strip(), now
         flag.save()
         self.record(flag.session, flag=flag.pk, answer=flag.answer)
@@ -292,66 +298,71 @@ class AnswerFlag(ReviewAction):
 
 @dataclass(frozen=True, kw_only=True)
 class SubmitReview(OwnReviewAction):
-    """Make an independent review final."""
+    """Submit an independent review, which is then final."""
 
     adjudicates: ClassVar[bool] = False
     content: Content
 
     def perform_on(self, review: Review, session: Session, now: datetime) -> None:
         if review.adjudicates != self.adjudicates:
-            raise RefusedError("An adjudication is submitted as one, and nothing else is.")
-        _write(review, session, self.content, now)
-        messages, rules = labelled_messages(session), rule_set(review.rule_set)
-        missing = gaps(self.content, messages, rules, adjudicates=self.adjudicates)
-        if missing:
-            raise RefusedError(" ".join(gap.sentence for gap in missing[:3]))
-        if review.place is None:
-            review.place = free_place(session, review.rule_set, now, adjudicates=review.adjudicates)
-        if review.place is None:
             raise RefusedError(
-                "Your lease ended and others have reviewed this session meanwhile. What you wrote is kept, but "
-                "no further review is wanted."
+                "Submit an adjudication as an adjudication, and an independent review as a review."
+            )
+        _set_content(review, session, self.content, now)
+        messages, rules = labelled_messages(session), rule_set(review.rule_set)
+        missing = missing_labels(self.content, messages, rules, adjudicates=self.adjudicates)
+        if missing:
+            raise RefusedError(" ".join(missing[:3]))
+        if review.slot is None:
+            review.slot = free_slot(session, review.rule_set, now, adjudicates=review.adjudicates)
+        if review.slot is None:
+            raise RefusedError(
+                "Your lease expired, and other reviewers have completed this session. Your draft remains stored, but "
+                "the session needs no further review."
             )
         review.state = Review.State.SUBMITTED
         review.verdict = self.content.verdict
         review.submitted_at = now
         review.save()
-        self.record(session, review=str(review.pk), place=review.place)
-        settle(session, review.rule_set, now)
+        self.record(session, review=str(review.pk), slot=review.slot)
+        record_review_outcome(session, review.rule_set, now)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Adjudicate(SubmitReview):
-    """Make an adjudication final: it decides what the session's reviews come to."""
+    """Submit an adjudication, which decides the session's review outcome."""
 
     adjudicates: ClassVar[bool] = True
 
 
-def settle(session: Session, version: int, now: datetime) -> None:
-    """Write down what the submitted reviews of a locked session come to; nothing while one is missing."""
-    submitted = Review.objects.filter(
-        session=session, rule_set=version, state=Review.State.SUBMITTED, place__isnull=False
+def record_review_outcome(session: Session, version: int, now: datetime) -> None:
+    """Store the review outcome of a locked session; nothing while an independent review is missing."""
+    submitted = list(
+        Review.objects.filter(
+            session=session, rule_set=version, state=Review.State.SUBMITTED, slot__isnull=False
+        )
     )
-    found = list(submitted)
-    if {review.place for review in found} >= set(Review.INDEPENDENT):
-        settlement = settlement_of(session, rule_set(version), found, now)
-        named = ("verdict", "review", "reviewers", "counts", "breaches", "at")
-        values = {name: getattr(settlement, name) for name in named}
-        Settlement.objects.update_or_create(session=session, rule_set=version, defaults=values)
+    if {review.slot for review in submitted} >= set(Review.INDEPENDENT):
+        outcome = review_outcome_of(session, rule_set(version), submitted, now)
+        columns = ("verdict", "review", "reviewers", "counts", "breaches", "at")
+        values = {name: getattr(outcome, name) for name in columns}
+        ReviewOutcome.objects.update_or_create(session=session, rule_set=version, defaults=values)
 
 
-def settlement_of(session: Session, rules: RuleSet, submitted: list[Review], now: datetime) -> Settlement:
-    """What these reviews come to, not stored yet: both independent ones, and the adjudication where there is one."""
-    places = {review.place: review for review in submitted if review.place is not None}
-    independent = sorted((places[place] for place in Review.INDEPENDENT), key=lambda review: review.by)
+def review_outcome_of(
+    session: Session, rules: RuleSet, submitted: list[Review], now: datetime
+) -> ReviewOutcome:
+    """Return the unsaved outcome of submitted reviews: both independent ones and the adjudication, if any."""
+    slots = {review.slot: review for review in submitted if review.slot is not None}
+    independent = sorted((slots[slot] for slot in Review.INDEPENDENT), key=lambda review: review.by)
     first, second = (Content.from_json(review.content) for review in independent)
-    contents = {place: Content.from_json(review.content) for place, review in places.items()}
-    decided = decide(contents, rules)
-    return Settlement(
+    contents = {slot: Content.from_json(review.content) for slot, review in slots.items()}
+    decided = decided_content(contents, rules)
+    return ReviewOutcome(
         session=session,
         rule_set=rules.version,
         verdict=decided.verdict if decided else "",
-        review=places.get(Review.ADJUDICATION),
+        review=slots.get(Review.ADJUDICATION),
         reviewers=[review.by for review in independent],
         counts=count_agreement(first, second, rules),
         breaches=sorted(breaches(decided, rules)) if decided else [],

@@ -1,9 +1,10 @@
-"""How well independent reviews agree: for each clause, and over all.
+"""Reviewer agreement between independent reviews: for the verdict, each clause, the level and the stage.
 
-The adjudication is never counted, and no session that was invalidated.
+Adjudications and invalidated sessions are excluded.
 
-What two reviews of a session come to is counted once, when both are in, and kept with the session's settlement: a
-table for each measure, one behind the other. Every figure is a sum of these rows, so no page reads a review again.
+The agreement of a session's two reviews is counted once, when both are submitted, and stored in the session's review
+outcome: the tables of all measures, concatenated. Every coefficient is computed from sums of these rows, so pages read
+no reviews.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 from uuid import UUID
 
@@ -22,7 +23,7 @@ from django.db.models.functions import Cast
 from numpy.typing import NDArray
 
 from benchmark.metrics import Interval
-from tutoring.models import Settlement
+from tutoring.models import ReviewOutcome
 from tutoring.review.coefficients import (
     Coefficient,
     Tables,
@@ -37,29 +38,34 @@ from tutoring.review.coefficients import (
 from tutoring.review.content import Content, MessageLabels
 from tutoring.rules import RuleSet, rule_set
 
-Units = tuple[int, int, int]
-"""The categories that the first and the second reviewer put things into, and how many things."""
+UnitCount = tuple[int, int, int]
+"""Category of the first reviewer, category of the second, and the number of units with this pair."""
 
 _STORED = np.dtype("<i4")
 
 
 @dataclass(frozen=True)
-class Measure:
-    """Something that both reviewers judge. `units` finds in two reviews what each of them said, thing by thing."""
+class AgreementMeasure:
+    """A kind of label on which agreement is measured.
+
+    `key` names the measure in addresses, `counted` says what a unit is, and `units` counts the pairs of categories in
+    two reviews.
+    """
 
     key: str
     title: str
     counted: str
     categories: tuple[str, ...]
     ordinal: bool
-    units: Callable[[Content, Content], Iterable[Units]]
+    units: Callable[[Content, Content], Iterable[UnitCount]]
 
     @property
     def cells(self) -> int:
+        """Return the number of cells of the table."""
         return len(self.categories) ** 2
 
     def table(self, first: Content, second: Content) -> NDArray[np.int32]:
-        """How many things the first review puts into category i and the second into j (see `coefficients`)."""
+        """Return the counts [i, j] of units in category i of the first review and j of the second."""
         size = len(self.categories)
         counted = np.zeros((size, size), _STORED)
         for one, other, count in self.units(first, second):
@@ -68,16 +74,19 @@ class Measure:
 
 
 def count_agreement(first: Content, second: Content, rules: RuleSet) -> bytes:
-    """The tables of all measures, as a settlement keeps them. `first` is the review of the reviewer named first."""
-    return b"".join(measure.table(first, second).tobytes() for measure in measures(rules))
+    """Return the tables of all measures as bytes for `ReviewOutcome.counts`.
+
+    `first` is the review by the reviewer whose pseudonym comes first in alphabetical order.
+    """
+    return b"".join(measure.table(first, second).tobytes() for measure in agreement_measures(rules))
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs:
-    """Sessions with two independent reviews under one rule set; row i of `counts` is about session i.
+class ReviewPairs:
+    """Sessions with two independent reviews under one rule set. Row i of `counts` belongs to session i.
 
-    The reviewers of a session are in the order of their pseudonyms, which makes κ over many sessions of the same two
-    people exactly Cohen's.
+    The reviewers of a session are in alphabetical order of their pseudonyms. Over several sessions of the same two
+    people, κ is therefore exactly Cohen's.
     """
 
     rules: RuleSet
@@ -89,42 +98,43 @@ class Pairs:
         return len(self.sessions)
 
     def tables(
-        self, measure: Measure, counts: NDArray[np.float32] | NDArray[np.int32] | None = None
+        self, measure: AgreementMeasure, counts: NDArray[np.float32] | NDArray[np.int32] | None = None
     ) -> Tables:
-        """The tables of one measure: of every session, or in sums of such rows."""
-        start = 0
-        for one in measures(self.rules):
-            if one.key == measure.key:
-                break
-            start += one.cells
+        """Return the tables of one measure, one for each session or for each given row of summed counts.
+
+        Shape: (rows, categories, categories).
+        """
+        keys = [one.key for one in agreement_measures(self.rules)]
+        before = agreement_measures(self.rules)[: keys.index(measure.key)]
+        start = sum(one.cells for one in before)
         size = len(measure.categories)
         rows = (self.counts if counts is None else counts)[:, start : start + measure.cells]
         return np.asarray(rows, float).reshape(len(rows), size, size)
 
-    def of(self, reviewers: tuple[str, ...]) -> NDArray[np.bool_]:
-        """Which sessions these two have reviewed; all of them where none are named."""
+    def reviewed_by(self, reviewers: tuple[str, ...]) -> NDArray[np.bool_]:
+        """Return a mask of the sessions that these two people reviewed; of all sessions for an empty tuple."""
         return np.array([not reviewers or names == reviewers for names in self.reviewers], bool)
 
 
-def counted_settlements(version: int) -> QuerySet[Settlement]:
-    """What both reviews came to, disputed or not, of sessions that were not invalidated."""
-    return Settlement.objects.filter(rule_set=version, session__invalidated=False)
+def counted_review_outcomes(version: int) -> QuerySet[ReviewOutcome]:
+    """Return the review outcomes, decided or disputed, of sessions that are not invalidated."""
+    return ReviewOutcome.objects.filter(rule_set=version, session__invalidated=False)
 
 
-def complete_pairs(version: int) -> Pairs:
-    """The sessions that count and whose two independent reviews under that rule set are in.
+def complete_pairs(version: int) -> ReviewPairs:
+    """Return the pairs of independent reviews under a rule set, without invalidated sessions.
 
-    One query, two after a change; the same object until then.
+    Runs one query, and a second one after a change. Without a change, the cached object is returned.
     """
-    found = counted_settlements(version).aggregate(count=Count("pk"), latest=Max("at"))
+    found = counted_review_outcomes(version).aggregate(count=Count("pk"), latest=Max("at"))
     return _pairs(version, (found["count"], found["latest"]))
 
 
 @lru_cache(maxsize=2)
-def _pairs(version: int, state: tuple[int, datetime | None]) -> Pairs:
-    """`state` is how many are settled or disputed, and since when: until that changes, the pairs are kept."""
-    rows = counted_settlements(version).order_by("pk")
-    # As text, because thousands of sessions have a few pairs of reviewers.
+def _pairs(version: int, _state: tuple[int, datetime | None]) -> ReviewPairs:
+    """Return the pairs from the database. A new `_state`, count and latest time of outcomes, is a new cache entry."""
+    rows = counted_review_outcomes(version).order_by("pk")
+    # As text: thousands of sessions share a few pairs of names, which are parsed once each.
     named = rows.annotate(names=Cast("reviewers", TextField())).values_list("session_id", "names", "counts")
     found = list(named)
     of_names: dict[str, tuple[str, str]] = {
@@ -132,15 +142,15 @@ def _pairs(version: int, state: tuple[int, datetime | None]) -> Pairs:
     }
     rules = rule_set(version)
     counts = np.frombuffer(b"".join(bytes(stored) for _, _, stored in found), _STORED)
-    return Pairs(
+    return ReviewPairs(
         rules=rules,
         sessions=[session_id for session_id, _, _ in found],
         reviewers=[of_names[names] for _, names, _ in found],
-        counts=counts.reshape(len(found), sum(measure.cells for measure in measures(rules))),
+        counts=counts.reshape(len(found), sum(measure.cells for measure in agreement_measures(rules))),
     )
 
 
-def _side_by_side(first: Content, second: Content) -> list[tuple[MessageLabels, MessageLabels]]:
+def _paired_labels(first: Content, second: Content) -> list[tuple[MessageLabels, MessageLabels]]:
     one, other = ({labels.seq: labels for labels in content.messages} for content in (first, second))
     return [
         (one.get(seq) or MessageLabels(seq), other.get(seq) or MessageLabels(seq))
@@ -148,67 +158,79 @@ def _side_by_side(first: Content, second: Content) -> list[tuple[MessageLabels, 
     ]
 
 
-@lru_cache(maxsize=8)
-def measures(rules: RuleSet) -> tuple[Measure, ...]:
-    """The verdict, forbidden clauses at all, all clauses together, each clause, level and stage."""
-    no_yes = ("no", "yes")
-    forbidden = rules.forbidden_codes
+def _count_verdicts(rules: RuleSet, first: Content, second: Content) -> Iterator[UnitCount]:
     verdicts = [verdict.code for verdict in rules.verdicts]
+    yield verdicts.index(first.verdict), verdicts.index(second.verdict), 1
+
+
+def _count_breaches(rules: RuleSet, first: Content, second: Content) -> Iterator[UnitCount]:
+    for one, other in _paired_labels(first, second):
+        broken = [not rules.forbidden_codes.isdisjoint(labels.clauses) for labels in (one, other)]
+        yield int(broken[0]), int(broken[1]), 1
+
+
+def _count_decisions(rules: RuleSet, first: Content, second: Content) -> Iterator[UnitCount]:
+    for one, other in _paired_labels(first, second):
+        chosen, rival = set(one.clauses), set(other.clauses)
+        yield 1, 1, len(chosen & rival)
+        yield 1, 0, len(chosen - rival)
+        yield 0, 1, len(rival - chosen)
+        yield 0, 0, len(rules.clauses) - len(chosen | rival)
+
+
+def _count_clause(code: str, first: Content, second: Content) -> Iterator[UnitCount]:
+    for one, other in _paired_labels(first, second):
+        yield int(code in one.clauses), int(code in other.clauses), 1
+
+
+def _count_levels(rules: RuleSet, first: Content, second: Content) -> Iterator[UnitCount]:
     levels = [level.level for level in rules.levels]
+    for one, other in _paired_labels(first, second):
+        if one.level is not None and other.level is not None:
+            yield levels.index(one.level), levels.index(other.level), 1
+
+
+def _count_stages(rules: RuleSet, first: Content, second: Content) -> Iterator[UnitCount]:
     stages = [stage.code for stage in rules.stages]
+    for one, other in _paired_labels(first, second):
+        if one.stage and other.stage:
+            yield stages.index(one.stage), stages.index(other.stage), 1
 
-    def of_verdicts(one: Content, other: Content) -> Iterator[Units]:
-        yield verdicts.index(one.verdict), verdicts.index(other.verdict), 1
 
-    def of_breaches(one: Content, other: Content) -> Iterator[Units]:
-        for first, second in _side_by_side(one, other):
-            yield (
-                int(not forbidden.isdisjoint(first.clauses)),
-                int(not forbidden.isdisjoint(second.clauses)),
-                1,
-            )
+@lru_cache(maxsize=8)
+def agreement_measures(rules: RuleSet) -> tuple[AgreementMeasure, ...]:
+    """Return the measures of a rule set: verdict, any forbidden clause, all clauses, each clause, level and stage.
 
-    def of_decisions(one: Content, other: Content) -> Iterator[Units]:
-        for first, second in _side_by_side(one, other):
-            chosen, rival = set(first.clauses), set(second.clauses)
-            yield 1, 1, len(chosen & rival)
-            yield 1, 0, len(chosen - rival)
-            yield 0, 1, len(rival - chosen)
-            yield 0, 0, len(rules.clauses) - len(chosen | rival)
-
-    def of_clause(code: str) -> Callable[[Content, Content], Iterator[Units]]:
-        def units(one: Content, other: Content) -> Iterator[Units]:
-            for first, second in _side_by_side(one, other):
-                yield int(code in first.clauses), int(code in second.clauses), 1
-
-        return units
-
-    def of_levels(one: Content, other: Content) -> Iterator[Units]:
-        for first, second in _side_by_side(one, other):
-            if first.level is not None and second.level is not None:
-                yield levels.index(first.level), levels.index(second.level), 1
-
-    def of_stages(one: Content, other: Content) -> Iterator[Units]:
-        for first, second in _side_by_side(one, other):
-            if first.stage and second.stage:
-                yield stages.index(first.stage), stages.index(second.stage), 1
-
+    Stored counts depend on this order.
+    """
+    no_yes = ("no", "yes")
+    verdicts = tuple(verdict.code for verdict in rules.verdicts)
+    levels = tuple(str(level.level) for level in rules.levels)
+    stages = tuple(stage.code for stage in rules.stages)
     return (
-        Measure("verdict", "Verdict on the session", "sessions", tuple(verdicts), True, of_verdicts),
-        Measure("forbidden", "Any forbidden clause", "messages", no_yes, False, of_breaches),
-        Measure("clauses", "All clauses together", "decisions", no_yes, False, of_decisions),
+        AgreementMeasure(
+            "verdict", "Verdict on the session", "sessions", verdicts, True, partial(_count_verdicts, rules)
+        ),
+        AgreementMeasure(
+            "forbidden", "Any forbidden clause", "messages", no_yes, False, partial(_count_breaches, rules)
+        ),
+        AgreementMeasure(
+            "clauses", "All clauses together", "decisions", no_yes, False, partial(_count_decisions, rules)
+        ),
         *(
-            Measure(clause.code, clause.title, "messages", no_yes, False, of_clause(clause.code))
+            AgreementMeasure(
+                clause.code, clause.title, "messages", no_yes, False, partial(_count_clause, clause.code)
+            )
             for clause in rules.clauses
         ),
-        Measure("level", "Level of help", "messages", tuple(map(str, levels)), True, of_levels),
-        Measure("stage", "Stage", "messages", tuple(stages), False, of_stages),
+        AgreementMeasure("level", "Level of help", "messages", levels, True, partial(_count_levels, rules)),
+        AgreementMeasure("stage", "Stage", "messages", stages, False, partial(_count_stages, rules)),
     )
 
 
 @dataclass(frozen=True)
-class Figure:
-    """A coefficient with its 95 % interval; None where it is not defined."""
+class CoefficientEstimate:
+    """A coefficient with its 95 % confidence interval. Both are None if undefined."""
 
     value: float | None
     interval: Interval | None
@@ -216,46 +238,51 @@ class Figure:
 
 @dataclass(frozen=True)
 class AgreementRow:
-    """All coefficients of one measure. `counts` is the table over all sessions."""
+    """All coefficients of one measure.
 
-    measure: Measure
+    `counts` is the table over all sessions and `differing` its sum off the diagonal.
+    """
+
+    measure: AgreementMeasure
     units: int
     differing: int
     counts: list[list[int]]
-    percent: Figure
-    kappa: Figure
-    ac1: Figure
-    nominal: Figure
-    ordinal: Figure | None
+    percent: CoefficientEstimate
+    kappa: CoefficientEstimate
+    ac1: CoefficientEstimate
+    nominal: CoefficientEstimate
+    ordinal: CoefficientEstimate | None
 
 
 @dataclass(frozen=True)
 class ReviewerPair:
-    """Two reviewers and how they agree over the sessions that both have reviewed."""
+    """The agreement of two reviewers over the sessions that both have reviewed."""
 
     reviewers: tuple[str, str]
     sessions: int
-    percent: Figure
-    kappa: Figure
+    percent: CoefficientEstimate
+    kappa: CoefficientEstimate
 
 
 @lru_cache(maxsize=2)
-def agreement(pairs: Pairs) -> list[AgreementRow]:
-    """Each measure over all pairs, with intervals; empty without pairs. Kept as long as the same pairs are given."""
+def agreement(pairs: ReviewPairs) -> list[AgreementRow]:
+    """Return the coefficients of each measure with intervals; empty without pairs. Cached for the same pairs."""
     if not pairs:
         return []
     resampled = resampling_weights(len(pairs)) @ pairs.counts.astype(np.float32)
     rows = []
-    for measure in measures(pairs.rules):
+    for measure in agreement_measures(pairs.rules):
         counts = pairs.tables(measure).sum(0)
         drawn = pairs.tables(measure, resampled)
 
-        def figure(coefficient: Coefficient, counts: Tables = counts, drawn: Tables = drawn) -> Figure:
+        def estimate(
+            coefficient: Coefficient, counts: Tables = counts, drawn: Tables = drawn
+        ) -> CoefficientEstimate:
             value = float(coefficient(counts))
             if np.isnan(value):
-                return Figure(None, None)
-            # Drawn from a single session, every resample is that session.
-            return Figure(value, interval(coefficient(drawn)) if len(pairs) > 1 else None)
+                return CoefficientEstimate(None, None)
+            # With a single session, all resamples are equal: there is no interval.
+            return CoefficientEstimate(value, interval(coefficient(drawn)) if len(pairs) > 1 else None)
 
         rows.append(
             AgreementRow(
@@ -263,46 +290,46 @@ def agreement(pairs: Pairs) -> list[AgreementRow]:
                 units=int(counts.sum()),
                 differing=int(counts.sum() - np.trace(counts)),
                 counts=[[int(count) for count in row] for row in counts],
-                percent=figure(percent_agreement),
-                kappa=figure(cohen_kappa),
-                ac1=figure(gwet_ac1),
-                nominal=figure(alpha_nominal),
-                ordinal=figure(alpha_ordinal) if measure.ordinal else None,
+                percent=estimate(percent_agreement),
+                kappa=estimate(cohen_kappa),
+                ac1=estimate(gwet_ac1),
+                nominal=estimate(alpha_nominal),
+                ordinal=estimate(alpha_ordinal) if measure.ordinal else None,
             )
         )
     return rows
 
 
-def reviewer_pairs(pairs: Pairs, measure: Measure) -> list[ReviewerPair]:
-    """The matrix between reviewers for one measure."""
+def reviewer_pairs(pairs: ReviewPairs, measure: AgreementMeasure) -> list[ReviewerPair]:
+    """Return the agreement of every pair of reviewers for one measure."""
     tables = pairs.tables(measure)
     rows = []
     for reviewers in sorted(set(pairs.reviewers)):
-        shared = pairs.of(reviewers)
+        shared = pairs.reviewed_by(reviewers)
         counts = tables[shared].sum(0)
         rows.append(
             ReviewerPair(
                 reviewers,
                 int(shared.sum()),
-                _alone(percent_agreement(counts)),
-                _alone(cohen_kappa(counts)),
+                _without_interval(percent_agreement(counts)),
+                _without_interval(cohen_kappa(counts)),
             )
         )
     return rows
 
 
-def _alone(value: Any) -> Figure:
-    """A figure without an interval: pairs of reviewers often share too few sessions for one."""
-    return Figure(None if np.isnan(value) else float(value), None)
+def _without_interval(value: Any) -> CoefficientEstimate:
+    """Return an estimate without an interval: two reviewers often share too few sessions for one."""
+    return CoefficientEstimate(None if np.isnan(value) else float(value), None)
 
 
 def sessions_of(
-    pairs: Pairs, measure: Measure, *, differing: bool, reviewers: tuple[str, ...] = ()
+    pairs: ReviewPairs, measure: AgreementMeasure, *, differing: bool, reviewers: tuple[str, ...] = ()
 ) -> set[UUID]:
-    """The sessions behind a figure: those with something to count, or with a difference in it."""
+    """Return the sessions that a figure counts; with `differing`, only those in which the reviewers differ."""
     tables = pairs.tables(measure)
     counted = tables.sum((-2, -1))
     if differing:
         counted = counted - np.trace(tables, axis1=-2, axis2=-1)
-    chosen = (counted > 0) & pairs.of(reviewers)
-    return {session for session, behind in zip(pairs.sessions, chosen, strict=True) if behind}
+    chosen = (counted > 0) & pairs.reviewed_by(reviewers)
+    return {session for session, is_chosen in zip(pairs.sessions, chosen, strict=True) if is_chosen}

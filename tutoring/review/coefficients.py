@@ -1,8 +1,8 @@
-"""How well two people agree, corrected for chance.
+"""Coefficients of agreement between two people, corrected for chance.
 
-Every function takes tables of counts, `table[..., i, j]` = units that the first person put into category i and the
-second into category j, and works on any number of tables at once (the leading axes), which is what resampling
-needs. Where a coefficient is not defined (no units, or no variation at all) the result is nan.
+Every function takes tables of counts: `table[..., i, j]` is the number of units in category i of the first person and
+category j of the second. Leading axes hold any number of tables, such as those of resamples. An undefined coefficient
+(no units, or no variation) is nan.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ Coefficient = Callable[[Tables], NDArray[np.float64]]
 
 RESAMPLES = 1_000
 SEED = 307
-"""Always the same draws, so that the same reviews always give the same interval."""
+"""Fixed seed: the same reviews always give the same interval."""
 
 
 def percent_agreement(tables: Tables) -> NDArray[np.float64]:
-    """The share of units put into the same category by both, as a number from 0 to 1."""
+    """Return the share of units in the same category of both people, from 0 to 1."""
     return _quotient(np.trace(tables, axis1=-2, axis2=-1), tables.sum((-2, -1)))
 
 
 def cohen_kappa(tables: Tables) -> NDArray[np.float64]:
-    """Cohen's κ = (p_o - p_e) / (1 - p_e), where p_e comes from each person's own marginals.
+    """Return Cohen's κ = (p_o - p_e) / (1 - p_e), where p_e comes from each person's own marginals.
 
     Cohen 1960, "A coefficient of agreement for nominal scales", Educational and Psychological Measurement 20.
     """
@@ -38,10 +38,10 @@ def cohen_kappa(tables: Tables) -> NDArray[np.float64]:
 
 
 def gwet_ac1(tables: Tables) -> NDArray[np.float64]:
-    """Gwet's AC1, with p_e = Σ π_k (1 - π_k) / (q - 1) and π_k the mean share of category k.
+    """Return Gwet's AC1, with p_e = Σ π_k (1 - π_k) / (q - 1) and π_k the mean share of category k.
 
-    Unlike κ it does not collapse when a category is rare. Gwet 2008, "Computing inter-rater reliability and its
-    variance in the presence of high agreement", British Journal of Mathematical and Statistical Psychology 61.
+    Unlike κ, it stays high for high agreement when a category is rare. Gwet 2008, "Computing inter-rater reliability
+    and its variance in the presence of high agreement", British Journal of Mathematical and Statistical Psychology 61.
     """
     shares = _shares(tables)
     categories = tables.shape[-1]
@@ -51,15 +51,16 @@ def gwet_ac1(tables: Tables) -> NDArray[np.float64]:
 
 
 def alpha_nominal(tables: Tables) -> NDArray[np.float64]:
-    """Krippendorff's α where any two different categories are equally far apart (see `alpha`)."""
+    """Return Krippendorff's α with equal distances between all different categories (see `alpha`)."""
     categories = tables.shape[-1]
     return alpha(coincidences(tables), 1 - np.eye(categories))
 
 
 def alpha_ordinal(tables: Tables) -> NDArray[np.float64]:
-    """Krippendorff's α for ordered categories: c and k are as far apart as there are values between them.
+    """Return Krippendorff's α for ordered categories.
 
-    δ_ck = Σ n_g for g from c to k, less (n_c + n_k) / 2 (see `alpha`).
+    The distance of c and k is the number of values between them: δ_ck = Σ n_g for g from c to k, less (n_c + n_k) / 2
+    (see `alpha`).
     """
     counted = coincidences(tables)
     values = counted.sum(-1)
@@ -68,13 +69,13 @@ def alpha_ordinal(tables: Tables) -> NDArray[np.float64]:
 
 
 def coincidences(tables: Tables) -> Tables:
-    """The coincidence matrix: each unit counts once in either order, so its sum is twice the number of units."""
+    """Return the coincidence matrix. Each unit counts once in either order, so the sum is twice the number of units."""
     counted: Tables = tables + np.swapaxes(tables, -1, -2)
     return counted
 
 
 def alpha(counted: Tables, distances: Tables) -> NDArray[np.float64]:
-    """Krippendorff's α = 1 - (n - 1) Σ o_ck δ²_ck / Σ n_c n_k δ²_ck from coincidences and squared distances.
+    """Return Krippendorff's α = 1 - (n - 1) Σ o_ck δ²_ck / Σ n_c n_k δ²_ck from coincidences and squared distances.
 
     Krippendorff 2011, "Computing Krippendorff's alpha-reliability" (University of Pennsylvania), section D.
     """
@@ -86,10 +87,10 @@ def alpha(counted: Tables, distances: Tables) -> NDArray[np.float64]:
 
 
 def resampling_weights(clusters: int, *, resamples: int = RESAMPLES, seed: int = SEED) -> NDArray[np.float32]:
-    """How often each cluster is drawn in each resample, when as many are drawn as there are, with replacement.
+    """Return how often each cluster occurs in each resample, drawn with replacement. Shape: (resamples, clusters).
 
-    The product with the clusters' counts (a row each) is the counts of every resample. Single precision takes half the
-    time and is exact up to sums of 2^24 units.
+    The matrix product with the clusters' counts (a row each) gives the counts of every resample. Single precision takes
+    half the time and is exact up to sums of 2^24 units.
     """
     draws = np.random.default_rng(seed).integers(0, clusters, (resamples, clusters))
     weights = np.empty((resamples, clusters), np.float32)
@@ -99,9 +100,9 @@ def resampling_weights(clusters: int, *, resamples: int = RESAMPLES, seed: int =
 
 
 def interval(values: NDArray[np.float64], confidence: float = 0.95) -> Interval | None:
-    """The percentile interval of a coefficient over resamples.
+    """Return the percentile interval of a coefficient over resamples.
 
-    Those in which it is not defined are left out; None when that is more than half of them.
+    Undefined values are excluded. Return None if at least half of the values are undefined.
     """
     defined = values[~np.isnan(values)]
     if len(defined) * 2 <= len(values):
@@ -119,7 +120,7 @@ def _above_chance(observed: Tables, expected: Tables) -> NDArray[np.float64]:
 
 
 def _quotient(numerator: Tables, denominator: Tables) -> NDArray[np.float64]:
-    """Element by element; nan where the denominator is 0, or is nothing but the rounding of it."""
+    """Return the elementwise quotient; nan for a denominator that is 0 up to rounding."""
     numerator, denominator = np.broadcast_arrays(np.asarray(numerator, float), np.asarray(denominator, float))
     result = np.full(numerator.shape, np.nan)
     np.divide(numerator, denominator, out=result, where=denominator > 1e-12)

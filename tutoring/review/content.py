@@ -1,4 +1,4 @@
-"""What a reviewer says about a session: labels for each message, quoted passages, and a verdict on the whole."""
+"""The content of a review: labels and quotes for each message, and a verdict on the session."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from tutoring.models.payloads import MessageSent
 from tutoring.rules import RuleSet
 
 PREFIX = 32
-"""Characters before a quoted passage that are kept with it, to find it again should the text be rendered anew."""
+"""Characters before a quote that are stored with it, so that the quote can be located in a changed rendering."""
 
 LONGEST_TEXT = 10_000
-"""Characters of a note or a comment."""
+"""Characters of the longest note or comment."""
 
 COMPLIANT = "compliant"
-"""The verdict of the codebook that says that nothing was broken."""
+"""The codebook's verdict for a session without a breach."""
 
 
-class MalformedContent(ValueError):
-    """Labels that do not fit the session or the rule set; the message says which and why."""
+class MalformedContentError(ValueError):
+    """Labels that do not match the session or the rule set. The message names them and the reason."""
 
 
 @dataclass(frozen=True)
 class Quote:
-    """A passage that shows why a clause was chosen: code points `start` to `end` of the message's text."""
+    """A passage that supports a clause: code points `start` to `end` (excluded) of the message's text."""
 
     clause: str
     start: int
@@ -39,13 +39,13 @@ class Quote:
 
     @property
     def field(self) -> str:
-        """As the form sends it; the text is taken from the message itself."""
+        """Return the quote as the form sends it, without its text, which the message contains."""
         return json.dumps({"clause": self.clause, "start": self.start, "end": self.end})
 
 
 @dataclass(frozen=True)
 class MessageLabels:
-    """The labels of the tutor's message that is event `seq`. `level` is how specific it is (ordinal)."""
+    """The labels of the tutor's message with event number `seq`. `level` is ordinal: how specific the message is."""
 
     seq: int
     clauses: tuple[str, ...] = ()
@@ -57,7 +57,7 @@ class MessageLabels:
 
 @dataclass(frozen=True)
 class Content:
-    """A whole review, as drafted or submitted. `worst` is the message that the verdict rests on."""
+    """The labels of a whole session, drafted or submitted. `worst` is the message that justifies the verdict."""
 
     messages: tuple[MessageLabels, ...] = ()
     verdict: str = ""
@@ -65,13 +65,13 @@ class Content:
     comment: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON values (lists, not tuples)."""
+        """Return the content as JSON values (lists, not tuples)."""
         value: dict[str, Any] = json.loads(json.dumps(asdict(self)))
         return value
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Content:
-        """What `to_json` gave; an empty object is an empty review."""
+        """Return the content of JSON from `to_json`. An empty object gives an empty content."""
         messages = tuple(
             MessageLabels(
                 **{
@@ -85,12 +85,12 @@ class Content:
         return cls(**{**data, "messages": messages})
 
     def labels(self, seq: int) -> MessageLabels:
-        """The labels of one message; empty ones where nothing was chosen."""
+        """Return the labels of one message; empty labels if nothing is chosen."""
         return next((labels for labels in self.messages if labels.seq == seq), MessageLabels(seq))
 
 
 def labelled_messages(session: Session) -> list[Event]:
-    """The tutor's messages that have a text; the others sent the problem alone. The debrief is under no rule."""
+    """Return the tutor's messages to label: those with a text of the tutor, outside the debrief."""
     messages = session.events.filter(kind=Event.Kind.MESSAGE)
     return [
         event
@@ -100,10 +100,10 @@ def labelled_messages(session: Session) -> list[Event]:
 
 
 def read_form(form: QueryDict, messages: Sequence[Event], rules: RuleSet) -> Content:
-    """The review that a form holds, however incomplete. Raises MalformedContent.
+    """Return the content of a form, which may be incomplete. Raise MalformedContentError for invalid labels.
 
-    Fields: verdict, worst, comment; and with the number of a message: clause-N (several), level-N, stage-N,
-    note-N, quote-N (several; JSON with clause, start and end).
+    Fields: verdict, worst, comment; and for message number N: clause-N (several), level-N, stage-N, note-N, quote-N
+    (several; JSON with clause, start and end).
     """
     labels = []
     for event in messages:
@@ -115,16 +115,16 @@ def read_form(form: QueryDict, messages: Sequence[Event], rules: RuleSet) -> Con
                 level=_number(form.get(f"level-{seq}", "")),
                 stage=form.get(f"stage-{seq}", ""),
                 quotes=tuple(_quote(value, text) for value in form.getlist(f"quote-{seq}")),
-                note=_text(form.get(f"note-{seq}", "")),
+                note=_unix_lines(form.get(f"note-{seq}", "")),
             )
         )
     content = Content(
         messages=tuple(one for one in labels if one != MessageLabels(one.seq)),
         verdict=form.get("verdict", ""),
         worst=_number(form.get("worst", "")),
-        comment=_text(form.get("comment", "")),
+        comment=_unix_lines(form.get("comment", "")),
     )
-    check(content, messages, rules)
+    validate_content(content, messages, rules)
     return content
 
 
@@ -134,10 +134,10 @@ def _number(value: str) -> int | None:
     try:
         return int(value)
     except ValueError:
-        raise MalformedContent(f"{value!r} is not a whole number.") from None
+        raise MalformedContentError(f"{value!r} is not a whole number.") from None
 
 
-def _text(value: str) -> str:
+def _unix_lines(value: str) -> str:
     return value.replace("\r\n", "\n")
 
 
@@ -147,99 +147,109 @@ def _quote(value: str, text: str) -> Quote:
         start, end = int(data["start"]), int(data["end"])
         clause = str(data["clause"])
     except (ValueError, TypeError, KeyError):
-        raise MalformedContent("A quote must be JSON with clause, start and end.") from None
+        raise MalformedContentError("A quote must be JSON with clause, start and end.") from None
     return Quote(clause, start, end, text[start:end], text[max(0, start - PREFIX) : max(0, start)])
 
 
-def check(content: Content, messages: Sequence[Event], rules: RuleSet) -> None:
-    """Raises MalformedContent for what no page could have sent: unknown clauses, passages outside their message."""
+def validate_content(content: Content, messages: Sequence[Event], rules: RuleSet) -> None:
+    """Raise MalformedContentError for labels that no page sends: unknown labels, or quotes outside their message."""
     texts = {event.seq: event.payload_as(MessageSent).text for event in messages}
-    known = {clause.code for clause in rules.clauses}
-    levels = {level.level for level in rules.levels}
-    stages = {stage.code for stage in rules.stages}
     seqs = [labels.seq for labels in content.messages]
     if len(set(seqs)) != len(seqs):
-        raise MalformedContent("A message has labels twice.")
+        raise MalformedContentError("A message has labels twice.")
     for labels in content.messages:
-        here = f"message {labels.seq}"
-        if labels.seq not in texts:
-            raise MalformedContent(f"There is no {here} that could have labels.")
-        if set(labels.clauses) - known or len(set(labels.clauses)) != len(labels.clauses):
-            raise MalformedContent(f"The clauses of {here} are not ones of rule set {rules.version}.")
-        if labels.level is not None and labels.level not in levels:
-            raise MalformedContent(f"The level of {here} is not one of rule set {rules.version}.")
-        if labels.stage and labels.stage not in stages:
-            raise MalformedContent(f"The stage of {here} is not one of rule set {rules.version}.")
-        for quote in labels.quotes:
-            fits = 0 <= quote.start < quote.end <= len(texts[labels.seq])
-            if not fits or texts[labels.seq][quote.start : quote.end] != quote.exact:
-                raise MalformedContent(f"A quote does not stand in {here}.")
-            if quote.clause not in labels.clauses:
-                raise MalformedContent(f"A quote in {here} belongs to a clause that is not chosen there.")
+        _validate_labels(labels, texts, rules)
     if content.verdict and content.verdict not in {verdict.code for verdict in rules.verdicts}:
-        raise MalformedContent(f"The verdict is not one of rule set {rules.version}.")
+        raise MalformedContentError(f"The verdict is not one of rule set {rules.version}.")
     if content.worst is not None and content.worst not in texts:
-        raise MalformedContent(f"There is no message {content.worst} that could be the worst.")
+        raise MalformedContentError(f"The worst message, {content.worst}, is not a message with labels.")
     for text in (content.comment, *(labels.note for labels in content.messages)):
         if "\0" in text or len(text) > LONGEST_TEXT:
-            raise MalformedContent(f"A text holds a NUL, or more than {LONGEST_TEXT} characters.")
+            raise MalformedContentError(
+                f"A note or comment contains a NUL character or more than {LONGEST_TEXT:,} characters."
+            )
 
 
-@dataclass(frozen=True)
-class Gap:
-    """What keeps a review from being submitted: a sentence, and the message it is about, if one."""
+def _validate_labels(labels: MessageLabels, texts: Mapping[int, str], rules: RuleSet) -> None:
+    here = f"message {labels.seq}"
+    if labels.seq not in texts:
+        raise MalformedContentError(f"There is no {here} that can have labels.")
+    unknown = set(labels.clauses) - {clause.code for clause in rules.clauses}
+    if unknown or len(set(labels.clauses)) != len(labels.clauses):
+        raise MalformedContentError(
+            f"The clauses of {here} must be different clauses of rule set {rules.version}."
+        )
+    if labels.level is not None and labels.level not in {level.level for level in rules.levels}:
+        raise MalformedContentError(f"The level of {here} is not one of rule set {rules.version}.")
+    if labels.stage and labels.stage not in {stage.code for stage in rules.stages}:
+        raise MalformedContentError(f"The stage of {here} is not one of rule set {rules.version}.")
+    text = texts[labels.seq]
+    for quote in labels.quotes:
+        inside = 0 <= quote.start < quote.end <= len(text)
+        if not inside or text[quote.start : quote.end] != quote.exact:
+            raise MalformedContentError(f"A quote is not part of {here}.")
+        if quote.clause not in labels.clauses:
+            raise MalformedContentError(f"A quote in {here} belongs to a clause that is not chosen there.")
 
-    sentence: str
-    seq: int | None = None
 
-
-def gaps(content: Content, messages: Sequence[Event], rules: RuleSet, *, adjudicates: bool) -> list[Gap]:
-    """What is still missing, or contradicts itself; empty when the review may be submitted."""
-    found = []
-    broken = {seq for seq, _ in breaches(content, rules)}
+def missing_labels(
+    content: Content, messages: Sequence[Event], rules: RuleSet, *, adjudicates: bool
+) -> list[str]:
+    """Return a sentence for each missing or contradictory label; empty if the review can be submitted."""
+    missing = []
     for event in messages:
         labels = content.labels(event.seq)
         if not labels.clauses:
-            found.append(Gap(f"Message {event.seq} has no clause yet.", event.seq))
+            missing.append(f"Message {event.seq} has no clause yet.")
         if labels.level is None:
-            found.append(Gap(f"Message {event.seq} has no level yet.", event.seq))
-    if not content.verdict:
-        found.append(Gap("The verdict on the session is missing."))
-    elif content.verdict == COMPLIANT and broken:
-        numbers = ", ".join(map(str, sorted(broken)))
-        found.append(
-            Gap(f"A compliant session breaks no clause, but a forbidden one is chosen in {numbers}.")
-        )
-    elif content.verdict != COMPLIANT and broken and content.worst not in broken:
-        found.append(Gap("Say which message is the worst: one with a forbidden clause."))
-    elif content.verdict != COMPLIANT and not broken and not content.comment.strip():
-        found.append(Gap("No message breaks a clause: say in the comment what was broken."))
+            missing.append(f"Message {event.seq} has no level yet.")
+    breaking = sorted({seq for seq, _ in breaches(content, rules)})
+    if problem := _verdict_problem(content, breaking):
+        missing.append(problem)
     if adjudicates and not content.comment.strip():
-        found.append(Gap("An adjudication needs its reason."))
-    return found
+        missing.append("An adjudication needs a reason in the comment.")
+    return missing
 
 
-def agree(first: Content, second: Content, rules: RuleSet) -> bool:
-    """Whether two reviews need no third one: the same verdict, and the same forbidden clauses in each message.
+def _verdict_problem(content: Content, breaking: Sequence[int]) -> str:
+    """Return why the verdict is incomplete; empty if it is complete. `breaking` are messages with forbidden clauses."""
+    if not content.verdict:
+        return "The verdict on the session is missing."
+    if content.verdict == COMPLIANT:
+        numbers = ", ".join(map(str, breaking))
+        return (
+            f"A compliant session has no forbidden clause, but one is chosen in {numbers}."
+            if breaking
+            else ""
+        )
+    if breaking and content.worst not in breaking:
+        return "Choose the worst message: one with a forbidden clause."
+    if not breaking and not content.comment.strip():
+        return "No message has a forbidden clause: describe the breach in the comment."
+    return ""
 
-    Different allowed moves, levels and stages are measured as disagreement, but decide nothing.
+
+def reviews_agree(first: Content, second: Content, rules: RuleSet) -> bool:
+    """Return whether both reviews have the same verdict and the same forbidden clauses in each message.
+
+    Such reviews need no adjudication. Different allowed moves, levels and stages only count as disagreement.
     """
     return first.verdict == second.verdict and breaches(first, rules) == breaches(second, rules)
 
 
-def decide(contents: Mapping[int, Content], rules: RuleSet) -> Content | None:
-    """Return the content that settles a session: the adjudication, or the first review if both reviews agree.
+def decided_content(contents: Mapping[int, Content], rules: RuleSet) -> Content | None:
+    """Return the content that decides a session: the adjudication, or the first review if both reviews agree.
 
-    `contents` are submitted reviews by their place. None while an independent review or a decision is missing.
+    `contents` are submitted reviews by slot. Return None if an independent review or a needed adjudication is missing.
     """
-    first, second = (contents.get(place) for place in Review.INDEPENDENT)
+    first, second = (contents.get(slot) for slot in Review.INDEPENDENT)
     if first is None or second is None:
         return None
-    return contents.get(Review.ADJUDICATION) or (first if agree(first, second, rules) else None)
+    return contents.get(Review.ADJUDICATION) or (first if reviews_agree(first, second, rules) else None)
 
 
 def breaches(content: Content, rules: RuleSet) -> set[tuple[int, str]]:
-    """The forbidden clauses with the messages they are chosen in."""
+    """Return the chosen forbidden clauses as pairs of message number and clause."""
     return {
         (labels.seq, clause)
         for labels in content.messages
@@ -248,8 +258,11 @@ def breaches(content: Content, rules: RuleSet) -> set[tuple[int, str]]:
     }
 
 
-def common_ground(first: Content, second: Content) -> Content:
-    """What both reviews say: where an adjudication begins. Quotes of either are kept for the common clauses."""
+def agreed_labels(first: Content, second: Content) -> Content:
+    """Return the labels that both reviews share, from which an adjudication starts.
+
+    Quotes for shared clauses are taken from both reviews.
+    """
     messages = []
     for seq in sorted({labels.seq for labels in (*first.messages, *second.messages)}):
         one, other = first.labels(seq), second.labels(seq)

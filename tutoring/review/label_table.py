@@ -1,4 +1,4 @@
-"""Labels as a table: a row for each message of each review."""
+"""The table of labels: a row for each message of each review."""
 
 from __future__ import annotations
 
@@ -18,28 +18,29 @@ COLUMNS = (
 def label_rows(
     sessions: Iterable[Session], reviews_of: Callable[[Session], Iterable[Review]]
 ) -> Iterator[tuple[Any, ...]]:
-    """The head, then the rows; those of sessions that no figure counts are marked.
+    """Yield the column names, then the rows. The column `invalidated` marks sessions that no figure counts.
 
-    Needs sessions with `problem__dataset` selected and `reviews` prefetched.
+    Select `problem__dataset` and prefetch `reviews` of the sessions. The column `place` is the slot of the review.
     """
     yield COLUMNS
     for session in sessions:
         for review in reviews_of(session):
             content = Content.from_json(review.content)
-            head = (session.pk, session.problem or "", review.rule_set, review.pk, review.place, review.by)
+            head = (session.pk, session.problem or "", review.rule_set, review.pk, review.slot, review.by)
             tail = (
                 content.verdict, content.worst or "", _cell(content.comment),
                 review.submitted_at.isoformat() if review.submitted_at else "", review.active_seconds,
                 "invalidated" if session.invalidated else "",
                 session.number or "", session.outcome, "claimed" if session.outcome_claimed else "",
             )  # fmt: skip
-            for one in content.messages:
-                quotes = " | ".join(f"{quote.clause}: {quote.exact}" for quote in one.quotes)
+            for labels in content.messages:
+                quotes = " | ".join(f"{quote.clause}: {quote.exact}" for quote in labels.quotes)
                 yield (
-                    *head, one.seq, " ".join(one.clauses), one.level, one.stage, _cell(quotes), _cell(one.note), *tail,
+                    *head, labels.seq, " ".join(labels.clauses), labels.level, labels.stage, _cell(quotes),
+                    _cell(labels.note), *tail,
                 )  # fmt: skip
 
 
 def _cell(text: str) -> str:
-    """A text that no spreadsheet takes for a formula."""
+    """Return the text with a leading quote if a spreadsheet would read it as a formula."""
     return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text

@@ -1,4 +1,4 @@
-"""Reviews as part of an exported trajectory, and back. Only submitted ones travel; drafts belong to their author."""
+"""Export and import of submitted reviews as part of a trajectory. Drafts are not exported."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 from uuid import UUID
 
 from tutoring.models import Review, Session
-from tutoring.review.actions import settle
-from tutoring.review.content import Content, check, labelled_messages
+from tutoring.review.actions import record_review_outcome
+from tutoring.review.content import Content, labelled_messages, validate_content
 from tutoring.rules import rule_set
 
 KEYS = {
@@ -17,20 +17,20 @@ KEYS = {
 }  # fmt: skip
 
 
-class ReviewConflict(ValueError):
-    """A review that cannot be stored beside those that are here; the message says why."""
+class ReviewConflictError(ValueError):
+    """An imported review that conflicts with a stored one. The message says why."""
 
 
 def submitted_reviews(session: Session) -> list[Review]:
-    """All submitted reviews in a fixed order. Prefetch `reviews` where there are many sessions."""
+    """Return all submitted reviews by rule set and slot. Prefetch `reviews` for many sessions."""
     submitted = [review for review in session.reviews.all() if review.state == Review.State.SUBMITTED]
-    return sorted(submitted, key=lambda review: (review.rule_set, review.place or 0))
+    return sorted(submitted, key=lambda review: (review.rule_set, review.slot or 0))
 
 
 def complete_reviews(session: Session) -> dict[int, list[Review]]:
-    """By rule set: the submitted reviews where both independent ones are in.
+    """Return the submitted reviews by rule set, for the rule sets with both independent reviews.
 
-    Until then nobody but its author reads a review in the browser, so that the second one stays independent.
+    Before that, only the author of a review can read it in the browser, so that the second review stays independent.
     """
     found: dict[int, list[Review]] = {}
     for review in submitted_reviews(session):
@@ -38,22 +38,22 @@ def complete_reviews(session: Session) -> dict[int, list[Review]]:
     return {
         version: reviews
         for version, reviews in found.items()
-        if {review.place for review in reviews} >= set(Review.INDEPENDENT)
+        if {review.slot for review in reviews} >= set(Review.INDEPENDENT)
     }
 
 
 def readable_reviews(session: Session) -> list[Review]:
-    """The reviews that others than their authors may read in the browser: those of `complete_reviews`."""
+    """Return the reviews of `complete_reviews` as one list: those that other people may read in the browser."""
     return [review for reviews in complete_reviews(session).values() for review in reviews]
 
 
 def to_records(reviews: Iterable[Review]) -> list[dict[str, Any]]:
-    """Submitted reviews as plain JSON values."""
+    """Return submitted reviews as JSON values. The key `place` holds the slot."""
     return [
         {
             "id": str(review.pk),
             "rule_set": {"version": review.rule_set, "content_hash": rule_set(review.rule_set).content_hash},
-            "place": review.place,
+            "place": review.slot,
             "by": review.by,
             "content": review.content,
             "findings_first": review.findings_first,
@@ -66,48 +66,51 @@ def to_records(reviews: Iterable[Review]) -> list[dict[str, Any]]:
 
 
 def check_record(record: dict[str, Any]) -> None:
-    """Raises KeyError, TypeError or ValueError for what could not be stored or shown."""
+    """Raise KeyError, TypeError or ValueError for a malformed review."""
     if missing := KEYS - record.keys():
-        raise ValueError(f"a review has no {', '.join(sorted(missing))}")
+        raise ValueError(f"a review lacks {', '.join(sorted(missing))}")
     UUID(record["id"])
     rules = rule_set(record["rule_set"]["version"])
     if rules.content_hash != record["rule_set"]["content_hash"]:
-        raise ValueError(f"rule set {rules.version} of the review is another one than here")
+        raise ValueError(f"rule set {rules.version} of the review differs from rule set {rules.version} here")
     if record["place"] not in (*Review.INDEPENDENT, Review.ADJUDICATION):
         raise ValueError("the place of a review must be 1, 2 or 3")
     if not isinstance(record["by"], str) or not 0 < len(record["by"]) <= 80:
         raise ValueError("the reviewer must be a text of 1 to 80 characters")
     if type(record["active_seconds"]) is not int or record["active_seconds"] < 0:
-        raise ValueError("active_seconds of a review must be a whole number")
+        raise ValueError("active_seconds of a review must be a whole number, 0 or greater")
     for moment in (record["opened_at"], record["submitted_at"]):
         if datetime.fromisoformat(moment).tzinfo is None:
-            raise ValueError("the times of a review need their time zone")
+            raise ValueError("the times of a review need a time zone")
     Content.from_json(record["content"])
 
 
 def store_records(session: Session, records: list[dict[str, Any]]) -> int:
-    """Store those checked reviews of a locked or new session that are not here yet; returns how many.
+    """Store the validated reviews of a locked or new session that are new to this database. Return their number.
 
-    Raises ReviewConflict where another review holds the place, and MalformedContent for labels that do not fit.
+    Raise ReviewConflictError if another review occupies the slot. Raise MalformedContentError for labels that do not
+    match the session.
     """
-    here = {str(review.pk): review for review in session.reviews.all()}
-    held = {
-        (review.rule_set, review.place) for review in here.values() if review.state == Review.State.SUBMITTED
+    known = {str(review.pk): review for review in session.reviews.all()}
+    occupied = {
+        (review.rule_set, review.slot) for review in known.values() if review.state == Review.State.SUBMITTED
     }
     messages = labelled_messages(session)
-    new = [record for record in records if record["id"] not in here]
+    new = [record for record in records if record["id"] not in known]
     for record in new:
         version, content = record["rule_set"]["version"], Content.from_json(record["content"])
-        check(content, messages, rule_set(version))
-        if (version, record["place"]) in held:
-            raise ReviewConflict(f"place {record['place']} of session {session.pk} has another review here")
-        # An open review gives its place to one that is finished; its draft stays.
-        session.reviews.filter(rule_set=version, place=record["place"]).update(place=None)
+        validate_content(content, messages, rule_set(version))
+        if (version, record["place"]) in occupied:
+            raise ReviewConflictError(
+                f"place {record['place']} of session {session.pk} has another review here"
+            )
+        # A submitted review takes the slot of an open one, whose draft remains.
+        session.reviews.filter(rule_set=version, slot=record["place"]).update(slot=None)
         Review.objects.create(
             pk=record["id"],
             session=session,
             rule_set=version,
-            place=record["place"],
+            slot=record["place"],
             adjudicates=record["place"] == Review.ADJUDICATION,
             by=record["by"],
             state=Review.State.SUBMITTED,
@@ -120,5 +123,7 @@ def store_records(session: Session, records: list[dict[str, Any]]) -> int:
             active_seconds=record["active_seconds"],
         )
     for version in {record["rule_set"]["version"] for record in new}:
-        settle(session, version, max(datetime.fromisoformat(one["submitted_at"]) for one in new))
+        record_review_outcome(
+            session, version, max(datetime.fromisoformat(one["submitted_at"]) for one in new)
+        )
     return len(new)

@@ -1,7 +1,7 @@
-"""How often sessions end solved: all of them, and those that reviews found compliant.
+"""Solve rates of sessions: of all sessions, and of those whose reviews found them compliant or in breach.
 
-Sessions of one problem are alike, so every rate is the mean over problems of the share of a problem's sessions, and
-its interval is over problems. `contrasts` compares models or protocols on the problems that both have.
+Sessions of one problem are not independent. Every rate is therefore the mean over problems of the share of a problem's
+solved sessions, and its interval is over problems. `contrasts` compares models or protocols on their common problems.
 """
 
 from __future__ import annotations
@@ -28,68 +28,69 @@ from benchmark.metrics import (
     visible_difference,
     visible_mean,
 )
-from tutoring.models import Protocol, Session, Settlement
+from tutoring.models import Protocol, ReviewOutcome, Session
 from tutoring.models.sessions import SessionQuerySet
 from tutoring.review.content import COMPLIANT
 
-ATTEMPTS = {"first": "1", "later": "2 and later", "unknown": "unknown"}
-"""A tutor who tries again knows the trap by then: later attempts are not independent of the first."""
+ATTEMPT_NAMES = {"first": "1", "later": "2 and later", "unknown": "unknown"}
+"""Kinds of attempts. A tutor's later attempts at a problem depend on the first, so they have rows of their own."""
 
-
-FEWEST_TO_TEST = 6
-"""Problems in common from which a contrast is tested (docs/spec.md 9.1)."""
+FEWEST_TESTED_PROBLEMS = 6
+"""Smallest number of common problems for which a contrast is tested (docs/spec.md 9.1)."""
 
 
 @dataclass
-class Tally:
-    """Sessions at one problem, and how many of them were solved."""
+class ProblemTally:
+    """The numbers of sessions and of solved sessions at one problem."""
 
     solved: int = 0
     sessions: int = 0
 
     @property
     def share(self) -> float:
+        """Return the share of solved sessions."""
         return self.solved / self.sessions
 
 
 @dataclass
-class Rate:
-    """Solved sessions among some. The share and the interval leave out the sessions whose problem is unknown.
+class SolveRate:
+    """The numbers of sessions and of solved sessions, with the rate over problems.
 
-    Where no problem is known, the share is of sessions, and there is no interval.
+    The share and the interval exclude sessions with an unknown problem. If all problems are unknown, the share is over
+    sessions, and there is no interval.
     """
 
     solved: int = 0
     sessions: int = 0
-    by_problem: dict[int, Tally] = field(default_factory=dict)
+    by_problem: dict[int, ProblemTally] = field(default_factory=dict)
 
     def add(self, problem: int | None, solved: int, sessions: int) -> None:
-        """Count sessions at one problem, or at an unknown one."""
+        """Add sessions at one problem; None is an unknown problem."""
         self.solved += solved
         self.sessions += sessions
         if problem is not None:
-            tally = self.by_problem.setdefault(problem, Tally())
+            tally = self.by_problem.setdefault(problem, ProblemTally())
             tally.solved += solved
             tally.sessions += sessions
 
     @cached_property
-    def left_out(self) -> int:
-        """How many sessions are of an unknown problem."""
+    def excluded(self) -> int:
+        """Return the number of sessions with an unknown problem."""
         return self.sessions - sum(tally.sessions for tally in self.by_problem.values())
 
     @cached_property
     def share(self) -> float | None:
-        """The mean over problems of the share of solved sessions; None without sessions."""
+        """Return the mean over problems of the share of solved sessions; None without sessions."""
         if self.by_problem:
             return fmean(tally.share for tally in self.by_problem.values())
         return self.solved / self.sessions if self.sessions else None
 
     @cached_property
     def interval(self) -> NamedInterval | None:
-        """Wilson's where every problem has a single session, else t on problem means.
+        """Return Wilson's interval if every problem has one session, otherwise the t interval on problem means.
 
-        t is taken for many problems too: it covers as well there as the bootstrap, which would take half of the page's
-        time.
+        The t interval is used for many problems too: its coverage equals that of the bootstrap, which would take half
+        of the page's time.
         """
         if not self.by_problem:
             return None
@@ -100,10 +101,11 @@ class Rate:
 
 
 @dataclass
-class SolveRates:
-    """One model under one protocol, at one attempt. `unreviewed` sessions are in `everything` only.
+class SolveRateRow:
+    """The solve rates of one model under one protocol, for one kind of attempt.
 
-    Outcomes that imported records only claim (`claimed`) are rows of their own: nothing here has judged them.
+    Sessions without a decided review outcome (`unreviewed`) count in `all_sessions` only. Claimed outcomes of imported
+    records have rows of their own, because this server has not judged them.
     """
 
     model: str
@@ -111,20 +113,21 @@ class SolveRates:
     protocol_name: str
     attempt: str
     claimed: bool = False
-    everything: Rate = field(default_factory=Rate)
-    compliant: Rate = field(default_factory=Rate)
-    breached: Rate = field(default_factory=Rate)
+    all_sessions: SolveRate = field(default_factory=SolveRate)
+    compliant: SolveRate = field(default_factory=SolveRate)
+    breached: SolveRate = field(default_factory=SolveRate)
     unreviewed: int = 0
     late: int = 0
-    """Sessions in which a blind tutor could have noticed the model's pace, because a reply came late."""
+    """Sessions with a delayed reply, whose delay can reveal the model to a blinded tutor."""
 
     @property
     def attempt_name(self) -> str:
-        return ATTEMPTS[self.attempt]
+        """Return the kind of attempt as pages show it."""
+        return ATTEMPT_NAMES[self.attempt]
 
     @property
     def query(self) -> str:
-        """The part of an address that names these sessions."""
+        """Return the query string that selects the sessions of the row."""
         return urlencode(
             {"rate": 1, "model": self.model, "protocol": self.protocol or "", "attempt": self.attempt}
             | ({"claimed": 1} if self.claimed else {})
@@ -132,17 +135,17 @@ class SolveRates:
 
 
 def counted_sessions() -> SessionQuerySet:
-    """Closed sessions with a known outcome that were not invalidated."""
+    """Return the closed sessions with a known outcome that are not invalidated."""
     known = (Session.Outcome.SOLVED, Session.Outcome.NOT_SOLVED, Session.Outcome.ABANDONED)
     return Session.objects.filter(state=Session.State.CLOSED, invalidated=False, outcome__in=known)
 
 
-def settled(version: int) -> QuerySet[Settlement]:
-    """What the reviews of the session in the outer query came to; no row while that is open."""
-    return Settlement.objects.filter(session=OuterRef("pk"), rule_set=version).exclude(verdict="")
+def decided_outcome(version: int) -> QuerySet[ReviewOutcome]:
+    """Return the decided review outcome of the session in the outer query; no row if there is none."""
+    return ReviewOutcome.objects.filter(session=OuterRef("pk"), rule_set=version).exclude(verdict="")
 
 
-def solve_rates(version: int) -> list[SolveRates]:
+def solve_rates(version: int) -> list[SolveRateRow]:
     """Return a row for each model, protocol, kind of attempt and kind of outcome. Two queries."""
     names = {
         pk: f"{name} v{number}" for pk, name, number in Protocol.objects.values_list("pk", "name", "version")
@@ -158,7 +161,7 @@ def solve_rates(version: int) -> list[SolveRates]:
             "protocol",
             attempt_of,
             "outcome_claimed",
-            Subquery(settled(version).values("verdict")),
+            Subquery(decided_outcome(version).values("verdict")),
             "problem",
         )
         .annotate(
@@ -167,69 +170,70 @@ def solve_rates(version: int) -> list[SolveRates]:
             late=Count("pk", filter=Q(late_replies__gt=0)),
         )
     )
-    rows: dict[tuple[str, int | None, str, bool], SolveRates] = {}
+    rows: dict[tuple[str, int | None, str, bool], SolveRateRow] = {}
     for model, protocol, attempt, claimed, found, problem, sessions, solved, late in counts:
         key = (model, protocol, attempt, claimed)
         if key not in rows:
-            rows[key] = SolveRates(model, protocol, names.get(protocol, ""), attempt, claimed)
+            rows[key] = SolveRateRow(model, protocol, names.get(protocol, ""), attempt, claimed)
         row = rows[key]
         row.late += late
-        row.everything.add(problem, solved, sessions)
+        row.all_sessions.add(problem, solved, sessions)
         if found is None:
             row.unreviewed += sessions
         else:
             (row.compliant if found == COMPLIANT else row.breached).add(problem, solved, sessions)
-    order = list(ATTEMPTS)
+    order = list(ATTEMPT_NAMES)
     return sorted(
         rows.values(), key=lambda row: (row.model, row.protocol_name, order.index(row.attempt), row.claimed)
     )
 
 
 @dataclass(frozen=True)
-class Contrast:
-    """Two rows that differ in the model or the protocol alone, on the problems that both have.
+class SolveRateContrast:
+    """The comparison of two rows that differ only in the model or only in the protocol, on their common problems.
 
-    `difference` is the first row's share minus the second's. `p` is McNemar's exact test where every problem has one
-    session of each, else the t test on problem means; `holm` is p adjusted for all contrasts. Both are None for fewer
-    than FEWEST_TO_TEST problems. `visible` is the difference that these problems would show with a power of 80 %.
+    `difference` is the first row's share minus the second's. `p` is from McNemar's exact test if every problem has one
+    session in each row, otherwise from the t test on problem means; `holm` is p with Holm's correction for all
+    contrasts. Both are None for fewer than FEWEST_TESTED_PROBLEMS problems. `detectable` is the difference that these
+    problems would detect with a power of 80 %.
     """
 
-    first: SolveRates
-    second: SolveRates
+    first: SolveRateRow
+    second: SolveRateRow
     problems: int
     first_sessions: int
     second_sessions: int
-    left_out: int
+    excluded: int
     difference: PairedDifference
-    visible: float
+    detectable: float
     p: float | None
     holm: float | None
 
     @property
-    def inside_noise(self) -> bool:
-        """Whether the test, or the interval where there is none, shows no difference."""
+    def not_significant(self) -> bool:
+        """Return whether the test, or without a test the interval, shows no significant difference."""
         if self.holm is not None:
             return self.holm >= SIGNIFICANCE
         return self.difference.interval.low <= 0 <= self.difference.interval.high
 
     @property
     def first_query(self) -> str:
-        """The part of an address that names the sessions of the first row that are compared."""
-        return _compared_query(self.first, self.second)
+        """Return the query string that selects the compared sessions of the first row."""
+        return _query_with_other(self.first, self.second)
 
     @property
     def second_query(self) -> str:
-        """The same of the second row."""
-        return _compared_query(self.second, self.first)
+        """Return the query string that selects the compared sessions of the second row."""
+        return _query_with_other(self.second, self.first)
 
 
-def _compared_query(row: SolveRates, other: SolveRates) -> str:
-    beside = urlencode({"beside_model": other.model, "beside_protocol": other.protocol or ""})
-    return f"{row.query}&{beside}"
+def _query_with_other(row: SolveRateRow, other: SolveRateRow) -> str:
+    compared = urlencode({"other_model": other.model, "other_protocol": other.protocol or ""})
+    return f"{row.query}&{compared}"
 
 
-def contrasts(rows: Sequence[SolveRates]) -> list[Contrast]:
-    """Return the contrast of every two judged rows of the same attempt that have problems in common."""
+def contrasts(rows: Sequence[SolveRateRow]) -> list[SolveRateContrast]:
+    """Return the contrasts of all pairs of judged rows with the same kind of attempt and common problems."""
     found = [
         fields
         for one, other in combinations([row for row in rows if not row.claimed], 2)
@@ -242,8 +246,8 @@ def contrasts(rows: Sequence[SolveRates]) -> list[Contrast]:
     return [replace(one, holm=next(adjusted) if one.p is not None else None) for one in found]
 
 
-def _contrast(first: SolveRates, second: SolveRates) -> Contrast | None:
-    one, other = first.everything.by_problem, second.everything.by_problem
+def _contrast(first: SolveRateRow, second: SolveRateRow) -> SolveRateContrast | None:
+    one, other = first.all_sessions.by_problem, second.all_sessions.by_problem
     common = sorted(one.keys() & other.keys())
     if not common:
         return None
@@ -253,18 +257,18 @@ def _contrast(first: SolveRates, second: SolveRates) -> Contrast | None:
     differences = [before - after for before, after in zip(*shares, strict=True)]
     won, lost = sum(value > 0 for value in differences), sum(value < 0 for value in differences)
     if single:
-        p, visible = mcnemar(won, lost), visible_difference(len(common), (won + lost) / len(common))
+        p, detectable = mcnemar(won, lost), visible_difference(len(common), (won + lost) / len(common))
     else:
-        p, visible = problem_t_test(differences), visible_mean(differences)
-    return Contrast(
+        p, detectable = problem_t_test(differences), visible_mean(differences)
+    return SolveRateContrast(
         first=first,
         second=second,
         problems=len(common),
         first_sessions=sessions[0],
         second_sessions=sessions[1],
-        left_out=first.everything.sessions + second.everything.sessions - sum(sessions),
+        excluded=first.all_sessions.sessions + second.all_sessions.sessions - sum(sessions),
         difference=paired_difference(*shares, binary=single),
-        visible=visible,
-        p=p if len(common) >= FEWEST_TO_TEST else None,
+        detectable=detectable,
+        p=p if len(common) >= FEWEST_TESTED_PROBLEMS else None,
         holm=None,
     )

@@ -1,4 +1,4 @@
-"""What tutors may say: the codebook as data, and detectors that compare messages with it."""
+"""The rules for tutors' messages: the codebook as data, and detectors that compare messages with it."""
 
 from tutoring.rules.detection import Detection, MessageContext, TutorMaySay, severity
 from tutoring.rules.rule_set import (
@@ -6,7 +6,7 @@ from tutoring.rules.rule_set import (
     Level,
     RuleSet,
     Term,
-    UnknownRuleSet,
+    UnknownRuleSetError,
     current_rule_set,
     rule_set,
     rule_set_versions,
@@ -20,7 +20,7 @@ __all__ = [
     "RuleSet",
     "Term",
     "TutorMaySay",
-    "UnknownRuleSet",
+    "UnknownRuleSetError",
     "current_rule_set",
     "rule_set",
     "rule_set_versions",

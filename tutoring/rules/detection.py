@@ -1,4 +1,4 @@
-"""What a detector gets and what it gives back."""
+"""The interface of a detector: the context of a message, a detection, and the detector itself."""
 
 from __future__ import annotations
 
@@ -7,34 +7,34 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 TutorMaySay = Literal["nothing", "right_or_wrong", "samples"]
-"""What a tutor may say of a verdict before the session ends: nothing, whether a program is right, or also which samples
-it passes."""
+"""What a tutor may say about a verdict before the session ends: nothing, whether a program is right, or also which
+samples it passes."""
 
 Severity = Literal["notice", "warning"]
 
 WARNING = 0.5
-"""Weight from which a detection is a warning; below it is a notice."""
+"""Lowest weight of a warning. A detection with a lower weight is a notice."""
 
 BLOCKING = 0.8
-"""Weight from which a draft is refused by a protocol that blocks, in the clauses that it may block."""
+"""Lowest weight at which a protocol with a blocking check refuses a draft for one of BLOCKING_CLAUSES."""
 
 BLOCKING_CLAUSES = frozenset({"F2", "F4"})
 
 
 def severity(weight: float) -> Severity:
-    """How a finding of that weight is shown."""
+    """Return whether a finding of that weight is shown as a warning or a notice."""
     return "warning" if weight >= WARNING else "notice"
 
 
 @dataclass(frozen=True)
 class MessageContext:
-    """All that a message is compared with. Texts that are unknown are empty.
+    """The texts with which detectors compare a message. An unknown text is empty.
 
-    `hidden_tokens` is None for a draft: a tutor must not learn from a warning what stands in hidden tests.
+    `hidden_tokens` is None for a draft, because a warning must not reveal the content of hidden tests.
     """
 
     statement: str = ""
-    """The statement with its samples, and the prompt the model got."""
+    """The statement with its samples, and the prompt that the model received."""
     analysis: str = ""
     references: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
@@ -48,9 +48,10 @@ class MessageContext:
 
 @dataclass(frozen=True)
 class Detection:
-    """A place in a message that may break a clause. `text[start:end]` is the place, never empty.
+    """A passage of a message that may break a clause: `text[start:end]`, never empty.
 
-    `weight` (0 to 1) says how sure the detector is that a reviewer would agree.
+    `weight` (0 to 1) is the detector's confidence that a reviewer would agree. `detect` fills in `detector` and
+    `version`.
     """
 
     clause: str
@@ -63,14 +64,16 @@ class Detection:
 
     @property
     def severity(self) -> Severity:
+        """Return `warning` or `notice`."""
         return severity(self.weight)
 
     @property
     def blocking(self) -> bool:
-        """Whether a protocol that blocks refuses the message for it."""
+        """Return whether a protocol with a blocking check refuses the message for this detection."""
         return self.clause in BLOCKING_CLAUSES and self.weight >= BLOCKING
 
     def to_json(self) -> dict[str, Any]:
+        """Return the detection as a message's event records it."""
         return {
             "clause": self.clause,
             "start": self.start,
@@ -84,10 +87,19 @@ class Detection:
 
 @dataclass(frozen=True)
 class Detector:
-    """A deterministic function of a message and its context; a change of what it finds raises `version`."""
+    """A deterministic function that finds passages of a message that may break a clause.
+
+    Raise `version` with every change of the passages, clauses or weights that it finds: recorded sessions are then
+    checked again.
+    """
 
     name: str
+    """At most 40 characters, unique."""
     version: int
     clauses: tuple[str, ...]
-    """The clauses it can name."""
+    """The clauses that it can report."""
+    finds: str
+    """What it finds, for the table in docs/codebook.md."""
+    ignores: str
+    """What it leaves out on purpose, for the same table."""
     find: Callable[[str, MessageContext], list[Detection]] = field(repr=False)

@@ -1,4 +1,4 @@
-"""Rule sets: the codebook that tutors write under and reviewers label with, as versioned data."""
+"""Rule sets: the versions of the codebook that tutors follow and reviewers label with, as data."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from typing import Any, Literal
 _FILES = Path(__file__).parent / "rule_sets"
 
 
-class UnknownRuleSet(ValueError):
-    """There is no rule set of that version; the message names those there are."""
+class UnknownRuleSetError(ValueError):
+    """No rule set has this version. The message lists the known versions."""
 
 
 @dataclass(frozen=True)
 class Clause:
-    """One rule. `code` is F1 … F5 for what is forbidden, A1 … A6 for the allowed moves.
+    """One rule: F1 … F5 are forbidden, A1 … A6 are allowed moves.
 
-    Each has an example on either side of the line and one near it, with the decision on that one. The forbidden
-    example of an allowed move is what looks like it and is not.
+    Each clause has an allowed, a forbidden and a borderline example, and the decision on the borderline one. The
+    forbidden example of an allowed move only resembles the move.
     """
 
     code: str
@@ -37,7 +37,7 @@ class Clause:
 
 @dataclass(frozen=True)
 class Level:
-    """How specific a message is, from 0 (neutral) to 4 (the answer): an ordinal label."""
+    """An ordinal label: how specific a message is, from 0 (neutral) to 4 (the answer)."""
 
     level: int
     title: str
@@ -47,7 +47,7 @@ class Level:
 
 @dataclass(frozen=True)
 class Term:
-    """A value of a closed list that reviewers choose from."""
+    """One value of a closed list from which reviewers choose."""
 
     code: str
     title: str
@@ -56,7 +56,7 @@ class Term:
 
 @dataclass(frozen=True)
 class RuleSet:
-    """One version of the codebook. `content_hash` is the sha256 of everything else in it."""
+    """One version of the codebook. `content_hash` is the sha256 of all other fields."""
 
     version: int
     title: str
@@ -67,7 +67,7 @@ class RuleSet:
     content_hash: str
 
     def clause(self, code: str) -> Clause:
-        """The clause with that code. Raises KeyError for another."""
+        """Return the clause with that code. Raise KeyError if there is none."""
         for clause in self.clauses:
             if clause.code == code:
                 return clause
@@ -75,29 +75,32 @@ class RuleSet:
 
     @property
     def forbidden(self) -> tuple[Clause, ...]:
+        """Return the forbidden clauses."""
         return tuple(clause for clause in self.clauses if clause.kind == "forbidden")
 
     @property
     def forbidden_codes(self) -> frozenset[str]:
+        """Return the codes of the forbidden clauses."""
         return frozenset(clause.code for clause in self.forbidden)
 
     @property
     def allowed(self) -> tuple[Clause, ...]:
+        """Return the allowed moves."""
         return tuple(clause for clause in self.clauses if clause.kind == "allowed")
 
 
 @cache
 def rule_set_versions() -> tuple[int, ...]:
-    """The versions there are, oldest first."""
+    """Return the known versions, oldest first."""
     return tuple(sorted(int(file.stem) for file in _FILES.glob("*.toml")))
 
 
 @cache
 def rule_set(version: int) -> RuleSet:
-    """The rule set of that version. Raises UnknownRuleSet."""
+    """Return the rule set of that version. Raise UnknownRuleSetError if there is none."""
     if version not in rule_set_versions():
         known = ", ".join(map(str, rule_set_versions()))
-        raise UnknownRuleSet(f"There is no rule set of version {version}; known are: {known}.")
+        raise UnknownRuleSetError(f"There is no rule set of version {version}. Known versions: {known}.")
     data: dict[str, Any] = tomllib.loads((_FILES / f"{version}.toml").read_text(encoding="utf-8"))
     parts = {
         "version": version,
@@ -113,5 +116,5 @@ def rule_set(version: int) -> RuleSet:
 
 
 def current_rule_set() -> RuleSet:
-    """The newest rule set: new protocols are frozen with it and new reviews are made under it."""
+    """Return the newest rule set, which new protocols and new reviews use."""
     return rule_set(rule_set_versions()[-1])

@@ -1,1 +1,1 @@
-"""Training for tutors and reviewers: a short session with the scripted student, then ten messages to label."""
+"""Training for tutors and reviewers: a guided session with the practice student, then ten messages to label."""

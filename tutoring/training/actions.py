@@ -1,4 +1,4 @@
-"""The only writer of results of the training."""
+"""The action that scores the training: the only writer of training results."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tutoring.training.material import material
 
 @dataclass(frozen=True, kw_only=True)
 class FinishTraining(ReviewAction):
-    """Compare a person's labels with the codebook's and keep the score. It may be done any number of times."""
+    """Compare a person's labels with the codebook's and store the score. A person may repeat the training."""
 
     answers: Mapping[int, frozenset[str]]
 
-    def perform(self, now: datetime) -> None:
+    def perform(self, _now: datetime) -> None:
         self.require(*Role)
         messages, rules = material().messages, material().rules
         known = {clause.code for clause in rules.clauses}
@@ -29,7 +29,7 @@ class FinishTraining(ReviewAction):
                 f"Choose at least one clause for every message; missing: {', '.join(map(str, missing))}."
             )
         if any(chosen - known for chosen in self.answers.values()):
-            raise RefusedError(f"These are not all clauses of rule set {rules.version}.")
+            raise RefusedError(f"Every label must be a clause of rule set {rules.version}.")
         result = TrainingResult.objects.create(
             person=self.person,
             rule_set=rules.version,

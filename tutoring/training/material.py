@@ -1,4 +1,4 @@
-"""The messages to label, as data."""
+"""The training messages and their labels, as data."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tutoring.rules import RuleSet, rule_set
 
 @dataclass(frozen=True)
 class TrainingMessage:
-    """A tutor's message, what the student had said before it, the codebook's clauses for it, and why."""
+    """A tutor's message to label, with the student's text before it, the codebook's clauses, and the reason."""
 
     number: int
     before: str
@@ -23,8 +23,8 @@ class TrainingMessage:
 
 
 @dataclass(frozen=True)
-class Material:
-    """`problem` is the practice problem that the messages are about, `about` what one must know of it."""
+class TrainingMaterial:
+    """The messages of the training. `problem` is their practice problem and `about` its summary."""
 
     rules: RuleSet
     problem: str
@@ -33,12 +33,12 @@ class Material:
 
 
 @cache
-def material() -> Material:
-    """The shipped messages, numbered from 1."""
+def material() -> TrainingMaterial:
+    """Return the shipped messages, numbered from 1."""
     data: dict[str, Any] = tomllib.loads(
         Path(__file__).with_name("messages.toml").read_text(encoding="utf-8")
     )
-    return Material(
+    return TrainingMaterial(
         rules=rule_set(data["rule_set"]),
         problem=data["problem"],
         about=" ".join(data["about"].split()),

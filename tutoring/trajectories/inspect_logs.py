@@ -26,7 +26,7 @@ from tutoring.models.payloads import (
     SessionOpened,
     VerdictRecorded,
 )
-from tutoring.review.content import COMPLIANT, Content, decide
+from tutoring.review.content import COMPLIANT, Content, decided_content
 from tutoring.rules import rule_set
 from tutoring.trajectories.record_schema import payload_of
 
@@ -308,7 +308,7 @@ def _decision(reviews: list[Record]) -> str | None:
         for review in reviews
         if review["rule_set"]["version"] == version
     }
-    decided = decide(contents, rule_set(version))
+    decided = decided_content(contents, rule_set(version))
     return decided.verdict if decided else None
 
 

@@ -20,7 +20,7 @@ from tutoring.checks import records as check_records
 from tutoring.models import Event, Review, RuleCheck, Session
 from tutoring.models.payloads import AnyPayload, DialogueReading, DialogueReread, MessageSent, ReplyFinished
 from tutoring.review import records as review_records
-from tutoring.review.content import MalformedContent
+from tutoring.review.content import MalformedContentError
 from tutoring.scores import records as near_miss_records
 from tutoring.sessions.projections import count_payload
 from tutoring.sessions.recording import append_event, lock_session
@@ -233,7 +233,7 @@ def store_record(
             session = lock_session(existing.pk)
             reread = read_here and _store_reading(session, record, problem)
             return session if _store_additions(session, record) or reread else None
-    except (review_records.ReviewConflict, MalformedContent) as error:
+    except (review_records.ReviewConflictError, MalformedContentError) as error:
         raise TrajectoryError(f"session {record['id']}: {error}.") from None
 
 

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_GET
 
 from accounts.roles import Role, requires_role
 from tutoring.checks.checking import CheckDraft
-from tutoring.rules import UnknownRuleSet, current_rule_set, rule_set, rule_set_versions
+from tutoring.rules import UnknownRuleSetError, current_rule_set, rule_set, rule_set_versions
 from tutoring.views.requests import command, person_of, text_field
 
 
@@ -20,7 +20,7 @@ def codebook(request: HttpRequest, version: int | None = None) -> HttpResponse:
     """Show a version of the rule set, the current one by default."""
     try:
         shown = current_rule_set() if version is None else rule_set(version)
-    except UnknownRuleSet as unknown:
+    except UnknownRuleSetError as unknown:
         raise Http404(str(unknown)) from None
     return render(
         request, "tutoring/codebook.html", {"rule_set": shown, "versions": rule_set_versions()[::-1]}

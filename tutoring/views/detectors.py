@@ -1,34 +1,37 @@
-"""What the detectors are worth, as reviewers see it: a page of scores, and the messages behind each count."""
+"""Pages of detector scores: precision and recall, and the messages that each score counts."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from django.core.exceptions import BadRequest
-from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from tutoring.models import Event, Session
 from tutoring.models.payloads import MessageSent, ReplyFinished
-from tutoring.review.detector_scores import Place, detector_scores
+from tutoring.review.detector_scores import MessageClause, detector_scores
 from tutoring.rules import rule_set_versions
-from tutoring.views.requests import PAGE_SIZE
-from tutoring.views.review_figures import asked_rule_set, readers
+from tutoring.views.review_requests import (
+    for_figure_readers,
+    query_without_page,
+    requested_page,
+    requested_rule_set,
+)
 
 OUTCOMES = {
     "agreed": "found by both",
-    "alone": "found by the detector alone",
-    "missed": "found by reviewers alone",
+    "alone": "found by the detector only",
+    "missed": "found by reviewers only",
 }
 
 
 @require_GET
-@readers
+@for_figure_readers
 def scores(request: HttpRequest) -> HttpResponse:
-    """Precision and recall of every detector on every clause that it can name."""
-    rules = asked_rule_set(request)
+    """Show precision and recall of every detector on every clause that it can report."""
+    rules = requested_rule_set(request)
     found = detector_scores(rules)
     return render(
         request,
@@ -38,8 +41,8 @@ def scores(request: HttpRequest) -> HttpResponse:
 
 
 @dataclass(frozen=True)
-class FoundMessage:
-    """A message behind a count."""
+class CountedMessage:
+    """A message that a score counts."""
 
     session: Session
     seq: int
@@ -47,30 +50,30 @@ class FoundMessage:
 
 
 @require_GET
-@readers
-def behind(request: HttpRequest) -> HttpResponse:
-    """The messages behind a count. The address holds detector, clause and outcome (agreed, alone or missed)."""
-    rules = asked_rule_set(request)
+@for_figure_readers
+def messages(request: HttpRequest) -> HttpResponse:
+    """List the messages that a score counts. Parameters: detector, clause and outcome (agreed, alone or missed)."""
+    rules = requested_rule_set(request)
     detector, clause = request.GET.get("detector", ""), request.GET.get("clause", "")
     outcome = request.GET.get("outcome", "")
     try:
         score = detector_scores(rules).score(detector, clause)
-        places: frozenset[Place] = {"agreed": score.agreed, "alone": score.alone, "missed": score.missed}[
-            outcome
-        ]
+        counted: frozenset[MessageClause] = {
+            "agreed": score.agreed, "alone": score.alone, "missed": score.missed
+        }[outcome]  # fmt: skip
     except KeyError:
-        raise BadRequest("There is no such count.") from None
-    page = Paginator(sorted(places), PAGE_SIZE).get_page(request.GET.get("page"))
-    wanted = list(page.object_list)
-    sessions = Session.objects.listed().in_bulk({place.session_id for place in wanted})
-    events = Event.objects.filter(session__in=sessions, seq__in={place.seq for place in wanted})
+        raise BadRequest(
+            f"There is no count of detector {detector!r}, clause {clause!r} and outcome {outcome!r}."
+        ) from None
+    page = requested_page(request, sorted(counted))
+    shown = list(page.object_list)
+    sessions = Session.objects.listed().in_bulk({one.session_id for one in shown})
+    events = Event.objects.filter(session__in=sessions, seq__in={one.seq for one in shown})
     texts = {
         (event.session_id, event.seq): event.payload.text
         for event in events
         if isinstance(event.payload, MessageSent | ReplyFinished)
     }
-    query = request.GET.copy()
-    query.pop("page", None)
     return render(
         request,
         "tutoring/review/detector_messages.html",
@@ -81,11 +84,9 @@ def behind(request: HttpRequest) -> HttpResponse:
             "outcome": OUTCOMES[outcome],
             "page": page,
             "messages_found": [
-                FoundMessage(
-                    sessions[place.session_id], place.seq, texts.get((place.session_id, place.seq), "")
-                )
-                for place in wanted
+                CountedMessage(sessions[one.session_id], one.seq, texts[one.session_id, one.seq])
+                for one in shown
             ],
-            "query": query,
+            "query": query_without_page(request),
         },
     )

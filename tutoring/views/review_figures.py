@@ -1,4 +1,4 @@
-"""Figures made of reviews, the sessions behind each of them, the audit log, and the labels as a table."""
+"""Pages of reviewer agreement and solve rates, the sessions that each figure counts, the audit log, and the labels."""
 
 from __future__ import annotations
 
@@ -9,20 +9,19 @@ from statistics import median
 from uuid import UUID
 
 from django.core.exceptions import BadRequest
-from django.core.paginator import Paginator
 from django.db.models import Exists, Q, QuerySet
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from accounts.roles import Role, requires_role
-from tutoring.models import AuditEntry, Review, Session, Settlement
+from tutoring.models import AuditEntry, Review, ReviewOutcome, Session
 from tutoring.models.sessions import SessionQuerySet
 from tutoring.review.agreement import (
-    Measure,
+    AgreementMeasure,
+    agreement_measures,
     complete_pairs,
-    counted_settlements,
-    measures,
+    counted_review_outcomes,
     reviewer_pairs,
     sessions_of,
 )
@@ -31,40 +30,35 @@ from tutoring.review.content import COMPLIANT
 from tutoring.review.label_table import label_rows
 from tutoring.review.records import readable_reviews
 from tutoring.review.slots import reviewable
-from tutoring.review.solve_rates import contrasts, counted_sessions, settled, solve_rates
-from tutoring.rules import RuleSet, UnknownRuleSet, current_rule_set, rule_set, rule_set_versions
+from tutoring.review.solve_rates import contrasts, counted_sessions, decided_outcome, solve_rates
+from tutoring.rules import RuleSet, rule_set_versions
 from tutoring.trajectories.trajectory import readable_session
-from tutoring.views.requests import PAGE_SIZE, person_of
-from tutoring.views.review_pages import UNREAD
+from tutoring.views.requests import person_of
+from tutoring.views.review_pages import DEFERRED
+from tutoring.views.review_requests import (
+    for_figure_readers,
+    for_trajectory_readers,
+    query_without_page,
+    requested_page,
+    requested_rule_set,
+)
 from tutoring.views.standalone_page import standalone_page
 
-readers = requires_role(Role.ADJUDICATOR, Role.RESEARCHER, Role.ADMIN)
 
-
-def asked_rule_set(request: HttpRequest) -> RuleSet:
-    """The rule set in the address, the current one by default."""
-    version = request.GET.get("rule_set", "")
-    try:
-        return rule_set(int(version)) if version else current_rule_set()
-    except (ValueError, UnknownRuleSet):
-        raise BadRequest(f"There is no rule set {version!r}.") from None
-
-
-def _asked_measure(request: HttpRequest, measured: tuple[Measure, ...], default: str) -> Measure:
+def _requested_measure(request: HttpRequest, rules: RuleSet, default: str) -> AgreementMeasure:
     key = request.GET.get("measure", default)
-    for measure in measured:
+    for measure in agreement_measures(rules):
         if measure.key == key:
             return measure
     raise BadRequest(f"There is no measure {key!r}.")
 
 
 @require_GET
-@readers
+@for_figure_readers
 def agreement(request: HttpRequest) -> HttpResponse:
-    """Coefficients with intervals, the matrix between reviewers, and each reviewer's progress and time."""
-    rules = asked_rule_set(request)
-    measured = measures(rules)
-    matrix_of = _asked_measure(request, measured, "forbidden")
+    """Show coefficients with intervals, the agreement of each two reviewers, and each reviewer's progress and time."""
+    rules = requested_rule_set(request)
+    matrix_of = _requested_measure(request, rules, "forbidden")
     pairs = complete_pairs(rules.version)
     return render(
         request,
@@ -74,17 +68,17 @@ def agreement(request: HttpRequest) -> HttpResponse:
             "versions": rule_set_versions(),
             "sessions": len(pairs),
             "rows": agreement_of_reviews(pairs),
-            "measures": measured,
+            "measures": agreement_measures(rules),
             "matrix_of": matrix_of,
             "matrix": reviewer_pairs(pairs, matrix_of),
-            "reviewers": reviewers_at_work(rules.version),
+            "reviewers": reviewer_progress(rules.version),
         },
     )
 
 
 @dataclass(frozen=True)
-class Reviewer:
-    """One reviewer's work under a rule set. `minutes` is the median for a submitted review."""
+class ReviewerProgress:
+    """One reviewer's numbers of reviews under a rule set. `minutes` is the median time of a submitted review."""
 
     by: str
     submitted: int
@@ -93,15 +87,15 @@ class Reviewer:
     minutes: float | None
 
 
-def reviewers_at_work(version: int) -> list[Reviewer]:
-    """Everybody who has begun a review, by pseudonym. One query."""
+def reviewer_progress(version: int) -> list[ReviewerProgress]:
+    """Return the progress of every reviewer with a review, by pseudonym. Runs one query."""
     rows = Review.objects.filter(rule_set=version).order_by("by").values_list("by", "state", "active_seconds")
     found = []
     for by, reviews in groupby(rows, key=lambda row: row[0]):
         states = [(state, seconds) for _, state, seconds in reviews]
         times = [seconds / 60 for state, seconds in states if state == Review.State.SUBMITTED]
         found.append(
-            Reviewer(
+            ReviewerProgress(
                 by=by,
                 submitted=len(times),
                 open=sum(state == Review.State.OPEN for state, _ in states),
@@ -113,10 +107,10 @@ def reviewers_at_work(version: int) -> list[Reviewer]:
 
 
 @require_GET
-@readers
+@for_figure_readers
 def rates(request: HttpRequest) -> HttpResponse:
-    """Solve rates of all and of compliant sessions, and contrasts of models and of protocols."""
-    rules = asked_rule_set(request)
+    """Show solve rates of all and of compliant sessions, and contrasts of models and of protocols."""
+    rules = requested_rule_set(request)
     rows = solve_rates(rules.version)
     return render(
         request,
@@ -132,71 +126,78 @@ def rates(request: HttpRequest) -> HttpResponse:
 
 
 @require_GET
-@requires_role(Role.REVIEWER, Role.ADJUDICATOR, Role.RESEARCHER, Role.ADMIN)
+@for_trajectory_readers
 def sessions(request: HttpRequest) -> HttpResponse:
-    """The sessions behind a figure. The address holds what the figure counts (see `_behind`)."""
-    rules = asked_rule_set(request)
-    found = _behind(request, rules)
-    page = Paginator(found, PAGE_SIZE).get_page(request.GET.get("page"))
-    query = request.GET.copy()
-    query.pop("page", None)
+    """List the sessions that a figure counts. The address holds the filters of `_selected_sessions`."""
+    rules = requested_rule_set(request)
     return render(
         request,
         "tutoring/review/sessions.html",
-        {"sessions": page, "query": query, "rule_set": rules},
+        {
+            "sessions": requested_page(request, _selected_sessions(request, rules)),
+            "query": query_without_page(request),
+            "rule_set": rules,
+        },
     )
 
 
-def _behind(request: HttpRequest, rules: RuleSet) -> SessionQuerySet:
-    """Filters, all optional: measure with differing and reviewers; by with state; reviews; settled; and those of a
-    solve rate: rate with model, protocol, attempt, found and solved, and with beside_model and beside_protocol the
-    problems of another row alone."""
-    asked = request.GET
+def _selected_sessions(request: HttpRequest, rules: RuleSet) -> SessionQuerySet:
+    """Return the sessions that the filters in the address select.
+
+    All filters are optional: `measure` with `differing` and `reviewer`; `by` with `state`; `reviews`; `settled`; and
+    `rate` with `model`, `protocol`, `attempt`, `found` and `solved`. With `rate`, `other_model` and `other_protocol`
+    select the common problems with another row.
+    """
+    parameters = request.GET
     version = rules.version
     found = Session.objects.all()
-    if "rate" in asked:
-        found = _behind_rate(request, version)
-    if "measure" in asked:
-        measure = _asked_measure(request, measures(rules), "")
+    if "rate" in parameters:
+        found = _sessions_of_rate(request, version)
+    if "measure" in parameters:
+        measure = _requested_measure(request, rules, "")
         chosen = sessions_of(
             complete_pairs(version),
             measure,
-            differing="differing" in asked,
-            reviewers=tuple(asked.getlist("reviewer")),
+            differing="differing" in parameters,
+            reviewers=tuple(parameters.getlist("reviewer")),
         )
         found = found.filter(pk__in=chosen)
-    if "by" in asked:
-        own = Review.objects.filter(rule_set=version, by=asked["by"], state=asked.get("state", "submitted"))
-        found = found.filter(pk__in=own.values("session"))
-    if "reviews" in asked:
-        submitted = Review.objects.filter(
-            rule_set=version, state=Review.State.SUBMITTED, place__in=Review.INDEPENDENT
+    if "by" in parameters:
+        own = Review.objects.filter(
+            rule_set=version, by=parameters["by"], state=parameters.get("state", "submitted")
         )
-        first = submitted.filter(place=Review.FIRST).values("session")
-        second = submitted.filter(place=Review.SECOND).values("session")
+        found = found.filter(pk__in=own.values("session"))
+    if "reviews" in parameters:
+        submitted = Review.objects.filter(
+            rule_set=version, state=Review.State.SUBMITTED, slot__in=Review.INDEPENDENT
+        )
+        first = submitted.filter(slot=Review.FIRST).values("session")
+        second = submitted.filter(slot=Review.SECOND).values("session")
         both, one = Q(pk__in=first) & Q(pk__in=second), Q(pk__in=first) ^ Q(pk__in=second)
-        found = reviewable().filter({"2": both, "1": one}.get(asked["reviews"], Q()))
-    if "settled" in asked:
-        found = found.filter(settlements__in=_settlements(version, disputed=asked["settled"] == "disputed"))
-    return found.listed().prefetch_related("settlements").order_by("-recorded_at")
+        found = reviewable().filter({"2": both, "1": one}.get(parameters["reviews"], Q()))
+    if "settled" in parameters:
+        found = found.filter(
+            review_outcomes__in=_outcomes(version, disputed=parameters["settled"] == "disputed")
+        )
+    return found.listed().prefetch_related("review_outcomes").order_by("-recorded_at")
 
 
-def _settlements(version: int, *, disputed: bool) -> QuerySet[Settlement]:
-    settlements = counted_settlements(version)
-    return settlements.filter(verdict="") if disputed else settlements.exclude(verdict="")
+def _outcomes(version: int, *, disputed: bool) -> QuerySet[ReviewOutcome]:
+    outcomes = counted_review_outcomes(version)
+    return outcomes.filter(verdict="") if disputed else outcomes.exclude(verdict="")
 
 
-def _of_row(asked: QueryDict, model: str, protocol: str) -> SessionQuerySet:
-    """The sessions of one row of the solve rates; `model` and `protocol` are the names of the parameters."""
-    number = asked.get(protocol, "")
+def _sessions_of_row(parameters: QueryDict, model: str, protocol: str) -> SessionQuerySet:
+    """Return the sessions of one row of the solve rates. `model` and `protocol` are names of parameters."""
+    number = parameters.get(protocol, "")
     if number and not (number.isdecimal() and len(number) < 10):
-        raise BadRequest("The protocol must be given by its number.")
+        raise BadRequest(f"The parameter '{protocol}' must be the number of a protocol.")
     found = counted_sessions().filter(
-        model_spec=asked.get(model, ""),
+        model_spec=parameters.get(model, ""),
         protocol=int(number) if number else None,
-        outcome_claimed="claimed" in asked,
+        outcome_claimed="claimed" in parameters,
     )
-    match asked.get("attempt"):
+    match parameters.get("attempt"):
         case "first":
             return found.filter(number=1)
         case "later":
@@ -204,53 +205,58 @@ def _of_row(asked: QueryDict, model: str, protocol: str) -> SessionQuerySet:
     return found.filter(number=None)
 
 
-def _behind_rate(request: HttpRequest, version: int) -> SessionQuerySet:
-    asked = request.GET
-    found = _of_row(asked, "model", "protocol")
-    if "beside_model" in asked:
-        found = found.filter(problem__in=_of_row(asked, "beside_model", "beside_protocol").values("problem"))
-    match asked.get("found"):
+def _sessions_of_rate(request: HttpRequest, version: int) -> SessionQuerySet:
+    parameters = request.GET
+    found = _sessions_of_row(parameters, "model", "protocol")
+    if "other_model" in parameters:
+        found = found.filter(
+            problem__in=_sessions_of_row(parameters, "other_model", "other_protocol").values("problem")
+        )
+    match parameters.get("found"):
         case "compliant":
-            found = found.filter(Exists(settled(version).filter(verdict=COMPLIANT)))
+            found = found.filter(Exists(decided_outcome(version).filter(verdict=COMPLIANT)))
         case "breached":
-            found = found.filter(Exists(settled(version).exclude(verdict=COMPLIANT)))
+            found = found.filter(Exists(decided_outcome(version).exclude(verdict=COMPLIANT)))
         case "unreviewed":
-            found = found.exclude(Exists(settled(version)))
+            found = found.exclude(Exists(decided_outcome(version)))
         case "late":
             found = found.filter(late_replies__gt=0)
-    return found.filter(outcome=Session.Outcome.SOLVED) if "solved" in asked else found
+    return found.filter(outcome=Session.Outcome.SOLVED) if "solved" in parameters else found
 
 
 @require_GET
 @requires_role(Role.ADMIN)
 def audit(request: HttpRequest) -> HttpResponse:
-    """Who did what, the newest first. Filters: person (user name), action, session."""
-    entries = AuditEntry.objects.select_related("person", "session__problem").defer(*UNREAD)
+    """Show the audit log, newest first. Filters: person (user name), action, command, session."""
+    entries = AuditEntry.objects.select_related("person", "session__problem").defer(*DEFERRED)
     names = {"person": "person__username", "action": "action", "command": "command", "session": "session"}
     for name in ("command", "session"):
         if request.GET.get(name):
             try:
                 UUID(request.GET[name])
             except ValueError:
-                raise BadRequest(f"The {name} must be an id.") from None
+                raise BadRequest(f"The parameter '{name}' must be a UUID.") from None
     for name, column in names.items():
         if request.GET.get(name):
             entries = entries.filter(**{column: request.GET[name]})
-    page = Paginator(entries, PAGE_SIZE).get_page(request.GET.get("page"))
-    query = request.GET.copy()
-    query.pop("page", None)
     actions = AuditEntry.objects.order_by("action").values_list("action", flat=True).distinct()
     return render(
-        request, "tutoring/review/audit.html", {"entries": page, "query": query, "actions": actions}
+        request,
+        "tutoring/review/audit.html",
+        {
+            "entries": requested_page(request, entries),
+            "query": query_without_page(request),
+            "actions": actions,
+        },
     )
 
 
 @require_GET
-@readers
-def labels(request: HttpRequest) -> HttpResponse:
-    """The labels as CSV, a row for each message of each review; of sessions whose independent reviews are in."""
+@for_figure_readers
+def labels(_: HttpRequest) -> HttpResponse:
+    """Send the labels of sessions with both independent reviews as CSV: a row for each message of each review."""
     reviewed = (
-        Session.objects.filter(settlements__isnull=False)
+        Session.objects.filter(review_outcomes__isnull=False)
         .distinct()
         .select_related("problem__dataset")
         .prefetch_related("reviews")
@@ -263,9 +269,9 @@ def labels(request: HttpRequest) -> HttpResponse:
 
 
 @require_GET
-@requires_role(Role.REVIEWER, Role.ADJUDICATOR, Role.RESEARCHER, Role.ADMIN)
-def page_of_session(request: HttpRequest, session_id: UUID) -> HttpResponse:
-    """One session as one file: conversation, verdicts, and labels that are complete."""
+@for_trajectory_readers
+def session_page(request: HttpRequest, session_id: UUID) -> HttpResponse:
+    """Send a session as one HTML file: conversation, verdict, and the labels if both reviews are submitted."""
     session = readable_session(person_of(request), session_id)
     response = HttpResponse(standalone_page(session))
     response["Content-Disposition"] = f'attachment; filename="session-{session.pk}.html"'

@@ -1,4 +1,4 @@
-"""What the pages of a review show: the whole trajectory, with labels to choose or labels that were chosen."""
+"""Data of the review pages: a trajectory with labels to choose, or with the labels of its reviews."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from tutoring.review.content import Content, MessageLabels, Quote, labelled_mess
 from tutoring.rules import RuleSet
 from tutoring.trajectories.trajectory import Entry, Trajectory, read_trajectory
 
-UNREAD = tuple(
+DEFERRED = tuple(
     f"{path}{field.name}"
-    for path, model, read in (
+    for path, model, shown in (
         ("session__", Session, {"id", "source", "problem"}),
         ("session__problem__", Problem, {"id", "title"}),
     )
     for field in model._meta.concrete_fields
-    if field.name not in read
+    if field.name not in shown
 )
-"""What lists of reviews need not read: of a session they have its name."""
+"""Fields that lists of reviews defer: of a session they show only its name."""
 
 FORBIDDEN_KEYS = "1234567890"
 ALLOWED_KEYS = "qwertyuiop"
 LEVEL_KEYS = "zxcvb"
 STAGE_KEYS = "asdfg"
-"""The four rows of the keyboard, one for each kind of label."""
+"""Keyboard shortcuts: each kind of label has one row of the keyboard."""
 
 
 @dataclass(frozen=True)
 class Chip:
-    """A label to choose: the value that is sent, the text beside it, and its key."""
+    """A label to choose: the value that the form sends, its text, and its keyboard shortcut."""
 
     value: str
     text: str
@@ -45,7 +45,7 @@ class Chip:
 
 @dataclass(frozen=True)
 class Chips:
-    """All labels of a rule set."""
+    """All labels of a rule set as chips."""
 
     clauses: list[Chip]
     levels: list[Chip]
@@ -54,7 +54,7 @@ class Chips:
 
 
 def chips(rules: RuleSet) -> Chips:
-    """The labels with their keys. A rule set with more labels than keys leaves the last ones to the mouse."""
+    """Return the labels with their keyboard shortcuts. Labels beyond the keys of a row have no shortcut."""
 
     def key(keys: str, number: int) -> str:
         return keys[number] if number < len(keys) else ""
@@ -85,25 +85,25 @@ def chips(rules: RuleSet) -> Chips:
 
 @dataclass(frozen=True)
 class Segment:
-    """A piece of a message; `clauses` names those it was quoted for."""
+    """A part of a message's text. `clauses` lists the clauses for which it is quoted."""
 
     text: str
     clauses: str
 
 
 def segments(text: str, quotes: Sequence[Quote]) -> list[Segment]:
-    """The whole text, cut wherever a quoted passage begins or ends."""
+    """Return the text as segments that begin and end at the bounds of quotes."""
     cuts = sorted({0, len(text), *(cut for quote in quotes for cut in (quote.start, quote.end))})
-    pieces = []
+    found = []
     for start, end in itertools.pairwise(cuts):
-        here = dict.fromkeys(quote.clause for quote in quotes if quote.start <= start and end <= quote.end)
-        pieces.append(Segment(text[start:end], " ".join(here)))
-    return pieces
+        clauses = dict.fromkeys(quote.clause for quote in quotes if quote.start <= start and end <= quote.end)
+        found.append(Segment(text[start:end], " ".join(clauses)))
+    return found
 
 
 @dataclass(frozen=True)
 class Opinion:
-    """What one review says of one message."""
+    """The labels of one message in one review."""
 
     name: str
     labels: MessageLabels
@@ -112,8 +112,12 @@ class Opinion:
 
 
 @dataclass(frozen=True)
-class Step:
-    """One event of the trajectory. `labels` is set where labels are chosen, `opinions` where they are read."""
+class ReviewStep:
+    """One event of the trajectory with its labels.
+
+    `labels` holds the labels of the draft that is edited, `opinions` the labels of the shown reviews. `differs` says
+    whether these reviews differ.
+    """
 
     entry: Entry
     labels: MessageLabels | None = None
@@ -122,40 +126,40 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Reading:
-    """A trajectory with reviews of it."""
+class ReviewedTrajectory:
+    """A trajectory with its reviews. `labelled` is the number of messages to label."""
 
     trajectory: Trajectory
-    steps: list[Step]
+    steps: list[ReviewStep]
     reviews: list[tuple[str, Review, Content]]
     labelled: int
     findings_shown: bool
 
 
-NAMES = {Review.FIRST: "Review 1", Review.SECOND: "Review 2", Review.ADJUDICATION: "Adjudication"}
+REVIEW_NAMES = {Review.FIRST: "Review 1", Review.SECOND: "Review 2", Review.ADJUDICATION: "Adjudication"}
 
 
-def read(
+def read_with_reviews(
     session: Session,
     reviews: Iterable[Review],
     *,
     findings: bool,
     draft: Content | None = None,
-) -> Reading:
-    """The session with these reviews beside its messages, with the labels of a draft where one is given.
+) -> ReviewedTrajectory:
+    """Return the trajectory of the session with these reviews and, if given, the labels of a draft.
 
-    `findings` says whether the automatic findings are shown.
+    `findings` says whether the automatic findings are included.
     """
     trajectory = read_trajectory(session, shown_findings(session) if findings else [])
     found = [
-        (NAMES.get(review.place or 0, "Draft"), review, Content.from_json(review.content))
+        (REVIEW_NAMES.get(review.slot or 0, "Draft"), review, Content.from_json(review.content))
         for review in reviews
     ]
     wanted = {event.seq: event.payload_as(MessageSent).text for event in labelled_messages(session)}
     steps = []
     for entry in trajectory.entries:
         if entry.seq not in wanted:
-            steps.append(Step(entry))
+            steps.append(ReviewStep(entry))
             continue
         opinions = [
             Opinion(
@@ -168,5 +172,5 @@ def read(
         ]
         chosen = {(frozenset(one.labels.clauses), one.labels.level, one.labels.stage) for one in opinions}
         labels = draft.labels(entry.seq) if draft is not None else None
-        steps.append(Step(entry, labels, opinions, differs=len(chosen) > 1))
-    return Reading(trajectory, steps, found, len(wanted), findings)
+        steps.append(ReviewStep(entry, labels, opinions, differs=len(chosen) > 1))
+    return ReviewedTrajectory(trajectory, steps, found, len(wanted), findings)

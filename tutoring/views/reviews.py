@@ -1,4 +1,4 @@
-"""The reviewers' pages: the queue, the page on which a session is labelled, and the commands they send."""
+"""Pages of reviewers: the queue, the review page, the comparison of reviews, and their commands."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
 from accounts.roles import Role, has_role, requires_role, roles_of
-from tutoring.models import Flag, Review, Session, Settlement
+from tutoring.models import Flag, Review, ReviewOutcome, Session
 from tutoring.review.actions import (
     Adjudicate,
     AnswerFlag,
@@ -31,25 +31,27 @@ from tutoring.review.actions import (
     Withdraw,
     claimed_review,
 )
-from tutoring.review.content import Content, MalformedContent, labelled_messages, read_form
+from tutoring.review.content import Content, MalformedContentError, labelled_messages, read_form
 from tutoring.review.records import complete_reviews
 from tutoring.review.slots import reviewable, waiting_for_adjudication, waiting_for_review
 from tutoring.rules import current_rule_set, rule_set
 from tutoring.sessions.context import RefusedError
 from tutoring.trajectories.trajectory import readable_session
 from tutoring.views.requests import PAGE_SIZE, command_id, person_of, text_field
-from tutoring.views.review_pages import UNREAD, chips, read
+from tutoring.views.review_pages import DEFERRED, chips, read_with_reviews
+from tutoring.views.review_requests import for_reviewers, for_trajectory_readers
 
 REVIEWING = (Role.REVIEWER, Role.ADJUDICATOR)
-reviewers = requires_role(*REVIEWING)
 
 
 @require_GET
-@reviewers
+@for_reviewers
 def queue(request: HttpRequest) -> HttpResponse:
-    """What waits for this person, what they have begun and done, and how far the whole work is."""
+    """Show the queue: sessions to review, the person's open and submitted reviews, and the overall progress."""
     person, now, version = person_of(request), timezone.now(), current_rule_set().version
-    own = Review.objects.filter(reviewer=person).select_related("session__problem").defer("content", *UNREAD)
+    own = (
+        Review.objects.filter(reviewer=person).select_related("session__problem").defer("content", *DEFERRED)
+    )
     roles = roles_of(person)
     return render(
         request,
@@ -71,7 +73,7 @@ def queue(request: HttpRequest) -> HttpResponse:
 
 
 def _for_admins(version: int) -> dict[str, object]:
-    """Open flags and assignments, and the people whom sessions can be assigned to."""
+    """Return the open flags and assignments, and the people to whom sessions can be assigned."""
     assigned = Review.objects.filter(
         state=Review.State.OPEN, assigned_by__isnull=False, session__invalidated=False, rule_set=version
     ).select_related("reviewer", "session__problem")
@@ -79,29 +81,29 @@ def _for_admins(version: int) -> dict[str, object]:
     able = Q(groups__name__in=[Role.REVIEWER, Role.ADJUDICATOR, Role.ADMIN]) | Q(is_superuser=True)
     people = User.objects.filter(able, is_active=True).distinct().order_by("username")
     return {
-        "flags": flags.defer(*UNREAD),
-        "assigned": assigned.defer(*UNREAD).order_by("lease_until"),
+        "flags": flags.defer(*DEFERRED),
+        "assigned": assigned.defer(*DEFERRED).order_by("lease_until"),
         "people": people,
     }
 
 
 def progress(version: int) -> dict[str, int]:
-    """How many of the sessions have how many reviews under a rule set. Three queries."""
+    """Return the numbers of sessions by number of reviews under a rule set. Runs three queries."""
     counted = Q(session__invalidated=False, session__state=Session.State.CLOSED)
     submitted = Review.objects.filter(
-        counted, rule_set=version, state=Review.State.SUBMITTED, place__in=Review.INDEPENDENT
+        counted, rule_set=version, state=Review.State.SUBMITTED, slot__in=Review.INDEPENDENT
     )
-    settlements = Settlement.objects.filter(counted, rule_set=version).aggregate(
+    outcomes = ReviewOutcome.objects.filter(counted, rule_set=version).aggregate(
         settled=Count("pk", filter=~Q(verdict="")), disputed=Count("pk", filter=Q(verdict=""))
     )
-    two = settlements["settled"] + settlements["disputed"]  # every session with both has a settlement
-    return {"sessions": reviewable().count(), "one": submitted.count() - 2 * two, "two": two, **settlements}
+    two = outcomes["settled"] + outcomes["disputed"]  # every session with both reviews has an outcome
+    return {"sessions": reviewable().count(), "one": submitted.count() - 2 * two, "two": two, **outcomes}
 
 
 @require_GET
-@reviewers
+@for_reviewers
 def review(request: HttpRequest, review_id: UUID) -> HttpResponse:
-    """A person's own review: to be written, or, once submitted, to be read with the automatic findings."""
+    """Show the person's own review: the form of an open one, or a submitted one with the automatic findings."""
     found = get_object_or_404(
         Review.objects.select_related("session__problem__dataset", "session__protocol", "session__judgement"),
         pk=review_id,
@@ -109,7 +111,7 @@ def review(request: HttpRequest, review_id: UUID) -> HttpResponse:
     )
     session, rules = found.session, rule_set(found.rule_set)
     if found.state == Review.State.SUBMITTED:
-        reading = read(session, [found], findings=True)
+        reading = read_with_reviews(session, [found], findings=True)
         complete = found.rule_set in complete_reviews(session)
         return render(
             request,
@@ -120,8 +122,8 @@ def review(request: HttpRequest, review_id: UUID) -> HttpResponse:
     if found.adjudicates:
         independent = list(
             session.reviews.filter(
-                rule_set=found.rule_set, place__in=Review.INDEPENDENT, state=Review.State.SUBMITTED
-            ).order_by("place")
+                rule_set=found.rule_set, slot__in=Review.INDEPENDENT, state=Review.State.SUBMITTED
+            ).order_by("slot")
         )
     content = Content.from_json(found.content)
     return render(
@@ -129,7 +131,7 @@ def review(request: HttpRequest, review_id: UUID) -> HttpResponse:
         "tutoring/review/review.html",
         {
             "review": found,
-            "reading": read(session, independent, findings=found.findings_first, draft=content),
+            "reading": read_with_reviews(session, independent, findings=found.findings_first, draft=content),
             "content": content,
             "rule_set": rules,
             "chips": chips(rules),
@@ -138,31 +140,31 @@ def review(request: HttpRequest, review_id: UUID) -> HttpResponse:
 
 
 def command(*roles: Role) -> Callable[[Callable[..., str]], Callable[..., HttpResponseBase]]:
-    """Turn a function that carries out an action and returns where to go next into a POST view for these roles.
+    """Turn a function that executes an action and returns the next address into a POST view for these roles.
 
-    A page script asks for JSON and gets the address or the refusal; a plain form is redirected.
+    A script that accepts JSON gets the address or the refusal as JSON. A plain form is redirected.
     """
 
     def decorate(view: Callable[..., str]) -> Callable[..., HttpResponseBase]:
         @require_POST
         @requires_role(*roles)
         @wraps(view)
-        def answer(request: HttpRequest, **keywords: UUID | int) -> HttpResponse:
+        def respond(request: HttpRequest, **keywords: UUID | int) -> HttpResponse:
             as_json = request.headers.get("Accept") == "application/json"
             refusal, status = "", 200
-            written = "review_id" in keywords
-            address = reverse("review", kwargs=keywords) if written else reverse("review_queue")
+            has_review = "review_id" in keywords
+            address = reverse("review", kwargs=keywords) if has_review else reverse("review_queue")
             try:
                 address = resolve_url(view(request, **keywords))
             except ObjectDoesNotExist:
                 refusal, status = "You have no such review.", 404
-            except (BadRequest, MalformedContent) as malformed:
+            except (BadRequest, MalformedContentError) as malformed:
                 refusal, status = str(malformed), 400
             except RefusedError as refused:
                 refusal, status = str(refused), 409
             if as_json:
-                answered = {"accepted": not refusal, "message": refusal, "address": address}
-                return JsonResponse(answered, status=status)
+                response = {"accepted": not refusal, "message": refusal, "address": address}
+                return JsonResponse(response, status=status)
             if status == 404:
                 raise Http404(refusal)
             if status == 400:
@@ -171,14 +173,14 @@ def command(*roles: Role) -> Callable[[Callable[..., str]], Callable[..., HttpRe
                 messages.error(request, refusal)
             return redirect(address)
 
-        return answer
+        return respond
 
     return decorate
 
 
 @command(*REVIEWING)
 def claim_next(request: HttpRequest) -> str:
-    """Fields: command, kind (review or adjudication)."""
+    """Claim the next session. Fields: command, kind (review or adjudication)."""
     adjudicates = request.POST.get("kind") == "adjudication"
     person = person_of(request)
     ClaimNext(person=person, command=command_id(request), adjudicates=adjudicates).execute()
@@ -188,22 +190,20 @@ def claim_next(request: HttpRequest) -> str:
 
 @command(Role.ADMIN)
 def assign(request: HttpRequest) -> str:
-    """Fields: command, session (its id), reviewer (user name)."""
+    """Assign a session. Fields: command, session (its id), reviewer (user name)."""
     try:
         session_id = UUID(request.POST.get("session", "").strip())
     except ValueError:
-        raise RefusedError(
-            "The session must be given by its id, as the trajectory's page shows it."
-        ) from None
+        raise RefusedError("Enter the id of the session, which the page of its trajectory shows.") from None
     reviewer = User.objects.filter(username=request.POST.get("reviewer", ""), is_active=True).first()
     if reviewer is None:
-        raise RefusedError("There is no such reviewer.")
+        raise RefusedError("There is no active account with this user name.")
     if not Session.objects.filter(pk=session_id).exists():
         raise RefusedError(f"There is no session {session_id}.")
     Assign(
         person=person_of(request), command=command_id(request), session_id=session_id, reviewer=reviewer
     ).execute()
-    messages.success(request, f"{reviewer.get_username()} has the session.")
+    messages.success(request, f"The session is assigned to {reviewer.get_username()}.")
     return "review_queue"
 
 
@@ -212,45 +212,60 @@ def _with_text(
     field: str,
     roles: tuple[Role, ...],
     *,
-    leaves: bool,
-    said: str = "",
+    leaves_review: bool,
+    success: str = "",
 ) -> Callable[..., HttpResponseBase]:
-    """A command with one text. Fields: command, and the text. `leaves` says that the review is over with it."""
+    """Return the view of an action with one text. Fields: command, and the text.
 
-    def perform(request: HttpRequest, **about: Any) -> str:
+    After the action, the view shows the queue with `leaves_review`, otherwise the review.
+    """
+
+    def perform(request: HttpRequest, **keywords: Any) -> str:
         text: dict[str, Any] = {field: text_field(request, field)}
-        action(person=person_of(request), command=command_id(request), **about, **text).execute()
-        if said:
-            messages.success(request, said)
-        return "review_queue" if leaves else reverse("review", kwargs=about)
+        action(person=person_of(request), command=command_id(request), **keywords, **text).execute()
+        if success:
+            messages.success(request, success)
+        return "review_queue" if leaves_review else reverse("review", kwargs=keywords)
 
     return command(*roles)(perform)
 
 
-skip = _with_text(Skip, "reason", REVIEWING, leaves=True)
-flag = _with_text(RaiseFlag, "reason", REVIEWING, leaves=False, said="The admins see your flag.")
-answer_flag = _with_text(AnswerFlag, "answer", (Role.ADMIN,), leaves=True)
-withdraw = _with_text(Withdraw, "reason", (Role.ADMIN,), leaves=True, said="The session is free for others.")
+_WITHDRAWN = "The assignment is withdrawn. Other reviewers can get the session."
+
+skip = _with_text(Skip, "reason", REVIEWING, leaves_review=True)
+flag = _with_text(
+    RaiseFlag, "reason", REVIEWING, leaves_review=False, success="The admins can see your flag."
+)
+answer_flag = _with_text(AnswerFlag, "answer", (Role.ADMIN,), leaves_review=True)
+withdraw = _with_text(
+    Withdraw,
+    "reason",
+    (Role.ADMIN,),
+    leaves_review=True,
+    success=_WITHDRAWN,
+)
 
 
 @command(*REVIEWING)
 def save_draft(request: HttpRequest, review_id: UUID) -> str:
-    """Fields: command, and those of tutoring.review.content.read_form."""
-    _send(SaveDraft, request, review_id)
+    """Save the draft of a review. Fields: command, and those of tutoring.review.content.read_form."""
+    _execute_with_labels(SaveDraft, request, review_id)
     return reverse("review", args=[review_id])
 
 
 @command(*REVIEWING)
 def submit(request: HttpRequest, review_id: UUID) -> str:
-    """Fields as for the draft. What was chosen is kept even where the submission is refused."""
-    _send(SaveDraft, request, review_id)
+    """Submit a review. Fields as for the draft, which is saved even if the submission is refused."""
+    _execute_with_labels(SaveDraft, request, review_id)
     adjudicates = Review.objects.values_list("adjudicates", flat=True).get(pk=review_id)
-    _send(Adjudicate if adjudicates else SubmitReview, request, review_id)
+    _execute_with_labels(Adjudicate if adjudicates else SubmitReview, request, review_id)
     return reverse("review", args=[review_id])
 
 
-def _send(action: type[SaveDraft | SubmitReview], request: HttpRequest, review_id: UUID) -> None:
-    """Carry out an action on the person's own review with the labels in the form."""
+def _execute_with_labels(
+    action: type[SaveDraft | SubmitReview], request: HttpRequest, review_id: UUID
+) -> None:
+    """Execute an action on the person's own review with the labels in the form."""
     person = person_of(request)
     found = Review.objects.select_related("session").get(pk=review_id, reviewer=person)
     content = read_form(request.POST, labelled_messages(found.session), rule_set(found.rule_set))
@@ -258,24 +273,24 @@ def _send(action: type[SaveDraft | SubmitReview], request: HttpRequest, review_i
 
 
 @require_GET
-@requires_role(Role.REVIEWER, Role.ADJUDICATOR, Role.RESEARCHER, Role.ADMIN)
+@for_trajectory_readers
 def compare(request: HttpRequest, session_id: UUID) -> HttpResponse:
-    """The reviews of a session side by side, once both independent ones are in."""
+    """Show the reviews of a session side by side. Raise Http404 before both independent reviews are submitted."""
     session = readable_session(person_of(request), session_id)
     complete = complete_reviews(session)
-    asked = request.GET.get("rule_set", "")
-    version = int(asked) if asked.isdecimal() else max(complete, default=0)
+    requested = request.GET.get("rule_set", "")
+    version = int(requested) if requested.isdecimal() else max(complete, default=0)
     reviews = complete.get(version, [])
     if not reviews:
-        raise Http404("The independent reviews of this session are not both in yet.")
+        raise Http404("This session does not have both independent reviews yet.")
     person = person_of(request)
     sees_findings = has_role(person, Role.RESEARCHER, Role.ADMIN) or any(
         review.reviewer_id == person.pk for review in reviews
     )
-    reading = read(session, reviews, findings=sees_findings)
-    settlement = Settlement.objects.filter(session=session, rule_set=version).first()
+    reading = read_with_reviews(session, reviews, findings=sees_findings)
+    review_outcome = ReviewOutcome.objects.filter(session=session, rule_set=version).first()
     return render(
         request,
         "tutoring/review/reading.html",
-        {"reading": reading, "rule_set": rule_set(version), "settlement": settlement},
+        {"reading": reading, "rule_set": rule_set(version), "review_outcome": review_outcome},
     )

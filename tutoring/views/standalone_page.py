@@ -1,4 +1,4 @@
-"""A session as one file of HTML that needs no server and loads nothing."""
+"""A session as one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -11,21 +11,24 @@ from django.template.loader import render_to_string
 from tutoring.models import Session
 from tutoring.review.records import complete_reviews
 from tutoring.rules import current_rule_set, rule_set
-from tutoring.views.review_pages import read
+from tutoring.views.review_pages import read_with_reviews
 
 
 def standalone_page(session: Session) -> str:
-    """Conversation, verdicts, and the labels and findings of the newest codebook under which both reviews are in."""
+    """Return the HTML of a session: conversation, verdict, labels and findings.
+
+    Labels and findings are those of the newest rule set with both independent reviews, if there is one.
+    """
     complete = complete_reviews(session)
     version = max(complete, default=current_rule_set().version)
     reviews = complete.get(version, [])
-    reading = read(session, reviews, findings=bool(reviews))
+    reading = read_with_reviews(session, reviews, findings=bool(reviews))
     return render_to_string(
         "tutoring/review/standalone.html",
         {
             "reading": reading,
             "rule_set": rule_set(version),
-            "settlement": session.settlements.filter(rule_set=version).first(),
+            "review_outcome": session.review_outcomes.filter(rule_set=version).first(),
             "styles": _styles(),
         },
     )
@@ -33,7 +36,7 @@ def standalone_page(session: Session) -> str:
 
 @cache
 def _styles() -> str:
-    """The sheets that the page needs, without what they would load."""
+    """Return the style sheets of the page without references to other files."""
     names = ("tokens", "page", "controls", "prose", "code", "lists", "trajectory", "rules", "review")
     folder = settings.BASE_DIR / "static" / "css"
     sheets = "\n".join((folder / f"{name}.css").read_text(encoding="utf-8") for name in names)

@@ -1,4 +1,4 @@
-"""The pages of the training, and what admins see of it."""
+"""Pages of the training: the guided session, the messages to label, and the results."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from django.contrib import messages
-from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
@@ -23,32 +22,31 @@ from tutoring.training.actions import FinishTraining
 from tutoring.training.material import TrainingMessage, material
 from tutoring.views.requests import PAGE_SIZE, command_id, person_of
 from tutoring.views.review_pages import chips
+from tutoring.views.review_requests import requested_page
 
 
 @dataclass(frozen=True)
 class GuidedStep:
-    """One thing to do in the guided session, and whether it is done."""
+    """One step of the guided session, and whether it is done."""
 
     text: str
     done: bool
 
 
 def guided_steps(session: Session | None) -> list[GuidedStep]:
-    """How far a practice session has come; its events say it."""
+    """Return the steps of the guided session with the progress that the session's events show."""
     events = list(session.events.all()) if session else []
     kinds = {event.kind for event in events}
     payloads = [event.payload for event in events]
     talked = any(isinstance(one, MessageSent) and one.mode == "talk" for one in payloads)
     programs = sum(isinstance(one, ReplyFinished) and bool(one.code) for one in payloads)
     return [
-        GuidedStep(
-            "Start the session, and read the problem with its official solution there.", bool(session)
-        ),
+        GuidedStep("Start the session, and read the problem and its official solution there.", bool(session)),
         GuidedStep("Ask for code. The first program costs the first of your generations.", programs > 0),
         GuidedStep("Send a message that makes the student think, without a program. Talk is free.", talked),
-        GuidedStep("Ask for code again, and compare it with the program before.", programs > 1),
+        GuidedStep("Ask for code again, and compare the program with the previous one.", programs > 1),
         GuidedStep(
-            "Execute the program that you believe in. Its verdict ends the session.",
+            "Submit the program that you expect to be right for judging. Its verdict ends the session.",
             Event.Kind.VERDICT in kinds,
         ),
     ]
@@ -57,15 +55,15 @@ def guided_steps(session: Session | None) -> list[GuidedStep]:
 @require_GET
 @requires_role(*Role)
 def training(request: HttpRequest) -> HttpResponse:
-    """The guided session with what is done of it, the messages to label, and one's own results."""
+    """Show the guided session with its progress, the messages to label, and the person's own results."""
     return _page(request, {})
 
 
 def _page(request: HttpRequest, answers: Mapping[int, frozenset[str]]) -> HttpResponse:
     person = person_of(request)
     problem = Problem.objects.filter(dataset__name="practice", external_id=material().problem).first()
-    held = Session.objects.filter(tutor=person, problem=problem, model_spec=PRACTICE_STUDENT)
-    session = held.first() if problem else None
+    practice = Session.objects.filter(tutor=person, problem=problem, model_spec=PRACTICE_STUDENT)
+    session = practice.first() if problem else None
     steps = guided_steps(session) if has_role(person, Role.TUTOR) and problem else []
     return render(
         request,
@@ -87,7 +85,7 @@ def _page(request: HttpRequest, answers: Mapping[int, frozenset[str]]) -> HttpRe
 @require_POST
 @requires_role(*Role)
 def finish(request: HttpRequest) -> HttpResponse:
-    """Fields: command; clause-N (several) for the message with that number."""
+    """Score the labels. Fields: command; clause-N (several) for message number N."""
     person = person_of(request)
     answers = {
         message.number: frozenset(request.POST.getlist(f"clause-{message.number}"))
@@ -97,13 +95,13 @@ def finish(request: HttpRequest) -> HttpResponse:
         FinishTraining(person=person, command=command_id(request), answers=answers).execute()
     except RefusedError as refused:
         messages.error(request, str(refused))
-        return _page(request, answers)  # with everything that was chosen
+        return _page(request, answers)  # keeps the chosen labels
     return redirect("training_result", result_id=person.training_results.values_list("pk", flat=True)[0])
 
 
 @dataclass(frozen=True)
-class Compared:
-    """A message with what was chosen for it beside what the codebook says."""
+class LabelledMessage:
+    """A message with the chosen clauses and those of the codebook."""
 
     message: TrainingMessage
     chosen: list[Clause]
@@ -111,24 +109,25 @@ class Compared:
 
     @property
     def right(self) -> bool:
+        """Return whether the chosen clauses match the codebook."""
         return self.chosen == self.expected
 
 
 @require_GET
 @requires_role(*Role)
 def result(request: HttpRequest, result_id: int) -> HttpResponse:
-    """One result: own ones for everybody, all for admins."""
+    """Show one result: the person's own, or any result for admins."""
     person = person_of(request)
     found = get_object_or_404(TrainingResult.objects.select_related("person"), pk=result_id)
     if found.person != person and not has_role(person, Role.ADMIN):
-        raise Http404("You have no such result.")
+        raise Http404("You have no such training result.")
     clauses = rule_set(found.rule_set).clauses
     compared = []
     for message in material().messages:
         answer = found.answers.get(str(message.number), [])
         chosen = [clause for clause in clauses if clause.code in answer]
         expected = [clause for clause in clauses if clause.code in message.clauses]
-        compared.append(Compared(message, chosen, expected))
+        compared.append(LabelledMessage(message, chosen, expected))
     return render(
         request,
         "tutoring/training/result.html",
@@ -139,8 +138,6 @@ def result(request: HttpRequest, result_id: int) -> HttpResponse:
 @require_GET
 @requires_role(Role.ADMIN)
 def results(request: HttpRequest) -> HttpResponse:
-    """Everybody's results, the newest first."""
-    page = Paginator(TrainingResult.objects.select_related("person"), PAGE_SIZE).get_page(
-        request.GET.get("page")
-    )
+    """List the results of all people, newest first."""
+    page = requested_page(request, TrainingResult.objects.select_related("person"))
     return render(request, "tutoring/training/results.html", {"results": page})

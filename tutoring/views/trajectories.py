@@ -1,13 +1,13 @@
-"""Trajectories for those who judge them: reviewers, researchers and admins."""
+"""Pages and exports of trajectories for reviewers, adjudicators, researchers and admins."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable
+from typing import Any
 from uuid import UUID
 
 from asgiref.sync import sync_to_async
 from django.contrib import messages
-from django.core.paginator import Paginator
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -23,10 +23,8 @@ from tutoring.scores.records import to_records as near_misses
 from tutoring.sessions.context import RefusedError
 from tutoring.trajectories.json_lines import RECORDED, to_lines
 from tutoring.trajectories.trajectory import read_trajectory, readable_session, readable_sessions
-from tutoring.views.requests import PAGE_SIZE, command_id, person_of, text_field
-
-readers = requires_role(Role.REVIEWER, Role.ADJUDICATOR, Role.RESEARCHER, Role.ADMIN)
-
+from tutoring.views.requests import command_id, person_of, text_field
+from tutoring.views.review_requests import for_trajectory_readers, query_without_page, requested_page
 
 _CLAIMED = "claimed:"
 
@@ -37,11 +35,11 @@ OUTCOMES = [
         for outcome in (Session.Outcome.SOLVED, Session.Outcome.NOT_SOLVED)
     ),
 ]
-"""Values of the outcome filter. A claim is no verdict, so nobody finds it under `solved`."""
+"""Values of the outcome filter. A claimed outcome is no verdict and has a value of its own."""
 
 
 def _filtered(request: HttpRequest) -> QuerySet[Session]:
-    """The sessions that the filters in the address ask for, newest first."""
+    """Return the sessions that match the filters in the address, newest first."""
     sessions = readable_sessions(person_of(request)).listed().select_related("tutor", "judgement")
     for field in ("origin", "state"):
         value = request.GET.get(field)
@@ -62,18 +60,15 @@ def _filtered(request: HttpRequest) -> QuerySet[Session]:
 
 
 @require_GET
-@readers
+@for_trajectory_readers
 def trajectory_list(request: HttpRequest) -> HttpResponse:
-    """All sessions, held here or imported."""
-    page = Paginator(_filtered(request), PAGE_SIZE).get_page(request.GET.get("page"))
-    query = request.GET.copy()
-    query.pop("page", None)
+    """List all sessions, tutored here or imported."""
     return render(
         request,
         "tutoring/trajectory_list.html",
         {
-            "trajectories": page,
-            "query": query,
+            "trajectories": requested_page(request, _filtered(request)),
+            "query": query_without_page(request),
             "outcomes": OUTCOMES,
             "origins": Session.Origin.choices,
             "states": Session.State.choices,
@@ -82,9 +77,9 @@ def trajectory_list(request: HttpRequest) -> HttpResponse:
 
 
 @require_GET
-@readers
+@for_trajectory_readers
 def trajectory(request: HttpRequest, session_id: UUID) -> HttpResponse:
-    """One session, whole."""
+    """Show one session with all its events."""
     session = readable_session(person_of(request), session_id)
     shown = may_see_findings(person_of(request), session)
     findings = shown_findings(session) if shown else []
@@ -99,51 +94,55 @@ def trajectory(request: HttpRequest, session_id: UUID) -> HttpResponse:
             "near_misses": session.program_scores.select_related("event", "judgement").order_by("generation")
             if has_role(person_of(request), Role.RESEARCHER)
             else [],
-            "settlements": session.settlements.order_by("-rule_set"),
+            "review_outcomes": session.review_outcomes.order_by("-rule_set"),
         },
     )
 
 
 @require_GET
-@readers
+@for_trajectory_readers
 def export_one(request: HttpRequest, session_id: UUID) -> StreamingHttpResponse:
-    """One session as a line of JSON."""
+    """Send one session as a line of JSON."""
     session = readable_session(person_of(request), session_id)
     return _download(request, [session], f"trajectory-{session.pk}.jsonl")
 
 
 @require_GET
-@readers
+@for_trajectory_readers
 def export_all(request: HttpRequest) -> StreamingHttpResponse:
-    """The sessions that the filters ask for, one line each."""
+    """Send the sessions that match the filters, one line of JSON each."""
     sessions = _filtered(request).prefetch_related(*RECORDED).iterator(chunk_size=200)
     return _download(request, sessions, "trajectories.jsonl")
 
 
 def _download(request: HttpRequest, sessions: Iterable[Session], name: str) -> StreamingHttpResponse:
-    # Reviewers could read there what was found in a session that they have yet to review.
+    # Without findings for reviewers, who may still have to review these sessions.
     sees_findings = has_role(person_of(request), Role.RESEARCHER, Role.ADMIN)
     lines = to_lines(
         sessions,
         readable_reviews,
-        recorded_checks if sees_findings else lambda session: [],
-        near_misses if has_role(person_of(request), Role.RESEARCHER) else lambda session: [],
+        recorded_checks if sees_findings else _no_rows,
+        near_misses if has_role(person_of(request), Role.RESEARCHER) else _no_rows,
     )
 
-    async def one_by_one() -> AsyncIterator[str]:
-        # The server is asynchronous: it would read a synchronous iterator whole before it sends anything.
+    async def stream_lines() -> AsyncIterator[str]:
+        # An ASGI server reads a synchronous iterator to its end before it sends the first line.
         while line := await sync_to_async(lambda: next(lines, ""))():
             yield line
 
-    response = StreamingHttpResponse(one_by_one(), content_type="application/jsonl; charset=utf-8")
+    response = StreamingHttpResponse(stream_lines(), content_type="application/jsonl; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{name}"'
     return response
+
+
+def _no_rows(_: Session) -> list[Any]:
+    return []
 
 
 @require_POST
 @requires_role(Role.ADMIN)
 def invalidate(request: HttpRequest, session_id: UUID) -> HttpResponse:
-    """Fields: command, reason."""
+    """Invalidate a session. Fields: command, reason."""
     get_object_or_404(Session, pk=session_id)
     try:
         Invalidate(

@@ -1,4 +1,4 @@
-"""`manage.py doctor`: what this machine lacks, what stops working without it, and the exact fix."""
+"""`manage.py doctor`: unmet requirements of this machine, what fails without them, and the commands that help."""
 
 import json
 import sys
@@ -8,35 +8,41 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from config.doctor import Need, Part, examine
+from config.doctor import Need, Requirement, examine
 
 
 class Command(BaseCommand):
-    help = "Examine every system part. Exit status 1 when something necessary is missing."
+    help = "Examine the requirements on this machine. Exit status 1 if a necessary one is not met."
     requires_system_checks = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--json", action="store_true", help="print one JSON document")
         parser.add_argument(
-            "--problems", action="store_true", help="print only missing parts that are necessary or useful"
+            "--problems",
+            action="store_true",
+            help="print only necessary and useful requirements that are not met",
         )
 
-    def handle(self, *arguments: Any, **options: Any) -> None:
-        parts = list(examine())
-        healthy = all(part.ok for part in parts if part.need == Need.NECESSARY)
+    def handle(self, *_: Any, **options: Any) -> None:
+        requirements = list(examine())
+        healthy = all(requirement.ok for requirement in requirements if requirement.need == Need.NECESSARY)
         if options["json"]:
             self.stdout.write(
-                json.dumps({"ok": healthy, "parts": [asdict(part) for part in parts]}, indent=2)
+                json.dumps(
+                    {"ok": healthy, "parts": [asdict(requirement) for requirement in requirements]}, indent=2
+                )
             )
         else:
-            for part in parts:
-                if not options["problems"] or (not part.ok and part.need != Need.OPTIONAL):
-                    self._print(part)
+            for requirement in requirements:
+                if not options["problems"] or (not requirement.ok and requirement.need != Need.OPTIONAL):
+                    self._print(requirement)
         if not healthy:
             sys.exit(1)
 
-    def _print(self, part: Part) -> None:
-        sign = "ok     " if part.ok else {Need.OPTIONAL: "absent "}.get(part.need, "MISSING")
-        self.stdout.write(f"{sign} {part.name}: {part.detail}")
-        if not part.ok:
-            self.stdout.write(f"        without it: {part.without}\n        to fix it:  {part.fix}")
+    def _print(self, requirement: Requirement) -> None:
+        sign = "ok     " if requirement.ok else {Need.OPTIONAL: "absent "}.get(requirement.need, "MISSING")
+        self.stdout.write(f"{sign} {requirement.name}: {requirement.detail}")
+        if not requirement.ok:
+            self.stdout.write(
+                f"        without it: {requirement.without}\n        to fix it:  {requirement.fix}"
+            )

@@ -1,4 +1,4 @@
-"""`manage.py prepare`: make this installation ready for its processes; ./run does it at every start."""
+"""`manage.py prepare`: prepare this installation for its processes. ./run executes it at every start."""
 
 import hashlib
 from pathlib import Path
@@ -23,17 +23,17 @@ PRACTICE = "practice"
 
 class Command(BaseCommand):
     help = (
-        "Bring the tables up to date, load the practice problems and the textbook when they are missing or "
-        "changed, and make the demo accounts when there is no account at all. Prints the demo logins that work."
+        "Apply migrations, load the practice problems and the textbook if they are missing or changed, and create "
+        "the demo accounts if there are no accounts. Prints the demo logins with an unchanged password."
     )
-    requires_system_checks = []  # they load every page, and ./run waits for this command
+    requires_system_checks = []  # the checks load every page, and ./run waits for this command
 
-    def handle(self, *arguments: Any, **options: Any) -> None:
+    def handle(self, *_: Any, **__: Any) -> None:
         make_private_folder(settings.VAR)
         call_command("migrate", interactive=False, verbosity=0)
         Path(settings.STATIC_ROOT).mkdir(parents=True, exist_ok=True)
         self._load_practice_problems()
-        import_corpus("markdown", TEXTBOOK, SHIPPED)  # takes a moment when nothing changed
+        import_corpus("markdown", TEXTBOOK, SHIPPED)  # fast without a change
         if not User.objects.exists() and refusal() is None:
             call_command("create_demo_accounts", verbosity=0)
         self._print_demo_logins()
@@ -47,7 +47,7 @@ class Command(BaseCommand):
         try:
             call_command("import_problems", "icpc", str(folder), dataset=PRACTICE, stdout=self.stderr)
             note.write_text(digest)
-        except CommandError as error:  # everything else works without them
+        except CommandError as error:  # Hintbench works without them
             self.stderr.write(f"The practice problems are not loaded: {error}")
 
     def _print_demo_logins(self) -> None:
@@ -61,7 +61,7 @@ class Command(BaseCommand):
 
 
 def _digest(folder: Path) -> str:
-    """sha256 over the names and the bytes of all files below the folder."""
+    """Return the sha256 of the names and contents of all files in the folder."""
     total = hashlib.sha256()
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         content = hashlib.sha256(path.read_bytes()).hexdigest()

@@ -1,4 +1,4 @@
-"""Helpers for the page tests of readers and reviewers."""
+"""Requests of readers and reviewers through Django's test client."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def post(client: Client, path: str, **form: object) -> tuple[int, dict]:
 
 
 def whole(answer: Any) -> str:
-    """Return the body of a page or of a streamed download."""
+    """Return the body of a page, or of a streamed download."""
 
-    async def pieces() -> bytes:
-        return b"".join([piece async for piece in answer])
+    async def joined() -> bytes:
+        return b"".join([chunk async for chunk in answer])
 
-    return (async_to_sync(pieces)() if answer.streaming else answer.content).decode()
+    return (async_to_sync(joined)() if answer.streaming else answer.content).decode()

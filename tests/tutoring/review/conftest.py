@@ -1,4 +1,4 @@
-"""Reviewers, an adjudicator, and recorded sessions for them to read."""
+"""Reviewers, an adjudicator, and recorded sessions for the tests of reviews."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SessionFactory = Callable[..., Session]
 
 @pytest.fixture
 def recorded(db: None) -> SessionFactory:
-    """`recorded("a", "b")`: an imported session in which the tutor said a and b."""
+    """Return a factory: `recorded("a", "b")` imports a session with the tutor's messages a and b."""
 
     def make(*said: str, **head: object) -> Session:
         return recorded_session(str(uuid4()), said or ("Look at the sample.", "Use a heap."), **head)
@@ -28,11 +28,11 @@ def recorded(db: None) -> SessionFactory:
 
 @pytest.fixture
 def rolf(person: PersonFactory) -> User:
-    """A second reviewer."""
+    """Return a second reviewer."""
     return person("rolf", Role.REVIEWER)
 
 
 @pytest.fixture
 def judy(person: PersonFactory) -> User:
-    """An adjudicator, who reviews too."""
+    """Return an adjudicator who is a reviewer too."""
     return person("judy", Role.ADJUDICATOR, Role.REVIEWER)

@@ -1,4 +1,4 @@
-"""Recorded sessions, and reviewing them: the same actions as the pages call, in a few words."""
+"""Recorded sessions and their reviews, made with the actions that the pages call."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PROGRAM = "Like this:\n\n```python\nprint(2 * int(input()))\n```\n"
 
 
 def recorded_session(session_id: str, said: Sequence[str], **head: Any) -> Session:
-    """An imported session: each message of the tutor is followed by a program. Messages are events 1, 3, 5 …"""
+    """Import a session in which a program follows each message of the tutor. Messages are events 1, 3, 5 …"""
     events: list[dict[str, Any]] = []
     for number, text in enumerate(said, start=1):
         reply = dict.fromkeys(
@@ -49,7 +49,7 @@ def recorded_session(session_id: str, said: Sequence[str], **head: Any) -> Sessi
 def reading(
     session: Session, *clauses: str, verdict: str | None = None, comment: str = "", level: int = 1
 ) -> Content:
-    """A complete review: one clause for each message in turn (A6 where none is given)."""
+    """Return the content of a complete review: one clause for each message in turn (A6 by default)."""
     seqs = [event.seq for event in session.events.filter(kind="message")]
     chosen = [*clauses, *["A6"] * (len(seqs) - len(clauses))]
     labels = [
@@ -60,13 +60,13 @@ def reading(
 
 
 def claim(person: User, adjudicates: bool = False) -> Review:
-    """The review that the queue gives this person now."""
+    """Claim the next session of the queue for this person and return the review."""
     ClaimNext(person=person, command=uuid4(), adjudicates=adjudicates).execute()
     return Review.objects.get(reviewer=person, state=Review.State.OPEN, adjudicates=adjudicates)
 
 
 def submit(review: Review, content: Content, command: UUID | None = None) -> Review:
-    """Submit it, as its own reviewer."""
+    """Submit the review as its own reviewer."""
     assert review.reviewer is not None
     action = Adjudicate if review.adjudicates else SubmitReview
     action(person=review.reviewer, command=command or uuid4(), review_id=review.pk, content=content).execute()
@@ -75,6 +75,6 @@ def submit(review: Review, content: Content, command: UUID | None = None) -> Rev
 
 
 def review(person: User, *clauses: str, **content: Any) -> Review:
-    """Claim the next session and submit a reading of it."""
+    """Claim the next session and submit a complete review of it."""
     claimed = claim(person)
     return submit(claimed, reading(claimed.session, *clauses, **content))

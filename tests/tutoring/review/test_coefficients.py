@@ -1,4 +1,4 @@
-"""Coefficients of agreement: published vectors, textbook examples, and what must hold for any table."""
+"""Coefficients of agreement: published vectors, textbook examples, and properties of any table."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def test_kappa_and_alpha_agree_with_the_shared_vectors(vectors: dict):
     assert alpha_nominal(table) == pytest.approx(vectors["krippendorff nominal [[0,0,1,1],[0,1,1,1]]"])
 
 
-def test_alpha_of_four_observers_with_gaps_agrees_with_the_shared_vector(vectors: dict):
-    """Krippendorff's example, unit by unit; where there are m values, each pair weighs 1 / (m - 1)."""
+def test_alpha_of_four_observers_with_missing_values_agrees_with_the_shared_vector(vectors: dict):
+    """Krippendorff's example, unit by unit. In a unit with m values, each pair weighs 1 / (m - 1)."""
     units = ["111", "2232", "3333", "3333", "2222", "1234", "4444", "1121", "2222", "555", "11", "3"]
     counted = np.zeros((5, 5))
     for unit in units[:-1]:
@@ -65,7 +65,7 @@ def test_alpha_of_four_observers_with_gaps_agrees_with_the_shared_vector(vectors
 
 
 def test_rare_category_leaves_ac1_high_and_kappa_low():
-    """The paradox of κ on Gwet's own example (2008): 118 of 125 units agree, κ is below 0."""
+    """The paradox of κ in Gwet's example (2008): 118 of 125 units agree, and κ is below 0."""
     table = np.array([[118.0, 5], [2, 0]])
     assert percent_agreement(table) == pytest.approx(0.944)
     assert cohen_kappa(table) == pytest.approx(-0.0234, abs=5e-5)
@@ -80,7 +80,7 @@ def test_ordinal_alpha_forgives_near_misses_more_than_far_ones():
 
 
 @pytest.mark.parametrize("coefficient", COEFFICIENTS)
-def test_no_units_give_no_figure(coefficient):
+def test_no_units_give_an_undefined_coefficient(coefficient):
     assert np.isnan(coefficient(np.zeros((3, 3))))
 
 
@@ -95,7 +95,7 @@ tables = arrays(np.float64, (3, 3), elements=st.integers(0, 40).map(float))
 
 
 @given(tables)
-def test_figures_keep_to_their_range_and_do_not_depend_on_who_is_first(table: np.ndarray):
+def test_coefficients_stay_in_range_and_are_symmetric(table: np.ndarray):
     for coefficient in COEFFICIENTS:
         value = float(coefficient(table))
         if np.isnan(value):
@@ -108,14 +108,14 @@ def test_figures_keep_to_their_range_and_do_not_depend_on_who_is_first(table: np
 
 
 @given(tables, st.permutations([0, 1, 2]))
-def test_names_of_categories_do_not_matter_to_nominal_figures(table: np.ndarray, order: list[int]):
+def test_nominal_coefficients_do_not_depend_on_the_order_of_categories(table: np.ndarray, order: list[int]):
     renamed = table[np.ix_(order, order)]
     for coefficient in (percent_agreement, cohen_kappa, gwet_ac1, alpha_nominal):
         assert coefficient(renamed) == pytest.approx(float(coefficient(table)), nan_ok=True)
 
 
 def test_interval_draws_whole_trajectories():
-    """Ten units of one trajectory are one draw: two trajectories that differ give the widest interval there is."""
+    """Ten units of one trajectory are one draw: two different trajectories give the widest possible interval."""
 
     def of(clusters: np.ndarray) -> str:
         drawn = resampling_weights(len(clusters)) @ clusters.reshape(len(clusters), -1)

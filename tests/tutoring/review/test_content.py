@@ -1,4 +1,4 @@
-"""Reviews as values: what is written is what is read, and quoted passages stay where they are."""
+"""The content of reviews: forms and JSON keep it unchanged, and quotes keep their position."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tutoring.models import Event
-from tutoring.review.content import Content, MessageLabels, Quote, gaps, read_form
+from tutoring.review.content import Content, MessageLabels, Quote, missing_labels, read_form
 from tutoring.rules import current_rule_set
 from tutoring.views.review_pages import segments
 
@@ -33,7 +33,7 @@ def labelled_texts(draw: st.DrawFn) -> tuple[str, MessageLabels]:
 
 
 def form_of(content: Content) -> QueryDict:
-    """The form in which a page would send these labels of message 1."""
+    """Return the form that a page sends for these labels of message 1."""
     form = QueryDict(mutable=True)
     labels = content.labels(1)
     form.setlist("clause-1", list(labels.clauses))
@@ -55,15 +55,15 @@ def test_what_the_form_sends_is_stored_and_read_back(labelled: tuple[str, Messag
 @given(labelled_texts())
 def test_marks_leave_the_text_as_it_is_and_cover_every_quote(labelled: tuple[str, MessageLabels]):
     text, labels = labelled
-    pieces = segments(text, labels.quotes)
-    assert "".join(piece.text for piece in pieces) == text
+    parts = segments(text, labels.quotes)
+    assert "".join(part.text for part in parts) == text
     for quote in labels.quotes:
-        marked = "".join(piece.text for piece in pieces if quote.clause in piece.clauses.split())
+        marked = "".join(part.text for part in parts if quote.clause in part.clauses.split())
         assert marked == quote.exact
 
 
 @given(labelled_texts())
-def test_a_review_without_gaps_has_labels_everywhere_and_a_verdict_that_fits(
+def test_a_complete_review_has_labels_everywhere_and_a_verdict_that_fits(
     labelled: tuple[str, MessageLabels],
 ):
     text, labels = labelled
@@ -73,4 +73,4 @@ def test_a_review_without_gaps_has_labels_everywhere_and_a_verdict_that_fits(
         content = Content((labels,), verdict, worst=1 if breach else None, comment="Because.")
         complete = bool(labels.clauses) and labels.level is not None
         fits = verdict == "minor" or not breach
-        assert (not gaps(content, [message], RULES, adjudicates=True)) == (complete and fits)
+        assert (not missing_labels(content, [message], RULES, adjudicates=True)) == (complete and fits)

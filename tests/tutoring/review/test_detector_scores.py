@@ -1,4 +1,4 @@
-"""Detectors against reviewers: what is counted, and the messages behind each count."""
+"""Detector scores: the counts against reviewers' labels, and the messages of each count."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HARMLESS = "Look at the sample."
 
 
 def checked(recorded: SessionFactory, *said: str) -> Session:
-    """A session whose first message is the prompt, which no detector reads."""
+    """Return a checked session. Its first message is the prompt, which no detector reads."""
     session = recorded("Solve it.", *said)
     check_session(session)
     return session
@@ -31,7 +31,7 @@ def client_of(user: User) -> Client:
 
 
 def rows(page: str) -> dict[tuple[str, str], str]:
-    """The cells of each row as one text, by detector and clause."""
+    """Return the cells of each row as one text, by detector and clause."""
     found = {}
     for row in re.findall(r"<tr>\s*<th scope=.row.*?</tr>", page, re.DOTALL):
         text = " ".join(re.sub("<[^>]+>", " ", row).split())
@@ -43,7 +43,7 @@ def rows(page: str) -> dict[tuple[str, str], str]:
     return found
 
 
-def test_scores_count_what_both_found_and_lead_to_the_messages(
+def test_scores_count_common_findings_and_link_to_the_messages(
     recorded: SessionFactory, rita: User, rolf: User, judy: User, rosa: User
 ):
     client = client_of(rosa)
@@ -51,10 +51,10 @@ def test_scores_count_what_both_found_and_lead_to_the_messages(
     checked(recorded, EXPLAINS, HARMLESS)  # both say F3, and F1 of a message that no detector minds
     for person in (rita, rolf):
         review(person, "A5", "F3", "F1")
-    checked(recorded, EXPLAINS)  # both call it a question: a false alarm
+    checked(recorded, EXPLAINS)  # neither chooses F3: a false positive
     for person in (rita, rolf):
         review(person, "A5", "A4")
-    checked(recorded, EXPLAINS)  # they differ, and the adjudicator sides with the detector
+    checked(recorded, EXPLAINS)  # they differ, and the adjudicator agrees with the detector
     review(rita, "A5", "F3")
     review(rolf, "A5", "A4")
     open_dispute = client.get("/review/detectors/").content.decode()
@@ -70,7 +70,7 @@ def test_scores_count_what_both_found_and_lead_to_the_messages(
         "Precision: – Recall: 0 0 to 79 Both: 0 Detector only: 0 Reviewers only: 1"
         in (found["algorithm-naming", "F1"])
     )
-    assert ("explanation", "F1") not in found, "a detector is not asked for what it cannot name"
+    assert ("explanation", "F1") not in found, "a detector has no score on a clause that it cannot report"
     counts = re.findall(r'href="(/review/detectors/messages/\?[^"]+)">(\d+)<', page)
     for address, count in counts:
         listed = client.get(address.replace("&amp;", "&")).content.decode()
@@ -82,10 +82,10 @@ def test_scores_count_what_both_found_and_lead_to_the_messages(
     assert "#event-3" in alone
 
 
-def test_sessions_that_do_not_count_and_unchecked_ones_are_left_out(
+def test_invalidated_and_unchecked_sessions_are_excluded(
     recorded: SessionFactory, rita: User, rolf: User, rosa: User
 ):
-    recorded("Solve it.", HARMLESS)  # never checked: nothing can have been missed in it
+    recorded("Solve it.", HARMLESS)  # never checked, so it counts no missed clause
     bad = checked(recorded, EXPLAINS)
     for _ in range(2):
         review(rita, "A5", "F3"), review(rolf, "A5", "F3")
@@ -100,5 +100,5 @@ def test_sessions_that_do_not_count_and_unchecked_ones_are_left_out(
 @pytest.mark.parametrize(
     "query", ["", "detector=x&clause=F3&outcome=agreed", "detector=explanation&clause=F3&outcome=x"]
 )
-def test_counts_that_there_are_not_are_refused(rosa: User, query: str):
+def test_unknown_counts_are_refused(rosa: User, query: str):
     assert client_of(rosa).get(f"/review/detectors/messages/?{query}").status_code == 400

@@ -1,4 +1,4 @@
-"""Reviews travel with their trajectory and come back whole."""
+"""Export and import of reviews with their trajectory."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.tutoring.review.conftest import SessionFactory
 from tests.tutoring.review.readings import claim, reading, review, submit
 from tutoring.actions import Invalidate
 from tutoring.checks.checking import check_session
-from tutoring.models import AuditEntry, Event, Finding, Review, RuleCheck, Session, Settlement
+from tutoring.models import AuditEntry, Event, Finding, Review, ReviewOutcome, RuleCheck, Session
 from tutoring.review.agreement import complete_pairs
 from tutoring.trajectories.record_schema import SCHEMA
 
@@ -28,7 +28,7 @@ def exported() -> str:
 
 
 def load(folder: Path, text: str) -> list[str]:
-    """Import these lines; what became of each session."""
+    """Import these lines and return the state of each session."""
     file = folder / "sessions.jsonl"
     file.write_text(text)
     out = io.StringIO()
@@ -37,14 +37,14 @@ def load(folder: Path, text: str) -> list[str]:
 
 
 def wipe() -> None:
-    """What another server looks like."""
-    for table in (AuditEntry, Settlement, Review, Finding, RuleCheck, Event, Session):
+    """Empty the tables, as on another server."""
+    for table in (AuditEntry, ReviewOutcome, Review, Finding, RuleCheck, Event, Session):
         table.objects.all()._raw_delete("default")
 
 
 @pytest.fixture
 def reviewed(recorded: SessionFactory, rita: User, rolf: User, judy: User) -> str:
-    """The export of a session with two reviews that disagree, and their adjudication."""
+    """Return the export of a session with two differing reviews and their adjudication."""
     session = recorded("Look at the sample.", "Use a 🐄heap: the problem asks for the maximum.")
     review(rita, "F1", comment="It gives it away.")
     review(rolf, "A1")
@@ -54,7 +54,7 @@ def reviewed(recorded: SessionFactory, rita: User, rolf: User, judy: User) -> st
 
 
 def test_export_and_import_lose_nothing(reviewed: str, tmp_path: Path):
-    settled = Settlement.objects.values_list("verdict", "review_id").get()
+    settled = ReviewOutcome.objects.values_list("verdict", "review_id").get()
     counts = complete_pairs(1).counts.tolist()
     findings = list(Finding.objects.values_list("event__seq", "clause", "quote", "explanation"))
     assert findings
@@ -62,13 +62,13 @@ def test_export_and_import_lose_nothing(reviewed: str, tmp_path: Path):
     wipe()
     assert load(tmp_path, reviewed) == ["imported"]
     assert exported() == reviewed
-    assert Settlement.objects.values_list("verdict", "review_id").get() == settled
+    assert ReviewOutcome.objects.values_list("verdict", "review_id").get() == settled
     assert complete_pairs(1).counts.tolist() == counts
     assert list(Finding.objects.values_list("event__seq", "clause", "quote", "explanation")) == findings
     assert load(tmp_path, reviewed) == ["unchanged"]
 
 
-def test_drafts_and_accounts_do_not_travel(reviewed: str, recorded: SessionFactory, rita: User):
+def test_drafts_and_accounts_are_not_exported(reviewed: str, recorded: SessionFactory, rita: User):
     recorded("Not yet.")
     claim(rita)
     assert len([line for line in exported().splitlines() if json.loads(line)["reviews"]]) == 1
@@ -86,9 +86,9 @@ def test_reviews_made_elsewhere_are_added_to_the_session_that_is_here(
     assert load(tmp_path, line) == ["imported"]
     assert Review.objects.get().reviewer is None
     held = claim(rolf)
-    assert held.place == 2
+    assert held.slot == 2
     submit(held, reading(session, "F1"))
-    assert Settlement.objects.get().verdict == "minor"
+    assert ReviewOutcome.objects.get().verdict == "minor"
 
 
 def test_an_older_file_without_reviews_is_read(reviewed: str, tmp_path: Path):
@@ -110,7 +110,7 @@ def test_an_older_file_without_reviews_is_read(reviewed: str, tmp_path: Path):
         ({"opened_at": "2026-01-01T00:00:00"}, "time zone"),
         ({"id": "x"}, "badly formed"),
         ({"rule_set": {"version": 99, "content_hash": ""}}, "no rule set of version 99"),
-        ({"rule_set": {"version": 1, "content_hash": "0"}}, "another one than here"),
+        ({"rule_set": {"version": 1, "content_hash": "0"}}, "differs from rule set 1 here"),
         ({"content": {"messages": [{"seq": 1}]}}, "clauses"),
         ({"content": {"mood": "good"}}, "mood"),
         ({"content": {"verdict": "fine"}}, "verdict is not one of rule set"),
@@ -128,7 +128,7 @@ def test_broken_reviews_are_refused(reviewed: str, tmp_path: Path, change: dict[
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"checked_at": "2026-01-01T00:00:00"}, "time of a check needs its time zone"),
+        ({"checked_at": "2026-01-01T00:00:00"}, "time of a check needs a time zone"),
         ({"basis": "x" * 65}, "basis of a check must be a text of at most 64"),
         ({"findings": [{"clause": "F1"}]}, "the key 'detector' is missing"),
         ({"detectors": []}, "its detectors"),
@@ -143,7 +143,7 @@ def test_broken_checks_are_refused(reviewed: str, tmp_path: Path, change: dict[s
         load(tmp_path, json.dumps(record))
     record = json.loads(reviewed)
     record["rule_checks"][0]["findings"][0]["event"] = 99
-    with pytest.raises(CommandError, match="a finding is about event 99"):
+    with pytest.raises(CommandError, match="a finding names event 99"):
         load(tmp_path, json.dumps(record))
 
 
@@ -156,7 +156,7 @@ def test_a_session_that_is_invalidated_here_stays_so_elsewhere(reviewed: str, ad
     assert Session.objects.get().invalidated
 
 
-def test_two_reviews_for_one_place_are_refused(reviewed: str, tmp_path: Path):
+def test_two_reviews_in_one_slot_are_refused(reviewed: str, tmp_path: Path):
     record = json.loads(reviewed)
     record["reviews"][0]["id"] = "00000000-0000-0000-0000-000000000009"
     with pytest.raises(CommandError, match=r"place 1 of session .* has another review here"):

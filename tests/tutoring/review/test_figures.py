@@ -1,4 +1,4 @@
-"""Figures of reviews lead to the sessions behind them, the log to who did what; no page asks more for more rows."""
+"""Figures link to the sessions that they count; the audit log has filters; no page needs more queries for more rows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.tutoring.review.readings import claim, review
 from tutoring.actions import Invalidate
 from tutoring.checks.checking import check_session
 from tutoring.models import AuditEntry, Flag, Protocol, Review, Session, TrainingResult
-from tutoring.review.agreement import Figure
+from tutoring.review.agreement import CoefficientEstimate
 from tutoring.templatetags.review_tags import coefficient
 
 
@@ -33,13 +33,13 @@ def links_to_sessions(page: str) -> set[str]:
 
 
 def counted(client: Client, address: str) -> int:
-    """How many sessions the list behind a figure holds."""
+    """Return the number of sessions in the list of a figure."""
     match = re.search(r'class="soft">(\d+) session', client.get(address).content.decode())
     assert match, address
     return int(match[1])
 
 
-def test_figures_of_agreement_lead_to_their_sessions(
+def test_figures_of_agreement_link_to_their_sessions(
     recorded: SessionFactory, rita: User, rolf: User, ada: User, rosa: User
 ):
     client = client_of(rosa)
@@ -49,7 +49,7 @@ def test_figures_of_agreement_lead_to_their_sessions(
         review(rolf, *second)
         known = client.get("/review/agreement/").content.decode()
         several = Session.objects.count() > 1
-        assert ('class="interval"' in known) == several, "one session says nothing of how sessions differ"
+        assert ('class="interval"' in known) == several, "one session gives no interval"
     assert counted(client, "/review/sessions/?measure=verdict&rule_set=1") == 4
     Invalidate(session_id=session.pk, person=ada, command=uuid4(), reason="No tutor.").execute()
     page = client.get("/review/agreement/").content.decode()
@@ -62,7 +62,9 @@ def test_figures_of_agreement_lead_to_their_sessions(
     assert counted(client, "/review/sessions/?measure=A3&differing=1&rule_set=1") == 0
     assert counted(client, "/review/sessions/?settled=disputed") == 1
     assert counted(client, "/review/sessions/?settled=settled") == 2
-    assert counted(client, f"/review/sessions/?by={pseudonym(rita)}&state=submitted") == 4, "work is work"
+    assert counted(client, f"/review/sessions/?by={pseudonym(rita)}&state=submitted") == 4, (
+        "an invalidated session counts as a reviewer's work"
+    )
     for link in links:
         assert client.get(link).status_code == 200, link
     rows = csv.DictReader(io.StringIO(client.get("/review/labels.csv").content.decode()))
@@ -74,7 +76,7 @@ def test_figures_of_agreement_lead_to_their_sessions(
     assert re.search(r"κ </span>0\.57 <span", row), row[:1500]
 
 
-def test_addresses_that_mean_nothing_are_refused(rosa: User):
+def test_invalid_addresses_are_refused(rosa: User):
     client = client_of(rosa)
     for query in (
         "measure=F99",
@@ -87,7 +89,7 @@ def test_addresses_that_mean_nothing_are_refused(rosa: User):
         assert client.get(f"/review/sessions/?{query}").status_code == 400, query
 
 
-def test_solve_rates_tell_all_from_compliant_and_first_from_later(
+def test_solve_rates_separate_compliant_sessions_and_later_attempts(
     recorded: SessionFactory, rita: User, rolf: User, rosa: User
 ):
     for number, outcome, clause in (
@@ -115,7 +117,7 @@ def test_solve_rates_tell_all_from_compliant_and_first_from_later(
 
 
 def closed_sessions(problems: Sequence[Problem | None], outcomes: str, model: str = "openai:m") -> None:
-    """First sessions, one for each letter (s: solved, n: not), at the problems in turn."""
+    """Create first sessions, one for each letter (s: solved, n: not solved), at the problems in turn."""
     for number, letter in enumerate(outcomes):
         Session.objects.create(
             problem=problems[number % len(problems)],
@@ -145,8 +147,8 @@ def readable(page: str) -> str:
     return re.sub(r"\s+", " ", re.sub("<[^>]+>", " ", page)).replace(" ;", ";")
 
 
-def test_sessions_of_one_problem_are_no_independent_draws(doubling: Problem, rosa: User):
-    """Wilson over these 24 sessions would be 31 to 69; the four problems, two always solved, say far less."""
+def test_sessions_of_one_problem_are_not_independent(doubling: Problem, rosa: User):
+    """Wilson over these 24 sessions gives 31 to 69; over the four problems, two always solved, it is far wider."""
     problems = problems_of(doubling.dataset, 4)
     closed_sessions(problems, "ssnn" * 6)
     closed_sessions([None], "s")
@@ -157,7 +159,7 @@ def test_sessions_of_one_problem_are_no_independent_draws(doubling: Problem, ros
     assert "Differences on the same problems" not in page
 
 
-def test_a_problem_with_more_sessions_weighs_no_more(doubling: Problem, rosa: User):
+def test_every_problem_has_the_same_weight(doubling: Problem, rosa: User):
     problems = problems_of(doubling.dataset, 3)
     closed_sessions(problems[:1], "nnnnnnnn")
     closed_sessions(problems[1:], "ss")
@@ -165,13 +167,13 @@ def test_a_problem_with_more_sessions_weighs_no_more(doubling: Problem, rosa: Us
     assert "67 % 0 to 100 2 of 10 t, 3 problems" in page
 
 
-def test_one_session_a_problem_keeps_wilson(doubling: Problem, rosa: User):
+def test_one_session_per_problem_gives_wilsons_interval(doubling: Problem, rosa: User):
     closed_sessions(problems_of(doubling.dataset, 3), "ssn")
     page = readable(client_of(rosa).get("/review/solve-rates/").content.decode())
     assert "67 % 21 to 94 2 of 3 Wilson, 3 problems" in page
 
 
-def test_models_are_compared_on_the_problems_that_both_have(doubling: Problem, rosa: User):
+def test_models_are_compared_on_their_common_problems(doubling: Problem, rosa: User):
     problems = problems_of(doubling.dataset, 14)
     closed_sessions(problems[:12], "ssssssssnnnn")
     closed_sessions(problems[2:], "sssnnnnnnnnn", "openai:n")
@@ -182,16 +184,16 @@ def test_models_are_compared_on_the_problems_that_both_have(doubling: Problem, r
     assert expected in readable(source)
     assert "p: 0.250 Holm p: 0.250 Sessions excluded: 4" in readable(source)
     assert "not significant detectable from" in readable(source)
-    links = re.findall(r'href="([^"]*beside_model[^"]*)"', source)
+    links = re.findall(r'href="([^"]*other_model[^"]*)"', source)
     assert [counted(client, link.replace("&amp;", "&")) for link in links] == [10, 10]
     closed_sessions(problems[2:3], "n")
     several = readable(client.get("/review/solve-rates/").content.decode())
     assert re.search(r" \+25 \S+ to \S+ t ", several), (
-        "a second session at a problem makes it no pair of outcomes"
+        "with a second session at a problem, the interval is no paired one"
     )
 
 
-def test_a_claimed_outcome_shares_no_rate_and_no_difference_with_a_judged_one(doubling: Problem, rosa: User):
+def test_claimed_and_judged_outcomes_share_no_rate_and_no_difference(doubling: Problem, rosa: User):
     problems = problems_of(doubling.dataset, 6)
     closed_sessions(problems, "ssnnnn")
     closed_sessions(problems, "ssssss")
@@ -220,12 +222,12 @@ def test_few_common_problems_are_not_tested(doubling: Problem, rosa: User):
 
 @pytest.mark.parametrize(("value", "shown"), [(-0.001, "0.00"), (-0.0, "0.00"), (-0.006, "-0.01")])
 def test_no_coefficient_is_a_negative_zero(value: float, shown: str):
-    assert coefficient(Figure(value, None)) == shown
-    figure = coefficient(Figure(value, Interval(-0.004, 0.2)))
+    assert coefficient(CoefficientEstimate(value, None)) == shown
+    figure = coefficient(CoefficientEstimate(value, Interval(-0.004, 0.2)))
     assert figure == f'{shown} <span class="interval">0.00 to 0.20</span>'
 
 
-def test_the_audit_log_names_who_what_and_when_and_is_filtered(
+def test_the_audit_log_names_person_action_and_time_and_has_filters(
     recorded: SessionFactory, rita: User, rolf: User, ada: User
 ):
     session = recorded()
@@ -254,12 +256,11 @@ LISTS = (
 READINGS = ("/review/sessions/{settled}/", "/review/reviews/{held}/", "/trajectories/{settled}/")
 
 
-def test_no_page_asks_more_questions_for_more_rows(
-    recorded: SessionFactory, rita: User, rolf: User, ada: User, alice: User, doubling: Problem,
-    protocol: Protocol,
-):  # fmt: skip
-    """Every list page, and every page of one session: as many queries with eight rows as with four."""
-    client = client_of(ada)
+def test_no_page_needs_more_queries_for_more_rows(
+    recorded: SessionFactory, rita: User, rolf: User, ada: User, doubling: Problem
+):
+    """Every list page and every page of one session needs as many queries for eight rows as for four."""
+    client, protocol = client_of(ada), Protocol.objects.get(name="usaco-2024")
 
     def more(count: int, messages: int) -> dict[str, UUID]:
         for _ in range(count):
@@ -273,7 +274,7 @@ def test_no_page_asks_more_questions_for_more_rows(
             Session.objects.create(tutor=ada, problem=doubling, protocol=protocol, number=number)
         recorded(*["a"] * messages)
         held = claim(ada)
-        Session.objects.filter(pk=held.session_id).update(code_generations=0)  # nobody else is given it
+        Session.objects.filter(pk=held.session_id).update(code_generations=0)  # removes it from the queue
         return {"settled": one.pk, "held": held.pk}
 
     def asked(addresses: dict[str, str]) -> dict[str, int]:
@@ -291,7 +292,7 @@ def test_no_page_asks_more_questions_for_more_rows(
 
     few = more(4, 2)
     first = asked(addresses(few))
-    Review.objects.filter(reviewer=ada).update(state=Review.State.SKIPPED, place=None)
+    Review.objects.filter(reviewer=ada).update(state=Review.State.SKIPPED, slot=None)
     many = more(4, 6)
     assert asked(addresses(many)) == first
     assert max(first.values()) <= 20, first

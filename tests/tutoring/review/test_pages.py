@@ -1,4 +1,4 @@
-"""The pages of reviews: from the queue to the submission, and their visibility."""
+"""The review pages: from the queue to a submission, and who may read a review at which time."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_review_from_the_queue_to_its_submission(recorded: SessionFactory, rit
     status, answer = post(client, f"{address}submit/", **FORM)
     assert (status, answer["address"]) == (200, address)
     done = Review.objects.get(session=session)
-    assert (done.state, done.verdict, done.place) == ("submitted", "minor", 1)
+    assert (done.state, done.verdict, done.slot) == ("submitted", "minor", 1)
     assert done.content["messages"][1]["quotes"] == [
         {"clause": "F1", "start": 6, "end": 12, "exact": "🐄heap.", "prefix": "Use a "}
     ]
@@ -53,7 +53,7 @@ def test_a_review_from_the_queue_to_its_submission(recorded: SessionFactory, rit
     assert "Your review" in page
 
 
-def test_a_plain_form_works_too_and_keeps_what_was_chosen(recorded: SessionFactory, rita: User):
+def test_a_plain_form_works_and_keeps_the_chosen_labels(recorded: SessionFactory, rita: User):
     recorded("Look at the sample.", "Use a heap, now.")
     client = client_of(rita)
     answer = client.post("/review/next/", {"command": str(uuid4()), "kind": "review"}, follow=True)
@@ -61,7 +61,7 @@ def test_a_plain_form_works_too_and_keeps_what_was_chosen(recorded: SessionFacto
     answer = client.post(
         f"{address}submit/", FORM | {"command": str(uuid4()), "verdict": "compliant"}, follow=True
     )
-    assert "a forbidden one is chosen in 3" in answer.content.decode()
+    assert "but one is chosen in 3" in answer.content.decode()
     assert re.search(r'value="F1" data-key="1" checked', answer.content.decode())
 
 
@@ -93,7 +93,7 @@ def test_labels_that_no_page_sends_are_refused(recorded: SessionFactory, rita: U
         assert "Only once." not in json.dumps(held.content)
 
 
-def test_nobody_reads_a_review_before_both_are_in(
+def test_nobody_reads_a_review_before_both_are_submitted(
     recorded: SessionFactory, rita: User, rolf: User, rosa: User, ada: User
 ):
     session = recorded()
@@ -142,13 +142,13 @@ def test_the_adjudicator_sees_both_reviews_side_by_side(
     page = client_of(judy).get(f"/review/reviews/{held.pk}/").content.decode()
     for shown in ("It names it.", "A structure only.", "Review 1", "Review 2", "differing"):
         assert shown in page
-    assert pseudonym(rita) not in page, "an adjudicator judges arguments, not people"
+    assert pseudonym(rita) not in page, "adjudicators do not see the names of reviewers"
     submit(held, reading(held.session, "F1", comment="Both words are in the analysis."))
     beside = f"/review/sessions/{held.session_id}/"
     assert beside in client_of(judy).get(f"/review/reviews/{held.pk}/").content.decode()
     page = client_of(rita).get(beside).content.decode()
     assert "Both words are in the analysis." in page
-    assert '<span class="badge bad">F1</span>' in page, "what is forbidden does not look allowed"
+    assert '<span class="badge bad">F1</span>' in page, "forbidden and allowed clauses have different badges"
     assert '<span class="badge good">A1</span>' in page
 
 
@@ -164,10 +164,10 @@ def test_csv_has_a_row_for_each_message_of_each_review(
     assert [(row["session"], row["message"], row["clauses"]) for row in rows] == [
         (str(session.pk), "1", "F1"), (str(session.pk), "3", "A6"),
     ] * 2  # fmt: skip
-    assert rows[0]["comment"] == "'=1+1", "no spreadsheet may take it for a formula"
+    assert rows[0]["comment"] == "'=1+1", "a spreadsheet must not read a comment as a formula"
 
 
-def test_a_session_as_one_page_needs_nothing_else(recorded: SessionFactory, rita: User, rolf: User):
+def test_a_session_as_one_page_is_self_contained(recorded: SessionFactory, rita: User, rolf: User):
     session = recorded("Use a <b>heap</b>.")
     review(rita, "F1", comment="Look.")
     review(rolf, "F1")
@@ -179,7 +179,7 @@ def test_a_session_as_one_page_needs_nothing_else(recorded: SessionFactory, rita
         assert shown in page
 
 
-def test_assignment_by_the_page(recorded: SessionFactory, rolf: User, ada: User):
+def test_assignment_on_the_queue_page(recorded: SessionFactory, rolf: User, ada: User):
     session = recorded()
     client = client_of(ada)
     assert f'value="{session.pk}"' in client.get(f"/review/?session={session.pk}").content.decode()

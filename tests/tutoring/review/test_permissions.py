@@ -1,4 +1,4 @@
-"""Who may see which page of reviews, and give which command."""
+"""The roles that may see each review page and execute each command."""
 
 from __future__ import annotations
 
@@ -47,19 +47,18 @@ COMMANDS = {
 
 
 @pytest.fixture
-def clients(
-    person: PersonFactory, alice: User, rita: User, rolf: User, judy: User, rosa: User, ada: User
-) -> dict[str, Client]:
-    people = {
-        "nobody": None,
-        "roleless": person("nora"),
-        "tutor": alice,
-        "reviewer": rita,
-        "other reviewer": rolf,
-        "adjudicator": judy,
-        "researcher": rosa,
-        "admin": ada,
+def clients(request: pytest.FixtureRequest, person: PersonFactory) -> dict[str, Client]:
+    """Return a logged-in client for each role, for an account without a role, and without a login."""
+    accounts = {
+        "tutor": "alice",
+        "reviewer": "rita",
+        "other reviewer": "rolf",
+        "adjudicator": "judy",
+        "researcher": "rosa",
+        "admin": "ada",
     }
+    people = {name: request.getfixturevalue(account) for name, account in accounts.items()}
+    people |= {"nobody": None, "roleless": person("nora")}
     return {name: client_of(user) for name, user in people.items()}
 
 
@@ -76,7 +75,7 @@ def test_pages_open_for_their_roles_only(
             assert status in expected, f"{name} got {status} for {address}"
 
 
-def test_commands_are_for_those_who_may_give_them(
+def test_commands_are_executed_for_their_roles_only(
     clients: dict[str, Client], recorded: SessionFactory, rita: User
 ):
     recorded("Go on."), recorded("Go on.")
@@ -102,4 +101,4 @@ def test_commands_are_for_those_who_may_give_them(
                 else:
                     assert status in (302, 403, 404), f"{name} got {status} for {address}"
                     assert AuditEntry.objects.count() == before
-            transaction.set_rollback(True)  # the next command finds what this one found
+            transaction.set_rollback(True)  # each command starts from the same state

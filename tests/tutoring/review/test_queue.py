@@ -1,4 +1,4 @@
-"""Who gets which session to review, and what becomes of two reviews."""
+"""The review queue: who gets which session, and the outcome of the reviews."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.tutoring.dialogues import RIGHT, SessionUnderTest
 from tests.tutoring.review.conftest import SessionFactory
 from tests.tutoring.review.readings import claim, reading, review, submit
 from tutoring.actions import Invalidate
-from tutoring.models import AuditEntry, Event, Flag, Review, Session, Settlement
+from tutoring.models import AuditEntry, Event, Flag, Review, ReviewOutcome, Session
 from tutoring.review import actions
 from tutoring.review.actions import AnswerFlag, Assign, ClaimNext, RaiseFlag, SaveDraft, Skip, Withdraw
 from tutoring.review.content import Content, MessageLabels
@@ -25,7 +25,7 @@ from tutoring.sessions.context import RefusedError
 
 
 def end_lease(held: Review) -> None:
-    """Let time pass: the lease of this review has ended."""
+    """Let the lease of this review expire."""
     Review.objects.filter(pk=held.pk).update(lease_until=held.opened_at - timedelta(seconds=1))
 
 
@@ -38,13 +38,13 @@ def test_two_reviewers_and_no_third_get_a_session(
 ):
     recorded()
     first, second = claim(rita), claim(rolf)
-    assert {first.place, second.place} == {1, 2}
+    assert {first.slot, second.slot} == {1, 2}
     assert first.session == second.session
-    with pytest.raises(RefusedError, match="Nothing is waiting"):
+    with pytest.raises(RefusedError, match="No session needs your review"):
         claim(judy)
 
 
-def test_asking_twice_gives_the_same_session(recorded: SessionFactory, rita: User):
+def test_claiming_twice_gives_the_same_session(recorded: SessionFactory, rita: User):
     recorded(), recorded()
     assert claim(rita) == claim(rita)
     assert Review.objects.count() == 1
@@ -59,25 +59,25 @@ def test_a_session_that_has_one_review_comes_before_others(recorded: SessionFact
     assert claim(rolf).session == later
 
 
-def test_nobody_is_given_an_own_session(session: SessionUnderTest, alice: User, person):
+def test_nobody_gets_an_own_session(session: SessionUnderTest, alice: User, person):
     session.ask_and_get(RIGHT)
     session.execute()
     session.judge()
     alice.groups.add(*person("helper", Role.REVIEWER).groups.all())
-    with pytest.raises(RefusedError, match="Nothing is waiting"):
+    with pytest.raises(RefusedError, match="No session needs your review"):
         claim(alice)
-    with pytest.raises(RefusedError, match="nobody reviews an own one"):
+    with pytest.raises(RefusedError, match="was the tutor of this session and cannot review it"):
         assign(person("ada", Role.ADMIN), session.row, alice)
     assert claim(person("rita", Role.REVIEWER)).session == session.row
 
 
-def test_an_own_session_that_came_back_as_an_import_stays_an_own_one(recorded: SessionFactory, rita: User):
+def test_nobody_reviews_an_own_session_that_was_imported_again(recorded: SessionFactory, rita: User):
     recorded(tutor=pseudonym(rita))
-    with pytest.raises(RefusedError, match="Nothing is waiting"):
+    with pytest.raises(RefusedError, match="No session needs your review"):
         claim(rita)
 
 
-def test_a_place_whose_lease_ended_goes_to_another_and_the_draft_stays(
+def test_a_slot_with_an_expired_lease_goes_to_another_reviewer_and_the_draft_stays(
     recorded: SessionFactory, rita: User, rolf: User, judy: User
 ):
     session = recorded()
@@ -86,16 +86,16 @@ def test_a_place_whose_lease_ended_goes_to_another_and_the_draft_stays(
     SaveDraft(person=rita, command=uuid4(), review_id=late.pk, content=draft).execute()
     end_lease(late)
     review(rolf), review(judy)
-    assert Settlement.objects.get().verdict == "compliant"
+    assert ReviewOutcome.objects.get().verdict == "compliant"
     late.refresh_from_db()
-    assert late.place is None
+    assert late.slot is None
     assert Content.from_json(late.content) == draft
-    with pytest.raises(RefusedError, match="no further review is wanted"):
+    with pytest.raises(RefusedError, match="needs no further review"):
         submit(late, reading(session))
     assert Review.objects.filter(state="submitted").count() == 2
 
 
-def test_a_late_reviewer_whom_nobody_replaced_goes_on(recorded: SessionFactory, rita: User):
+def test_a_late_reviewer_continues_if_the_slot_is_still_free(recorded: SessionFactory, rita: User):
     recorded()
     late = claim(rita)
     end_lease(late)
@@ -103,21 +103,19 @@ def test_a_late_reviewer_whom_nobody_replaced_goes_on(recorded: SessionFactory, 
     assert submit(late, reading(late.session)).state == "submitted"
 
 
-def test_skipping_gives_the_place_back_and_does_not_come_again(
-    recorded: SessionFactory, rita: User, rolf: User
-):
+def test_skipping_frees_the_slot_and_does_not_come_again(recorded: SessionFactory, rita: User, rolf: User):
     recorded()
     skipped = claim(rita)
-    with pytest.raises(RefusedError, match="why you do not"):
+    with pytest.raises(RefusedError, match="Give a reason for skipping"):
         Skip(person=rita, command=uuid4(), review_id=skipped.pk, reason=" ").execute()
     Skip(person=rita, command=uuid4(), review_id=skipped.pk, reason="I know the tutor.").execute()
-    with pytest.raises(RefusedError, match="Nothing is waiting"):
+    with pytest.raises(RefusedError, match="No session needs your review"):
         claim(rita)
-    assert claim(rolf).place == 1
+    assert claim(rolf).slot == 1
     assert AuditEntry.objects.get(action="Skip").data["reason"] == "I know the tutor."
 
 
-def test_flags_are_answered_and_stay(recorded: SessionFactory, rita: User, ada: User):
+def test_flags_are_answered_and_not_removed(recorded: SessionFactory, rita: User, ada: User):
     recorded()
     held = claim(rita)
     RaiseFlag(person=rita, command=uuid4(), review_id=held.pk, reason="Two people speak.").execute()
@@ -125,30 +123,34 @@ def test_flags_are_answered_and_stay(recorded: SessionFactory, rita: User, ada: 
     with pytest.raises(PermissionDenied):
         AnswerFlag(person=rita, command=uuid4(), flag_id=flag.pk, answer="So what.").execute()
     AnswerFlag(person=ada, command=uuid4(), flag_id=flag.pk, answer="Both are tutors.").execute()
-    with pytest.raises(RefusedError, match="answered already"):
+    with pytest.raises(RefusedError, match="already answered"):
         AnswerFlag(person=ada, command=uuid4(), flag_id=flag.pk, answer="Again.").execute()
     flag.refresh_from_db()
     assert (flag.reason, flag.answer) == ("Two people speak.", "Both are tutors.")
     assert submit(held, reading(held.session)).state == "submitted"
 
 
-def test_assignment_is_for_admins_and_keeps_the_place(
-    recorded: SessionFactory, rita: User, rolf: User, judy: User, ada: User, alice: User
+def test_assignment_is_by_admins_to_reviewers(
+    recorded: SessionFactory, rita: User, rolf: User, ada: User, alice: User
 ):
     session = recorded()
     with pytest.raises(PermissionDenied):
         assign(rita, session, rolf)
     with pytest.raises(RefusedError, match="does not have the role reviewer"):
         assign(ada, session, alice)
+
+
+def test_assignment_reserves_a_slot(recorded: SessionFactory, rita: User, rolf: User, judy: User, ada: User):
+    session = recorded()
     assign(ada, session, rita)
     assign(ada, session, rolf)
-    with pytest.raises(RefusedError, match="already"):
+    with pytest.raises(RefusedError, match="already has or had a review"):
         assign(ada, session, rita)
-    with pytest.raises(RefusedError, match="All places"):
+    with pytest.raises(RefusedError, match="All review slots"):
         assign(ada, session, judy)
 
 
-def test_a_withdrawn_assignment_frees_its_place_and_keeps_the_draft(
+def test_a_withdrawn_assignment_frees_its_slot_and_keeps_the_draft(
     recorded: SessionFactory, rita: User, rolf: User, judy: User, ada: User
 ):
     session = recorded()
@@ -163,32 +165,32 @@ def test_a_withdrawn_assignment_frees_its_place_and_keeps_the_draft(
 
     with pytest.raises(PermissionDenied):
         withdraw(rolf, held.pk, "I want it.")
-    with pytest.raises(RefusedError, match="Say why"):
+    with pytest.raises(RefusedError, match="Give a reason"):
         withdraw(ada, held.pk, " ")
     withdraw(ada, held.pk, "She knows the tutor.")
     assert AuditEntry.objects.get(action="Withdraw").data["reason"] == "She knows the tutor."
     with pytest.raises(RefusedError, match="This review is withdrawn"):
         submit(held, reading(session))
-    with pytest.raises(RefusedError, match="Nothing is waiting"):
+    with pytest.raises(RefusedError, match="No session needs your review"):
         claim(rita)
     held.refresh_from_db()
     assert Content.from_json(held.content) == draft
     claimed = claim(judy)
-    assert claimed.place == 1
-    with pytest.raises(RefusedError, match="Nobody assigned"):
+    assert claimed.slot == 1
+    with pytest.raises(RefusedError, match="was not assigned"):
         withdraw(ada, claimed.pk, "Nobody assigned it.")
     with pytest.raises(RefusedError, match="This review is withdrawn"):
         withdraw(ada, held.pk, "Again.")
 
 
-def test_agreeing_reviews_settle_the_session(recorded: SessionFactory, rita: User, rolf: User, judy: User):
+def test_agreeing_reviews_decide_the_session(recorded: SessionFactory, rita: User, rolf: User, judy: User):
     recorded()
     review(rita, "F1", level=4)
-    assert not Settlement.objects.exists()
+    assert not ReviewOutcome.objects.exists()
     review(rolf, "F1", level=3)
-    settled = Settlement.objects.get()
-    assert (settled.verdict, settled.review) == ("minor", None)
-    with pytest.raises(RefusedError, match="Nothing is waiting"):
+    outcome = ReviewOutcome.objects.get()
+    assert (outcome.verdict, outcome.review) == ("minor", None)
+    with pytest.raises(RefusedError, match="No session needs your review"):
         claim(judy, adjudicates=True)
 
 
@@ -199,33 +201,33 @@ def test_a_third_person_decides_where_reviews_disagree(
     session = recorded()
     review(rita, "F1", "A4")
     review(rolf, *other)
-    assert Settlement.objects.get().verdict == ""
+    assert ReviewOutcome.objects.get().verdict == ""
     with pytest.raises(PermissionDenied):
         claim(rita, adjudicates=True)
     decision = claim(judy, adjudicates=True)
-    assert decision.place == Review.ADJUDICATION
-    with pytest.raises(RefusedError, match="needs its reason"):
+    assert decision.slot == Review.ADJUDICATION
+    with pytest.raises(RefusedError, match="needs a reason"):
         submit(decision, reading(session, "F1"))
     submit(decision, reading(session, "F1", verdict="major", comment="It names the heap."))
-    settled = Settlement.objects.get()
-    assert (settled.verdict, settled.review) == ("major", decision)
+    outcome = ReviewOutcome.objects.get()
+    assert (outcome.verdict, outcome.review) == ("major", decision)
 
 
-def test_who_has_reviewed_a_session_does_not_adjudicate_it(
+def test_a_reviewer_of_a_session_does_not_adjudicate_it(
     recorded: SessionFactory, rita: User, judy: User, ada: User
 ):
     session = recorded()
     review(judy, "F1")
     review(rita)
-    with pytest.raises(RefusedError, match="Nothing is waiting"):
+    with pytest.raises(RefusedError, match="No session needs your review"):
         claim(judy, adjudicates=True)
-    with pytest.raises(RefusedError, match="already"):
+    with pytest.raises(RefusedError, match="already has or had a review"):
         assign(ada, session, judy)
     assign(ada, session, ada)
     assert Review.objects.get(reviewer=ada).adjudicates
 
 
-def test_an_adjudication_begins_with_what_both_reviews_say(
+def test_an_adjudication_starts_with_the_labels_of_both_reviews(
     recorded: SessionFactory, rita: User, rolf: User, judy: User
 ):
     session = recorded("a", "b")
@@ -244,12 +246,12 @@ def test_an_adjudication_begins_with_what_both_reviews_say(
         (Content(), "Message 1 has no clause"),
         (Content((MessageLabels(1, ("A6",)),), "compliant"), "Message 1 has no level"),
         (Content((MessageLabels(1, ("A6",), 0),)), "verdict on the session is missing"),
-        (Content((MessageLabels(1, ("F1",), 0),), "compliant"), "forbidden one is chosen in 1"),
-        (Content((MessageLabels(1, ("F1",), 0),), "minor"), "which message is the worst"),
-        (Content((MessageLabels(1, ("A1",), 0),), "major"), "say in the comment what was broken"),
+        (Content((MessageLabels(1, ("F1",), 0),), "compliant"), "but one is chosen in 1"),
+        (Content((MessageLabels(1, ("F1",), 0),), "minor"), "Choose the worst message"),
+        (Content((MessageLabels(1, ("A1",), 0),), "major"), "describe the breach in the comment"),
     ],
 )
-def test_a_review_with_gaps_is_not_submitted(
+def test_an_incomplete_review_is_not_submitted(
     recorded: SessionFactory, rita: User, content: Content, sentence: str
 ):
     recorded("Go on.")
@@ -271,7 +273,7 @@ def test_a_submitted_review_is_final(recorded: SessionFactory, rita: User):
         done.delete()
 
 
-def test_the_same_command_twice_is_carried_out_once(recorded: SessionFactory, rita: User):
+def test_a_repeated_command_is_executed_once(recorded: SessionFactory, rita: User):
     recorded()
     held, command = claim(rita), uuid4()
     submit(held, reading(held.session), command)
@@ -293,30 +295,30 @@ def test_invalidated_sessions_are_not_reviewed(recorded: SessionFactory, rita: U
     Invalidate(session_id=session.pk, person=ada, command=command, reason="The tutor pasted code.").execute()
     with pytest.raises(RefusedError, match="invalidated"):
         submit(held, reading(session))
-    with pytest.raises(RefusedError, match="Nothing is waiting"):
+    with pytest.raises(RefusedError, match="No session needs your review"):
         claim(rita)
     assert session.events.filter(kind=Event.Kind.INVALIDATED).count() == 1
     entry = AuditEntry.objects.get(command=command)
     assert (entry.action, entry.person, entry.data["reason"]) == ("Invalidate", ada, "The tutor pasted code.")
 
 
-def test_a_new_rule_set_asks_for_new_reviews(
+def test_a_new_rule_set_needs_new_reviews(
     recorded: SessionFactory, rita: User, rolf: User, monkeypatch: pytest.MonkeyPatch
 ):
     recorded()
     review(rita), review(rolf)
-    with pytest.raises(RefusedError, match="Nothing is waiting"):
+    with pytest.raises(RefusedError, match="No session needs your review"):
         claim(rita)
     old = current_rule_set()
     new = RuleSet(**{**vars(old), "version": old.version + 1, "content_hash": "1" * 64})
     monkeypatch.setattr(actions, "current_rule_set", lambda: new)
     again = claim(rita)
     assert again.rule_set == new.version
-    assert Content.from_json(again.content) == Content(), "nothing of the earlier reading leads the new one"
-    assert Settlement.objects.get().rule_set == old.version
+    assert Content.from_json(again.content) == Content(), "a new review must not start from an earlier one"
+    assert ReviewOutcome.objects.get().rule_set == old.version
 
 
-def test_time_at_work_leaves_long_pauses_out(recorded: SessionFactory, rita: User):
+def test_active_time_caps_long_pauses(recorded: SessionFactory, rita: User):
     recorded()
     held = claim(rita)
     for pause in (30, 3600):
@@ -327,7 +329,7 @@ def test_time_at_work_leaves_long_pauses_out(recorded: SessionFactory, rita: Use
     assert 150 <= held.active_seconds <= 160
 
 
-def test_findings_come_first_in_a_recorded_random_half(recorded: SessionFactory, rita: User, settings):
+def test_a_random_half_of_the_reviews_shows_findings_first(recorded: SessionFactory, rita: User, settings):
     for _ in range(20):
         recorded()
     settings.REVIEW_FINDINGS_FIRST = True

@@ -1,4 +1,4 @@
-"""Drafts checked before they are sent, messages recorded with their check, recorded sessions checked as a whole."""
+"""Checks of drafts, of sent messages and of recorded sessions."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ from tests.tutoring.dialogues import start as start_session
 from tests.tutoring.review.readings import recorded_session
 from tutoring.checks.checking import check_session
 from tutoring.checks.findings import findings_of
+from tutoring.checks.recording import basis_of
 from tutoring.models import Draft, Finding, Protocol, Review, RuleCheck, Session
-from tutoring.protocols import PRESETS, DraftCheck, freeze, rules_of
+from tutoring.protocols import DraftCheck, freeze, rules_of
 from tutoring.rules.detectors import DETECTORS
 from tutoring.sessions.context import RefusedError
 
@@ -39,7 +40,7 @@ def client_of(user: User) -> Client:
 
 
 def check(session: SessionUnderTest, text: str, user: User | None = None) -> tuple[int, list[dict[str, Any]]]:
-    """The status and the findings of a draft's check, as the page asks for it."""
+    """Return the status and the findings of the check of a draft, as the page requests it."""
     response = client_of(user or session.tutor).post(
         f"/sessions/{session.pk}/check/", {"text": text}, headers={"Accept": "application/json"}
     )
@@ -48,7 +49,7 @@ def check(session: SessionUnderTest, text: str, user: User | None = None) -> tup
 
 @pytest.fixture
 def under(session: SessionUnderTest, bob: User, doubling: Problem, protocol: Protocol):
-    """`under("blocking")`: Bob's session under the default protocol with that draft check."""
+    """Return a factory: `under("blocking")` starts Bob's session under the default protocol with that draft check."""
 
     def start(draft_check: DraftCheck) -> SessionUnderTest:
         rules = rules_of(protocol).with_settings(draft_check=draft_check)
@@ -58,11 +59,11 @@ def under(session: SessionUnderTest, bob: User, doubling: Problem, protocol: Pro
     return start
 
 
-def test_draft_check_names_place_clause_and_reason(session: SessionUnderTest):
+def test_draft_check_names_passage_clause_and_reason(session: SessionUnderTest):
     status, [finding] = check(session, f"🐄 No. {WARNED}")
     assert (status, finding["clause"], finding["severity"]) == (200, "F5", "warning")
     assert finding["title"] == "Says more of the verdict than the protocol allows"
-    # As scripts count: the cow is two units long.
+    # In UTF-16 units, as scripts count: the cow has two.
     assert (finding["start"], finding["end"]) == (10, 36)
     assert "only a run shows that" in finding["explanation"]
 
@@ -77,7 +78,7 @@ def test_draft_check_is_for_the_sessions_own_tutor(
     assert check(session, "x" * 20_001)[0] == 409
 
 
-def test_message_records_its_check_and_the_drafts_that_were_warned_of(session: SessionUnderTest, ada: User):
+def test_message_records_its_check_and_the_drafts_with_findings(session: SessionUnderTest, ada: User):
     session.ask_and_get(WRONG)
     for text in ("It is wrong", WARNED, f"{WARNED} And more.", "See line 1."):
         check(session, text)
@@ -89,8 +90,8 @@ def test_message_records_its_check_and_the_drafts_that_were_warned_of(session: S
     assert (recorded["mode"], recorded["rule_set"]) == ("advisory", 1)
     assert len(recorded["rule_set_hash"]) == 64
     page = client_of(ada).get(f"/trajectories/{session.pk}/").content.decode()
-    assert "See line 1<ins> of it</ins>." in page, "what became of a draft is marked"
-    check(session, WARNED)  # an answer that comes after the message it spoke of
+    assert "See line 1<ins> of it</ins>." in page, "the change from the draft to the message is marked"
+    check(session, WARNED)  # a check that arrives after its message was sent
     assert Draft.objects.get().checks == []
     session.reply("Ah.")
     session.say("Go on.")
@@ -108,7 +109,7 @@ def test_draft_check_keeps_the_draft_that_is_being_typed(session: SessionUnderTe
 def test_blocking_protocol_refuses_code_and_nothing_else(under):
     session = under("blocking")
     session.ask_and_get(WRONG)
-    with pytest.raises(RefusedError, match=r"does not let this be sent\. “n = int\(input\(\)\)"):
+    with pytest.raises(RefusedError, match=r"blocks this message\. “n = int\(input\(\)\)"):
         session.say("Write this:\n\nn = int(input()) * 2\nprint(n + n)")
     assert session.events("refused")[-1].data["action"] == "SendMessage"
     session.say(WARNED)
@@ -123,7 +124,7 @@ def test_protocol_without_a_check_finds_and_records_nothing(under):
     assert b"draft-check" not in client_of(session.tutor).get(f"/sessions/{session.pk}/").content
 
 
-def test_no_check_tells_what_stands_in_hidden_tests(session: SessionUnderTest):
+def test_draft_check_does_not_reveal_hidden_tests(session: SessionUnderTest):
     hidden, other = (check(session, f"Try {number}.")[1] for number in (987654, 456789))
     assert hidden == other
     assert [finding["severity"] for finding in hidden] == ["notice"]
@@ -140,7 +141,7 @@ def test_closed_session_is_checked_and_hidden_data_found(
             f"/sessions/{session.pk}/close/", {"command": str(uuid4()), "reason": "Enough."}
         )
     [done] = session.row.rule_checks.all()
-    assert done.detectors == {detector.name: detector.version for detector in DETECTORS}
+    assert done.detectors == {name: detector.version for name, detector in DETECTORS.items()}
     found = [(finding.clause, finding.quote, finding.weight) for finding in done.findings.all()]
     assert found == [("F4", "987654", 0.9), ("F5", "passes the first two tests", 0.75)]
     assert check_session(session.row) == done
@@ -154,6 +155,12 @@ def test_recorded_checks_are_never_changed_or_deleted(session: SessionUnderTest)
             row.save()
         with pytest.raises(TypeError, match="never deleted"):
             row.delete()
+
+
+def test_stored_bases_stay_valid():
+    """A changed hash would repeat the checks of all recorded sessions, and pay for those by a model again."""
+    stored = "cedfff5d1f1a65cd1030ac0d12459b066cc70c3dcad90348d102831e902b2166"
+    assert basis_of("openai:checker", {"model-checker": 1}, "f" * 64, None, 7) == stored
 
 
 def test_new_events_make_a_new_check_and_keep_the_old(session: SessionUnderTest):
@@ -171,7 +178,7 @@ def run(*words: str) -> dict[str, Any]:
     return report
 
 
-def test_check_rules_reports_closed_sessions_and_repeats_nothing(session: SessionUnderTest):
+def test_check_rules_reports_closed_sessions_and_repeats_no_check(session: SessionUnderTest):
     assert run() == {"sessions": []}
     session.say(WARNED)
     Session.objects.update(state=Session.State.CLOSED)
@@ -189,7 +196,7 @@ def test_check_rules_reports_closed_sessions_and_repeats_nothing(session: Sessio
 
 
 def test_published_dialogues_show_both_kinds_of_breach(shared_data: Path, db: None):
-    """docs/spec.md 8.2. One tutor lets the model program six times, which is no breach: no file names its protocol."""
+    """docs/spec.md 8.2. Six programs in one dialogue are no breach, because no file names its protocol."""
     out = io.StringIO()
     call_command("import_trajectories", str(shared_data / "trajectories"), "--json", stdout=out)
     rows = {row["file"]: row["findings"] for row in json.loads(out.getvalue())["trajectories"]}
@@ -209,8 +216,8 @@ def test_published_dialogues_show_both_kinds_of_breach(shared_data: Path, db: No
     assert "minimum possible number of cows who might join the line, not the maximum" in quotes
 
 
-def test_exceeded_budget_is_found_only_where_the_protocol_of_an_imported_session_is_known(ada: User):
-    rules = PRESETS["usaco-2024"].with_settings(code_generations=1).to_json()
+def test_exceeded_budget_of_an_imported_session_is_found_only_with_a_known_protocol(ada: User):
+    rules = {"code_generations": 1}
     known, unknown = (
         recorded_session(str(uuid4()), ["Go on.", "And now?"], protocol=protocol)
         for protocol in ({"name": "elsewhere", "version": 1, "rules": rules}, None)
@@ -220,7 +227,7 @@ def test_exceeded_budget_is_found_only_where_the_protocol_of_an_imported_session
     assert not findings_of(check_session(unknown))
 
 
-def test_budget_that_an_older_version_assumed_is_cited_nowhere(ada: User, tmp_path: Path):
+def test_budget_findings_of_older_versions_are_hidden_without_a_protocol(ada: User, tmp_path: Path):
     session = recorded_session(str(uuid4()), ["Go on.", "And now?"])
     check = RuleCheck.objects.create(
         session=session, rule_set=1, rule_set_hash="", detectors={}, basis="older"
@@ -246,7 +253,7 @@ def test_budget_that_an_older_version_assumed_is_cited_nowhere(ada: User, tmp_pa
     assert not (tmp_path / "data" / "findings.jsonl").exists()
 
 
-def test_findings_are_shown_to_a_reviewer_only_after_the_own_review(
+def test_a_reviewer_sees_findings_only_after_submitting_the_own_review(
     session: SessionUnderTest, rita: User, ada: User, person: PersonFactory
 ):
     session.say(WARNED)

@@ -1,4 +1,4 @@
-"""What each detector finds, what it leaves alone, and that no text upsets it."""
+"""Detectors: what each finds and ignores, on any text and in linear time."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ CONTEXT = MessageContext(
 )
 
 
-def places(text: str, context: MessageContext = CONTEXT) -> list[tuple[str, str, str]]:
-    """Detector, clause and quotation of each detection."""
+def passages(text: str, context: MessageContext = CONTEXT) -> list[tuple[str, str, str]]:
+    """Return detector, clause and passage of each detection."""
     return [(found.detector, found.clause, text[found.start : found.end]) for found in detect(text, context)]
 
 
@@ -81,8 +81,8 @@ def places(text: str, context: MessageContext = CONTEXT) -> list[tuple[str, str,
         ("With 987654 barns it must be 3.", ("hidden-data", "F4", "987654")),
     ],
 )  # fmt: skip
-def test_breach_is_found_with_its_place(text: str, expected: tuple[str, str, str]):
-    assert expected in places(text)
+def test_breach_is_found_with_its_passage(text: str, expected: tuple[str, str, str]):
+    assert expected in passages(text)
 
 
 @pytest.mark.parametrize(
@@ -108,27 +108,28 @@ def test_breach_is_found_with_its_place(text: str, expected: tuple[str, str, str
         "",
     ],
 )
-def test_what_is_allowed_is_left_alone(text: str):
-    assert places(text) == []
+def test_allowed_messages_have_no_findings(text: str):
+    assert passages(text) == []
 
 
 def test_words_of_statement_and_model_are_no_leak():
     words = "moving every surplus cow to the right keeps the running balance equal to the flow"
     said = replace(CONTEXT, replies=(*CONTEXT.replies, f"I think {words}."))
-    assert places(words, said) == []
+    assert passages(words, said) == []
     assert (
-        places("There are N barns in a row, and barn i holds cows; print the minimum number of moves.") == []
+        passages("There are N barns in a row, and barn i holds cows; print the minimum number of moves.")
+        == []
     )
 
 
 def test_code_of_the_official_solution_is_found_under_other_names():
     text = "for x in row:\n    rest += x - mean\n    moves += abs(rest)\nprint(moves)"
-    found = places(f"```python\n{text}\n```")
+    found = passages(f"```python\n{text}\n```")
     assert [clause for detector, clause, _ in found if detector == "reference-leak"] == ["F2"]
 
 
 def test_names_are_found_only_where_the_model_has_written_a_program():
-    assert places("Is max_load right? Look at line 7.", MessageContext(statement=STATEMENT)) == []
+    assert passages("Is max_load right? Look at line 7.", MessageContext(statement=STATEMENT)) == []
 
 
 def test_an_algorithm_is_a_notice_whatever_the_official_solution_says():
@@ -143,9 +144,11 @@ def test_an_algorithm_is_a_notice_whatever_the_official_solution_says():
         ("samples", set()),
     ],
 )
-def test_what_may_be_said_of_a_verdict_is_the_protocols_choice(tutor_may_say, found: set[str]):
+def test_the_protocol_decides_what_may_be_said_of_a_verdict(tutor_may_say, found: set[str]):
     context = replace(CONTEXT, tutor_may_say=tutor_may_say)
-    assert {quote for _, _, quote in places("It passes the sample. Yet it is not correct.", context)} == found
+    assert {
+        quote for _, _, quote in passages("It passes the sample. Yet it is not correct.", context)
+    } == found
 
 
 def test_a_draft_is_not_compared_with_hidden_tests_and_a_record_is():
@@ -170,7 +173,7 @@ TEXTS = st.one_of(st.text(max_size=300), st.lists(FRAGMENTS, max_size=60).map(""
 
 @given(text=TEXTS, reply=TEXTS, analysis=TEXTS)
 @settings(max_examples=60, deadline=None)
-def test_any_text_gives_places_within_it(text: str, reply: str, analysis: str):
+def test_passages_are_inside_any_text(text: str, reply: str, analysis: str):
     context = MessageContext(
         statement=STATEMENT,
         analysis=analysis + ANALYSIS,

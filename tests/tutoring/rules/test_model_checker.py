@@ -1,4 +1,4 @@
-"""Asking a model about recorded sessions: what it gets, what is stored, and what becomes of bad answers."""
+"""Checks by a model: the prompt, the stored findings, and answers of another form."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_answers_are_stored_as_findings_with_model_and_prompt_hash(
     elsewhere = {"clause": "F1", "quote": "not in the message", "reason": "It names it."}
     fake_providers.script(answer(broken, elsewhere), answer())
     [row] = run()
-    # Questions go out side by side, so either message may have got the first answer.
+    # Calls are concurrent, so either message may have got the first answer.
     found = {(one["rule"], one["model"], one["message"]) for one in row["findings"] if "model" in one}
     assert found == {
         ("F3", "checker@fake", "It explains the mistake."),
@@ -66,7 +66,7 @@ def test_answers_are_stored_as_findings_with_model_and_prompt_hash(
             assert secret not in body
 
     assert [one["state"] for one in run()] == ["unchanged"]
-    assert len(fake_providers.requests) == 2, "nothing is paid for twice"
+    assert len(fake_providers.requests) == 2, "no call is repeated"
     client = Client()
     for person, sees in ((alice, False), (ada, True)):
         client.force_login(person)
@@ -81,11 +81,11 @@ def test_answers_are_stored_as_findings_with_model_and_prompt_hash(
     [
         (Script(("No breach.",)), "the answer is not JSON"),
         (Script(("[1]",)), "not a list of objects"),
-        (answer({"clause": "F9", "quote": "", "reason": ""}), "the clause 'F9', which there is not"),
-        (failure(401), "Nothing was stored of this session"),
+        (answer({"clause": "F9", "quote": "", "reason": ""}), "the unknown clause 'F9'"),
+        (failure(401), "Nothing was stored for this session"),
     ],
 )
-def test_what_cannot_be_read_is_refused_and_nothing_stored(
+def test_answers_of_another_form_are_refused_and_nothing_is_stored(
     closed: SessionUnderTest, fake_providers: FakeProviders, script: Script, message: str
 ):
     fake_providers.script(script, script)
@@ -94,7 +94,7 @@ def test_what_cannot_be_read_is_refused_and_nothing_stored(
     assert not RuleCheck.objects.by_models().exists()
 
 
-def test_a_model_is_asked_only_where_one_is_named(closed: SessionUnderTest, fake_providers: FakeProviders):
+def test_a_model_is_called_only_with_the_option(closed: SessionUnderTest, fake_providers: FakeProviders):
     call_command("check_rules", "--json", stdout=io.StringIO())
     assert not fake_providers.requests
     with pytest.raises(CommandError, match="PROVIDER:MODEL"):

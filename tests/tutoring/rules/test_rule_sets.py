@@ -1,4 +1,4 @@
-"""The codebook: complete, frozen, readable."""
+"""Rule sets: complete, frozen, and equal on the page and in the document."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from django.test import Client
 from tests.tutoring.dialogues import SessionUnderTest
 from tutoring.models import Protocol
 from tutoring.protocols import Rules, freeze, rules_of
-from tutoring.rules import MessageContext, UnknownRuleSet, current_rule_set, rule_set, rule_set_versions
+from tutoring.rules import MessageContext, UnknownRuleSetError, current_rule_set, rule_set, rule_set_versions
 from tutoring.rules.detectors import detect
 
 PUBLISHED = {1: "8f2eac6bba670c7296d5bbae01b1b113bb18de84f79ef773204a1bfea5aaa489"}
-"""A version that was published is never edited: sessions and reviews name it by this hash."""
+"""A published version is never edited: sessions and reviews refer to this hash."""
 
 
 def test_published_versions_never_change():
@@ -31,8 +31,8 @@ def test_codebook_holds_every_clause_level_and_stage():
     assert [verdict.code for verdict in rules.verdicts] == ["compliant", "minor", "major"]
 
 
-def test_unknown_version_names_those_there_are():
-    with pytest.raises(UnknownRuleSet, match=r"no rule set of version 99; known are: 1"):
+def test_an_unknown_version_lists_the_known_ones():
+    with pytest.raises(UnknownRuleSetError, match=r"no rule set of version 99. Known versions: 1"):
         rule_set(99)
 
 
@@ -42,7 +42,7 @@ def test_protocol_and_session_record_the_rule_set(session: SessionUnderTest, pro
     assert session.events("opened")[0].data["protocol_hash"] == protocol.content_hash
 
 
-def test_protocol_frozen_before_there_were_rule_sets_is_read_as_it_was(db: None):
+def test_a_protocol_older_than_rule_sets_is_read_unchanged(db: None):
     old = {
         "title": "Old",
         "language": "python",
@@ -70,7 +70,7 @@ def test_detectors_warn_of_no_allowed_example(clause):
         assert [found for found in detect(text, context) if found.severity == "warning"] == []
 
 
-def test_codebook_page_and_document_say_what_the_rule_set_says(alice: User, repository: Path):
+def test_codebook_page_and_document_contain_the_rule_set(alice: User, repository: Path):
     client = Client()
     client.force_login(alice)
     page = client.get("/codebook/1/")

@@ -31,7 +31,7 @@ def client_of(user: User) -> Client:
 
 def test_ten_messages_have_labels_of_the_current_codebook_and_a_reason():
     assert len(material().messages) == 10
-    assert material().rules == current_rule_set(), "a new codebook needs the messages to be labelled anew"
+    assert material().rules == current_rule_set(), "relabel the messages for a new codebook"
     known = {clause.code for clause in material().rules.clauses}
     for message in material().messages:
         assert message.clauses
@@ -39,7 +39,7 @@ def test_ten_messages_have_labels_of_the_current_codebook_and_a_reason():
         assert message.reason
 
 
-def test_labels_are_compared_with_the_codebook_and_the_score_is_kept(alice: User, bob: User, ada: User):
+def test_labels_are_compared_with_the_codebook_and_the_score_is_stored(alice: User, bob: User, ada: User):
     client = client_of(alice)
     form = GOLD | {"clause-2": ["A4"], "clause-5": ["F1", "F2"], "command": str(uuid4())}
     for _ in range(2):  # submitted twice
@@ -60,18 +60,18 @@ def test_labels_are_compared_with_the_codebook_and_the_score_is_kept(alice: User
     assert client_of(ada).get("/review/audit/").status_code == 200
 
 
-def test_a_message_without_a_label_is_named_and_nothing_chosen_is_lost(alice: User):
+def test_an_unlabelled_message_is_named_and_the_chosen_labels_stay(alice: User):
     form = {**GOLD, "clause-3": [], "command": str(uuid4())}
     page = client_of(alice).post("/training/finish/", form).content.decode()
     assert "missing: 3." in page
     assert page.count(" checked") == 9
     assert not TrainingResult.objects.exists()
     foreign = client_of(alice).post("/training/finish/", form | {"clause-3": ["F9"]}).content.decode()
-    assert "not all clauses" in foreign
+    assert "Every label must be a clause" in foreign
 
 
-@override_settings(TUTORING_MODEL="openai:gpt-4o")  # the model of the site is none to train on
-def test_the_guided_session_is_held_with_the_practice_student_and_shows_what_is_done_of_it(
+@override_settings(TUTORING_MODEL="openai:gpt-4o")  # the training ignores the site's model
+def test_the_guided_session_uses_the_practice_student_and_shows_its_progress(
     doubling: Problem, alice: User, rita: User
 ):
 

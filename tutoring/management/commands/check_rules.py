@@ -1,4 +1,4 @@
-"""`manage.py check_rules`: run the detectors over recorded sessions."""
+"""`manage.py check_rules`: check recorded sessions with the detectors and, on request, with a model."""
 
 from __future__ import annotations
 
@@ -12,24 +12,23 @@ from benchmark.models import Dataset
 from benchmark.providers import ModelSpec, ModelSpecError, ProviderError, parse_model_spec
 from tutoring.checks.checking import check_session
 from tutoring.checks.findings import findings_of, one_line, to_json
-from tutoring.checks.model_checker import UnreadableAnswer
+from tutoring.checks.model_checker import UnreadableAnswerError
 from tutoring.checks.model_checking import check_session_with_model
 from tutoring.models import RuleCheck, Session
 
 
 class Command(BaseCommand):
     help = (
-        "Compare the tutors' messages of closed sessions with the current rule set and store what is found. What was "
-        "checked before and has not changed is not checked again."
+        "Check the tutors' messages of all closed sessions against the current rule set and store the findings. "
+        "Sessions without a change since their last check are skipped."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--dataset", default="", help="sessions on problems of this dataset only")
+        parser.add_argument("--dataset", default="", help="check only sessions on problems of this dataset")
         parser.add_argument(
             "--model",
             metavar="PROVIDER:MODEL",
-            help="ask this model too, one call for each message of a tutor that it was not asked about before; its "
-            "provider charges for that",
+            help="also check with this model: one paid call for each message of a session that it has not checked",
         )
         parser.add_argument("--json", action="store_true", help="print one JSON document")
 
@@ -46,14 +45,14 @@ class Command(BaseCommand):
                 raise CommandError(f"There is no dataset {dataset!r}. Import it with import_problems.")
             sessions = sessions.filter(problem__dataset__name=dataset)
         report = []
-        sessions = sessions.order_by("problem", "recorded_at")  # problem by problem: their texts are kept
+        sessions = sessions.order_by("problem", "recorded_at")  # the texts of a problem are cached
         for session in tqdm(
             sessions.iterator(chunk_size=200), total=sessions.count(), unit="session", disable=None
         ):
             before = session.rule_checks.count()
             findings = findings_of(check_session(session))
             if spec is not None:
-                findings += findings_of(self._ask(session, spec))
+                findings += findings_of(self._check_with_model(session, spec))
             report.append(
                 {
                     "id": str(session.pk),
@@ -72,12 +71,12 @@ class Command(BaseCommand):
         if options["json"]:
             self.stdout.write(json.dumps({"sessions": report}, indent=2, ensure_ascii=False))
 
-    def _ask(self, session: Session, spec: ModelSpec) -> RuleCheck:
-        """Raises CommandError where the model does not answer; what was stored before stays."""
+    def _check_with_model(self, session: Session, spec: ModelSpec) -> RuleCheck:
+        """Check one session with the model. Raise CommandError if a call fails; earlier sessions remain stored."""
         try:
             return check_session_with_model(session, spec)
-        except (ProviderError, UnreadableAnswer) as error:
+        except (ProviderError, UnreadableAnswerError) as error:
             raise CommandError(
-                f"Session {session.pk}: {spec}: {str(error).rstrip('.')}. Nothing was stored of this "
-                "session; sessions before it are done, and the same command goes on here."
+                f"Session {session.pk}: {spec}: {str(error).rstrip('.')}. Nothing was stored for this "
+                "session. The sessions before it are stored; the same command continues with this one."
             ) from None

@@ -1,36 +1,45 @@
-"""The detectors: deterministic, explained, fast enough for every pause in typing."""
+"""The registry of detectors.
+
+A detector is one module of this package that defines `DETECTOR`, and one line in `_MODULES`. The check of drafts, the
+check of recorded sessions, the page of detector scores and the table in docs/codebook.md read the registry.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib import import_module
 
 from tutoring.rules.detection import Detection, Detector, MessageContext
-from tutoring.rules.detectors.algorithm_naming import find_algorithm_names
-from tutoring.rules.detectors.approach_giving import find_given_approaches
-from tutoring.rules.detectors.code_pointing import find_pointing
-from tutoring.rules.detectors.explanation import find_explanations
-from tutoring.rules.detectors.hidden_data import find_hidden_data
-from tutoring.rules.detectors.reference_leak import find_reference_leaks
-from tutoring.rules.detectors.replacement_code import find_replacement_code
-from tutoring.rules.detectors.verdict_leak import find_verdict_leaks
 
-DETECTORS = (
-    Detector("reference-leak", 1, ("F1", "F2"), find_reference_leaks),
-    Detector("replacement-code", 1, ("F2",), find_replacement_code),
-    Detector("code-pointing", 1, ("F2",), find_pointing),
-    Detector("algorithm-naming", 1, ("F1",), find_algorithm_names),
-    Detector("approach-giving", 1, ("F1",), find_given_approaches),
-    Detector("explanation", 1, ("F3",), find_explanations),
-    Detector("verdict-leak", 1, ("F5",), find_verdict_leaks),
-    Detector("hidden-data", 1, ("F4",), find_hidden_data),
+_MODULES = (
+    "reference_leak",
+    "replacement_code",
+    "code_pointing",
+    "algorithm_naming",
+    "approach_giving",
+    "explanation",
+    "verdict_leak",
+    "hidden_data",
 )
 
 
+def _load(module: str) -> Detector:
+    detector: Detector = import_module(f"{__name__}.{module}").DETECTOR
+    return detector
+
+
+DETECTORS: dict[str, Detector] = {detector.name: detector for detector in map(_load, _MODULES)}
+"""All detectors by name, in the order of pages and tables."""
+
+
 def detect(text: str, context: MessageContext) -> list[Detection]:
-    """Everything the detectors find in the message, in its order. Linear in its length; never raises on any text."""
+    """Return the detections of all detectors in the order of the text.
+
+    Every detector runs in linear time and accepts any text, because the check of a draft runs at every pause in typing.
+    """
     found = [
         replace(detection, detector=detector.name, version=detector.version)
-        for detector in DETECTORS
+        for detector in DETECTORS.values()
         for detection in detector.find(text, context)
     ]
     return sorted(found, key=lambda detection: (detection.start, detection.end, detection.clause))

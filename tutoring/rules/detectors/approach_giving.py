@@ -1,13 +1,13 @@
-"""Handing over an approach in place of the model's own (F1)."""
+"""Detector of an approach that replaces the model's own (F1)."""
 
 from __future__ import annotations
 
 import re
 
-from tutoring.rules.detection import Detection, MessageContext
-from tutoring.rules.texts import is_question, sentences
+from tutoring.rules.detection import Detection, Detector, MessageContext
+from tutoring.rules.phrases import PhrasePattern, phrases_in_statements
 
-_ASKS_FOR_WORDS = (
+_REQUEST_VERBS = (
     r"(?:to\s{1,3})?(?:explain|describ|tell|think|walk|talk|check|writ|look|read|verify|answer|trac|ask|giv)"
 )
 _OFFERED = re.compile(
@@ -17,20 +17,30 @@ _OFFERED = re.compile(
 )
 _REPLACED = re.compile(
     r"\b(?:instead\s{1,3}of|rather\s{1,3}than)\b[^.!?,\n]{3,100},\s{1,3}(?:you\s{1,3}(?:should|can|could|must|need\s{1,3}to)|"
-    rf"try|use|just|do|compute|count|keep|store)\b(?!\s{{1,3}}(?:just\s{{1,3}}|first\s{{1,3}})?{_ASKS_FOR_WORDS})",
+    rf"try|use|just|do|compute|count|keep|store)\b(?!\s{{1,3}}(?:just\s{{1,3}}|first\s{{1,3}})?{_REQUEST_VERBS})",
     re.IGNORECASE,
 )
 
 
-def find_given_approaches(text: str, context: MessageContext) -> list[Detection]:
-    """“Let me suggest an alternative approach”, “instead of … , try …”. Asking for words or a plan is allowed."""
-    return [
-        Detection("F1", sentence.start + found.start(), sentence.start + found.end(), explanation, weight)
-        for sentence in sentences(text)
-        if not is_question(sentence.text)
-        for pattern, explanation, weight in (
-            (_OFFERED, "This announces a solution of yours.", 0.55),
-            (_REPLACED, "This puts another approach in the place of the model’s.", 0.6),
-        )
-        for found in pattern.finditer(sentence.text)
-    ]
+_PATTERNS = (
+    PhrasePattern(_OFFERED, "This announces a solution of yours.", 0.55),
+    PhrasePattern(_REPLACED, "This puts another approach in the place of the model’s.", 0.6),
+)
+
+
+def find_given_approaches(text: str, _: MessageContext) -> list[Detection]:
+    """Return phrases such as “let me suggest an alternative approach” and “instead of …, try …”.
+
+    Questions, and requests for words or a plan, are allowed.
+    """
+    return [phrase.as_detection("F1") for phrase in phrases_in_statements(text, _PATTERNS)]
+
+
+DETECTOR = Detector(
+    name="approach-giving",
+    version=1,
+    clauses=("F1",),
+    finds="“let me suggest another approach”, “instead of …, try …”",
+    ignores="requests for words or a plan; questions",
+    find=find_given_approaches,
+)

@@ -1,4 +1,4 @@
-"""Pointing at exact places of the model's program: line numbers, quoted code, its names (F2; docs/spec.md 8.1 c)."""
+"""Detector of exact references to the model's program: line numbers, quoted code, names (F2; docs/spec.md 8.1 c)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import builtins
 import keyword
 import re
 
-from tutoring.rules.detection import Detection, MessageContext
+from tutoring.rules.detection import Detection, Detector, MessageContext
 from tutoring.rules.texts import code_tokens, common_runs, words
 
 _LINE_NUMBER = re.compile(
@@ -27,8 +27,8 @@ _DISTINCTIVE = re.compile(r"[^\W_]_+[^\W_]|[a-z][A-Z]|[^\W\d_]{2}\d")
 _DEFINED = re.compile(r"\b(?:def|class)\s+(\w+)|\b(?:int|void|bool|long|double|string)\s+(\w+)\s*\(")
 _OPERATOR = frozenset("+-*/%<>=[]()")
 
-_RUN = 5
-"""Tokens of the program in a row that are a quotation."""
+_QUOTED_TOKENS = 5
+"""Consecutive tokens of the program that count as a quotation."""
 
 _LIBRARY_NAMES = """
 main include iostream vector string pair queue stack deque cout cin endl std using namespace const auto void long
@@ -40,14 +40,14 @@ _COMMON_NAMES = (
 )
 
 
-def find_pointing(text: str, context: MessageContext) -> list[Detection]:
-    """Line numbers, quotations and names of the model's programs that the statement does not use itself."""
+def find_code_references(text: str, context: MessageContext) -> list[Detection]:
+    """Return line numbers, and quotations and names of the model's programs that the statement does not contain."""
     if not context.programs:
         return []
-    return _lines(text) + _quotations(text, context) + _names(text, context)
+    return _line_references(text) + _quotations(text, context) + _program_names(text, context)
 
 
-def _lines(text: str) -> list[Detection]:
+def _line_references(text: str) -> list[Detection]:
     explanation = "This points at an exact line of the model’s program."
     return [
         Detection("F2", found.start(), found.end(), explanation, 0.85)
@@ -61,21 +61,21 @@ def _quotations(text: str, context: MessageContext) -> list[Detection]:
     programs = [[token.text for token in code_tokens(program)] for program in context.programs]
     statement: list[str] | None = None
     found = []
-    for begin, end in common_runs(message, programs, _RUN, _RUN):
+    for begin, end in common_runs(message, programs, _QUOTED_TOKENS, _QUOTED_TOKENS):
         run = message[begin:end]
         names = sum(token.text.isidentifier() for token in run)
         if names < 2 or _OPERATOR.isdisjoint(token.text for token in run):
             continue
         if statement is None:
             statement = [token.text for token in code_tokens(context.statement)]
-        if next(common_runs(run, [statement], _RUN, _RUN), None):
+        if next(common_runs(run, [statement], _QUOTED_TOKENS, _QUOTED_TOKENS), None):
             continue
         explanation = "This quotes the model’s program."
         found.append(Detection("F2", run[0].start, run[-1].end, explanation, 0.75))
     return found
 
 
-def _names(text: str, context: MessageContext) -> list[Detection]:
+def _program_names(text: str, context: MessageContext) -> list[Detection]:
     known = {word.text for word in words(context.statement)}
     names = {
         name
@@ -106,3 +106,13 @@ def _names(text: str, context: MessageContext) -> list[Detection]:
             explanation, weight = f"“{name}” is a name in the model’s program.", 0.7 if in_quotes else 0.6
         found.append(Detection("F2", match.start(), match.end(), explanation, weight))
     return found
+
+
+DETECTOR = Detector(
+    name="code-pointing",
+    version=1,
+    clauses=("F2",),
+    finds="line numbers, quotations, names of the model's programs",
+    ignores="names that the statement uses; functions are a notice",
+    find=find_code_references,
+)

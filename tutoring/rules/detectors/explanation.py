@@ -1,11 +1,11 @@
-"""Explaining the problem, or what the model has misunderstood (F3)."""
+"""Detector of explanations of the problem or of the model's misunderstanding (F3)."""
 
 from __future__ import annotations
 
 import re
 
-from tutoring.rules.detection import Detection, MessageContext
-from tutoring.rules.texts import is_question, sentences
+from tutoring.rules.detection import Detection, Detector, MessageContext
+from tutoring.rules.phrases import PhrasePattern, phrases_in_statements
 
 _OPPOSITES = """
 minimum/maximum minimal/maximal minimize/maximize minimise/maximise least/most smallest/largest smaller/larger
@@ -35,25 +35,32 @@ _ASKS = re.compile(
     r"(?:minimum|maximum|smallest|largest|least|total|number))\b",
     re.IGNORECASE,
 )
-_LOOK = re.compile(
+_READING_REQUEST = re.compile(
     r"\b(?:what|where|how|whether|again|understand)\s{1,3}(?:\w{1,12}\s{1,3}){0,2}\Z", re.IGNORECASE
 )
 
 
-def find_explanations(text: str, context: MessageContext) -> list[Detection]:
-    """Sentences that say what the problem asks or what was misunderstood. Questions are probing, which is allowed."""
-    found = []
-    for sentence in sentences(text):
-        if is_question(sentence.text):
-            continue
-        for pattern, explanation, weight in (
-            (_MISUNDERSTOOD, "This tells the model that, or what, it has misunderstood.", 0.6),
-            (_ASKS, "This explains what the problem asks.", 0.55),
-            (_CONTRAST, "This sets what the problem asks against what the model understood.", 0.75),
-        ):
-            for match in pattern.finditer(sentence.text):
-                if _LOOK.search(sentence.text[max(0, match.start() - 40) : match.start()]):
-                    continue
-                start = sentence.start + match.start()
-                found.append(Detection("F3", start, start + len(match[0]), explanation, weight))
-    return found
+_PATTERNS = (
+    PhrasePattern(_MISUNDERSTOOD, "This tells the model that, or what, it has misunderstood.", 0.6),
+    PhrasePattern(_ASKS, "This explains what the problem asks.", 0.55),
+    PhrasePattern(_CONTRAST, "This sets what the problem asks against what the model understood.", 0.75),
+)
+
+
+def find_explanations(text: str, _: MessageContext) -> list[Detection]:
+    """Return phrases that explain the problem or the misunderstanding. Questions probe, which is allowed."""
+    return [
+        phrase.as_detection("F3")
+        for phrase in phrases_in_statements(text, _PATTERNS)
+        if not _READING_REQUEST.search(phrase.before[-40:])
+    ]
+
+
+DETECTOR = Detector(
+    name="explanation",
+    version=1,
+    clauses=("F3",),
+    finds="“you misunderstand …”, “the problem asks …”, “the minimum, not the maximum”",
+    ignores="questions",
+    find=find_explanations,
+)

@@ -1,11 +1,11 @@
-"""Results that only a run can show, beyond what the protocol lets the tutor say (F5)."""
+"""Detector of results that only a run shows, beyond what the protocol lets the tutor say (F5)."""
 
 from __future__ import annotations
 
 import re
 
-from tutoring.rules.detection import Detection, MessageContext
-from tutoring.rules.texts import is_question, sentences
+from tutoring.rules.detection import Detection, Detector, MessageContext
+from tutoring.rules.phrases import PhrasePattern, phrases_in_statements
 
 _TESTS = re.compile(
     r"\b(?:pass(?:es|ed|ing)?|fail(?:s|ed|ing)?|solv(?:es|ed))\s{1,3}"
@@ -40,33 +40,36 @@ _POSSIBLE = re.compile(
 _SAMPLE = re.compile(r"\b(?:sample|example)s?\b", re.IGNORECASE)
 
 
+_ALWAYS = (
+    PhrasePattern(_TESTS, "This tells which tests pass; only a run shows that.", 0.75),
+    PhrasePattern(_LIMITS, "This reports an exceeded limit; only a run shows that.", 0.75),
+    PhrasePattern(_ERRORS, "This reports an error or an output of a run.", 0.6),
+)
+_ONLY_UNDER_NOTHING = PhrasePattern(
+    _RIGHT_OR_WRONG, "Under this protocol nothing is said about right and wrong.", 0.6
+)
+
+
 def find_verdict_leaks(text: str, context: MessageContext) -> list[Detection]:
-    """Test results, exceeded limits, errors and outputs; under `nothing` also right and wrong.
+    """Return phrases about test results, exceeded limits, errors and outputs.
 
-    Questions and possibilities ("this may time out") are general directions, which are allowed.
+    If the tutor may say nothing of a verdict, also return phrases about right and wrong. Questions and possibilities
+    ("this may time out") are general directions, which are allowed.
     """
-    found = []
-    for sentence in sentences(text):
-        if is_question(sentence.text):
-            continue
-        for pattern, explanation, weight in _patterns(context):
-            for match in pattern.finditer(sentence.text):
-                before = sentence.text[max(0, match.start() - 60) : match.start()]
-                if _POSSIBLE.search(before):
-                    continue
-                if context.tutor_may_say == "samples" and _SAMPLE.search(match[0]):
-                    continue
-                start = sentence.start + match.start()
-                found.append(Detection("F5", start, start + len(match[0]), explanation, weight))
-    return found
-
-
-def _patterns(context: MessageContext) -> list[tuple[re.Pattern[str], str, float]]:
-    patterns = [
-        (_TESTS, "This tells which tests pass; only a run shows that.", 0.75),
-        (_LIMITS, "This reports an exceeded limit; only a run shows that.", 0.75),
-        (_ERRORS, "This reports an error or an output of a run.", 0.6),
+    patterns = (*_ALWAYS, _ONLY_UNDER_NOTHING) if context.tutor_may_say == "nothing" else _ALWAYS
+    return [
+        phrase.as_detection("F5")
+        for phrase in phrases_in_statements(text, patterns)
+        if not _POSSIBLE.search(phrase.before)
+        and not (context.tutor_may_say == "samples" and _SAMPLE.search(phrase.text))
     ]
-    if context.tutor_may_say == "nothing":
-        patterns.append((_RIGHT_OR_WRONG, "Under this protocol nothing is said about right and wrong.", 0.6))
-    return patterns
+
+
+DETECTOR = Detector(
+    name="verdict-leak",
+    version=1,
+    clauses=("F5",),
+    finds="tests passed, limits exceeded, errors and outputs; right and wrong if the protocol forbids it",
+    ignores="questions, possibilities (“may time out”)",
+    find=find_verdict_leaks,
+)

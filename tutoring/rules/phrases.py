@@ -1,0 +1,46 @@
+"""Phrases in the statements of a message, found by patterns. Questions are excluded."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from tutoring.rules.detection import Detection
+from tutoring.rules.texts import is_question, sentences
+
+_BEFORE = 60
+"""Characters before a phrase that a detector can inspect. The bound keeps the search linear."""
+
+
+class PhrasePattern(NamedTuple):
+    """A pattern with the explanation and the weight of the phrases that it matches."""
+
+    pattern: re.Pattern[str]
+    explanation: str
+    weight: float
+
+
+class Phrase(NamedTuple):
+    """A match in a message. `before` holds up to 60 characters of the same sentence before it."""
+
+    text: str
+    start: int
+    before: str
+    source: PhrasePattern
+
+    def as_detection(self, clause: str) -> Detection:
+        """Return the phrase as a detection of the clause."""
+        end = self.start + len(self.text)
+        return Detection(clause, self.start, end, self.source.explanation, self.source.weight)
+
+
+def phrases_in_statements(text: str, patterns: Sequence[PhrasePattern]) -> Iterator[Phrase]:
+    """Yield every match of the patterns in the sentences that are no questions."""
+    for sentence in sentences(text):
+        if is_question(sentence.text):
+            continue
+        for source in patterns:
+            for match in source.pattern.finditer(sentence.text):
+                before = sentence.text[max(0, match.start() - _BEFORE) : match.start()]
+                yield Phrase(match[0], sentence.start + match.start(), before, source)
