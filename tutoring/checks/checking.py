@@ -92,7 +92,7 @@ def _clauses_and_detectors(detections: list[dict[str, Any]]) -> list[tuple[str, 
     return [(detection["clause"], detection["detector"]) for detection in detections]
 
 
-def check_message(context: SessionContext, text: str) -> dict[str, Any] | None:
+def check_message(context: SessionContext, text: str) -> DraftCheckRecord | None:
     """Return the check that a message's event records; None if the protocol has no draft check, and in the debrief.
 
     Raise RefusedError if the protocol has a blocking check and the message contains blocked passages.

@@ -17,6 +17,7 @@ from rapidfuzz import fuzz
 from benchmark.extraction import Ended, counts_as_generation, extract_program
 from benchmark.models import Problem
 from tutoring.models import Session
+from tutoring.models.choices import SessionOutcome
 from tutoring.models.payloads import AnyPayload, MessageSent, ReplyFinished, SessionClosed
 from tutoring.trajectories.json_lines import TrajectoryError, about_problem, outcome_claimed, read_json
 from tutoring.trajectories.record_schema import SCHEMA, payload_of
@@ -126,7 +127,7 @@ def match_problem(
     return best if quoted >= _QUOTED or (same_tier and likeness >= _NAME_EQUAL) else None
 
 
-def _outcome(word: str | None) -> Session.Outcome:
+def _outcome(word: str | None) -> SessionOutcome:
     if word is None:
         return Session.Outcome.UNKNOWN
     return Session.Outcome.NOT_SOLVED if word.lower() == "fail" else Session.Outcome.SOLVED
@@ -138,7 +139,7 @@ def _attempt(digits: str | None) -> int | None:
     return number if 0 < number < 10_000 else None
 
 
-def _events(turns: list[dict[str, str]], outcome: Session.Outcome) -> list[dict[str, Any]]:
+def _events(turns: list[dict[str, str]], outcome: SessionOutcome) -> list[dict[str, Any]]:
     """Return the events of a record. Fields that the file does not state are null."""
     payloads: list[AnyPayload] = []
     generations = 0

@@ -8,7 +8,8 @@ from uuid import UUID
 
 from pydantic import Field, ValidationError
 
-from tutoring.models import Event, Session
+from tutoring.models import Session
+from tutoring.models.choices import EventKind, SessionOutcome
 from tutoring.models.payloads import (
     AnyPayload,
     Count,
@@ -38,7 +39,7 @@ class EventRecord(Record):
     """An event. `data` is the payload of its kind and version (tutoring.models.payloads)."""
 
     seq: int
-    kind: Annotated[Event.Kind, Field(strict=False)]
+    kind: Annotated[EventKind, Field(strict=False)]
     version: int = 1
     by: Annotated[str, Field(max_length=80)] | None = ""
     at: Moment | None
@@ -91,7 +92,7 @@ class TrajectoryRecord(Record):
     opened_at: Moment | None = None
     closed_at: Moment | None = None
     state: Annotated[Session.State, Field(strict=False)]
-    outcome: Annotated[Session.Outcome, Field(strict=False)] | Literal[""]
+    outcome: Annotated[SessionOutcome, Field(strict=False)] | Literal[""]
     outcome_claimed: bool = False
     invalidated: bool | None = False
     code_generations: Small | None = None
