@@ -43,10 +43,10 @@ def import_corpus(format_name: str, path: Path, name: str) -> ImportResult:
     articles: dict[str, ImportedArticle] = {}
     result = ImportResult(name)
     for entry in FORMATS[format_name](path):
-        if isinstance(entry, ImportedArticle) and (reason := _unstorable(entry, articles)):
-            entry = SkippedEntry(entry.external_id, reason)
-        if isinstance(entry, SkippedEntry):
+        if not isinstance(entry, ImportedArticle):
             result.left_out.append(entry)
+        elif reason := _unstorable(entry, articles):
+            result.left_out.append(SkippedEntry(entry.external_id, reason))
         else:
             articles[entry.external_id] = entry
     if not articles:

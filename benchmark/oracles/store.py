@@ -129,7 +129,11 @@ def _store(
             run=run,
             built_from=imported,
             state=_state(programs, labelled),
-            suite=_suite(problem, made_by, programs, generated, labelled, record) if labelled.cases else None,
+            suite=(
+                _suite(problem, made_by, programs, generated=generated, labelled=labelled, record=record)
+                if labelled.cases
+                else None
+            ),
             official_verdict=imported.official_verdict if imported else "",
             record=record,
             problem_hash=problem.content_hash,
@@ -179,6 +183,7 @@ def _suite(
     problem: Problem,
     made_by: str,
     programs: VerifierPrograms,
+    *,
     generated: GeneratedInputs,
     labelled: LabelledInputs,
     record: dict[str, Any],

@@ -74,47 +74,52 @@ def _block_formula(state: StateBlock, start_line: int, end_line: int, silent: bo
     closing = {"$$": "$$", "\\[": "\\]"}.get(opening)
     if closing is None:
         return False
+    lines = _formula_lines(state, start_line, end_line, closing)
+    if not "".join(lines).strip():
+        return False
+    end = start_line + len(lines)
+    if not silent:
+        token = state.push("formula_block", "math", 0)
+        token.content = "\n".join(lines)
+        token.map = [start_line, end]
+    state.line = end
+    return True
+
+
+def _formula_lines(state: StateBlock, start_line: int, end_line: int, closing: str) -> list[str]:
+    """Return the lines of the display formula without its delimiters, or no lines if it is not closed at a line end."""
     lines: list[str] = []
     size = 0
     for line in range(start_line, min(end_line, start_line + _MAXIMUM_FORMULA_LINES)):
         if line > start_line and (state.isEmpty(line) or state.sCount[line] < state.blkIndent):
-            return False
+            return []
         text = state.src[state.bMarks[line] + state.tShift[line] : state.eMarks[line]].rstrip()
         text = text[2:] if line == start_line else text
         size += len(text)
         if size > MAXIMUM_FORMULA:
-            return False
+            return []
         if closing in text:
-            if not text.endswith(closing) or text.index(closing) != len(text) - 2:
-                return False
-            lines.append(text[:-2])
-            if not "".join(lines).strip():
-                return False
-            if not silent:
-                token = state.push("formula_block", "math", 0)
-                token.content = "\n".join(lines)
-                token.map = [start_line, line + 1]
-            state.line = line + 1
-            return True
+            ends = text.endswith(closing) and text.index(closing) == len(text) - 2
+            return [*lines, text[:-2]] if ends else []
         lines.append(text)
-    return False
+    return []
 
 
 def _render_formula(
-    renderer: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType
+    _renderer: RendererHTML, tokens: Sequence[Token], index: int, _options: OptionsDict, _env: EnvType
 ) -> str:
     token = tokens[index]
     return formula(token.content, token.meta["display"])
 
 
 def _render_formula_block(
-    renderer: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType
+    _renderer: RendererHTML, tokens: Sequence[Token], index: int, _options: OptionsDict, _env: EnvType
 ) -> str:
     return f"{formula(tokens[index].content, True)}\n"
 
 
 def _render_code(
-    renderer: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType
+    _renderer: RendererHTML, tokens: Sequence[Token], index: int, _options: OptionsDict, _env: EnvType
 ) -> str:
     token = tokens[index]
     words = token.info.split() if token.type == "fence" else []

@@ -75,7 +75,7 @@ def sanitise(markup: str, pictures: Mapping[str, str] | None = None) -> str:
 def _cleaner(own: frozenset[str]) -> nh3.Cleaner:
     """Return a cleaner that allows pictures at the addresses `own`. Building it costs as much as using it once."""
 
-    def filter_attribute(tag: str, attribute: str, value: str) -> str | None:
+    def filter_attribute(_tag: str, attribute: str, value: str) -> str | None:
         if attribute == "src":
             return value if value in own else None
         if attribute == "id":

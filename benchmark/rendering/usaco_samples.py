@@ -42,7 +42,7 @@ def find_samples(statement: str) -> list[TextSample]:
         end = sections[index + 1][0] if index + 1 < len(sections) else len(lines)
         if match[1] == "SAMPLE INPUT":
             region = _trim(lines, number, end, match[3])
-            waiting = _text(lines, region, number, match[3]), region
+            waiting = _text(lines, region, match[3]), region
         elif match[1] == "SAMPLE OUTPUT" and waiting is not None:
             region, rest, doubtful = _output_region(lines, number, end, match[3])
             explanation = _explanation(lines, range(rest, end))
@@ -53,7 +53,7 @@ def find_samples(statement: str) -> list[TextSample]:
             ):
                 after = sections[index + 2][0] if index + 2 < len(sections) else len(lines)
                 explanation = _explanation(lines, range(end + 1, after))
-            output = _text(lines, region, number, match[3])
+            output = _text(lines, region, match[3])
             samples.append(TextSample(waiting[0], output, explanation, waiting[1], region, doubtful))
             waiting = None
     return samples
@@ -94,7 +94,7 @@ def _words(line: str) -> list[str]:
     return re.findall(r"[A-Za-z$][\w$'^{}\\=+-]*", _FORMULA.sub("x", line))
 
 
-def _text(lines: Sequence[str], region: range, marker: int, beside: str) -> str:
+def _text(lines: Sequence[str], region: range, beside: str) -> str:
     body = [lines[number].rstrip() for number in region]
     if beside.strip():
         body.insert(0, beside.strip())

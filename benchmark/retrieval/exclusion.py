@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection
 from functools import lru_cache
+from typing import TypedDict, Unpack
 
 from benchmark.models.problems import Tier
 from benchmark.retrieval.documents import Corpus, Document, shingles_of
@@ -19,34 +20,38 @@ class NoDate(ValueError):
     """The problem has no contest date, so earlier problems cannot be determined."""
 
 
-def excluded_indices(
-    corpus: Corpus,
-    without: str | None,
-    *,
-    same_name: bool = False,
-    near_duplicates: bool = False,
-    not_earlier: bool = False,
-    only: Collection[str] | None = None,
-) -> set[int]:
-    """Return the indices of the document `without` and of the documents excluded with it (docs/spec.md 15).
+class Exclusions(TypedDict, total=False):
+    """Documents that a search excludes by comparison with the problem (docs/spec.md 15)."""
 
-    `same_name` excludes documents with the same title, ignoring case, whitespace and a division in brackets; 16 of 49
-    retrievals of the USACO paper's Figure 9 have the title of their problem (docs/spec.md 1.4). `near_duplicates`
-    excludes documents whose statements share nearly all shingles. `not_earlier` excludes documents whose contest was
-    not earlier; a missing date counts as not earlier. `only` excludes all documents with other ids.
-    Raises NoDate if `not_earlier` is set and `without` has no date.
+    exclude_same_name: bool
+    """Documents with the same title, ignoring case, whitespace and a division in brackets.
+
+    16 of 49 retrievals of the USACO paper's Figure 9 have the title of their problem (docs/spec.md 1.4).
+    """
+    exclude_near_duplicates: bool
+    """Documents whose statements share nearly all shingles."""
+    exclude_not_earlier: bool
+    """Documents whose contest was not earlier. A missing date counts as not earlier."""
+    only: Collection[str] | None
+    """If given, all documents with other ids."""
+
+
+def excluded_indices(corpus: Corpus, without: str | None, **exclusions: Unpack[Exclusions]) -> set[int]:
+    """Return the indices of the document `without` and of the documents excluded with it.
+
+    Raises NoDate if `exclude_not_earlier` is set and `without` has no date.
     """
     excluded = set()
-    if only is not None:
+    if (only := exclusions.get("only")) is not None:
         excluded = {index for index, document in enumerate(corpus.documents) if document.id not in only}
     for index, document in enumerate(corpus.documents):
         if document.id == without:
             excluded.add(index)
-            if same_name:
+            if exclusions.get("exclude_same_name"):
                 excluded |= _same_name(corpus, document)
-            if near_duplicates:
+            if exclusions.get("exclude_near_duplicates"):
                 excluded |= _near_duplicates(corpus, document)
-            if not_earlier:
+            if exclusions.get("exclude_not_earlier"):
                 excluded |= _not_earlier(corpus, document)
     return excluded
 

@@ -66,14 +66,14 @@ FORMULAS: dict[str, Formula] = {
     "atire": Formula(lambda n, df: math.log(n / df), _saturating, lambda k1: k1 + 1, proportional=True),
     "lucene": Formula(
         lambda n, df: math.log(1 + (n - df + 0.5) / (df + 0.5)),
-        lambda f, n, k1: f / (f + n),
-        lambda k1: 1.0,
+        lambda f, n, _k1: f / (f + n),
+        lambda _k1: 1.0,
         proportional=True,
     ),
     "bm25+": Formula(
         lambda n, df: math.log((n + 1) / df), lambda f, n, k1: _saturating(f, n, k1) + 1, lambda k1: k1 + 2
     ),
     "tfidf": Formula(
-        lambda n, df: math.log((n + 1) / (df + 1)) + 1, lambda f, n, k1: f / n, lambda k1: 1.0, cosine=True
+        lambda n, df: math.log((n + 1) / (df + 1)) + 1, lambda f, n, _k1: f / n, lambda _k1: 1.0, cosine=True
     ),
 }

@@ -92,7 +92,7 @@ class Bm25Index:
         adds nothing. Raises NothingToRank if no word remains.
         """
         out = self._mask(excluded)
-        weighted = self._weigh(query, FORMULAS[formula], k1, b, epsilon, out)
+        weighted = self._weigh(query, FORMULAS[formula], out, k1=k1, b=b, epsilon=epsilon)
         documents, gains = self._gains(weighted, np.arange(len(weighted.words)))
         sizes = self._document_counts[weighted.words]
         starts, sizes = _starts(sizes)[weighted.sequence], sizes[weighted.sequence]
@@ -114,7 +114,7 @@ class Bm25Index:
         Approximate sums select the candidates; only these are summed exactly. Raises NothingToRank.
         """
         out = self._mask(excluded)
-        weighted = self._weigh(query, FORMULAS[formula], k1, b, epsilon, out)
+        weighted = self._weigh(query, FORMULAS[formula], out, k1=k1, b=b, epsilon=epsilon)
         sums, error = self._approximate_sums(weighted)
         sums[out] = -np.inf
         top = min(top, len(out) - int(np.count_nonzero(out)))
@@ -134,10 +134,11 @@ class Bm25Index:
         self,
         query: Iterable[str],
         formula: Formula,
+        out: NDArray[np.bool_],
+        *,
         k1: float,
         b: float,
         epsilon: float,
-        out: NDArray[np.bool_],
     ) -> "_Query":
         remaining = len(out) - int(np.count_nonzero(out))
         removed = self._words_of(np.flatnonzero(out))

@@ -1,10 +1,10 @@
 """Ranking of the documents most similar to a query, without the problem itself (leave-one-out)."""
 
-from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Unpack
 
 from benchmark.retrieval.documents import Corpus
-from benchmark.retrieval.exclusion import excluded_indices
+from benchmark.retrieval.exclusion import Exclusions, excluded_indices
 from benchmark.retrieval.formulas import FORMULAS
 from benchmark.retrieval.index import NothingToRank
 from benchmark.retrieval.split import sample_key
@@ -56,10 +56,7 @@ def rank(
     top: int,
     without: str | None = None,
     bm25: Bm25 | None = None,
-    exclude_same_name: bool = False,
-    exclude_near_duplicates: bool = False,
-    exclude_not_earlier: bool = False,
-    only: Collection[str] | None = None,
+    **exclusions: Unpack[Exclusions],
 ) -> list[Hit]:
     """Return the `top` best documents, best first, ties in the order of the corpus.
 
@@ -67,14 +64,7 @@ def rank(
     Raises NothingToRank, and NoDate if `exclude_not_earlier` needs a missing date.
     """
     bm25 = bm25 or Bm25()
-    excluded = excluded_indices(
-        corpus,
-        without,
-        same_name=exclude_same_name,
-        near_duplicates=exclude_near_duplicates,
-        not_earlier=exclude_not_earlier,
-        only=only,
-    )
+    excluded = excluded_indices(corpus, without, **exclusions)
     words = TOKENIZERS[bm25.tokenizer](query)
     try:
         found = corpus.index(bm25.engine, bm25.tokenizer).best(
@@ -99,23 +89,13 @@ def draw(
     top: int,
     seed: int,
     without: str,
-    exclude_same_name: bool = False,
-    exclude_near_duplicates: bool = False,
-    exclude_not_earlier: bool = False,
-    only: Collection[str] | None = None,
+    **exclusions: Unpack[Exclusions],
 ) -> list[Hit]:
     """Return `top` random documents from those that `rank` searches; their scores are 0.
 
     The sample depends only on the seed, `without` and the documents' ids. Raises NothingToRank and NoDate.
     """
-    excluded = excluded_indices(
-        corpus,
-        without,
-        same_name=exclude_same_name,
-        near_duplicates=exclude_near_duplicates,
-        not_earlier=exclude_not_earlier,
-        only=only,
-    )
+    excluded = excluded_indices(corpus, without, **exclusions)
     kept = [index for index in range(len(corpus.documents)) if index not in excluded]
     if not kept:
         raise NothingToRank(f"apart from {without} there is no other text to draw from")

@@ -37,8 +37,10 @@ class ReferenceIndex:
     ) -> list[tuple[int, float]]:
         """Return the indices and scores of the `top` best documents, ties by index (rank_bm25 defines no order).
 
-        `formula` is always okapi, because `Bm25` refuses other formulas with this engine.
+        Raises ValueError for a formula other than okapi, which rank_bm25 does not compute.
         """
+        if formula != "okapi":
+            raise ValueError(f"the engine rank_bm25 computes only okapi, not {formula}")
         scores = self.scores(query, k1=k1, b=b, epsilon=epsilon, excluded=excluded)
         kept = [index for index in range(len(self._documents)) if index not in excluded]
         order = np.argsort(-scores, kind="stable")[:top]

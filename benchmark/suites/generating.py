@@ -14,7 +14,7 @@ import judge
 from benchmark.datasets.records import TestKind
 from benchmark.models import SuiteTest, blobs
 from benchmark.suites.recipes import FixedTest, Generator, Recipe, SuiteProgram
-from benchmark.suites.running import ProgramInput, run_on_all
+from benchmark.suites.running import ProgramInput, Workers, run_on_all
 
 GENERATOR_LIMITS = judge.Limits(time=10.0, memory=2**30)
 """Limits of one run of a generator or a validator."""
@@ -121,9 +121,10 @@ def generate_tests(
         missing=[MissingTest(name, "", reason, blocks_release=True) for name, reason in recipe.faults]
     )
     with ThreadPoolExecutor(jobs) as pool:
-        generated.tests = _inputs(recipe, known_inputs, generated, pool, jobs, on_stage)
-        _drop_invalid(recipe, known_inputs, generated, pool, jobs, on_stage)
-        _answer(recipe, limits, generated, pool, jobs, on_stage)
+        workers = Workers(pool, jobs)
+        generated.tests = _inputs(recipe, known_inputs, generated, workers, on_stage)
+        _drop_invalid(recipe, known_inputs, generated, workers, on_stage)
+        _answer(recipe, limits, generated, workers, on_stage)
     return generated
 
 
@@ -131,8 +132,7 @@ def _inputs(
     recipe: Recipe,
     known_inputs: Collection[bytes],
     generated: GeneratedTests,
-    pool: ThreadPoolExecutor,
-    jobs: int,
+    workers: Workers,
     on_stage: OnStage,
 ) -> list[GeneratedTest]:
     planned = [*_listed(recipe), *chain.from_iterable(_drawn(recipe, kind) for kind in recipe.counts)]
@@ -143,7 +143,7 @@ def _inputs(
         runs = [(b"", planned[index].arguments) for index in indices]
         try:
             results = run_on_all(
-                generator.program, runs, GENERATOR_LIMITS, pool, jobs, on_done, (INPUT_FILE, ANSWER_FILE)
+                generator.program, runs, GENERATOR_LIMITS, workers, on_done, collect=(INPUT_FILE, ANSWER_FILE)
             )
         except judge.CannotCompile as error:
             generated.dropped[f"{generator.program.name} does not compile"] += len(runs)
@@ -215,8 +215,7 @@ def _drop_invalid(
     recipe: Recipe,
     known_inputs: Collection[bytes],
     generated: GeneratedTests,
-    pool: ThreadPoolExecutor,
-    jobs: int,
+    workers: Workers,
     on_stage: OnStage,
 ) -> None:
     """Drop the tests that a validator rejects.
@@ -229,7 +228,7 @@ def _drop_invalid(
             (given, ()) for given in (*known_inputs, *(test.input for test in generated.tests))
         ]
         try:
-            executions = run_on_all(validator, calls, GENERATOR_LIMITS, pool, jobs, on_done)
+            executions = run_on_all(validator, calls, GENERATOR_LIMITS, workers, on_done)
         except judge.CannotCompile as error:
             generated.dropped[f"{validator.name} does not compile and is not used: {_start(error)}"] += 1
             continue
@@ -268,8 +267,7 @@ def _answer(
     recipe: Recipe,
     limits: judge.Limits,
     generated: GeneratedTests,
-    pool: ThreadPoolExecutor,
-    jobs: int,
+    workers: Workers,
     on_stage: OnStage,
 ) -> None:
     """Compute missing answers with the solution that the test names, otherwise with the reference."""
@@ -282,7 +280,7 @@ def _answer(
     for program in _each_once(answering):
         indices = [index for index, one in enumerate(answering) if one is program]
         calls: list[ProgramInput] = [(generated.tests[index].input, ()) for index in indices]
-        answered |= dict(zip(indices, run_on_all(program, calls, limits, pool, jobs, on_done), strict=True))
+        answered |= dict(zip(indices, run_on_all(program, calls, limits, workers, on_done), strict=True))
     kept = []
     for index, test in enumerate(generated.tests):
         execution = answered.get(index)

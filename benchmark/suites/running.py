@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 
 import judge
 from benchmark.suites.recipes import SuiteProgram
@@ -10,13 +11,21 @@ ProgramInput = tuple[bytes, tuple[str, ...]]
 """Standard input and arguments of a run."""
 
 
+@dataclass(frozen=True)
+class Workers:
+    """The threads that run programs. At most `jobs` of them work at once."""
+
+    pool: ThreadPoolExecutor
+    jobs: int
+
+
 def run_on_all(
     program: SuiteProgram,
     calls: Sequence[ProgramInput],
     limits: judge.Limits,
-    pool: ThreadPoolExecutor,
-    jobs: int,
+    workers: Workers,
     on_done: Callable[[], None] = lambda: None,
+    *,
     collect: Sequence[str] = (),
 ) -> list[judge.Execution]:
     """Run the program on each input and return the executions in order. Each thread has its own container.
@@ -25,9 +34,10 @@ def run_on_all(
     ToolMissing, SandboxFault and SandboxUnavailable.
     """
     done: list[judge.Execution | None] = [None] * len(calls)
-    slices = [range(first, len(calls), jobs) for first in range(min(jobs, len(calls)))]
+    slices = [range(first, len(calls), workers.jobs) for first in range(min(workers.jobs, len(calls)))]
     futures = [
-        pool.submit(_run_slice, program, [calls[index] for index in part], limits, collect) for part in slices
+        workers.pool.submit(_run_slice, program, [calls[index] for index in part], limits, collect)
+        for part in slices
     ]
     for part, results in zip(slices, _finished(futures), strict=True):
         for index, execution in zip(part, results, strict=True):

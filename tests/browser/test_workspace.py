@@ -99,7 +99,7 @@ def test_second_tab_follows_and_takes_over_with_every_word(open_page: OpenPage) 
 
     saving: list[Route] = []
     revision = first.locator("#send-form [name=draft]")
-    first.route("**/draft/", lambda route: saving.append(route))
+    first.route("**/draft/", saving.append)
     with first.expect_request("**/draft/"):
         message(first).press_sequentially("And one mo")
 
