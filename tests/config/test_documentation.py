@@ -219,16 +219,7 @@ def test_every_button_in_the_guides_is_on_a_page():
     assert sorted(label for label in labels if f">{label}" not in pages) == []
 
 
-NOT_YET_PLAIN = {"benchmark", "benchmarks", "tutoring"}
-
-
-@pytest.mark.parametrize(
-    "root",
-    [
-        pytest.param(root, marks=[pytest.mark.xfail(strict=True)] if root in NOT_YET_PLAIN else [])
-        for root in SHIPPED
-    ],
-)
+@pytest.mark.parametrize("root", SHIPPED)
 def test_shipped_texts_use_plain_words(root: str):
     found = []
     for name, text in shipped_texts(root):

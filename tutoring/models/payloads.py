@@ -192,7 +192,7 @@ class ReplyRestarted(Payload):
 
 
 class ReplyFailed(Payload):
-    """A reply failed for good. `error_kind` is the kind of provider error."""
+    """A reply failed permanently. `error_kind` is the kind of provider error."""
 
     KIND = EventKind.REPLY_FAILED
 

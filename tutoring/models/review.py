@@ -17,7 +17,7 @@ class Review(UndeletableModel):
     """One person's labels for one session under one version of the rule set: a draft, then final.
 
     A session has two slots for independent reviews and a third slot for the adjudication. A submitted review
-    occupies its slot for good, an open review until its lease ends. After that, another reviewer may get the slot,
+    occupies its slot permanently, an open review until its lease ends. After that, another reviewer may get the slot,
     and the draft remains without one. Database constraints prevent two reviews in one slot.
     """
 

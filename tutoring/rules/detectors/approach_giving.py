@@ -24,7 +24,7 @@ _REPLACED = re.compile(
 
 _PATTERNS = (
     PhrasePattern(_OFFERED, "This announces a solution of yours.", 0.55),
-    PhrasePattern(_REPLACED, "This puts another approach in the place of the model’s.", 0.6),
+    PhrasePattern(_REPLACED, "This replaces the model’s approach with another one.", 0.6),
 )
 
 
