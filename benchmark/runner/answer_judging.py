@@ -13,6 +13,7 @@ from benchmark import judging
 from benchmark.judging.threads import in_threads
 from benchmark.methods import METHODS
 from benchmark.models import CachedRunReport, Generation, Judgement, Run, WorkItem
+from benchmark.reports.cached_report import store_report
 from benchmark.runner.judges import JudgementRequests
 
 _WITHOUT_PROGRAM = (Generation.Purpose.VERIFIER, Generation.Purpose.CRITIQUE)
@@ -46,7 +47,8 @@ def judge_answers(run: Run, answers: list[int], *, jobs: int, judged: Callable[[
         finally:
             connection.close()
 
+    CachedRunReport.objects.filter(run=run).delete()  # its figures count the answers that are not judged
     try:
         in_threads(judge, answers, jobs, lambda _: judged())
     finally:
-        CachedRunReport.objects.filter(run=run).delete()  # they count unjudged answers
+        store_report(run)

@@ -39,11 +39,11 @@ def store_old_rows() -> None:
         event = old.get_model("tutoring", "Event").objects.create(
             session=session, seq=seq, kind="reply", data={"code": PROGRAM}
         )
-        old.get_model("tutoring", "ProgramScore").objects.create(
+        old.get_model("tutoring", "NearMiss").objects.create(
             session=session, event=event, generation=seq, distance_to_final=0.5, **figures
         )
     old.get_model("benchmark", "Runner").objects.create(
-        name="one", exclusive_lock="some work", seen_at=MEASURED, model_spec="m"
+        name="one", alone_with="some work", seen_at=MEASURED, model_spec="m"
     )
 
 

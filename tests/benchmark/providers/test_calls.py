@@ -70,7 +70,7 @@ async def test_a_reply_streams_in_pieces_and_ends_with_its_record(fake_providers
         TextDelta("Hello"),
         TextDelta(", "),
         TextDelta("world."),
-        Completed(TokenUsage(11, 7, 3, 2), "reasoning@fake_providers", "stop", "req_1"),
+        Completed(TokenUsage(11, 7, 3, 2), "reasoning@fake", "stop", "req_1"),
     ]
 
 

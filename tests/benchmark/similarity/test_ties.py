@@ -107,7 +107,7 @@ def test_stored_rankings_are_corrected_and_measured_again(
     assert ranked.figures is not None
     assert ranked.figures["accuracy"] == 0.25
     page = visitor.get("/runs/mcqs/alike/1/").content.decode()
-    assert "tied: right by a chance of 25.00 %" in page
+    assert "tied: correct with probability 25.00 %" in page
     assert page.count("1–4") == 4
 
 

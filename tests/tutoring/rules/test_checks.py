@@ -26,7 +26,7 @@ from tutoring.checks.checking import check_session
 from tutoring.checks.findings import findings_of
 from tutoring.checks.recording import basis_of
 from tutoring.models import Draft, Finding, Protocol, Review, RuleCheck, Session
-from tutoring.protocols import DraftCheck, freeze, rules_of
+from tutoring.protocols import PRESETS, DraftCheck, freeze, rules_of
 from tutoring.rules.detectors import DETECTORS
 from tutoring.sessions.context import RefusedError
 
@@ -217,7 +217,7 @@ def test_published_dialogues_show_both_kinds_of_breach(shared_data: Path, db: No
 
 
 def test_exceeded_budget_of_an_imported_session_is_found_only_with_a_known_protocol(ada: User):
-    rules = {"code_generations": 1}
+    rules = PRESETS["usaco-2024"].with_settings(code_generations=1).to_json()
     known, unknown = (
         recorded_session(str(uuid4()), ["Go on.", "And now?"], protocol=protocol)
         for protocol in ({"name": "elsewhere", "version": 1, "rules": rules}, None)
