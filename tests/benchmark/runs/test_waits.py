@@ -68,7 +68,7 @@ def test_calls_that_broke_off_are_counted_as_possibly_billed_and_make_the_cost_a
     assert (report["calls_broken_off"], report["cost_at_least"]) == (1, True)
     told, _ = commands.manage("report", document["run"])
     assert "at least 0.03 US dollars" in told
-    assert "1 call broke off without a complete reply, possibly billed." in told
+    assert "interrupted calls, possibly billed" in told
     rows = {
         row["figure"]: row["value"]
         for row in csv.DictReader(
