@@ -24,7 +24,8 @@ OTHER_PROGRAMS = {"git", "sudo", "sqlite3", "tar"}
 """System programs in the documents; the tests parse only our own commands."""
 
 SHIPPED = (
-    "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "manage.py", "run", "test", "accounts", "benchmark", "benchmarks", "config", "docs",
+    "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "manage.py", "run", "test", "accounts", "benchmark", "benchmarks",
+    "config", "docs",
     "judge", "scripts", "static", "templates", "tutoring",
 )  # fmt: skip
 """The files and folders with text that users or developers read. The tests themselves are not included."""
