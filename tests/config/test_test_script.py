@@ -10,7 +10,7 @@ import pytest
 
 from tests.stack import REPOSITORY
 
-PROGRAMS = ("python", "ruff", "vulture", "deptry", "mypy", "pytest")
+PROGRAMS = ("python", "ruff", "lint-imports", "vulture", "deptry", "mypy", "pytest")
 
 
 def commands_of(tmp_path: Path, *arguments: str) -> list[str]:
@@ -39,7 +39,7 @@ def commands_of(tmp_path: Path, *arguments: str) -> list[str]:
 def test_without_arguments_every_check_and_test_runs(tmp_path: Path):
     *checks, tests = commands_of(tmp_path)
     assert [line.split()[0] for line in checks] == [
-        "python", "ruff", "ruff", "vulture", "deptry", "deptry", "mypy",
+        "python", "ruff", "ruff", "lint-imports", "vulture", "deptry", "deptry", "mypy",
     ]  # fmt: skip
     assert checks[0] == "python -m config.system_packages"
     assert tests.startswith("pytest -n ")

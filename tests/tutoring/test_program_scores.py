@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import time
+import threading
 from collections.abc import Callable
 from io import StringIO
 from typing import Any, ClassVar
@@ -135,24 +135,25 @@ def test_worker_performs_a_waiting_execution_before_it_goes_on_with_a_score(
         *arguments: Any, on_test: Callable[[judge.TestResult], None] | None = None, **options: Any
     ) -> Any:
         if on_test is None:
-            return first_test(*arguments, **options)
+            claimed.set()
+            graded = first_test(*arguments, **options)
+            order.append("execution")
+            return graded
         Queue.waiting = [f"judgement-{execution.pk}"]
 
         def wait_then_pause(result: judge.TestResult) -> None:
-            while (
-                not Judgement.objects.filter(pk=execution.pk).exclude(state=Judgement.State.QUEUED).exists()
-            ):
-                time.sleep(0.01)
+            assert claimed.wait(60)
             on_test(result)
-            states.append(Judgement.objects.get(pk=execution.pk).state)
+            order.append("test of the score")
 
         return first_test(*arguments, on_test=wait_then_pause, **options)
 
-    states: list[str] = []
+    claimed, order = threading.Event(), list[str]()
     monkeypatch.setattr(django_rq, "get_queue", lambda _: Queue())
     monkeypatch.setattr(judge, "grade", grade)
     measure(2)
-    assert states == ["done"] * 3, "the score pauses until the execution has its verdict"
+    assert order == ["execution", *["test of the score"] * 3], "the score pauses until the execution ends"
+    assert Judgement.objects.get(pk=execution.pk).state == Judgement.State.DONE
     assert figures(2)[0] == "WA"
 
 
