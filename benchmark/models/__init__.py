@@ -3,6 +3,7 @@
 from benchmark.models.batches import Batch, BatchedQuestion
 from benchmark.models.corpora import Article, Corpus
 from benchmark.models.judging import Judgement, Submission
+from benchmark.models.language_models import FrozenError, LanguageModel
 from benchmark.models.oracles import Candidate, Verification, Verifier
 from benchmark.models.problems import Dataset, Figure, Problem, ReferenceSolution, TestCase
 from benchmark.models.runs import CachedRunReport, DrawCounter, Generation, Run, Runner, WorkItem
@@ -26,8 +27,10 @@ __all__ = [
     "Dataset",
     "DrawCounter",
     "Figure",
+    "FrozenError",
     "Generation",
     "Judgement",
+    "LanguageModel",
     "ListedTest",
     "Option",
     "PackageProgram",

@@ -7,6 +7,7 @@ import uuid
 from django.db import models
 
 from benchmark.models.judging import Judgement
+from benchmark.models.language_models import LanguageModel
 from benchmark.models.leases import RUNNER_LEASE, WORK_ITEM_LEASE, Claimable, Leased, LeasedQuerySet
 from benchmark.models.metering import MeteredRun
 from benchmark.models.owners import OWNER_LENGTH
@@ -24,6 +25,14 @@ class Run(MeteredRun):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     dataset = models.ForeignKey(Dataset, on_delete=models.PROTECT, related_name="runs")
     method = models.CharField(max_length=60)
+    model = models.ForeignKey(
+        LanguageModel,
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="runs",
+        help_text="The model's version. Null in runs that are older than the table of models.",
+    )
     model_spec = models.CharField(max_length=200, help_text="provider:model")
     parameters = models.JSONField(
         help_text="Every parameter of the method, sampling included, defaults filled in."

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import models
 from django.urls import reverse
 
-from benchmark.models import Judgement, Problem
+from benchmark.models import Judgement, LanguageModel, Problem
 from benchmark.providers import ModelSpecError, is_scripted, parse_model_spec
 from tutoring.models.choices import EventKind, SessionOutcome
 from tutoring.models.protocols import Protocol
@@ -49,6 +49,7 @@ class Session(models.Model):
     class Origin(models.TextChoices):
         TUTORED = "tutored", "held here"
         IMPORTED = "imported"
+        AUTOMATIC = "automatic", "automatic (a policy in place of a tutor)"
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     origin = models.CharField(max_length=10, choices=Origin.choices, default=Origin.TUTORED)
@@ -64,6 +65,14 @@ class Session(models.Model):
     )
     protocol = models.ForeignKey(
         Protocol, null=True, blank=True, on_delete=models.PROTECT, related_name="sessions"
+    )
+    model = models.ForeignKey(
+        LanguageModel,
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="sessions",
+        help_text="The model's version. Null in imported and in older sessions.",
     )
     model_spec = models.CharField(max_length=200, blank=True, help_text="provider:model; blank if unknown.")
     language = models.CharField(max_length=20, default="python")
