@@ -13,7 +13,7 @@ WHOLE_OUTPUT = 1_000_000
 def program_files(problem: Problem, source: str, language: str) -> str | dict[str, str]:
     """Return what is judged: the program itself or, for a functional problem, the program and its driver by file name.
 
-    Raises NotFunctional for a language that has no driver.
+    Raises NotFunctionalError for a language that has no driver.
     """
     if problem.signature is None:
         return source

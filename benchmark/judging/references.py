@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from django.conf import settings
 
 import judge
-from benchmark.functional import NotFunctional, Signature, driven
+from benchmark.functional import NotFunctionalError, Signature, driven
 from benchmark.judging.problem_tests import checker_for, judge_tests
 from benchmark.judging.threads import in_threads
 from benchmark.models import Judgement, Problem
@@ -126,7 +126,7 @@ def missing_compiler(language: str) -> str:
     """Return why programs in this language cannot be judged on this machine; "" if they can."""
     try:
         judge.compiler_version(language)
-    except (judge.UnknownLanguage, judge.ToolMissing) as error:
+    except (judge.UnknownLanguageError, judge.ToolMissingError) as error:
         return str(error)
     return ""
 
@@ -148,7 +148,7 @@ def reference_work(problem: Problem, suite: Judgement.Suite) -> ReferenceWork:
 def verify_references(
     works: Iterable[ReferenceWork], jobs: int, on_done: Callable[[], object]
 ) -> list[ReferenceResult]:
-    """Return the result of each work, in their order; `jobs` of them are judged at once. Raises SandboxUnavailable.
+    """Return the result of each work, in order; `jobs` of them are judged at once. Raises SandboxUnavailableError.
 
     `on_done` is called in this thread after each of them.
     """
@@ -182,7 +182,7 @@ def _results(work: ReferenceWork) -> Iterator[tuple[int, ReferenceResult]]:
         else:
             try:
                 judgement = _judge(work, program)
-            except NotFunctional as error:
+            except NotFunctionalError as error:
                 yield 0, ReferenceResult(work.problem, program.language, judge.Verdict.JE, str(error))
                 continue
             if judgement.verdict is judge.Verdict.CE and (longer := with_usual_preamble(program)):
@@ -193,7 +193,7 @@ def _results(work: ReferenceWork) -> Iterator[tuple[int, ReferenceResult]]:
 
 
 def _judge(work: ReferenceWork, program: Program) -> judge.Judgement:
-    """Judge the program on the tests. Raises NotFunctional for a language that has no driver."""
+    """Judge the program on the tests. Raises NotFunctionalError for a language that has no driver."""
     source = driven(program.source, work.signature, program.language) if work.signature else program.source
     return judge.grade(
         judge.Submission(source, program.language),

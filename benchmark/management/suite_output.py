@@ -55,14 +55,14 @@ def each_problem(
             CommandError,
             NoRecipeError,
             SuiteValidationError,
-            judge.CannotCompile,
-            judge.ToolMissing,
-            judge.SandboxFault,
+            judge.CompilationError,
+            judge.ToolMissingError,
+            judge.SandboxFaultError,
         ) as error:
             failures.append(ProblemFailure(str(problem), str(error)))
-        except judge.CheckerFault as error:
+        except judge.ValidatorFaultError as error:
             failures.append(ProblemFailure(str(problem), f"its checker fails: {error}"))
-        except judge.SandboxUnavailable as error:
+        except judge.SandboxUnavailableError as error:
             raise CommandError(str(error)) from None
     return reports, failures
 

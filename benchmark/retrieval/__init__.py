@@ -3,9 +3,9 @@
 from benchmark.retrieval.contents import CONTENTS, Content, ProblemText, split_analysis
 from benchmark.retrieval.documents import Corpus, Document, article_corpus, problem_corpus
 from benchmark.retrieval.engines import ENGINES
-from benchmark.retrieval.exclusion import NoDate, has_statement
+from benchmark.retrieval.exclusion import NoDateError, has_statement
 from benchmark.retrieval.formulas import FORMULAS
-from benchmark.retrieval.index import NothingToRank
+from benchmark.retrieval.index import NothingToRankError
 from benchmark.retrieval.queries import QUERY_KINDS, QueryKind, make_query
 from benchmark.retrieval.ranking import Bm25, Hit, draw, rank
 from benchmark.retrieval.split import training_part
@@ -22,8 +22,8 @@ __all__ = [
     "Corpus",
     "Document",
     "Hit",
-    "NoDate",
-    "NothingToRank",
+    "NoDateError",
+    "NothingToRankError",
     "ProblemText",
     "QueryKind",
     "article_corpus",

@@ -16,7 +16,7 @@ _TIER_SUFFIX = re.compile(rf" \((?:{'|'.join(Tier.values)})(?: level)?\)$")
 """A division at the end of a title, as in "Cow Photography (Bronze Level)"; 13 USACO problems have one."""
 
 
-class NoDate(ValueError):
+class NoDateError(ValueError):
     """The problem has no contest date, so earlier problems cannot be determined."""
 
 
@@ -39,7 +39,7 @@ class Exclusions(TypedDict, total=False):
 def excluded_indices(corpus: Corpus, without: str | None, **exclusions: Unpack[Exclusions]) -> set[int]:
     """Return the indices of the document `without` and of the documents excluded with it.
 
-    Raises NoDate if `exclude_not_earlier` is set and `without` has no date.
+    Raises NoDateError if `exclude_not_earlier` is set and `without` has no date.
     """
     excluded = set()
     if (only := exclusions.get("only")) is not None:
@@ -102,6 +102,6 @@ def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:
 def _not_earlier(corpus: Corpus, document: Document) -> set[int]:
     own = document.contest_date
     if own is None:
-        raise NoDate(f"{document.id} has no contest date, so earlier problems cannot be determined")
+        raise NoDateError(f"{document.id} has no contest date, so earlier problems cannot be determined")
     dates = [other.contest_date for other in corpus.documents]
     return {index for index, date in enumerate(dates) if date is None or date >= own}

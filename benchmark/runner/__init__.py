@@ -1,7 +1,7 @@
 """Runs: plans, cost estimates, execution, and resumption after an interruption."""
 
 from benchmark.runner.answer_judging import judge_answers, unjudged_answers
-from benchmark.runner.distribution import QueueUnavailable, dispatch, monitor
+from benchmark.runner.distribution import QueueUnavailableError, dispatch, monitor
 from benchmark.runner.estimate import RUN_ASSUMPTIONS, Estimate, estimate, estimate_from_pilot
 from benchmark.runner.execution import Progress, execute
 from benchmark.runner.judges import cores
@@ -25,7 +25,7 @@ __all__ = [
     "Estimate",
     "Plan",
     "Progress",
-    "QueueUnavailable",
+    "QueueUnavailableError",
     "RunOptions",
     "RunScope",
     "check_judge",

@@ -35,21 +35,21 @@ _LOOK_INTERVAL = 1.0
 """Seconds between two looks at the queue of executions, and at a run that is monitored."""
 
 
-class QueueUnavailable(Exception):
+class QueueUnavailableError(Exception):
     """The queue server cannot be reached, or no worker is connected; the message says what to do."""
 
 
 def dispatch(run: Run) -> int:
-    """Enqueue a job of the run for each worker; return the number of workers. Raises QueueUnavailable."""
+    """Enqueue a job of the run for each worker; return the number of workers. Raises QueueUnavailableError."""
     try:
         workers = Worker.count(queue=django_rq.get_queue(QUEUE))
         _enqueue(run.pk, workers)
     except redis.RedisError as error:
-        raise QueueUnavailable(
+        raise QueueUnavailableError(
             f"The queue server cannot be reached ({error}). Start it with ./run, or leave out --distribute."
         ) from None
     if not workers:
-        raise QueueUnavailable(
+        raise QueueUnavailableError(
             "No worker is connected to the queue server. Start one (manage.py worker), or leave out --distribute."
         )
     return workers
@@ -164,7 +164,7 @@ def _update(run: Run, progress: Progress, stop_reason: str) -> bool:
             open_run.update(state=ended, finished_at=timezone.now() if settled else None)
             return False
         dispatch(run)
-    except QueueUnavailable as error:
+    except QueueUnavailableError as error:
         logger.warning("%s", error)
     finally:
         connection.close()

@@ -31,7 +31,7 @@ from benchmark.runner.manifest import (
     textbook,
 )
 from benchmark.runner.pilot import Pilot, choose_pilot
-from judge import ToolMissing, compiler_version, sandbox_status
+from judge import ToolMissingError, compiler_version, sandbox_status
 
 
 class CannotRunError(Exception):
@@ -274,7 +274,7 @@ def check_judge(language: str) -> None:
         raise CannotRunError(f"Programs cannot be judged here: {status.problem}. {status.remedy}")
     try:
         compiler_version(language)
-    except ToolMissing as error:
+    except ToolMissingError as error:
         raise CannotRunError(str(error)) from None
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from benchmark.retrieval import TOKENIZERS, NothingToRank
+from benchmark.retrieval import TOKENIZERS, NothingToRankError
 from benchmark.retrieval.index import Bm25Index
 from benchmark.similarity.encoders import Encoder
 
@@ -97,6 +97,6 @@ class Scorer:
                 formula=_FORMULAS[self.name],
                 excluded=left_out,
             )
-        except NothingToRank:  # all texts are empty and therefore equally similar
+        except NothingToRankError:  # all texts are empty and therefore equally similar
             return [0.0] * count
         return [float(score) for score in scores]

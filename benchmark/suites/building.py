@@ -125,7 +125,7 @@ def suite_report(
     """Return the quality of a suite or of the imported tests; judge the programs that are not judged yet.
 
     A suite that an oracle answered is released before known programs measure it; this function unpublishes it if they
-    show faults. Raises SuiteValidationError and SandboxUnavailable.
+    show faults. Raises SuiteValidationError and SandboxUnavailableError.
     """
     report = _report(problem, suite, validate(problem, suite, jobs, overtime, progress))
     if suite is not None and not suite.measured and report.matrix.programs:

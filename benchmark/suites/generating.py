@@ -145,7 +145,7 @@ def _inputs(
             results = run_on_all(
                 generator.program, runs, GENERATOR_LIMITS, workers, on_done, collect=(INPUT_FILE, ANSWER_FILE)
             )
-        except judge.CannotCompile as error:
+        except judge.CompilationError as error:
             generated.dropped[f"{generator.program.name} does not compile"] += len(runs)
             for index in indices:
                 generated.add_missing(
@@ -229,7 +229,7 @@ def _drop_invalid(
         ]
         try:
             executions = run_on_all(validator, calls, GENERATOR_LIMITS, workers, on_done)
-        except judge.CannotCompile as error:
+        except judge.CompilationError as error:
             generated.dropped[f"{validator.name} does not compile and is not used: {_start(error)}"] += 1
             continue
         if broken := _broken(executions, len(known_inputs)):

@@ -30,8 +30,8 @@ def run_on_all(
 ) -> list[judge.Execution]:
     """Run the program on each input and return the executions in order. Each thread has its own container.
 
-    `on_done` is called in the calling thread. `collect` names files that the program may write. Raises CannotCompile,
-    ToolMissing, SandboxFault and SandboxUnavailable.
+    `on_done` is called in the calling thread. `collect` names files that the program may write. Raises
+    CompilationError, ToolMissingError, SandboxFaultError and SandboxUnavailableError.
     """
     done: list[judge.Execution | None] = [None] * len(calls)
     slices = [range(first, len(calls), workers.jobs) for first in range(min(workers.jobs, len(calls)))]

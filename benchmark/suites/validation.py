@@ -82,7 +82,7 @@ def validate(
     """Judge every known program that has not been judged on these tests, and return the kill matrix.
 
     A program is stopped once the tests on which it exceeds its time limit, at that limit each, amount to `overtime`
-    seconds. Raises SuiteValidationError and SandboxUnavailable.
+    seconds. Raises SuiteValidationError and SandboxUnavailableError.
     """
     programs, _ = known_programs(problem)
     rows = _judgements(problem, suite, programs)

@@ -35,7 +35,7 @@ _STOPPED = {
 }
 
 
-class CheckerFault(Exception):
+class ValidatorFaultError(Exception):
     """The output validator failed, and the problem's author must repair it. The message says how it failed."""
 
 
@@ -77,7 +77,7 @@ class OpenValidator:
         self._command = command
 
     def check(self, call: ValidatorCall, output: bytes) -> ValidatorResult:
-        """Check a finished output. Raises CheckerFault, SandboxFault and OSError."""
+        """Check a finished output. Raises ValidatorFaultError, SandboxFaultError and OSError."""
         run = self.run_for(call)
         files = {**run.files, _OUTPUT: output}
         run = replace(run, files=files) if self._special else replace(run, input=output)
@@ -105,7 +105,7 @@ class OpenValidator:
         )
 
     def result(self, outcome: Outcome) -> ValidatorResult:
-        """Return the decision that follows from the outcome of a run. Raises CheckerFault."""
+        """Return the decision that follows from the outcome of a run. Raises ValidatorFaultError."""
         limits = self._limits
         if outcome.termination is not Termination.EXIT:
             numbers = {
@@ -145,10 +145,12 @@ class OpenValidator:
             raise self._fault("reported a system error", outcome)
         return ValidatorResult(printed in ("", "Accepted"), "" if printed == "Accepted" else printed)
 
-    def _fault(self, what: str, outcome: Outcome) -> CheckerFault:
+    def _fault(self, what: str, outcome: Outcome) -> ValidatorFaultError:
         kind = "special judge" if self._special else "output validator"
         printed = printable(outcome.files.get(_MESSAGE, b"") + outcome.stderr[-_SHOWN:], _SHOWN).strip()
-        return CheckerFault(f"the problem's {kind} {what}" + (f"; its message: {printed}" if printed else ""))
+        return ValidatorFaultError(
+            f"the problem's {kind} {what}" + (f"; its message: {printed}" if printed else "")
+        )
 
 
 @contextlib.contextmanager
@@ -157,8 +159,8 @@ def open_validator(
 ) -> Iterator[OpenValidator]:
     """Compile the checker's validator into the empty `folder` and yield it in its container.
 
-    `limits` are those of the programs whose output it checks. Raises CheckerFault where the validator does not
-    compile, SandboxFault, OSError, and ToolMissing.
+    `limits` are those of the programs whose output it checks. Raises ValidatorFaultError where the validator does not
+    compile, SandboxFaultError, OSError, and ToolMissingError.
     """
     validator = checker.program
     assert validator is not None
@@ -167,7 +169,9 @@ def open_validator(
     language = get_language(validator.language)
     compilation = compile_program(sandbox, language, validator.sources, applied, folder)
     if compilation.program is None:
-        raise CheckerFault(f"the problem's output validator does not compile: {compilation.output[:_SHOWN]}")
+        raise ValidatorFaultError(
+            f"the problem's output validator does not compile: {compilation.output[:_SHOWN]}"
+        )
     mounts = replace(
         compilation.program.mounts,
         file_size=applied.output,

@@ -19,9 +19,9 @@ from judge.compilation.compiler import (
 )
 from judge.compilation.precompiled_headers import precompiled_headers
 from judge.compilation.preloading import modules_to_import
-from judge.compilation.sources import Sources, UnusableSource, read_sources
+from judge.compilation.sources import Sources, UnusableSourceError, read_sources
 from judge.records import MEBIBYTE, Limits, printable
-from judge.sandbox import PROGRAM_FOLDER, Mounts, Outcome, Sandbox, SandboxFault, Termination
+from judge.sandbox import PROGRAM_FOLDER, Mounts, Outcome, Sandbox, SandboxFaultError, Termination
 from judge.toolchains import Language
 
 _SHOWN = 4_000
@@ -72,12 +72,12 @@ def compile_program(
     """Compile a program (for an interpreted language, check it) into the empty `folder`, or take it from the cache.
 
     `source` is its text, or the texts of its files by name (see `judge.compilation.sources`). `limits` are those of
-    its runs, which virtual machines get as options. Raises SandboxFault, OSError, and ToolMissing where there is no
-    compiler.
+    its runs, which virtual machines get as options. Raises SandboxFaultError, OSError, and ToolMissingError where
+    there is no compiler.
     """
     try:
         sources = read_sources(source, language)
-    except UnusableSource as error:
+    except UnusableSourceError as error:
         return Compilation(None, str(error))
     files = (*sources.files, *_driver(language))
     key = compile_key(language, "program", files)
@@ -124,7 +124,7 @@ def _compiled(sandbox: Sandbox, language: Language, files: Files, sources: Store
     if headers := precompiled_headers(sandbox, language, files):
         try:
             outcome = run_compiler(sandbox, language, sources, headers=headers)
-        except SandboxFault:
+        except SandboxFaultError:
             pass  # another judge may have removed the headers from the cache
         else:
             stopped = outcome.termination in (Termination.CPU, Termination.WALL, Termination.OUTPUT)

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from io import FileIO
 
-from judge.checking import CheckerFault, OpenValidator, ValidatorCall, ValidatorResult
+from judge.checking import OpenValidator, ValidatorCall, ValidatorFaultError, ValidatorResult
 from judge.evaluators.evaluator import TestEvaluator
 from judge.execution import LimitedProgram, ProgramRun
 from judge.sandbox import Container, Outcome, Run, Termination
@@ -39,7 +39,7 @@ class InteractiveEvaluator(TestEvaluator):
         pipe_broken = _ended_by_broken_pipe(outcome)
         validator_first = pipe_broken or validation.ended < outcome.ended
         if outcome.termination is Termination.WALL and 2 * validation.time > outcome.wall:
-            raise CheckerFault(
+            raise ValidatorFaultError(
                 f"the problem's output validator computed for {validation.time:.2f} s while the program waited"
             )
         if not validator_first:
@@ -76,7 +76,7 @@ class _Interactions:
         return next(validation for one, validation in self._outcomes if one is outcome)
 
     def run(self, run: Run) -> Outcome:
-        """Run both, each with the output of the other as its input. Raises SandboxFault."""
+        """Run both, each with the output of the other as its input. Raises SandboxFaultError."""
         assert self._call is not None
         validator_run = self._validator.run_for(self._call)
         validator_run = replace(validator_run, wall=run.wall + validator_run.wall)

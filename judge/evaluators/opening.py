@@ -16,7 +16,8 @@ from judge.sandbox import Sandbox
 def open_evaluator(sandbox: Sandbox, checker: Checker, program: LimitedProgram) -> Iterator[TestEvaluator]:
     """Yield the evaluator of the program for this checker. Its containers end with the block.
 
-    Raises CheckerFault where the output validator does not compile, SandboxFault, OSError and ToolMissing.
+    Raises ValidatorFaultError where the output validator does not compile, SandboxFaultError, OSError and
+    ToolMissingError.
     """
     with contextlib.ExitStack() as stack:
         container = stack.enter_context(sandbox.open(program.program.mounts))

@@ -23,7 +23,7 @@ class TimedRunner:
         self._is_slow = False
 
     def run(self, run: Run) -> Outcome:
-        """Return the run's outcome, whose time may be slightly above the limit. Raises SandboxFault."""
+        """Return the run's outcome, whose time may be slightly above the limit. Raises SandboxFaultError."""
         outcome = run_with_retries(self._container, run)
         if outcome.termination is Termination.WALL:
             # The program waits, or the machine was paused or overloaded, which must not cause a wrong verdict.

@@ -9,9 +9,9 @@ from judge.sandbox.interface import (
     Outcome,
     Run,
     Sandbox,
-    SandboxFault,
+    SandboxFaultError,
     SandboxStatus,
-    SandboxUnavailable,
+    SandboxUnavailableError,
     Termination,
 )
 from judge.sandbox.retries import run_with_retries
@@ -30,9 +30,9 @@ __all__ = [
     "Outcome",
     "Run",
     "Sandbox",
-    "SandboxFault",
+    "SandboxFaultError",
     "SandboxStatus",
-    "SandboxUnavailable",
+    "SandboxUnavailableError",
     "Termination",
     "compiler_files",
     "interpreter_files",

@@ -17,7 +17,7 @@ from judge.sandbox.interface import (
     Mounts,
     Outcome,
     Run,
-    SandboxFault,
+    SandboxFaultError,
 )
 from judge.sandbox.memory_file import sealed_file
 from judge.sandbox.seccomp import filter_program
@@ -97,14 +97,16 @@ class Bubblewrap:
 
     @contextlib.contextmanager
     def started(self, mounts: Mounts) -> Iterator[Container]:
-        """Start a container. Raises SandboxFault."""
+        """Start a container. Raises SandboxFaultError."""
         with contextlib.ExitStack() as stack:
             group = None
             if self._groups:
                 try:
                     group = stack.enter_context(control_group(self._groups, PROCESSES + _OWN_PROCESSES))
                 except OSError as error:
-                    raise SandboxFault(f"the sandbox could not create a control group: {error}") from error
+                    raise SandboxFaultError(
+                        f"the sandbox could not create a control group: {error}"
+                    ) from error
             ours, launchers = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             process = None
             with launchers:
@@ -150,7 +152,7 @@ class BubblewrapContainer:
         self._container: Container | None = None
 
     def run(self, run: Run) -> Outcome:
-        """Run the program to its end. Raises SandboxFault, after which the container can be used again."""
+        """Run the program to its end. Raises SandboxFaultError, after which the container can be used again."""
         if self._container is None:
             self._container = self._stack.enter_context(self._sandbox.started(self._mounts))
         try:

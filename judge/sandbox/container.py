@@ -12,7 +12,7 @@ from io import FileIO
 from pathlib import Path
 
 from judge.sandbox.cgroups import Group
-from judge.sandbox.interface import STDERR_LIMIT, Mounts, Outcome, Run, SandboxFault, Termination
+from judge.sandbox.interface import STDERR_LIMIT, Mounts, Outcome, Run, SandboxFaultError, Termination
 from judge.sandbox.memory_file import sealed_file
 
 PROCESSES = 64
@@ -38,11 +38,14 @@ class Container:
     _can_fork: bool = True
 
     def run(self, run: Run) -> tuple[Outcome, bool]:
-        """Run the program. Return its outcome, and whether the container can be used again. Raises SandboxFault."""
+        """Run the program. Return its outcome, and whether the container can be used again.
+
+        Raises SandboxFaultError.
+        """
         start = time.monotonic()
         try:
             return self._run_or_fork(run)
-        except SandboxFault:
+        except SandboxFaultError:
             if self.group and self.group.ran_out_of_memory():  # the kernel killed the launcher
                 return _out_of_memory(run, time.monotonic() - start), False
             raise
@@ -51,7 +54,7 @@ class Container:
         if run.preload is not None and self._can_fork and self._has_fork_server(run, run.preload):
             try:
                 return self._run(run, fork=True)
-            except _NoForkServer:  # an earlier run destroyed it
+            except _NoForkServerError:  # an earlier run destroyed it
                 self._can_fork = False
         return self._run(run, fork=False)
 
@@ -97,7 +100,7 @@ class Container:
             answer, files, too_much = self._collect(collected, output, deadline)
         try:
             if answer[0] == "no-server":
-                raise _NoForkServer
+                raise _NoForkServerError
             stdout = bytes(collected[output].content) if output in collected else b""
             stderr = bytes(collected[errors].content)
             return _outcome(answer, stdout, stderr, _contents(answer[8:], files, run.limits.output), too_much)
@@ -125,7 +128,7 @@ class Container:
             remaining = deadline - time.monotonic()
             ready = waiting.poll(max(0.0, remaining) * 1000)
             if not ready:
-                raise SandboxFault("the sandbox did not end within its time")
+                raise SandboxFaultError("the sandbox did not end within its time")
             for descriptor, _ in ready:
                 if descriptor not in collected:
                     answer, files = self._read_answer()
@@ -161,7 +164,7 @@ class Container:
         try:
             return self._read_answer()[0]
         except TimeoutError as error:
-            raise SandboxFault("the sandbox did not answer") from error
+            raise SandboxFaultError("the sandbox did not answer") from error
         finally:
             self.launcher.settimeout(None)
 
@@ -175,18 +178,18 @@ class Container:
         first, *names = packet.decode("utf-8", "replace").split("\0")
         words = first.split(" ", 7)
         if words[0] == "fault":
-            raise SandboxFault(first.removeprefix("fault "))
+            raise SandboxFaultError(first.removeprefix("fault "))
         return words + names, files
 
-    def _fault(self) -> SandboxFault:
+    def _fault(self) -> SandboxFaultError:
         """Return the fault of a launcher that has ended, with bubblewrap's message if there is one."""
         assert self.process.stderr is not None
         self.process.kill()
         message = self.process.stderr.read(4000).decode("utf-8", "replace").strip()
-        return SandboxFault(message or "the sandbox ended without a message")
+        return SandboxFaultError(message or "the sandbox ended without a message")
 
 
-class _NoForkServer(Exception):
+class _NoForkServerError(Exception):
     """The fork server has ended."""
 
 

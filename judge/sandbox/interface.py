@@ -16,7 +16,7 @@ STDERR_LIMIT = 2**16
 """Bytes of standard error that an outcome keeps."""
 
 
-class SandboxUnavailable(Exception):
+class SandboxUnavailableError(Exception):
     """This machine cannot run programs safely. The message names the problem and the remedy."""
 
     def __init__(self, problem: str, remedy: str) -> None:
@@ -25,7 +25,7 @@ class SandboxUnavailable(Exception):
         self.remedy = remedy
 
 
-class SandboxFault(Exception):
+class SandboxFaultError(Exception):
     """A run failed because of the sandbox and not because of the program. A retry may succeed."""
 
 
@@ -107,7 +107,7 @@ class Container(Protocol):
     """An isolated place for the runs of one submission, one at a time. No run sees traces of another."""
 
     def run(self, run: Run) -> Outcome:
-        """Run the program to its end. Raises SandboxFault, after which the container can be used again."""
+        """Run the program to its end. Raises SandboxFaultError, after which the container can be used again."""
         ...
 
 

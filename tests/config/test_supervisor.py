@@ -146,7 +146,7 @@ def test_a_full_disk_stops_the_start_before_anything_is_written(
 ):
     monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=2_000_000))
     with pytest.raises(
-        supervisor.CannotStart, match=r"only 2 MB are free on the disk of .*, and 50 MB are needed"
+        supervisor.CannotStartError, match=r"only 2 MB are free on the disk of .*, and 50 MB are needed"
     ):
         supervisor.check_free_disk(tmp_path)
 

@@ -30,7 +30,7 @@ def test_a_module_of_the_programs_own_goes_before_the_librarys() -> None:
 
 @pytest.mark.usefixtures("sandbox")
 def test_what_does_not_compile_is_refused_with_the_compilers_words() -> None:
-    with pytest.raises(judge.CannotCompile, match="SyntaxError"), open_program("print(", "python", LIMITS):
+    with pytest.raises(judge.CompilationError, match="SyntaxError"), open_program("print(", "python", LIMITS):
         pass
 
 

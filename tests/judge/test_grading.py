@@ -13,7 +13,7 @@ import pytest
 import judge
 from judge import Checker, FileNames, Judgement, Limits, Policy, TestResult, Verdict, limits_for
 from judge.execution import TimedRunner
-from judge.sandbox import Container, Mounts, Outcome, Run, SandboxFault, Termination, open_sandbox
+from judge.sandbox import Container, Mounts, Outcome, Run, SandboxFaultError, Termination, open_sandbox
 from tests.judge.conftest import SMALL, MakeTest, grade_tests
 
 pytestmark = pytest.mark.usefixtures("sandbox")
@@ -120,7 +120,7 @@ def test_what_a_program_prints_is_kept_in_part_and_without_null_bytes(make_test:
 def test_no_tests_and_unknown_languages_are_refused(make_test: MakeTest) -> None:
     with pytest.raises(ValueError, match="without tests"):
         grade_tests("print(1)", "python", [], SMALL, Checker())
-    with pytest.raises(judge.UnknownLanguage, match=r"cpp.*python"):
+    with pytest.raises(judge.UnknownLanguageError, match=r"cpp.*python"):
         grade_tests("print(1)", "cobol", [make_test("", "")], SMALL, Checker())
 
 
@@ -174,7 +174,7 @@ class FlakyContainer:
     def run(self, run: Run) -> Outcome:
         self.sandbox.runs += 1
         if self.sandbox.runs <= self.sandbox.failures:
-            raise SandboxFault("out of order")
+            raise SandboxFaultError("out of order")
         return self.container.run(run)
 
 
@@ -325,5 +325,5 @@ def test_languages_are_known_by_the_ending_of_a_file(file: Path | str, language:
 
 @pytest.mark.parametrize("file", ["a.hs", "a", "", ".swift", "py", "a.pyc"])
 def test_files_of_other_languages_are_refused_with_the_endings_there_are(file: str) -> None:
-    with pytest.raises(judge.UnknownLanguage, match=r"\.py.*\.cpp"):
+    with pytest.raises(judge.UnknownLanguageError, match=r"\.py.*\.cpp"):
         judge.language_of(file)

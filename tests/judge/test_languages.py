@@ -234,14 +234,14 @@ def test_a_standard_the_compiler_does_not_know_is_a_missing_tool() -> None:
     assert gnu_compiler("g++", "gnu++98")
     assert gnu_compiler("g++", "gnu++1789") is None
     unknown = replace(judge.get_language("cpp23"), find_tool=lambda: gnu_compiler("g++", "gnu++1789"))
-    with pytest.raises(judge.ToolMissing, match=r"C\+\+ 23 .* g\+\+ 11 or newer"):
+    with pytest.raises(judge.ToolMissingError, match=r"C\+\+ 23 .* g\+\+ 11 or newer"):
         unknown.tool()
 
 
 def test_a_tool_that_does_not_work_is_a_missing_tool(monkeypatch: pytest.MonkeyPatch) -> None:
     broken = replace(judge.get_language("c"), name="broken", version=("/bin/false",))
     monkeypatch.setitem(LANGUAGES, "broken", broken)
-    with pytest.raises(judge.ToolMissing, match=r"/bin/false does not work.*apt install gcc"):
+    with pytest.raises(judge.ToolMissingError, match=r"/bin/false does not work.*apt install gcc"):
         judge.compiler_version("broken")
 
 

@@ -16,7 +16,7 @@ from benchmark.oracles.store import build_imported, problems_without_oracle
 from benchmark.reports import RunFigures
 from benchmark.runner import Estimate
 from benchmark.runner.judges import cores
-from judge import SandboxUnavailable
+from judge import SandboxUnavailableError
 from judge.management.tables import aligned
 
 
@@ -75,7 +75,7 @@ class Command(run_baseline.Command):
         building = build_imported(latest, _recipe(options), cores())
         try:
             outcomes = list(progress_bar(building, total=len(latest), unit="verifier"))
-        except SandboxUnavailable as error:
+        except SandboxUnavailableError as error:
             raise CommandError(str(error)) from None
         built = [one for one in outcomes if isinstance(one, Verifier)]
         faults = [str(one) for one in outcomes if not isinstance(one, Verifier)]

@@ -17,7 +17,7 @@ from benchmark.management.model_options import (
     spend_tracker,
 )
 from benchmark.management.progress import progress_bar
-from benchmark.model_calls.heartbeat import AlreadyRunning, exclusive_lock
+from benchmark.model_calls.heartbeat import AlreadyRunningError, exclusive_lock
 from benchmark.model_calls.requests import SpendTracker
 from benchmark.models import Problem, Representation
 from benchmark.providers import ModelSpecError, ProviderError, parse_model_spec
@@ -66,7 +66,7 @@ class Command(BaseCommand):
         try:
             with exclusive_lock(generation_of(kind, dataset, author)):
                 self._write(kind, author, problems, options)
-        except (AlreadyRunning, ProviderError) as error:
+        except (AlreadyRunningError, ProviderError) as error:
             raise CommandError(str(error)) from None
 
     def _print_estimates(

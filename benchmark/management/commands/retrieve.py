@@ -19,8 +19,8 @@ from benchmark.retrieval import (
     TOKENIZERS,
     Bm25,
     Corpus,
-    NoDate,
-    NothingToRank,
+    NoDateError,
+    NothingToRankError,
     article_corpus,
     make_query,
     problem_corpus,
@@ -121,7 +121,7 @@ class Command(BaseCommand):
             without = None if options["corpus"] else problem.external_id
             try:
                 hits = rank(corpus, query, top=options["top"], without=without, bm25=bm25, **exclusions)
-            except (NothingToRank, NoDate) as error:
+            except (NothingToRankError, NoDateError) as error:
                 return {"problem": problem.external_id, "results": [], "reason": str(error)}
             return {
                 "problem": problem.external_id,

@@ -33,7 +33,7 @@ from benchmark.runner import (
     Draws,
     Estimate,
     Plan,
-    QueueUnavailable,
+    QueueUnavailableError,
     RunOptions,
     RunScope,
     dispatch,
@@ -309,7 +309,7 @@ def _command_errors() -> Iterator[None]:
     """Turn the errors of a run that cannot start or resume into CommandError."""
     try:
         yield
-    except (CannotRunError, ModelSpecError, ProviderError, QueueUnavailable, SettingsError) as error:
+    except (CannotRunError, ModelSpecError, ProviderError, QueueUnavailableError, SettingsError) as error:
         raise CommandError(str(error)) from None
 
 

@@ -23,7 +23,7 @@ from benchmark.management.model_options import (
 )
 from benchmark.management.progress import progress_bar
 from benchmark.model_calls import Stop
-from benchmark.model_calls.heartbeat import AlreadyRunning, exclusive_lock
+from benchmark.model_calls.heartbeat import AlreadyRunningError, exclusive_lock
 from benchmark.model_calls.requests import SpendTracker
 from benchmark.models import SimilarityRun
 from benchmark.providers import ModelSpecError, ProviderError, parse_model_spec
@@ -125,7 +125,7 @@ class Command(BaseCommand):
             run, stop = self._run(plan, stored, chosen, options)
         except (
             CannotRunError,
-            AlreadyRunning,
+            AlreadyRunningError,
             ModelSpecError,
             NoEncoderError,
             ProviderError,

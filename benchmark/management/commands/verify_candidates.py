@@ -29,7 +29,7 @@ from benchmark.oracles.verifications import (
     measure_coverage,
     verification_of,
 )
-from judge import SandboxFault, SandboxUnavailable
+from judge import SandboxFaultError, SandboxUnavailableError
 from judge.management.tables import aligned
 
 
@@ -91,7 +91,7 @@ class Command(BaseCommand):
                 except NoVerifierError as error:
                     left_out.append({"problem": candidate.problem.external_id, "reason": str(error)})
             oracles = _oracles(verified)
-        except (SandboxFault, SandboxUnavailable) as error:
+        except (SandboxFaultError, SandboxUnavailableError) as error:
             raise CommandError(
                 f"The judge failed. Repeat the command; finished results are stored. {error}"
             ) from None

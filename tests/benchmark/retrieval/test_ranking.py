@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 
-from benchmark.retrieval import TOKENIZERS, Bm25, Corpus, Document, NothingToRank, make_query, rank
+from benchmark.retrieval import TOKENIZERS, Bm25, Corpus, Document, NothingToRankError, make_query, rank
 
 WORD = st.sampled_from(["cow", "Cow", "barn", "milk", "graph", "tree,", "path\n"])
 TEXTS = st.lists(st.lists(WORD, min_size=1, max_size=8).map(" ".join), min_size=2, max_size=7)
@@ -57,7 +57,7 @@ def test_parameters_of_the_formula_change_the_scores() -> None:
 
 @pytest.mark.parametrize("texts", [["alone"], ["alone", "", ""]])
 def test_without_words_to_search_in_there_is_nothing_to_rank(texts: list[str]) -> None:
-    with pytest.raises(NothingToRank, match="apart from id0"):
+    with pytest.raises(NothingToRankError, match="apart from id0"):
         rank(corpus_of(*texts), "alone", top=2, without="id0", bm25=Bm25("words"))
 
 
