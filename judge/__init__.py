@@ -17,7 +17,7 @@ from judge.checking import (
     open_checker,
 )
 from judge.compilation import prepare
-from judge.execution import CompilationError, Execution, FileNames, OpenProgram, open_program
+from judge.execution import CompilationError, FileNames, OpenProgram, ProgramOutput, open_program
 from judge.grading import JUDGE_VERSION, GradingOptions, Problem, Submission, grade
 from judge.records import VERDICT_MEANING, Judgement, Limits, Policy, Test, TestResult, Verdict
 from judge.sandbox import SandboxFaultError, SandboxStatus, SandboxUnavailableError, sandbox_status
@@ -49,7 +49,6 @@ __all__ = [
     "CheckResult",
     "Checker",
     "CompilationError",
-    "Execution",
     "Family",
     "FileNames",
     "GradingOptions",
@@ -60,6 +59,7 @@ __all__ = [
     "OutputValidator",
     "Policy",
     "Problem",
+    "ProgramOutput",
     "ProgramShape",
     "SandboxFaultError",
     "SandboxStatus",

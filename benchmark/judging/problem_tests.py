@@ -36,7 +36,7 @@ def judge_tests(problem: Problem, suite: str, test_suite: Suite | None = None) -
     The hidden tests are those of `test_suite` if it is given, else the imported ones.
     """
     cases: Iterable[TestCase] = problem.tests.all()
-    if suite == Judgement.Suite.SAMPLES or test_suite is not None:
+    if suite == Judgement.TestScope.SAMPLES or test_suite is not None:
         cases = problem.tests.filter(origin=TestCase.Origin.SAMPLE)
     tests = [_judge_test(case, sample=case.origin == TestCase.Origin.SAMPLE) for case in cases]
     if test_suite is not None:

@@ -13,7 +13,7 @@ from benchmark.management.arguments import positive
 from benchmark.management.progress import progress_bar
 from benchmark.models import Problem
 from benchmark.models.suites import Rate
-from benchmark.suites import OVERTIME, NoRecipeError, Progress, SuiteReport, SuiteValidationError
+from benchmark.suites import OVERTIME, NoRecipeError, StageProgress, SuiteReport, SuiteValidationError
 from judge.management.tables import aligned
 
 
@@ -68,7 +68,7 @@ def each_problem(
 
 
 @contextmanager
-def stage_bars(name: str) -> Iterator[Progress]:
+def stage_bars(name: str) -> Iterator[StageProgress]:
     """Yield a function that shows a progress bar on standard error for each stage of a problem."""
     bars: list[tqdm] = []  # type: ignore[type-arg]
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Unpack
 
-from benchmark.retrieval.documents import Corpus
+from benchmark.retrieval.documents import SearchCorpus
 from benchmark.retrieval.exclusion import Exclusions, excluded_indices
 from benchmark.retrieval.formulas import FORMULAS
 from benchmark.retrieval.index import NothingToRankError
@@ -50,7 +50,7 @@ class Hit:
 
 
 def rank(
-    corpus: Corpus,
+    corpus: SearchCorpus,
     query: str,
     *,
     top: int,
@@ -84,7 +84,7 @@ def rank(
 
 
 def draw(
-    corpus: Corpus,
+    corpus: SearchCorpus,
     *,
     top: int,
     seed: int,

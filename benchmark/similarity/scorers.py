@@ -87,7 +87,7 @@ class Scorer:
 
         return compare
 
-    def _scores(self, index: Bm25Index, query: list[str], count: int, *left_out: int) -> list[float]:
+    def _scores(self, index: Bm25Index, query: list[str], count: int, *excluded: int) -> list[float]:
         try:
             scores = index.scores(
                 query,
@@ -95,7 +95,7 @@ class Scorer:
                 b=self.b,
                 epsilon=self.epsilon,
                 formula=_FORMULAS[self.name],
-                excluded=left_out,
+                excluded=excluded,
             )
         except NothingToRankError:  # all texts are empty and therefore equally similar
             return [0.0] * count

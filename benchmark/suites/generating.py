@@ -137,7 +137,7 @@ def _inputs(
 ) -> list[GeneratedTest]:
     planned = [*_listed(recipe), *chain.from_iterable(_drawn(recipe, kind) for kind in recipe.counts)]
     on_done = on_stage("inputs", sum(one.generator is not None for one in planned))
-    executions: dict[int, judge.Execution] = {}
+    executions: dict[int, judge.ProgramOutput] = {}
     for generator in recipe.generators:
         indices = [index for index, one in enumerate(planned) if one.generator is generator]
         runs = [(b"", planned[index].arguments) for index in indices]
@@ -163,7 +163,7 @@ def _inputs(
 
 
 def _generated(
-    one: _PlannedTest, execution: judge.Execution, generated: GeneratedTests
+    one: _PlannedTest, execution: judge.ProgramOutput, generated: GeneratedTests
 ) -> GeneratedTest | None:
     """Return the test with the generator's input, from its file or its output; None without one."""
     assert one.generator is not None
@@ -248,7 +248,7 @@ def _drop_invalid(
         generated.tests = kept
 
 
-def _broken(executions: Sequence[judge.Execution], samples: int) -> str:
+def _broken(executions: Sequence[judge.ProgramOutput], samples: int) -> str:
     """Return the reason why a validator is unusable, or "".
 
     It is unusable if it rejects a sample, or ends on every input with a status other than 42 and 43.
@@ -276,7 +276,7 @@ def _answer(
         None if test.answered else solutions.get(test.solution, recipe.reference) for test in generated.tests
     ]
     on_done = on_stage("answers", sum(program is not None for program in answering))
-    answered: dict[int, judge.Execution] = {}
+    answered: dict[int, judge.ProgramOutput] = {}
     for program in _each_once(answering):
         indices = [index for index, one in enumerate(answering) if one is program]
         calls: list[ProgramInput] = [(generated.tests[index].input, ()) for index in indices]
@@ -304,7 +304,7 @@ def _each_once(programs: Iterable[SuiteProgram | None]) -> list[SuiteProgram]:
     return found
 
 
-def _why(execution: judge.Execution) -> str:
+def _why(execution: judge.ProgramOutput) -> str:
     """Return the reason of an unsuccessful run, with the first lines of its standard error."""
     ended = execution.message or f"exit status {execution.exit_status}"
     printed = _start(execution.errors)

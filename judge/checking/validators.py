@@ -15,7 +15,15 @@ from pathlib import Path
 from judge.checking.checkers import Checker
 from judge.compilation import compile_program
 from judge.records import MEBIBYTE, Limits, Policy, printable
-from judge.sandbox import SCRATCH_FOLDER, Container, Outcome, Run, Sandbox, Termination, run_with_retries
+from judge.sandbox import (
+    SCRATCH_FOLDER,
+    Container,
+    RunOutcome,
+    Sandbox,
+    SandboxRun,
+    Termination,
+    run_with_retries,
+)
 from judge.toolchains import get_language, limits_for
 
 _ACCEPTED, _REJECTED = 42, 43
@@ -88,7 +96,7 @@ class OpenValidator:
             outcome = run_with_retries(self.container, run)
         return self.result(outcome)
 
-    def run_for(self, call: ValidatorCall) -> Run:
+    def run_for(self, call: ValidatorCall) -> SandboxRun:
         """Return the run for this call, without standard input."""
         words = (_INPUT, _ANSWER, _OUTPUT if self._special else "")
         collect: tuple[str, ...] = (_MESSAGE, _TEAM_MESSAGE)
@@ -96,7 +104,7 @@ class OpenValidator:
             collect = ()
         elif self.passes > 1:
             collect = ("*",)
-        return Run(
+        return SandboxRun(
             command=(*self._command, *(f"{SCRATCH_FOLDER}/{word}" for word in words), *self._flags),
             limits=self._limits,
             wall=self._limits.wall,
@@ -104,7 +112,7 @@ class OpenValidator:
             collect=collect,
         )
 
-    def result(self, outcome: Outcome) -> ValidatorResult:
+    def result(self, outcome: RunOutcome) -> ValidatorResult:
         """Return the decision that follows from the outcome of a run. Raises ValidatorFaultError."""
         limits = self._limits
         if outcome.termination is not Termination.EXIT:
@@ -119,7 +127,7 @@ class OpenValidator:
             raise self._fault(f"was ended by signal {outcome.signal}", outcome)
         return self._printed_verdict(outcome) if self._special else self._verdict_by_status(outcome)
 
-    def _verdict_by_status(self, outcome: Outcome) -> ValidatorResult:
+    def _verdict_by_status(self, outcome: RunOutcome) -> ValidatorResult:
         if outcome.exit_status not in (_ACCEPTED, _REJECTED):
             raise self._fault(f"ended with status {outcome.exit_status} instead of 42 or 43", outcome)
         accepted = outcome.exit_status == _ACCEPTED
@@ -137,7 +145,7 @@ class OpenValidator:
             message = "the output validator rejected the output and did not say why"
         return ValidatorResult(accepted, message, feedback, next_input)
 
-    def _printed_verdict(self, outcome: Outcome) -> ValidatorResult:
+    def _printed_verdict(self, outcome: RunOutcome) -> ValidatorResult:
         printed = printable(outcome.stdout.strip(), _SHOWN)
         if not printed and outcome.exit_status:
             raise self._fault(f"printed nothing and ended with status {outcome.exit_status}", outcome)
@@ -145,7 +153,7 @@ class OpenValidator:
             raise self._fault("reported a system error", outcome)
         return ValidatorResult(printed in ("", "Accepted"), "" if printed == "Accepted" else printed)
 
-    def _fault(self, what: str, outcome: Outcome) -> ValidatorFaultError:
+    def _fault(self, what: str, outcome: RunOutcome) -> ValidatorFaultError:
         kind = "special judge" if self._special else "output validator"
         printed = printable(outcome.files.get(_MESSAGE, b"") + outcome.stderr[-_SHOWN:], _SHOWN).strip()
         return ValidatorFaultError(

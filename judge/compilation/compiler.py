@@ -11,9 +11,9 @@ from judge.sandbox import (
     PROGRAM_FOLDER,
     SCRATCH_FOLDER,
     Mounts,
-    Outcome,
-    Run,
+    RunOutcome,
     Sandbox,
+    SandboxRun,
     compiler_files,
     interpreter_files,
     run_with_retries,
@@ -58,7 +58,7 @@ def run_compiler(
     *,
     options: tuple[str, ...] = (),
     headers: Path | None = None,
-) -> Outcome:
+) -> RunOutcome:
     """Run the language's compile command on the sources, with `options` before all others.
 
     Standard output of the outcome is the compiler's result, standard error its messages. `headers` is a folder that
@@ -79,7 +79,7 @@ def run_compiler(
         environment=environment(language, COMPILE_LIMITS.memory),
     )
     with sandbox.open(mounts) as container:
-        return run_with_retries(container, Run(command, COMPILE_LIMITS, COMPILE_LIMITS.time + _WALL))
+        return run_with_retries(container, SandboxRun(command, COMPILE_LIMITS, COMPILE_LIMITS.time + _WALL))
 
 
 def compile_key(language: Language, kind: str, files: Files) -> str:

@@ -20,7 +20,7 @@ class OutputCheck(Protocol):
         ...
 
 
-class Comparison:
+class AnswerComparison:
     """A check that compares the output with the answer."""
 
     passes = 1

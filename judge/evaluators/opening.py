@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from judge.checking import Checker, open_validator
-from judge.evaluators.evaluator import Comparison, TestEvaluator
+from judge.evaluators.evaluator import AnswerComparison, TestEvaluator
 from judge.evaluators.interactive import InteractiveEvaluator
 from judge.execution import LimitedProgram
 from judge.sandbox import Sandbox
@@ -22,7 +22,7 @@ def open_evaluator(sandbox: Sandbox, checker: Checker, program: LimitedProgram) 
     with contextlib.ExitStack() as stack:
         container = stack.enter_context(sandbox.open(program.program.mounts))
         if checker.program is None:
-            yield TestEvaluator(container, program, Comparison(checker))
+            yield TestEvaluator(container, program, AnswerComparison(checker))
             return
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="checker-")))
         validator = stack.enter_context(open_validator(sandbox, checker, program.limits, folder))

@@ -20,7 +20,7 @@ class CompilationError(Exception):
 
 
 @dataclass(frozen=True)
-class Execution:
+class ProgramOutput:
     """A program's run on one input.
 
     `fault` is None for a program that ended well, else TLE, MLE, OLE or RTE, and `message` is the reason. `output` is
@@ -46,7 +46,7 @@ class OpenProgram:
 
     def run(
         self, given: bytes | Path = b"", arguments: Sequence[str] = (), collect: Sequence[str] = ()
-    ) -> Execution:
+    ) -> ProgramOutput:
         """Run the program on an input. Raises SandboxFaultError.
 
         A run with arguments does not use the fork server. `collect` names files of the working folder to return.
@@ -56,7 +56,7 @@ class OpenProgram:
         verdict, message = result.fault or (None, "")
         outcome = result.outcome
         errors = printable(outcome.stderr, _SHOWN)
-        return Execution(
+        return ProgramOutput(
             result.output, verdict, message, errors, outcome.time, outcome.exit_status, outcome.files
         )
 

@@ -11,8 +11,15 @@ from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
 
-from judge.sandbox.cgroups import Group
-from judge.sandbox.interface import STDERR_LIMIT, Mounts, Outcome, Run, SandboxFaultError, Termination
+from judge.sandbox.cgroups import ControlGroup
+from judge.sandbox.interface import (
+    STDERR_LIMIT,
+    Mounts,
+    RunOutcome,
+    SandboxFaultError,
+    SandboxRun,
+    Termination,
+)
 from judge.sandbox.memory_file import sealed_file
 
 PROCESSES = 64
@@ -27,17 +34,17 @@ _DESCRIPTORS = 250  # the most that the kernel lets one packet carry is 253
 
 
 @dataclass
-class Container:
+class ContainerProcess:
     """A running container: its process, and the socket to the launcher inside."""
 
     process: subprocess.Popen[bytes]
     launcher: socket.socket
     mounts: Mounts
-    group: Group | None
+    group: ControlGroup | None
     _fork_server_for: tuple[str, ...] | None = None  # the command and modules that the fork server serves
     _can_fork: bool = True
 
-    def run(self, run: Run) -> tuple[Outcome, bool]:
+    def run(self, run: SandboxRun) -> tuple[RunOutcome, bool]:
         """Run the program. Return its outcome, and whether the container can be used again.
 
         Raises SandboxFaultError.
@@ -50,7 +57,7 @@ class Container:
                 return _out_of_memory(run, time.monotonic() - start), False
             raise
 
-    def _run_or_fork(self, run: Run) -> tuple[Outcome, bool]:
+    def _run_or_fork(self, run: SandboxRun) -> tuple[RunOutcome, bool]:
         if run.preload is not None and self._can_fork and self._has_fork_server(run, run.preload):
             try:
                 return self._run(run, fork=True)
@@ -58,7 +65,7 @@ class Container:
                 self._can_fork = False
         return self._run(run, fork=False)
 
-    def _has_fork_server(self, run: Run, modules: tuple[str, ...]) -> bool:
+    def _has_fork_server(self, run: SandboxRun, modules: tuple[str, ...]) -> bool:
         """Return whether a fork server for this command runs; start one if there is none."""
         wanted = (*run.command, "", *modules)
         if self._fork_server_for is None:
@@ -78,7 +85,7 @@ class Container:
                 self._can_fork = False
         return self._fork_server_for == wanted
 
-    def _run(self, run: Run, *, fork: bool) -> tuple[Outcome, bool]:
+    def _run(self, run: SandboxRun, *, fork: bool) -> tuple[RunOutcome, bool]:
         deadline = time.monotonic() + run.wall + _GRACE
         with contextlib.ExitStack() as stack:
             sent = stack.enter_context(contextlib.ExitStack())
@@ -144,7 +151,7 @@ class Container:
                         self.launcher.send(b"stop\0")
         return answer, files, too_much
 
-    def _bounds(self, run: Run) -> list[str]:
+    def _bounds(self, run: SandboxRun) -> list[str]:
         # The memory limit applies to used memory. Address space gets a far higher limit, because programs and threads
         # reserve much more than they use.
         address_space = 4 * run.limits.memory + 16 * 2**30
@@ -228,19 +235,19 @@ def _contents(names: list[str], files: list[int], limit: int) -> dict[str, bytes
     return contents
 
 
-def _out_of_memory(run: Run, wall: float) -> Outcome:
+def _out_of_memory(run: SandboxRun, wall: float) -> RunOutcome:
     memory, ended = run.limits.memory, time.monotonic()
-    return Outcome(Termination.MEMORY, None, None, 0.0, wall, memory, b"", b"", {}, ended)
+    return RunOutcome(Termination.MEMORY, None, None, 0.0, wall, memory, b"", b"", {}, ended)
 
 
 def _outcome(
     answer: list[str], stdout: bytes, stderr: bytes, files: dict[str, bytes], too_much: bool
-) -> tuple[Outcome, bool]:
+) -> tuple[RunOutcome, bool]:
     cause, numbers = answer[1], [int(word) for word in answer[2:8]]
     status, cpu, wall, memory, ended, clean = numbers
     termination = Termination.OUTPUT if too_much else Termination(cause)
     exited = termination is Termination.EXIT
-    outcome = Outcome(
+    outcome = RunOutcome(
         termination=termination,
         exit_status=os.WEXITSTATUS(status) if exited and os.WIFEXITED(status) else None,
         signal=os.WTERMSIG(status) if exited and os.WIFSIGNALED(status) else None,

@@ -12,9 +12,9 @@ from judge.sandbox.bubblewrap import LAUNCHER, Bubblewrap
 from judge.sandbox.cgroups import find_control_groups
 from judge.sandbox.interface import (
     Mounts,
-    Run,
     Sandbox,
     SandboxFaultError,
+    SandboxRun,
     SandboxStatus,
     SandboxUnavailableError,
 )
@@ -113,7 +113,7 @@ def _try(sandbox: Sandbox) -> str | None:
         mounts = Mounts(Path(folder), runtime_files(), file_size=2**20, scratch=2**20)
         try:
             with sandbox.open(mounts) as container:
-                outcome = container.run(Run((LAUNCHER,), Limits(time=5, memory=2**28), wall=10))
+                outcome = container.run(SandboxRun((LAUNCHER,), Limits(time=5, memory=2**28), wall=10))
         except SandboxFaultError as fault:
             return str(fault)
     if outcome.exit_status != USAGE_STATUS:

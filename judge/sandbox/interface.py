@@ -58,7 +58,7 @@ class Mounts:
 
 
 @dataclass(frozen=True)
-class Run:
+class SandboxRun:
     """One run of a program in a container.
 
     `input` becomes standard input: bytes, a file's content, or an end of a pipe. Standard output is collected, or
@@ -82,7 +82,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RunOutcome:
     """The outcome of a run: CPU and real seconds and peak bytes of all its processes, and its output.
 
     `exit_status` is None unless the program ended by itself with one, `signal` unless a signal ended it.
@@ -106,7 +106,7 @@ class Outcome:
 class Container(Protocol):
     """An isolated place for the runs of one submission, one at a time. No run sees traces of another."""
 
-    def run(self, run: Run) -> Outcome:
+    def run(self, run: SandboxRun) -> RunOutcome:
         """Run the program to its end. Raises SandboxFaultError, after which the container can be used again."""
         ...
 

@@ -8,7 +8,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from benchmark import reproduction
-from benchmark.reproduction import CONSISTENCY, RECOMPUTED, REPRODUCTIONS, Check, Files, Reproduction
+from benchmark.reproduction import CONSISTENCY, RECOMPUTED, REPRODUCTIONS, Check, PublishedData, Reproduction
 from benchmark.reproduction.printed import samples_that_fit, whole_number
 
 
@@ -101,7 +101,7 @@ def test_what_needs_no_data_works_without_and_the_rest_says_what_to_fetch(
 def test_a_figure_that_differs_ends_with_status_1(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def checks(files: Files) -> list[Check]:
+    def checks(files: PublishedData) -> list[Check]:
         return [Check.equal("answer", 42, 41)]
 
     monkeypatch.setitem(reproduction.REPRODUCTIONS, "N-1", Reproduction("N-1", "changed", RECOMPUTED, checks))

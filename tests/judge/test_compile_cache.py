@@ -13,7 +13,7 @@ import pytest
 import judge
 from judge import Verdict
 from judge.cache import load_program, remove, store_program
-from judge.sandbox import Container, Mounts, Outcome, Run, open_sandbox
+from judge.sandbox import Container, Mounts, RunOutcome, SandboxRun, open_sandbox
 from tests.judge.conftest import SMALL, Grade
 from tests.judge.corpus import Program, programs
 
@@ -46,7 +46,7 @@ class RecordingContainer:
     mounts: Mounts
     container: Container
 
-    def run(self, run: Run) -> Outcome:
+    def run(self, run: SandboxRun) -> RunOutcome:
         if run.command[0] == "/bin/sh":
             self.recording.compilations.append(self.mounts)
             self.recording.before(self.mounts)
@@ -387,7 +387,7 @@ def test_a_compiler_turned_against_the_judge_could_not_change_the_precompiled_he
     )
     command = ("/bin/sh", "-c", f"ls /headers; {attempts}; ls /headers")
     with open_sandbox().open(mounts) as container:
-        outcome = container.run(Run(command, SMALL, 10))
+        outcome = container.run(SandboxRun(command, SMALL, 10))
     assert outcome.stdout == b"vector.gch\nvector.gch\n"
     assert b"Read-only file system" in outcome.stderr
     assert HEADER_USED in grade(WITH_VECTOR + "// again", "cpp").compiler_output

@@ -7,7 +7,7 @@ import pytest
 
 from judge import Checker, Judgement, Limits, OutputValidator, Policy, Verdict, get_language
 from judge.compilation import compile_program
-from judge.sandbox import Run, Termination, open_sandbox
+from judge.sandbox import SandboxRun, Termination, open_sandbox
 from tests.judge.conftest import MEBIBYTE, MakeTest, grade_tests
 
 pytestmark = pytest.mark.usefixtures("sandbox")
@@ -171,5 +171,5 @@ def test_a_run_after_one_that_was_stopped_needs_no_second_attempt(tmp_path: Path
             (b"while True: pass", Termination.CPU),
             (b"2", Termination.EXIT),
         ):
-            run = Run(program.command, LIMITS, 10.0, source, preload=())
+            run = SandboxRun(program.command, LIMITS, 10.0, source, preload=())
             assert container.run(run).termination is ending

@@ -56,7 +56,7 @@ class Command(BaseCommand):
         file: Path = options["file"]
         policy = judge.Policy(options["policy"])
         suite = find_suite(problem, options["suite"]) if options["suite"] else None
-        tests = judge_tests(problem, Judgement.Suite.ALL, suite)
+        tests = judge_tests(problem, Judgement.TestScope.ALL, suite)
         if not tests:
             raise CommandError(f"{options['problem']} has no tests. Import it again with its tests.")
         try:

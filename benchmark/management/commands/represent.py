@@ -25,7 +25,7 @@ from benchmark.reports.formatting import format_spend
 from benchmark.representations import (
     KINDS,
     Author,
-    Kind,
+    RepresentationKind,
     find,
     generation_of,
     representation_prompt,
@@ -70,7 +70,7 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from None
 
     def _print_estimates(
-        self, kind: Kind, author: Author, problems: Sequence[Problem], options: dict[str, Any]
+        self, kind: RepresentationKind, author: Author, problems: Sequence[Problem], options: dict[str, Any]
     ) -> None:
         there = find(kind, author, problems)
         missing = [problem for problem in problems if problem.external_id not in there]
@@ -85,7 +85,7 @@ class Command(BaseCommand):
         self.stdout.write("\n".join(estimates_table(estimates, price)))
 
     def _write(
-        self, kind: Kind, author: Author, problems: Sequence[Problem], options: dict[str, Any]
+        self, kind: RepresentationKind, author: Author, problems: Sequence[Problem], options: dict[str, Any]
     ) -> None:
         there = find(kind, author, problems)
         missing = [problem for problem in problems if problem.external_id not in there]

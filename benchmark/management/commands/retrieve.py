@@ -18,9 +18,9 @@ from benchmark.retrieval import (
     QUERY_KINDS,
     TOKENIZERS,
     Bm25,
-    Corpus,
     NoDateError,
     NothingToRankError,
+    SearchCorpus,
     article_corpus,
     make_query,
     problem_corpus,
@@ -162,7 +162,7 @@ class Command(BaseCommand):
         except ValueError as error:
             raise CommandError(f"{dataset.name}: {error}.") from None
 
-    def _searched(self, dataset: Dataset, options: dict[str, Any]) -> Corpus:
+    def _searched(self, dataset: Dataset, options: dict[str, Any]) -> SearchCorpus:
         """Return the textbook of --corpus, or the problems. Raises CommandError."""
         if options["corpus"] is None:
             return problem_corpus(dataset, options["language"]).holding(options["corpus_content"])

@@ -52,7 +52,7 @@ class Command(BaseCommand):
             raise CommandError(
                 f"{dataset.name} has no problems. Import them with `manage.py import_problems`."
             )
-        suite = Judgement.Suite.SAMPLES if options["samples_only"] else Judgement.Suite.ALL
+        suite = Judgement.TestScope.SAMPLES if options["samples_only"] else Judgement.TestScope.ALL
         works = [reference_work(problem, suite) for problem in problems]
         try:
             with progress_bar(total=len(works), unit="problem") as bar:

@@ -14,7 +14,7 @@ from benchmark.prompts import (
     PromptLeakError,
     SampleResult,
     SampleRun,
-    Task,
+    VisibleProblem,
     our_templates,
     revision_prompt,
     solve_prompt,
@@ -30,8 +30,8 @@ SOME = PromptContext(
 )
 
 
-def task(statement: str = "Count the cows.") -> Task:
-    return Task("1_cows", statement, time_limit=2.5, memory_limit=256 * 2**20)
+def task(statement: str = "Count the cows.") -> VisibleProblem:
+    return VisibleProblem("1_cows", statement, time_limit=2.5, memory_limit=256 * 2**20)
 
 
 def text_of(prompt: Prompt) -> str:

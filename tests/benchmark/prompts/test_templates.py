@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from benchmark.methods import METHODS, SettingsError, parse_settings
-from benchmark.prompts import Task, our_templates, solve_prompt
+from benchmark.prompts import VisibleProblem, our_templates, solve_prompt
 
-TASK = Task("1", "Count the cows.", time_limit=2, memory_limit=2**28)
+TASK = VisibleProblem("1", "Count the cows.", time_limit=2, memory_limit=2**28)
 
 
 def test_templates_of_ones_own_go_before_ours_and_have_hashes_of_their_own(tmp_path: Path) -> None:

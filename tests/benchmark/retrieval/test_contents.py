@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmark.retrieval import CONTENTS, Corpus, Document, ProblemText, split_analysis
+from benchmark.retrieval import CONTENTS, Document, ProblemText, SearchCorpus, split_analysis
 from benchmark.retrieval.masking import mask
 
 PYTHON = """import sys
@@ -57,7 +57,7 @@ def test_a_document_holds_what_its_content_says(
     content: str, analysis: bool, program: bool, names: bool
 ) -> None:
     problem = Document("1", "Milk", TEXT.holding("all"), TEXT)
-    corpus = Corpus((problem,))
+    corpus = SearchCorpus((problem,))
     assert content in CONTENTS
     [document] = corpus.holding(content).documents  # type: ignore[arg-type]
     assert document.text.startswith("Sum up the milk.")

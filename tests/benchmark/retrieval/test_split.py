@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmark.retrieval import Corpus, Document, NothingToRankError, draw, training_part
+from benchmark.retrieval import Document, NothingToRankError, SearchCorpus, draw, training_part
 
 USACO = [
     (f"{number}_{tier}", tier)
@@ -39,7 +39,7 @@ def test_every_tier_gives_its_share_to_within_one(tiers: list[str], size: int, s
 
 
 def test_lots_fall_differently_for_each_problem_and_seed_and_never_on_the_problem_itself() -> None:
-    corpus = Corpus(tuple(Document(str(number), "", "text") for number in range(30)))
+    corpus = SearchCorpus(tuple(Document(str(number), "", "text") for number in range(30)))
     drawn = {
         (seed, without): tuple(hit.id for hit in draw(corpus, top=3, seed=seed, without=without))
         for seed in range(3)

@@ -7,7 +7,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from pytest_django import Settings
 
-from benchmark.model_calls.budget import Budget, Price, Spending
+from benchmark.model_calls.budget import Price, RunBudget, Spending
 from benchmark.model_calls.rate_limit import BURST, CellRate, check_length
 from benchmark.models import Generation
 from benchmark.providers import Message, Parameters, ProviderError
@@ -130,7 +130,7 @@ def test_a_rate_gives_so_many_a_minute_and_a_sharer_its_part() -> None:
 
 
 def test_what_is_in_flight_counts_as_a_call() -> None:
-    assert Budget(calls=3).used_up(Spending(1), None, in_flight=2)
-    assert not Budget(calls=3).used_up(Spending(1), None, in_flight=1)
-    assert Budget(cost=1.0).used_up(Spending(1, 0, 500_000), Price(0, 2))
-    assert not Budget(cost=1.0).used_up(Spending(1, 0, 499_999), Price(0, 2))
+    assert RunBudget(calls=3).used_up(Spending(1), None, in_flight=2)
+    assert not RunBudget(calls=3).used_up(Spending(1), None, in_flight=1)
+    assert RunBudget(cost=1.0).used_up(Spending(1, 0, 500_000), Price(0, 2))
+    assert not RunBudget(cost=1.0).used_up(Spending(1, 0, 499_999), Price(0, 2))
