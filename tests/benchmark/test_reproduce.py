@@ -17,7 +17,7 @@ def reproduce(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, 
     return {result["name"]: result for result in json.loads(capsys.readouterr().out)["results"]}
 
 
-def test_what_is_published_comes_out_again(shared_data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_published_figures_are_reproduced(shared_data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Figures that need little time. Without the fixture of a database, this shows that none is read."""
     names = ["N-1", "N-2", "N-3", "N-5", "N-12", "N-13", "N-21", "N-22"]
     results = reproduce(capsys, *names, "--data", str(shared_data))

@@ -117,7 +117,9 @@ def judge_interaction(make_test: MakeTest) -> Callable[..., Judgement]:
     return judge_them
 
 
-def test_who_ends_first_decides_and_nobody_hangs(judge_interaction: Callable[..., Judgement]) -> None:
+def test_the_program_or_validator_that_ends_first_decides_without_a_deadlock(
+    judge_interaction: Callable[..., Judgement],
+) -> None:
     judgement = judge_interaction(SCENARIOS)
     found = {test.name: test.verdict.value for test in judgement.tests}
     messages = {

@@ -64,7 +64,7 @@ def test_a_bubblewrap_that_may_not_make_namespaces_is_explained(
 
 
 @pytest.mark.parametrize("system", ["Darwin", "Windows"])
-def test_other_systems_are_told_what_to_do(monkeypatch: pytest.MonkeyPatch, system: str) -> None:
+def test_other_systems_get_a_remedy(monkeypatch: pytest.MonkeyPatch, system: str) -> None:
     monkeypatch.setattr("platform.system", lambda: system)
     status = sandbox_status()
     assert not status.available

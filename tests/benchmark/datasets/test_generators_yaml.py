@@ -123,7 +123,9 @@ def test_an_unnumbered_folder_keeps_the_order_of_the_file_and_numbers_inside_by_
         ),
     ],
 )
-def test_what_is_not_understood_is_listed_by_name(tmp_path: Path, data: Any, name: str, reason: str) -> None:
+def test_unsupported_entries_become_faults_with_their_path(
+    tmp_path: Path, data: Any, name: str, reason: str
+) -> None:
     found = listing(tmp_path, secret(data))
     assert reason in faults(found)[name]
     assert found.tests == []

@@ -145,7 +145,7 @@ def test_a_package_of_the_2023_format_with_markdown(tmp_path: Path) -> None:
     assert stored.analysis_html.strip() == "<p>Pour.</p>"
 
 
-def test_a_missing_time_limit_is_assumed_and_told(tmp_path: Path) -> None:
+def test_a_missing_time_limit_is_assumed_with_a_note(tmp_path: Path) -> None:
     result = run(package(tmp_path / "tea", {".timelimit": None}))
     assert result["notes"] == [{"id": "tea", "note": "time limit not given: 2 s assumed"}]
     assert Problem.objects.get().time_limit == 2

@@ -39,7 +39,9 @@ def judged(
         ("x = 'y' * 5000\nprint(x)", Verdict.WA, "y" * SHOWN + f"\n[cut after {SHOWN} characters]\n"),
     ],
 )
-def test_the_results_on_the_samples_are_told(db: None, program: str, verdict: Verdict, told: str) -> None:
+def test_feedback_describes_the_results_on_the_samples(
+    db: None, program: str, verdict: Verdict, told: str
+) -> None:
     problem = store_doubling()
     ran = SampleRun.of(problem, judged(problem, program, Judgement.TestScope.SAMPLES))
     assert (ran.verdict, ran.passed) == (verdict, verdict is Verdict.AC)

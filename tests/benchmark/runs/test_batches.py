@@ -165,7 +165,7 @@ def test_ctrl_c_waits_for_batches_or_leaves_them_and_they_can_be_cancelled(comma
     commands.fake_providers.batches.created.clear()
     last = commands.baseline(*resume, "--max-cost", "1000")
     assert (last["state"], last["paid"]["calls"], sizes(commands)) == ("finished", 4, [1])
-    rest = commands.rows("select questions from benchmark_batch where provider_id = ''")
+    rest = commands.rows("select requests from benchmark_batch where provider_id = ''")
     assert rest == [(1,)], "all questions of that one have replies, so nobody looks for it"
 
 
@@ -181,7 +181,7 @@ def test_batches_become_smaller_when_the_provider_does_not_hold_so_much(commands
     assert commands.rows("select count(*) from benchmark_generation where reused_id is not null") == [(1,)]
 
 
-def test_what_does_not_go_together_is_refused_before_anything_is_paid(
+def test_conflicting_options_are_refused_before_any_call(
     db: None, settings: Settings, fake_providers: FakeProviders
 ) -> None:
     fill()

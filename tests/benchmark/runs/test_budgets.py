@@ -116,7 +116,7 @@ def test_a_prompt_that_leaves_no_room_for_the_reply_is_not_sent(commands: Comman
         check_length([Message("user", "x" * 365)], Parameters(max_output_tokens=2), 101)
 
 
-def test_a_rate_gives_so_many_a_minute_and_a_sharer_its_part() -> None:
+def test_a_rate_limit_is_divided_among_its_peers() -> None:
     now = [100.0]
     for peers in (1, 3):
         rate, taken, end = CellRate(120, lambda: now[0]), 0, now[0] + 60

@@ -71,7 +71,7 @@ def test_every_question_keeps_the_rules_and_every_problem_without_one_has_a_reas
     assert again.content_hash != built.content_hash
 
 
-def test_reasons_of_every_kind_are_said(tagged: Dataset) -> None:
+def test_each_kind_of_skipped_problem_has_its_reason(tagged: Dataset) -> None:
     capped = Builder(per_label=1).build(tagged, "capped")
     assert capped.questions.count() == 16
     assert {entry["reason"] for entry in capped.skipped} >= {"the label Dijkstra has 1 questions already"}
@@ -85,7 +85,7 @@ def test_reasons_of_every_kind_are_said(tagged: Dataset) -> None:
     assert reasons["oven-evening"] == "no other problem has exactly its labels"
 
 
-def test_the_command_says_what_is_wrong(tagged: Dataset) -> None:
+def test_the_command_refuses_invalid_options_with_the_reason(tagged: Dataset) -> None:
     for options, message in (
         ({"similarity": "bm25"}, "whose scores have no scale"),
         ({"label_sim_max": 2.0}, "label_sim_max is 2, but must be from 0 to 1"),
