@@ -202,8 +202,8 @@ def test_counters_of_an_imported_session_come_from_its_events(db: None):
 def test_doctor_names_sessions_whose_counters_differ_from_their_events(
     session: SessionUnderTest, monkeypatch: pytest.MonkeyPatch
 ):
-    for part in ("_sandbox", "_languages"):  # they start other programs
-        monkeypatch.setattr(doctor, part, list)
+    for examination in ("_sandbox", "_languages"):  # they start other programs
+        monkeypatch.setattr(doctor, examination, list)
     session.ask_and_get(RIGHT)
     assert wrong_counters() == []
     Session.objects.update(code_generations=2)
