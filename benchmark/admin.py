@@ -7,7 +7,7 @@ from django.contrib import admin
 from benchmark.models import (
     Article,
     Batch,
-    BatchedQuestion,
+    BatchedRequest,
     CachedRunReport,
     Candidate,
     Corpus,
@@ -204,13 +204,13 @@ class RunnerAdmin(RecordedAdmin):
 
 @admin.register(Batch)
 class BatchAdmin(RecordedAdmin):
-    list_display = ["id", "run", "provider_id", "questions", "answered", "created_at", "ended_at"]
+    list_display = ["id", "run", "provider_id", "requests", "answered", "created_at", "ended_at"]
     list_select_related = ["run__dataset"]
     search_fields = ["id", "provider_id", "run__id"]
 
 
-@admin.register(BatchedQuestion)
-class BatchedQuestionAdmin(RecordedAdmin):
+@admin.register(BatchedRequest)
+class BatchedRequestAdmin(RecordedAdmin):
     list_display = ["id", "batch", "name", "fault"]
     list_select_related = ["batch"]
     search_fields = ["name", "batch__provider_id"]

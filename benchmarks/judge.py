@@ -28,12 +28,12 @@ import judge
 from benchmarks.compile import measure as measure_compilation
 from judge.compilation import compile_program
 from judge.records import MEBIBYTE
-from judge.sandbox import Run, open_sandbox
+from judge.sandbox import SandboxRun, open_sandbox
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from judge.compilation import Program
+    from judge.compilation import CompiledProgram
     from judge.sandbox import Container
 
 SOURCES = {
@@ -147,7 +147,7 @@ def clock() -> Row:
     """Measure CPU seconds of the same work without and with four other busy processes."""
     source = "int main() { volatile unsigned x = 1; for (int i = 0; i < 300000000; i++) x = x * 3 + 1; }"
     with compiled("cpp", source) as program, open_sandbox().open(program.mounts) as container:
-        run = Run(program.command, judge.Limits(time=20, memory=LIMITS.memory), wall=60)
+        run = SandboxRun(program.command, judge.Limits(time=20, memory=LIMITS.memory), wall=60)
         quiet = statistics.median(container.run(run).time for _ in range(7))
         with hogs(4):
             busy = statistics.median(container.run(run).time for _ in range(7))
@@ -166,7 +166,7 @@ def overshoot() -> Row:
     """Measure the CPU seconds beyond the limit before the process ends."""
     endless = "int main() { for (;;); }"
     with compiled("cpp", endless) as program, open_sandbox().open(program.mounts) as container:
-        run = Run(program.command, judge.Limits(time=0.2, memory=LIMITS.memory), wall=5)
+        run = SandboxRun(program.command, judge.Limits(time=0.2, memory=LIMITS.memory), wall=5)
         worst = max(container.run(run).time for _ in range(10)) - 0.2
     return Row("CPU over the limit, worst of 10", f"{worst * 1e3:.1f} ms", "", "", "≤ 20 ms", worst <= 0.020)
 
@@ -186,7 +186,7 @@ int main() {{ memset(a, 1, sizeof a); return a[9] - 1; }}
                 compiled("cpp", template.format(size)) as program,
                 open_sandbox().open(program.mounts) as container,
             ):
-                measured = container.run(Run(program.command, LIMITS, wall=5)).memory
+                measured = container.run(SandboxRun(program.command, LIMITS, wall=5)).memory
             error = measured / MEBIBYTE - size
             yield Row(
                 f"peak memory, judge with {parent} MB more",
@@ -226,7 +226,7 @@ def output() -> Iterator[Row]:
 
 
 @contextlib.contextmanager
-def compiled(language: str, source: str = "") -> Iterator[Program]:
+def compiled(language: str, source: str = "") -> Iterator[CompiledProgram]:
     with tempfile.TemporaryDirectory() as folder:
         row = judge.get_language(language)
         made = compile_program(open_sandbox(), row, source or SOURCES[language], LIMITS, Path(folder))
@@ -234,8 +234,8 @@ def compiled(language: str, source: str = "") -> Iterator[Program]:
         yield made.program
 
 
-def judged(container: Container, program: Program, *, fork: bool) -> Callable[[], object]:
-    run = Run(program.command, LIMITS, LIMITS.wall, INPUT, preload=program.preload if fork else None)
+def judged(container: Container, program: CompiledProgram, *, fork: bool) -> Callable[[], object]:
+    run = SandboxRun(program.command, LIMITS, LIMITS.wall, INPUT, preload=program.preload if fork else None)
 
     def recipe() -> None:
         assert container.run(run).stdout == b"7\n"
@@ -243,7 +243,7 @@ def judged(container: Container, program: Program, *, fork: bool) -> Callable[[]
     return recipe
 
 
-def on_host(program: Program) -> list[str]:
+def on_host(program: CompiledProgram) -> list[str]:
     """Return the command of our own program outside of the sandbox."""
     folder = str(program.mounts.folder)
     return [

@@ -113,7 +113,7 @@ def _languages() -> Iterator[Requirement]:
     for language in judge.LANGUAGES.values():
         try:
             detail, present = judge.compiler_version(language.name), True
-        except judge.ToolMissing:
+        except judge.ToolMissingError:
             detail, present = "not found", False
         yield Requirement(
             f"programs in {language.title}",
@@ -139,7 +139,7 @@ def _queue() -> Requirement:
         return Requirement("queue server", False, Need.NECESSARY, "does not answer", without, fix)
     try:
         program = valkey.server_program()
-    except valkey.NoQueueServer as error:
+    except valkey.NoQueueServerError as error:
         return Requirement("queue server", False, Need.NECESSARY, "no program found", without, str(error))
     return Requirement(
         "queue server", True, Need.NECESSARY, f"not running; ./run starts {program}", without, ""

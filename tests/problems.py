@@ -26,7 +26,13 @@ def store_doubling(dataset: str = "practice", dataset_format: str = "icpc") -> P
         checker=Checker(kind="tokens").to_json(),
         content_hash="0" * 64,
     )
-    for order, (number, origin) in enumerate([(3, "sample"), (HIDDEN_INPUT, "hidden"), (0, "hidden")]):
+    add_doubling_tests(problem, HIDDEN_INPUT, 0)
+    return problem
+
+
+def add_doubling_tests(problem: Problem, *hidden: int) -> None:
+    """Store the sample 3 and the hidden inputs, each with its double as the answer."""
+    for order, (number, origin) in enumerate([(3, "sample"), *((number, "hidden") for number in hidden)]):
         TestCase.objects.create(
             problem=problem,
             order=order,
@@ -35,4 +41,3 @@ def store_doubling(dataset: str = "practice", dataset_format: str = "icpc") -> P
             input_hash=blobs.put(f"{number}\n".encode()),
             answer_hash=blobs.put(f"{2 * number}\n".encode()),
         )
-    return problem

@@ -17,7 +17,7 @@ _LONGEST = 300
 
 
 @dataclass
-class ImportResult:
+class CorpusImport:
     """Counts of an import, its skipped entries, and the content hash of the corpus."""
 
     corpus: str
@@ -26,31 +26,33 @@ class ImportResult:
     unchanged: int = 0
     removed: int = 0
     content_hash: str = ""
-    left_out: list[SkippedEntry] = field(default_factory=list)
+    skipped: list[SkippedEntry] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
         """Return the document that `import_corpus --json` prints."""
-        left_out = [{"id": entry.external_id, "reason": entry.reason} for entry in self.left_out]
-        return {**vars(self), "left_out": left_out}
+        skipped = [{"id": entry.external_id, "reason": entry.reason} for entry in self.skipped]
+        return {name: value for name, value in vars(self).items() if name != "skipped"} | {
+            "left_out": skipped
+        }
 
 
-def import_corpus(format_name: str, path: Path, name: str) -> ImportResult:
+def import_corpus(format_name: str, path: Path, name: str) -> CorpusImport:
     """Store the articles at `path` in the corpus `name`, in one transaction.
 
     Articles that are no longer in the source are removed, so that searches do not find them. Raises SourceError if
     the source is unusable; then nothing is stored.
     """
     articles: dict[str, ImportedArticle] = {}
-    result = ImportResult(name)
+    result = CorpusImport(name)
     for entry in FORMATS[format_name](path):
         if not isinstance(entry, ImportedArticle):
-            result.left_out.append(entry)
+            result.skipped.append(entry)
         elif reason := _unstorable(entry, articles):
-            result.left_out.append(SkippedEntry(entry.external_id, reason))
+            result.skipped.append(SkippedEntry(entry.external_id, reason))
         else:
             articles[entry.external_id] = entry
     if not articles:
-        reasons = "".join(f"\n  {entry.external_id}: {entry.reason}" for entry in result.left_out[:5])
+        reasons = "".join(f"\n  {entry.external_id}: {entry.reason}" for entry in result.skipped[:5])
         raise SourceError(f"{path} contains no searchable article:{reasons}")
     with transaction.atomic():
         corpus, _ = Corpus.objects.get_or_create(name=name, defaults={"format": format_name})
@@ -63,7 +65,7 @@ def import_corpus(format_name: str, path: Path, name: str) -> ImportResult:
     return result
 
 
-def _write(corpus: Corpus, articles: dict[str, ImportedArticle], result: ImportResult) -> None:
+def _write(corpus: Corpus, articles: dict[str, ImportedArticle], result: CorpusImport) -> None:
     stored = {article.external_id: article for article in corpus.articles.all()}
     gone = [article.pk for external_id, article in stored.items() if external_id not in articles]
     result.removed = len(gone)

@@ -25,7 +25,7 @@ from benchmark.datasets.records import (
     TestRecord,
     UnusableProblemError,
 )
-from benchmark.functional import NotFunctional, Signature, normal_answer
+from benchmark.functional import NotFunctionalError, Signature, normal_answer
 from judge import Checker
 
 _TITLE = re.compile(r"^###\s+(.+)$", re.MULTILINE)
@@ -118,7 +118,7 @@ def _json(path: Path) -> dict[str, Any]:
 def _entry(stored: StoredProblem) -> ImportedProblem | SkippedEntry:
     try:
         return _problem(stored)
-    except (UnusableProblemError, NotFunctional) as reason:
+    except (UnusableProblemError, NotFunctionalError) as reason:
         return SkippedEntry(stored.id, str(reason))
 
 
@@ -152,10 +152,10 @@ def _problem(stored: StoredProblem) -> ImportedProblem:
 
 
 def signature_of(statement: str) -> Signature:
-    """Return the method that the statement defines. Raises NotFunctional."""
+    """Return the method that the statement defines. Raises NotFunctionalError."""
     definition = _DEFINITION.search(statement)
     if definition is None:
-        raise NotFunctional("the statement has no function definition")
+        raise NotFunctionalError("the statement has no function definition")
     return Signature.of(definition[1])
 
 

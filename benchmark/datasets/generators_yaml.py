@@ -45,7 +45,7 @@ _OTHER_FOLDERS = (
 
 
 @dataclass(frozen=True)
-class Entry:
+class ListingEntry:
     """A listed test. Without command, copy and input, its files are in `data/` under its name.
 
     `name` is the path below `data/` with numbers; `key` is the same path as in the file. In `command`, `{count}` and
@@ -75,7 +75,7 @@ class Fault:
 class Listing:
     """The content of a file. `elsewhere` counts tests in folders on which no submission is judged."""
 
-    tests: list[Entry] = field(default_factory=list)
+    tests: list[ListingEntry] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
     aliases: dict[str, tuple[str, ...]] = field(default_factory=dict)
     elsewhere: int = 0
@@ -321,7 +321,7 @@ def _counts(value: Any) -> tuple[list[int], int]:
     )
 
 
-def _entry(context: _Context, given: Mapping[str, Any], number: int) -> Entry | None:
+def _entry(context: _Context, given: Mapping[str, Any], number: int) -> ListingEntry | None:
     """Return the test; None for an example that only the statement shows. Raises ListingError."""
     _refuse_unsupported_values(given)
     command, copy = (given.get("generate") or "").strip(), given.get("copy") or ""
@@ -335,7 +335,7 @@ def _entry(context: _Context, given: Mapping[str, Any], number: int) -> Entry | 
     if copy.startswith("/"):
         raise ListingError(f"its copy {quoted(copy)} must be relative to generators/")
     command, salt = _filled(command, context, given, number)
-    return Entry(
+    return ListingEntry(
         context.name,
         context.key,
         command=command,

@@ -24,7 +24,7 @@ from benchmark.datasets.records import (
 )
 from benchmark.models.problems import Tier
 from benchmark.rendering.latex import problem_name
-from judge import UnknownLanguage, get_language, language_of
+from judge import UnknownLanguageError, get_language, language_of
 from judge.packages import Package, PackageError, read_package, refuse_links_outside
 
 ASSUMED_TIME_LIMIT = 2.0
@@ -200,7 +200,7 @@ def _people(value: object) -> str:
 def _language(path: Path) -> str | None:
     try:
         return get_language(language_of(path)).family.name
-    except UnknownLanguage:
+    except UnknownLanguageError:
         return _UNJUDGED_LANGUAGES.get(path.suffix.lower())
 
 

@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from benchmark.datasets.generators_yaml import Entry, Listing, ListingError, read_listing
+from benchmark.datasets.generators_yaml import Listing, ListingEntry, ListingError, read_listing
 from benchmark.datasets.icpc_programs import ProgramFileError, program_files_of, program_text, read_program
 from benchmark.datasets.records import ListedTestRecord, ProgramRecord, TestKind
 from judge.packages import shown
@@ -70,7 +70,7 @@ def _generators(
     return programs, broken
 
 
-def _listed(package: Path, entry: Entry, broken: Mapping[str, str]) -> ListedTestRecord:
+def _listed(package: Path, entry: ListingEntry, broken: Mapping[str, str]) -> ListedTestRecord:
     try:
         given, answer = _files(package, entry)
         if given is None:
@@ -80,7 +80,7 @@ def _listed(package: Path, entry: Entry, broken: Mapping[str, str]) -> ListedTes
     return ListedTestRecord(entry.name, input=given, answer=answer, solution=_solution(entry))
 
 
-def _generated(entry: Entry, broken: Mapping[str, str]) -> ListedTestRecord:
+def _generated(entry: ListingEntry, broken: Mapping[str, str]) -> ListedTestRecord:
     program, arguments = _split(entry.command)
     if program in broken:
         raise ListingError(f"its generator {shown(program)} cannot be run: {broken[program]}")
@@ -99,7 +99,7 @@ def _generated(entry: Entry, broken: Mapping[str, str]) -> ListedTestRecord:
     )
 
 
-def _files(package: Path, entry: Entry) -> tuple[bytes | Path | None, bytes | Path | None]:
+def _files(package: Path, entry: ListingEntry) -> tuple[bytes | Path | None, bytes | Path | None]:
     """Return input and answer from files or generators.yaml; the input is None if a command generates it."""
     answer: bytes | Path | None = _encoded(entry.answer)
     if entry.input is not None:
@@ -132,7 +132,7 @@ def _encoded(text: str | None) -> bytes | None:
     return None if text is None else text.encode("utf-8", "replace")
 
 
-def _solution(entry: Entry) -> str:
+def _solution(entry: ListingEntry) -> str:
     """Return the file name of the solution, which is the name of its reference solution."""
     return entry.solution.rpartition("/")[2]
 
@@ -143,7 +143,7 @@ def _split(command: str) -> tuple[str, str]:
     return program, rest[0].strip() if rest else ""
 
 
-def _kind(entry: Entry) -> TestKind:
+def _kind(entry: ListingEntry) -> TestKind:
     """Return the kind of test of a command, guessed from its names and arguments."""
     words = f"{entry.key} {entry.command}"
     if _STRESS.search(words):

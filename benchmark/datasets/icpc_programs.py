@@ -7,7 +7,7 @@ from benchmark.datasets.records import ProgramRecord
 from judge import (
     CHECKTESTDATA,
     CHECKTESTDATA_SUFFIX,
-    UnknownLanguage,
+    UnknownLanguageError,
     Verdict,
     get_language,
     is_header,
@@ -90,7 +90,7 @@ def read_program(path: Path) -> tuple[str, dict[str, str]]:
     ]
     try:
         languages = {language_of(file) for file in files if not is_header(file)}
-    except UnknownLanguage as error:
+    except UnknownLanguageError as error:
         raise ProgramFileError(str(error)) from None
     if len(languages) != 1:
         raise ProgramFileError("it is not in exactly one language")

@@ -26,7 +26,7 @@ from benchmark.datasets.records import (
     UnusableProblemError,
 )
 from benchmark.datasets.rows import Row, read_rows
-from benchmark.functional import NotFunctional, Signature, normal_answer
+from benchmark.functional import NotFunctionalError, Signature, normal_answer
 from judge import Checker
 
 _SECONDS = 6.0
@@ -57,7 +57,7 @@ IMPORTER = Importer("livecodebench", "a file or a folder of files: JSON lines or
 def _entry(row: Row) -> ImportedProblem | SkippedEntry:
     try:
         return _problem(row)
-    except (UnusableProblemError, NotFunctional) as reason:
+    except (UnusableProblemError, NotFunctionalError) as reason:
         return SkippedEntry(str(row.get("question_id") or "a row without question_id"), str(reason))
 
 
@@ -94,7 +94,7 @@ def _problem(row: Row) -> ImportedProblem:
 def _signature(row: Row) -> Signature:
     """Return the method of the starter code.
 
-    Raises UnusableProblemError if the metadata names another method, and NotFunctional.
+    Raises UnusableProblemError if the metadata names another method, and NotFunctionalError.
     """
     signature = Signature.of(str(row.get("starter_code") or ""))
     try:

@@ -27,19 +27,19 @@ def import_question_set(dataset: Dataset, records: Sequence[QuestionRecord]) -> 
     Questions about problems that the dataset does not contain are skipped with the reason. Raises QuestionsInUseError.
     """
     known = set(dataset.problems.values_list("external_id", flat=True))
-    kept, left_out = [], []
+    kept, skipped = [], []
     for number, record in enumerate(records, 1):
         ids = (record.reference, record.positive, *record.negatives)
         missing = [name for name in ids if name not in known]
         if missing:
             reason = f"the dataset has no problem {', '.join(missing)}"
-            left_out.append({"id": f"question {number}", "reason": reason})
+            skipped.append({"id": f"question {number}", "reason": reason})
         elif len(set(ids)) != len(ids):
-            left_out.append({"id": f"question {number}", "reason": "it names a problem twice"})
+            skipped.append({"id": f"question {number}", "reason": "it names a problem twice"})
         else:
             kept.append(record)
     return write_question_set(
-        dataset.name, dataset, kept, seed=IMPORT_SEED, built=False, parameters={}, left_out=left_out
+        dataset.name, dataset, kept, seed=IMPORT_SEED, built=False, parameters={}, skipped=skipped
     )
 
 
@@ -52,7 +52,7 @@ def write_question_set(
     seed: int,
     built: bool,
     parameters: dict[str, Any],
-    left_out: list[dict[str, str]],
+    skipped: list[dict[str, str]],
 ) -> QuestionSet:
     """Store the questions under the name. Identical questions change nothing. Raises QuestionsInUseError."""
     shuffler = random.Random(seed)  # noqa: S311 (a reproducible order, not a secret)
@@ -68,7 +68,7 @@ def write_question_set(
         "dataset": dataset,
         "built": built,
         "parameters": parameters | {"seed": seed},
-        "left_out": left_out,
+        "skipped": skipped,
         "content_hash": content_hash,
     }
     stored = QuestionSet.objects.filter(name=name).first()

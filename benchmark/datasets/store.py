@@ -41,7 +41,7 @@ from benchmark.rendering import RENDERER_VERSION, render
 from benchmark.text.excerpts import excerpt, excerpt_of
 from benchmark.text.tags import distinct_tags
 
-Progress = Callable[[int, int], None]
+OnProgress = Callable[[int, int], None]
 """A callback with the number of processed entries and their total."""
 
 _LENGTHS = {"title": 300, "contest": 200, "credits": 500, "license": 100}
@@ -61,7 +61,7 @@ _HASH_VERSION = "1"
 
 
 @dataclass
-class ImportResult:
+class DatasetImport:
     """The result of an import. Stored problems that are no longer in the source are kept."""
 
     dataset: str
@@ -109,8 +109,8 @@ def import_problems(
     path: Path,
     dataset_name: str,
     tests: Path | None = None,
-    progress: Progress | None = None,
-) -> ImportResult:
+    progress: OnProgress | None = None,
+) -> DatasetImport:
     """Import the source at `path` into the dataset of that name, which is created if necessary.
 
     Unchanged problems keep their rows; only their HTML is updated if the renderer has a new version. Changed problems
@@ -126,7 +126,7 @@ def import_problems(
         external_id: _StoredState(*values)
         for external_id, *values in rows.values_list("external_id", *_StoredState._fields)
     }
-    result = ImportResult(dataset_name)
+    result = DatasetImport(dataset_name)
     changed: list[_Prepared] = []
     seen: set[str] = set()
     with FORMATS[format_name].open_source(path, tests) as source:
@@ -159,13 +159,13 @@ def import_problems(
     return result
 
 
-def _write_questions(dataset_name: str, records: tuple[QuestionRecord, ...], result: ImportResult) -> int:
+def _write_questions(dataset_name: str, records: tuple[QuestionRecord, ...], result: DatasetImport) -> int:
     """Store the source's questions under the dataset's name; return their number."""
     try:
         question_set = import_question_set(Dataset.objects.get(name=dataset_name), records)
     except QuestionsInUseError as error:
         raise SourceError(str(error)) from error
-    result.skipped += [SkippedEntry(entry["id"], entry["reason"]) for entry in question_set.left_out]
+    result.skipped += [SkippedEntry(entry["id"], entry["reason"]) for entry in question_set.skipped]
     return question_set.questions.count()
 
 

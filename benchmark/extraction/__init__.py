@@ -12,8 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from benchmark.extraction.blocks import Block, fenced_blocks
-from benchmark.extraction.completeness import PROGRAMS, Assessment, Level, assess
+from benchmark.extraction.blocks import CodeBlock, fenced_blocks
+from benchmark.extraction.completeness import PROGRAMS, Assessment, Completeness, assess
 from benchmark.extraction.languages import family_of, is_language
 from benchmark.extraction.reasoning import visible_text
 from benchmark.extraction.shapes import running_blocks, unfenced_blocks
@@ -54,17 +54,17 @@ class Extraction:
 
 
 @dataclass(frozen=True)
-class Candidate:
+class CandidateProgram:
     """A section of a reply that may be its program.
 
     `kind` is "tagged" (with the language), "untagged" (or with a word that names no language), "other-language" or
     "unfenced". The program is at `start` to `end` in the reply.
     """
 
-    block: Block
+    block: CodeBlock
     kind: str
     assessment: Assessment
-    level: Level
+    level: Completeness
     mark: Mark
     start: int
     end: int
@@ -76,19 +76,21 @@ class Candidate:
             case "tagged":
                 return True
             case "untagged" if self.block.form != "fence" and self.block.code.count("\n") == 1:
-                return self.level >= Level.FUNCTIONAL  # a line between tags or in JSON may be a mere mention
+                return (
+                    self.level >= Completeness.FUNCTIONAL
+                )  # a line between tags or in JSON may be a mere mention
             case "untagged":
-                return self.level >= Level.DEFINITIONS
+                return self.level >= Completeness.DEFINITIONS
             case "unfenced":
                 return self.level in PROGRAMS and (
-                    self.block.form == "text" or self.level >= Level.FUNCTIONAL
+                    self.block.form == "text" or self.level >= Completeness.FUNCTIONAL
                 )
         return False
 
     @property
     def rule(self) -> str:
         """Return the name of the rule that chooses this candidate."""
-        if self.level in (Level.NO_CODE, Level.BROKEN_PART, Level.BROKEN):
+        if self.level in (Completeness.NO_CODE, Completeness.BROKEN_PART, Completeness.BROKEN):
             return f"{self.kind}-unparsed"
         if self.level not in PROGRAMS:
             return f"{self.kind}-incomplete"
@@ -97,10 +99,10 @@ class Candidate:
     @property
     def rank(self) -> tuple[int, int, int, bool, int]:
         """Return the preference: complete programs, then those that the text calls final, tagged ones, the last one."""
-        whole = self.level >= Level.FUNCTIONAL
+        whole = self.level >= Completeness.FUNCTIONAL
         return (
-            min(self.level, Level.FUNCTIONAL),
-            self.mark if whole or self.level is Level.PRINTS else 0,
+            min(self.level, Completeness.FUNCTIONAL),
+            self.mark if whole or self.level is Completeness.PRINTS else 0,
             self.level,
             self.kind == "tagged",
             self.block.start,
@@ -149,7 +151,7 @@ def counts_as_generation(reply: str, language: str, ended: Ended) -> bool:
     )
 
 
-def choose(candidates: list[Candidate]) -> Candidate | None:
+def choose(candidates: list[CandidateProgram]) -> CandidateProgram | None:
     """Return the candidate that is the program of the reply, or None."""
     return max(
         (candidate for candidate in candidates if candidate.eligible),
@@ -158,7 +160,7 @@ def choose(candidates: list[Candidate]) -> Candidate | None:
     )
 
 
-def find_candidates(reply: str, language: str) -> list[Candidate] | None:
+def find_candidates(reply: str, language: str) -> list[CandidateProgram] | None:
     """Return the candidates of the reply in order, or None if the whole reply is reasoning.
 
     Running text is searched only if no block contains a complete program.
@@ -173,7 +175,7 @@ def find_candidates(reply: str, language: str) -> list[Candidate] | None:
         return whole
     candidates = _assess_all(text, blocks, family)
     # Every program calls a function, so text without a parenthesis contains none.
-    if "(" in text and not any(one.eligible and one.level >= Level.FUNCTIONAL for one in candidates):
+    if "(" in text and not any(one.eligible and one.level >= Completeness.FUNCTIONAL for one in candidates):
         running = list(running_blocks(text, blocks))
         candidates += [one for one in _assess_all(text, running, family, unfenced=True) if one.eligible]
     return candidates
@@ -204,25 +206,29 @@ def _extract_as_usaco(reply: str) -> Extraction:
     return Extraction(reply[start:closing], start, closing, "usaco-fence", reply.count("```python"))
 
 
-def _begins_docstring(text: str, fence: Block) -> bool:
+def _begins_docstring(text: str, fence: CodeBlock) -> bool:
     """Return whether a multi-line string begins before the fence."""
     return any(text.find(quotes, 0, fence.opening) >= 0 for quotes in ('"""', "'''"))
 
 
-def _whole_reply(text: str) -> list[Candidate]:
+def _whole_reply(text: str) -> list[CandidateProgram]:
     """Return the text as the only candidate if all of it is a program, whose fences are then inside docstrings."""
     everything = [block for block in running_blocks(text, []) if block.form == "text"]
     return [
         one
         for one in _assess_all(text, everything, "python", unfenced=True)
-        if one.level is Level.COMPLETE and one.assessment.code == one.block.code
+        if one.level is Completeness.COMPLETE and one.assessment.code == one.block.code
     ]
 
 
-def _assess_all(text: str, blocks: list[Block], language: str, unfenced: bool = False) -> list[Candidate]:
+def _assess_all(
+    text: str, blocks: list[CodeBlock], language: str, unfenced: bool = False
+) -> list[CandidateProgram]:
     kinds = ["unfenced" if unfenced else _kind(block, language) for block in blocks]
     assessments = [
-        Assessment(block.code, Level.NO_CODE) if kind == "other-language" else assess(block.code, language)
+        Assessment(block.code, Completeness.NO_CODE)
+        if kind == "other-language"
+        else assess(block.code, language)
         for block, kind in zip(blocks, kinds, strict=True)
     ]
     defined = frozenset().union(*(assessment.defines for assessment in assessments))
@@ -231,7 +237,7 @@ def _assess_all(text: str, blocks: list[Block], language: str, unfenced: bool = 
         (
             _lines_of(one.code)
             for one, level in zip(assessments, levels, strict=True)
-            if level is Level.COMPLETE
+            if level is Completeness.COMPLETE
         ),
         key=len,
         default=set(),
@@ -244,17 +250,19 @@ def _assess_all(text: str, blocks: list[Block], language: str, unfenced: bool = 
         code = assessment.code
         lines = assessment.skipped + code.count("\n")
         candidates.append(
-            Candidate(
+            CandidateProgram(
                 block=block,
                 kind=kinds[at],
                 assessment=assessment,
-                level=min(levels[at], Level.PART) if _is_excerpt(code, longest) else levels[at],
+                level=min(levels[at], Completeness.PART) if _is_excerpt(code, longest) else levels[at],
                 mark=mark_of(before, code, between[at + 1]),
                 start=_line_start(text, block, assessment.skipped),
                 end=block.end if code == block.code else _line_start(text, block, lines),
             )
         )
-    wholes = [at for at, one in enumerate(candidates) if one.eligible and one.level >= Level.FUNCTIONAL]
+    wholes = [
+        at for at, one in enumerate(candidates) if one.eligible and one.level >= Completeness.FUNCTIONAL
+    ]
     if len(wholes) > 1:
         for number, mark in marks_by_number("\n".join(between)).items():
             if number < len(wholes):
@@ -262,22 +270,22 @@ def _assess_all(text: str, blocks: list[Block], language: str, unfenced: bool = 
     return candidates
 
 
-def _kind(block: Block, language: str) -> str:
+def _kind(block: CodeBlock, language: str) -> str:
     if block.tag == language:
         return "tagged"
     return "other-language" if is_language(block.tag) else "untagged"
 
 
-def _level_among(assessment: Assessment, defined: frozenset[str]) -> Level:
+def _level_among(assessment: Assessment, defined: frozenset[str]) -> Completeness:
     """Return the level of code that may use names which only another block of the reply defines."""
     if assessment.uses.isdisjoint(defined):
         return assessment.level
-    if assessment.level is Level.COMPLETE:
-        return Level.UNSTARTED
-    return Level.PART if assessment.level is Level.PRINTS else assessment.level
+    if assessment.level is Completeness.COMPLETE:
+        return Completeness.UNSTARTED
+    return Completeness.PART if assessment.level is Completeness.PRINTS else assessment.level
 
 
-def _line_start(text: str, block: Block, number: int) -> int:
+def _line_start(text: str, block: CodeBlock, number: int) -> int:
     """Return the position in the text where line `number` of the block begins (from 0), or where the block ends."""
     position = block.start
     for _ in range(number):

@@ -31,7 +31,7 @@ _DEEPEST = 3
 
 
 @dataclass(frozen=True)
-class Block:
+class CodeBlock:
     """A section of a reply that may be a program.
 
     `tag` is the name of its language according to the reply, or another first word of the fence, or "".
@@ -75,7 +75,7 @@ class _Closing:
     opens: bool  # whether the text that goes on is no closing fence: the next block, or other text
 
 
-def fenced_blocks(text: str, language: str) -> list[Block]:
+def fenced_blocks(text: str, language: str) -> list[CodeBlock]:
     """Return the nonempty fenced blocks in order.
 
     A block without a closing fence ends at the next opening fence or with the text. Fences inside strings and
@@ -85,7 +85,7 @@ def fenced_blocks(text: str, language: str) -> list[Block]:
     return list(_scan(text, 0, len(text), language, _DEEPEST))
 
 
-def _scan(text: str, start: int, end: int, language: str, deepest: int) -> Iterator[Block]:
+def _scan(text: str, start: int, end: int, language: str, deepest: int) -> Iterator[CodeBlock]:
     lines = _lines(text, start, end)
     number = 0
     while number < len(lines):
@@ -112,13 +112,13 @@ def _lines(text: str, start: int, end: int) -> list[_Line]:
     return lines
 
 
-def _inline_block(line: _Line) -> Block | None:
+def _inline_block(line: _Line) -> CodeBlock | None:
     """Return the block of a line that contains both of its fences: "```python print(1)```"."""
     found = _INLINE.search(line.text)
     if not found or line.text[: found.start()].count("`") or not is_judged(tag_of(found[1])):
         return None
     at = line.start
-    return Block(
+    return CodeBlock(
         tag=tag_of(found[1]),
         code=found[2].strip() + "\n",
         opening=at + found.start(),
@@ -174,7 +174,9 @@ def _behind_words(line: _Line, quotes: int) -> _Opening | None:
     return _Opening("```", tag, line.start + len(line.text) - len(found[0]), line.after, 0, quotes)
 
 
-def _read_block(lines: Sequence[_Line], number: int, opening: _Opening, language: str) -> tuple[Block, int]:
+def _read_block(
+    lines: Sequence[_Line], number: int, opening: _Opening, language: str
+) -> tuple[CodeBlock, int]:
     """Return the block that opens in the line `number`, and the number of the next line to read."""
     literals = Literals(opening.tag if is_language(opening.tag) else language)
     first = number if opening.start < lines[number].after else number + 1
@@ -245,7 +247,7 @@ def _read_closing(body: str, body_at: int, line: _Line, opening: _Opening) -> _C
     return _Closing(line.start, after, opens=False)
 
 
-def _block(lines: Sequence[_Line], opening: _Opening, closing: _Closing) -> Block:
+def _block(lines: Sequence[_Line], opening: _Opening, closing: _Closing) -> CodeBlock:
     """Return the block with its unwrapped program, from the lines of its content."""
     pieces = []
     for line in lines:
@@ -261,7 +263,7 @@ def _block(lines: Sequence[_Line], opening: _Opening, closing: _Closing) -> Bloc
     if not tag and word.strip().isalnum() and names_language(word):
         # The first line contains only the name of the language.
         tag, start, code = tag_of(word), lines[0].after, rest
-    return Block(
+    return CodeBlock(
         tag=tag,
         code=code if code.strip() else "",
         opening=opening.opening,

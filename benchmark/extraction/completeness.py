@@ -17,7 +17,7 @@ from judge import FAMILIES, ProgramShape
 warnings.filterwarnings("ignore", module="<reply>")
 
 
-class Level(IntEnum):
+class Completeness(IntEnum):
     """The completeness of a program. Extraction prefers the higher level."""
 
     NO_CODE = 0
@@ -40,7 +40,7 @@ class Level(IntEnum):
     """Reads and writes, or has a `main` that does."""
 
 
-PROGRAMS = frozenset({Level.PRINTS, Level.FUNCTIONAL, Level.COMPLETE})
+PROGRAMS = frozenset({Completeness.PRINTS, Completeness.FUNCTIONAL, Completeness.COMPLETE})
 """The levels of complete programs."""
 
 CLASSES = ("Solution", "BruteforceSolution")
@@ -56,7 +56,7 @@ class Assessment:
     """
 
     code: str
-    level: Level
+    level: Completeness
     defines: frozenset[str] = frozenset()
     uses: frozenset[str] = frozenset()
     skipped: int = 0
@@ -66,7 +66,7 @@ def assess(code: str, language: str) -> Assessment:
     """Return the completeness of `code` in the language, a family of `judge.FAMILIES`."""
     shape = FAMILIES[language].shape if language in FAMILIES else None
     if language != "python" and shape is None:
-        return Assessment(code, Level.PART if code.strip() else Level.NO_CODE)
+        return Assessment(code, Completeness.PART if code.strip() else Completeness.NO_CODE)
     whole = _assess_braces(code, shape) if shape else _assess_python(code)
     skipped = _lines_of_prose(code)
     if not skipped or (language == "python" and whole.level in PROGRAMS):
@@ -127,7 +127,7 @@ def _assess_python(code: str) -> Assessment:
         if tree is not None:
             cut = _without_words("\n".join(lines).rstrip() + "\n", tree)
             assessment = _assess_tree(*cut)
-            if assessment.level in PROGRAMS | {Level.UNSTARTED, Level.DEFINITIONS}:
+            if assessment.level in PROGRAMS | {Completeness.UNSTARTED, Completeness.DEFINITIONS}:
                 return assessment
             break
     return _assess_broken(code)
@@ -169,11 +169,11 @@ def _without_words(code: str, tree: ast.Module) -> tuple[str, ast.Module]:
 
 
 def _assess_broken(code: str) -> Assessment:
-    level = Level.NO_CODE
+    level = Completeness.NO_CODE
     if _SEEMS_TO_READ.search(code) and _SEEMS_TO_WRITE.search(code):
-        level = Level.BROKEN
+        level = Completeness.BROKEN
     elif _STATEMENT.search(code):
-        level = Level.BROKEN_PART
+        level = Completeness.BROKEN_PART
     return Assessment(code, level, frozenset(_DEFINITION.findall(code)))
 
 
@@ -208,19 +208,25 @@ def _assess_tree(code: str, tree: ast.Module) -> Assessment:
     return Assessment(code, level, defines, frozenset(used - bound))
 
 
-def _level(tree: ast.Module, outermost: _Scope, scopes: dict[str, _Scope]) -> Level:
+def _level(tree: ast.Module, outermost: _Scope, scopes: dict[str, _Scope]) -> Completeness:
     reached = list(_reached(outermost, scopes))
     everything = [outermost, *scopes.values()]
     writes = any(scope.writes for scope in reached)
     if any(scope.reads for scope in reached) and writes:
-        return Level.COMPLETE
+        return Completeness.COMPLETE
     if any(isinstance(node, ast.ClassDef) and node.name in CLASSES for node in tree.body):
-        return Level.FUNCTIONAL
+        return Completeness.FUNCTIONAL
     if any(scope.reads for scope in everything) and any(scope.writes for scope in everything):
-        return Level.UNSTARTED
+        return Completeness.UNSTARTED
     if any(isinstance(node, ast.FunctionDef | ast.ClassDef) for node in tree.body):
-        return Level.PRINTS if writes else Level.DEFINITIONS
-    return Level.PRINTS if writes else Level.NO_CODE if all(map(_is_value, tree.body)) else Level.PART
+        return Completeness.PRINTS if writes else Completeness.DEFINITIONS
+    return (
+        Completeness.PRINTS
+        if writes
+        else Completeness.NO_CODE
+        if all(map(_is_value, tree.body))
+        else Completeness.PART
+    )
 
 
 def _reached(outermost: _Scope, scopes: dict[str, _Scope]) -> Iterator[_Scope]:
@@ -282,7 +288,7 @@ _SOLUTION = re.compile(rf"\b(?:class|struct|object)\s+(?:{'|'.join(CLASSES)})\b[
 def _assess_braces(code: str, shape: ProgramShape) -> Assessment:
     bare = without_literals(code, shape)
     if shape.foreign.search(bare):
-        return Assessment(code, Level.NO_CODE)
+        return Assessment(code, Completeness.NO_CODE)
     if shape.main is None:
         starts = _runs_by_itself(bare, shape)
     elif starts := shape.main.search(bare) is not None:
@@ -291,9 +297,9 @@ def _assess_braces(code: str, shape: ProgramShape) -> Assessment:
     balanced = bare.count("{") == bare.count("}") and bare.count("(") == bare.count(")")
     if starts and balanced:
         whole = shape.reading.search(bare) and shape.writing.search(bare)
-        return Assessment(code, Level.COMPLETE if whole else Level.PRINTS)
+        return Assessment(code, Completeness.COMPLETE if whole else Completeness.PRINTS)
     if starts:
-        return Assessment(code, Level.BROKEN)
+        return Assessment(code, Completeness.BROKEN)
     return Assessment(code, _level_of_part(bare, balanced, shape))
 
 
@@ -302,15 +308,15 @@ def _runs_by_itself(bare: str, shape: ProgramShape) -> bool:
     return bool(shape.writing.search(bare)) and not any(map(reads_as_english, bare.split("\n")))
 
 
-def _level_of_part(bare: str, balanced: bool, shape: ProgramShape) -> Level:
+def _level_of_part(bare: str, balanced: bool, shape: ProgramShape) -> Completeness:
     if not re.search(r"[;{}=]", bare):
-        return Level.NO_CODE
+        return Completeness.NO_CODE
     if not balanced:
-        return Level.BROKEN_PART
+        return Completeness.BROKEN_PART
     if _SOLUTION.search(bare):
-        return Level.FUNCTIONAL
+        return Completeness.FUNCTIONAL
     defines = _SIGNATURE.search(bare) or (shape.definition and shape.definition.search(bare))
-    return Level.DEFINITIONS if defines else Level.PART
+    return Completeness.DEFINITIONS if defines else Completeness.PART
 
 
 def _without_tail(code: str, shape: ProgramShape) -> str:

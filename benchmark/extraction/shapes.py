@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 
-from benchmark.extraction.blocks import Block, fenced_blocks, without_indentation
+from benchmark.extraction.blocks import CodeBlock, fenced_blocks, without_indentation
 from benchmark.extraction.languages import is_judged, tag_of
 from benchmark.text.program_lines import find_programs
 from judge import FAMILIES
@@ -54,12 +54,12 @@ _WRAPPER = re.compile(r"\s*(?:</?[a-zA-Z][\w-]*(?:\s[^<>]*)?>|[\w-]+:\s*[|>][-+]
 _HTML = re.compile(r"&(?:lt|gt|amp|quot|#39);")
 
 
-def unfenced_blocks(text: str, fenced: Sequence[Block], language: str) -> list[Block]:
+def unfenced_blocks(text: str, fenced: Sequence[CodeBlock], language: str) -> list[CodeBlock]:
     """Return the programs between tags and in JSON values, with their positions in `text`."""
     return [*_between_tags(text, fenced), *_in_json(text, fenced, language)]
 
 
-def running_blocks(text: str, blocks: Sequence[Block]) -> Iterator[Block]:
+def running_blocks(text: str, blocks: Sequence[CodeBlock]) -> Iterator[CodeBlock]:
     """Yield the possible programs outside `blocks`: the text between two blocks, and the lines of code in it."""
     start = 0
     for end, following in [*((block.opening, block.closing) for block in blocks), (len(text), len(text))]:
@@ -68,7 +68,7 @@ def running_blocks(text: str, blocks: Sequence[Block]) -> Iterator[Block]:
         start = max(start, following)
 
 
-def _in_stretch(text: str, start: int, end: int) -> Iterator[Block]:
+def _in_stretch(text: str, start: int, end: int) -> Iterator[CodeBlock]:
     stretch = text[start:end]
     if not stretch.strip():
         return
@@ -85,7 +85,9 @@ def _in_stretch(text: str, start: int, end: int) -> Iterator[Block]:
             yield _block(text, starts[found.start], starts[found.stop], form="lines")
 
 
-def _block(text: str, start: int, end: int, *, tag: str = "", form: str = "tag", closing: int = 0) -> Block:
+def _block(
+    text: str, start: int, end: int, *, tag: str = "", form: str = "tag", closing: int = 0
+) -> CodeBlock:
     """Return the block without the blank lines around it. HTML escapes of a block between tags are undone."""
     content = text[start:end]
     first = re.match(r"(?:[ \t]*(?:\r\n|\r|\n))*", content)
@@ -93,7 +95,7 @@ def _block(text: str, start: int, end: int, *, tag: str = "", form: str = "tag",
     code = html.unescape(inside) if form == "tag" and _HTML.search(inside) else inside
     lines = code.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     at = end - len(content) + (first.end() if first else 0)
-    return Block(
+    return CodeBlock(
         tag=tag,
         code="\n".join(without_indentation(lines)) + "\n",
         opening=start,
@@ -105,7 +107,7 @@ def _block(text: str, start: int, end: int, *, tag: str = "", form: str = "tag",
     )
 
 
-def _between_tags(text: str, fenced: Sequence[Block]) -> Iterator[Block]:
+def _between_tags(text: str, fenced: Sequence[CodeBlock]) -> Iterator[CodeBlock]:
     """Yield the text between an opening tag and its closing tag or the end of the text, if it has no fence."""
     if not any(sign in text for sign in ("<", "[", "\\", "@@@")):
         return
@@ -149,7 +151,7 @@ def _tag(name: str, attributes: str) -> str:
     return tag if is_judged(tag) or named else ""
 
 
-def _in_json(text: str, fenced: Sequence[Block], language: str) -> Iterator[Block]:
+def _in_json(text: str, fenced: Sequence[CodeBlock], language: str) -> Iterator[CodeBlock]:
     """Yield the strings in JSON objects or Python dictionaries that contain a program or fenced blocks."""
     programs = _Spans([block for block in fenced if is_judged(block.tag)])
     for found in _VALUE.finditer(text):
@@ -159,10 +161,10 @@ def _in_json(text: str, fenced: Sequence[Block], language: str) -> Iterator[Bloc
         key = tag_of(found["key"])
         place = next(name for name in ("raw", "double", "single") if found[name] is not None)
         inner = fenced_blocks(value, language) or [
-            Block(key if is_judged(key) else "", value.strip("\n") + "\n", 0, 0, 0, 0, True)
+            CodeBlock(key if is_judged(key) else "", value.strip("\n") + "\n", 0, 0, 0, 0, True)
         ]
         for block in inner:
-            yield Block(
+            yield CodeBlock(
                 tag=block.tag,
                 code=block.code,
                 opening=found.start(place),
@@ -190,7 +192,7 @@ def _string_in(found: re.Match[str]) -> str:
 class _Spans:
     """Lookup of positions in ordered blocks."""
 
-    def __init__(self, blocks: Sequence[Block]) -> None:
+    def __init__(self, blocks: Sequence[CodeBlock]) -> None:
         self._starts = [block.opening for block in blocks]
         self._ends = [block.closing for block in blocks]
 

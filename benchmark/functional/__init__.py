@@ -14,7 +14,7 @@ from typing import Any
 _FOLDER = Path(__file__).parent
 
 
-class NotFunctional(ValueError):
+class NotFunctionalError(ValueError):
     """The definition is not a class with one method, or the language has no driver."""
 
 
@@ -31,15 +31,15 @@ class Signature:
 
     @classmethod
     def of(cls, definition: str) -> "Signature":
-        """Return the signature in a problem's definition, which has no body. Raises NotFunctional."""
+        """Return the signature in a problem's definition, which has no body. Raises NotFunctionalError."""
         try:
             body = ast.parse(f"{definition.rstrip()}\n        pass\n").body
         except SyntaxError as error:
-            raise NotFunctional(f"the definition cannot be read: {error}") from None
+            raise NotFunctionalError(f"the definition cannot be read: {error}") from None
         classes = [node for node in body if isinstance(node, ast.ClassDef)]
         methods = [node for one in classes for node in one.body if isinstance(node, ast.FunctionDef)]
         if len(methods) != 1:
-            raise NotFunctional(f"the definition has {len(methods)} methods instead of one")
+            raise NotFunctionalError(f"the definition has {len(methods)} methods instead of one")
         [method] = methods
         return cls(
             method.name,
@@ -70,9 +70,9 @@ class Signature:
 
 
 def driven(source: str, signature: Signature, language: str) -> dict[str, str]:
-    """Return the files of a program that reads the arguments and prints the result. Raises NotFunctional."""
+    """Return the files of a program that reads the arguments and prints the result. Raises NotFunctionalError."""
     if language != "python":
-        raise NotFunctional(f"programs for functional problems are written in python, not in {language}")
+        raise NotFunctionalError(f"programs for functional problems are written in python, not in {language}")
     return {"main.py": _text("driver.py"), **called(source, signature)}
 
 

@@ -117,7 +117,7 @@ def _grade(
     tests = judge_tests(problem, judgement.suite, judgement.test_suite)
     if judgement.whole_output:
         tests = [replace(test, shown=WHOLE_OUTPUT) if test.sample else test for test in tests]
-    if not tests and judgement.suite == Judgement.Suite.SAMPLES:
+    if not tests and judgement.suite == Judgement.TestScope.SAMPLES:
         # Every program passes an empty set of samples (docs/spec.md 7.2). Interactive problems have no samples.
         applied = judge.limits_for(limits, language, policy, multipliers)
         return judge.Judgement(judge.Verdict.AC, (), 0, "", policy, applied, judge.JUDGE_VERSION, "", "")

@@ -13,7 +13,7 @@ WHOLE_OUTPUT = 1_000_000
 def program_files(problem: Problem, source: str, language: str) -> str | dict[str, str]:
     """Return what is judged: the program itself or, for a functional problem, the program and its driver by file name.
 
-    Raises NotFunctional for a language that has no driver.
+    Raises NotFunctionalError for a language that has no driver.
     """
     if problem.signature is None:
         return source
@@ -36,7 +36,7 @@ def judge_tests(problem: Problem, suite: str, test_suite: Suite | None = None) -
     The hidden tests are those of `test_suite` if it is given, else the imported ones.
     """
     cases: Iterable[TestCase] = problem.tests.all()
-    if suite == Judgement.Suite.SAMPLES or test_suite is not None:
+    if suite == Judgement.TestScope.SAMPLES or test_suite is not None:
         cases = problem.tests.filter(origin=TestCase.Origin.SAMPLE)
     tests = [_judge_test(case, sample=case.origin == TestCase.Origin.SAMPLE) for case in cases]
     if test_suite is not None:

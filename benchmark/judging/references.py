@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from django.conf import settings
 
 import judge
-from benchmark.functional import NotFunctional, Signature, driven
+from benchmark.functional import NotFunctionalError, Signature, driven
 from benchmark.judging.problem_tests import checker_for, judge_tests
 from benchmark.judging.threads import in_threads
 from benchmark.models import Judgement, Problem
@@ -40,7 +40,7 @@ _ODD_SPACES = str.maketrans({"\u00a0": " ", "\u2003": " ", "\u200b": None, "\ufe
 
 
 @dataclass(frozen=True)
-class Program:
+class ReferenceProgram:
     """A complete program. `language` is "cpp", "java", "python", or the language of a stored solution."""
 
     language: str
@@ -52,7 +52,7 @@ class ReferenceWork:
     """The data for judging the reference programs of a problem, so that threads need no database."""
 
     problem: str
-    programs: tuple[Program, ...]
+    programs: tuple[ReferenceProgram, ...]
     tests: tuple[judge.Test, ...]
     limits: judge.Limits
     checker: judge.Checker
@@ -73,7 +73,7 @@ class ReferenceResult:
     reason: str
 
 
-def extract_programs(analysis: str) -> list[Program]:
+def extract_programs(analysis: str) -> list[ReferenceProgram]:
     """Return the complete programs in the text of an analysis, in their order. The time is linear in its length.
 
     Pseudo-code, parts of programs, and programs in other languages are skipped.
@@ -87,7 +87,7 @@ def extract_programs(analysis: str) -> list[Program]:
         # Long gaps are slow to match.
         language = guess_language("\n".join(line for line in inside if line.strip()))
         if language and _COMPLETE[language].search(source):
-            programs.append(Program(language, source))
+            programs.append(ReferenceProgram(language, source))
     return programs
 
 
@@ -108,7 +108,7 @@ def file_names(source: str) -> judge.FileNames | None:
     return judge.FileNames(f"{names.get('in', either)}.in", f"{names.get('out', either)}.out")
 
 
-def with_usual_preamble(program: Program) -> Program | None:
+def with_usual_preamble(program: ReferenceProgram) -> ReferenceProgram | None:
     """Return the program with the usual includes or imports before it; None for a language without such lines.
 
     Many C++ programs lack a header that older compilers included with another one. Some programs were published
@@ -119,21 +119,21 @@ def with_usual_preamble(program: Program) -> Program | None:
         return None
     if program.language == "cpp" and "#include" not in program.source:
         preamble += "using namespace std;\n"
-    return Program(program.language, preamble + program.source)
+    return ReferenceProgram(program.language, preamble + program.source)
 
 
 def missing_compiler(language: str) -> str:
     """Return why programs in this language cannot be judged on this machine; "" if they can."""
     try:
         judge.compiler_version(language)
-    except (judge.UnknownLanguage, judge.ToolMissing) as error:
+    except (judge.UnknownLanguageError, judge.ToolMissingError) as error:
         return str(error)
     return ""
 
 
-def reference_work(problem: Problem, suite: Judgement.Suite) -> ReferenceWork:
+def reference_work(problem: Problem, suite: Judgement.TestScope) -> ReferenceWork:
     """Return the problem's programs and the tests of the suite, ready for the judge."""
-    stored = [Program(row.language, row.source) for row in problem.references.all()]
+    stored = [ReferenceProgram(row.language, row.source) for row in problem.references.all()]
     programs = stored or extract_programs(problem.analysis)
     return ReferenceWork(
         problem=problem.external_id,
@@ -148,7 +148,7 @@ def reference_work(problem: Problem, suite: Judgement.Suite) -> ReferenceWork:
 def verify_references(
     works: Iterable[ReferenceWork], jobs: int, on_done: Callable[[], object]
 ) -> list[ReferenceResult]:
-    """Return the result of each work, in their order; `jobs` of them are judged at once. Raises SandboxUnavailable.
+    """Return the result of each work, in order; `jobs` of them are judged at once. Raises SandboxUnavailableError.
 
     `on_done` is called in this thread after each of them.
     """
@@ -182,7 +182,7 @@ def _results(work: ReferenceWork) -> Iterator[tuple[int, ReferenceResult]]:
         else:
             try:
                 judgement = _judge(work, program)
-            except NotFunctional as error:
+            except NotFunctionalError as error:
                 yield 0, ReferenceResult(work.problem, program.language, judge.Verdict.JE, str(error))
                 continue
             if judgement.verdict is judge.Verdict.CE and (longer := with_usual_preamble(program)):
@@ -192,8 +192,8 @@ def _results(work: ReferenceWork) -> Iterator[tuple[int, ReferenceResult]]:
             yield judgement.passed, result
 
 
-def _judge(work: ReferenceWork, program: Program) -> judge.Judgement:
-    """Judge the program on the tests. Raises NotFunctional for a language that has no driver."""
+def _judge(work: ReferenceWork, program: ReferenceProgram) -> judge.Judgement:
+    """Judge the program on the tests. Raises NotFunctionalError for a language that has no driver."""
     source = driven(program.source, work.signature, program.language) if work.signature else program.source
     return judge.grade(
         judge.Submission(source, program.language),

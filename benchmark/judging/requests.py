@@ -46,7 +46,7 @@ class JudgementOptions(TypedDict, total=False):
     """How a program is judged. The defaults are all tests, fair limits, and a stop at the first failed test."""
 
     purpose: Judgement.Purpose
-    suite: Judgement.Suite
+    suite: Judgement.TestScope
     test_suite: Suite | None
     """The suite whose tests replace the imported hidden tests."""
     policy: judge.Policy
@@ -65,7 +65,7 @@ def request_judgement(submission: Submission, **options: Unpack[JudgementOptions
     suite = options.get("test_suite")
     if suite is not None and suite.problem_id != submission.problem_id:
         raise ValueError(f"{suite} cannot judge a program for {submission.problem}")
-    defaults: JudgementOptions = {"suite": Judgement.Suite.ALL, "policy": judge.Policy.FAIR}
+    defaults: JudgementOptions = {"suite": Judgement.TestScope.ALL, "policy": judge.Policy.FAIR}
     return Judgement.objects.create(
         submission=submission, problem_hash=submission.problem.content_hash, **{**defaults, **options}
     )

@@ -12,7 +12,7 @@ from tqdm import tqdm
 from benchmark.management.arguments import dollars, positive
 from benchmark.management.interrupts import run_interruptibly
 from benchmark.management.progress import write_line
-from benchmark.model_calls import Budget, Limits, Price, Spending, Stop
+from benchmark.model_calls import Price, RateLimits, RunBudget, Spending, Stop
 from benchmark.model_calls.pricing import price_for
 from benchmark.model_calls.requests import ModelRequest, RequestMonitor, SpendTracker, send_all
 from benchmark.providers import ModelSpec, Parameters, open_batching_provider, open_provider
@@ -111,8 +111,8 @@ def run_options(options: Mapping[str, Any], price: Price | None, former: RunOpti
     return replace(
         former,
         price=price,
-        budget=replace(former.budget, **given(Budget, "max_")),
-        limits=replace(former.limits, **given(Limits, "")),
+        budget=replace(former.budget, **given(RunBudget, "max_")),
+        limits=replace(former.limits, **given(RateLimits, "")),
         distributed=options.get("distribute") or former.distributed,
     )
 

@@ -9,7 +9,7 @@ from benchmark.management.progress import progress_bar, write_line
 from benchmark.methods import scoring_of
 from benchmark.model_calls import Price, Spending, Stop
 from benchmark.models import Run, WorkItem
-from benchmark.runner import Progress, cores, execute, monitor
+from benchmark.runner import ExecutionProgress, cores, execute, monitor
 from judge import Verdict
 
 _WAITING_FOR_BATCHES = (
@@ -35,11 +35,11 @@ def execute_run(run: Run, bar: "tqdm[Any]", stop: Stop, *, cancel_batches: bool 
     run_interruptibly(work, stop, final=False, message=message)
 
 
-def _progress(run: Run, bar: "tqdm[Any]") -> Progress:
+def _progress(run: Run, bar: "tqdm[Any]") -> ExecutionProgress:
     """Return the progress of the run so far, whose changes update the bar."""
     price = Price.of_run(run)
 
-    def show(progress: Progress) -> None:
+    def show(progress: ExecutionProgress) -> None:
         spent = progress.spent
         postfix = f"failed={progress.failed}, tokens={spent.tokens}"
         if scoring_of(run.method) != "none":
@@ -52,4 +52,6 @@ def _progress(run: Run, bar: "tqdm[Any]") -> Progress:
         bar.update(progress.done - bar.n)
 
     solved = run.items.filter(state=WorkItem.State.DONE, judgement__verdict=Verdict.AC).count()
-    return Progress(int(bar.n), 0, solved, spent=Spending.of_run(run), on_change=show, report=write_line)
+    return ExecutionProgress(
+        int(bar.n), 0, solved, spent=Spending.of_run(run), on_change=show, report=write_line
+    )

@@ -13,7 +13,7 @@ from benchmark.management.arguments import positive
 from benchmark.management.progress import progress_bar
 from benchmark.models import Problem
 from benchmark.models.suites import Rate
-from benchmark.suites import OVERTIME, NoRecipeError, Progress, SuiteReport, SuiteValidationError
+from benchmark.suites import OVERTIME, NoRecipeError, StageProgress, SuiteReport, SuiteValidationError
 from judge.management.tables import aligned
 
 
@@ -55,20 +55,20 @@ def each_problem(
             CommandError,
             NoRecipeError,
             SuiteValidationError,
-            judge.CannotCompile,
-            judge.ToolMissing,
-            judge.SandboxFault,
+            judge.CompilationError,
+            judge.ToolMissingError,
+            judge.SandboxFaultError,
         ) as error:
             failures.append(ProblemFailure(str(problem), str(error)))
-        except judge.CheckerFault as error:
+        except judge.ValidatorFaultError as error:
             failures.append(ProblemFailure(str(problem), f"its checker fails: {error}"))
-        except judge.SandboxUnavailable as error:
+        except judge.SandboxUnavailableError as error:
             raise CommandError(str(error)) from None
     return reports, failures
 
 
 @contextmanager
-def stage_bars(name: str) -> Iterator[Progress]:
+def stage_bars(name: str) -> Iterator[StageProgress]:
     """Yield a function that shows a progress bar on standard error for each stage of a problem."""
     bars: list[tqdm] = []  # type: ignore[type-arg]
 

@@ -9,8 +9,8 @@ from benchmark.methods.method import Method, TextLibrary
 from benchmark.methods.program_tester import DryProgramTester
 from benchmark.methods.settings import MethodSettings
 from benchmark.models import Generation
-from benchmark.prompts import HiddenCount, HiddenRun, Prompt, SampleResult, SampleRun, Task
-from benchmark.retrieval import Corpus, Document, ProblemText
+from benchmark.prompts import HiddenCount, HiddenRun, Prompt, SampleResult, SampleRun, VisibleProblem
+from benchmark.retrieval import Document, ProblemText, SearchCorpus
 from judge import Verdict
 
 
@@ -36,7 +36,9 @@ class DryChain:
     whether all programs pass all tests or fail the first. `requests` records the prompts.
     """
 
-    def __init__(self, task: Task, library: TextLibrary, *, passes: bool, reply_characters: int = 10) -> None:
+    def __init__(
+        self, task: VisibleProblem, library: TextLibrary, *, passes: bool, reply_characters: int = 10
+    ) -> None:
         self.task = task
         self.program_tester = DryProgramTester(passes=passes)
         self.requests: list[DryRequest] = []
@@ -85,7 +87,7 @@ async def dry_run(method: Method, settings: MethodSettings, chain: DryChain) -> 
 
 def count_calls(method: Method) -> str:
     """Return the fewest and the most calls of an attempt with the default settings, as "1" or "1 to 4"."""
-    task = Task("0", "statement", time_limit=1, memory_limit=2**20)
+    task = VisibleProblem("0", "statement", time_limit=1, memory_limit=2**20)
     fewest, most = (
         len(asyncio.run(dry_run(method, method.settings(), DryChain(task, _MinimalLibrary(), passes=passes))))
         for passes in (True, False)
@@ -96,15 +98,15 @@ def count_calls(method: Method) -> str:
 class _MinimalLibrary:
     """The smallest library in which every method finds something."""
 
-    async def problems(self) -> Corpus:
+    async def problems(self) -> SearchCorpus:
         """Return three problems."""
         text = ProblemText("statement", "analysis", "program")
-        return Corpus(tuple(Document(str(number), "title", "text", text) for number in range(3)))
+        return SearchCorpus(tuple(Document(str(number), "title", "text", text) for number in range(3)))
 
-    async def textbook(self, _name: str) -> Corpus:
+    async def textbook(self, _name: str) -> SearchCorpus:
         """Return one article."""
-        return Corpus((Document("0", "title", "text"),))
+        return SearchCorpus((Document("0", "title", "text"),))
 
-    async def represented(self, _kind: str) -> Corpus:
+    async def represented(self, _kind: str) -> SearchCorpus:
         """Return the three problems."""
         return await self.problems()

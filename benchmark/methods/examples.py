@@ -8,7 +8,7 @@ from benchmark.methods.method import Chain
 from benchmark.methods.retrieval import ContextSettings
 from benchmark.methods.settings import option
 from benchmark.prompts import ORDINALS
-from benchmark.retrieval import Content, Corpus, training_part
+from benchmark.retrieval import Content, SearchCorpus, training_part
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class ExampleSettings(ContextSettings):
     exclude_not_earlier: bool = option(False, "search only problems of earlier contests")
 
 
-async def other_problems(chain: Chain, settings: ExampleSettings) -> tuple[Corpus, dict[str, Any]]:
+async def other_problems(chain: Chain, settings: ExampleSettings) -> tuple[SearchCorpus, dict[str, Any]]:
     """Return the corpus to search and the exclusions as `rank` and `draw` accept them.
 
     The problem under test is always excluded.

@@ -7,8 +7,8 @@ from typing import Any, Literal, Protocol
 from benchmark.methods.program_tester import ProgramTester
 from benchmark.methods.settings import MethodSettings
 from benchmark.models import Generation
-from benchmark.prompts import HiddenCount, HiddenRun, Prompt, SampleRun, Task
-from benchmark.retrieval import Corpus
+from benchmark.prompts import HiddenCount, HiddenRun, Prompt, SampleRun, VisibleProblem
+from benchmark.retrieval import SearchCorpus
 
 Scoring = Literal["pass", "refine", "none"]
 """The score of a chain: pass@k of independent attempts, Refine@K of successive attempts, or none without attempts."""
@@ -17,15 +17,15 @@ Scoring = Literal["pass", "refine", "none"]
 class TextLibrary(Protocol):
     """The texts that a method may search."""
 
-    async def problems(self) -> Corpus:
+    async def problems(self) -> SearchCorpus:
         """Return all problems of the run's dataset, the problem under test included."""
         ...
 
-    async def textbook(self, name: str) -> Corpus:
+    async def textbook(self, name: str) -> SearchCorpus:
         """Return the articles of the textbook of that name."""
         ...
 
-    async def represented(self, kind: str) -> Corpus:
+    async def represented(self, kind: str) -> SearchCorpus:
         """Return all problems of the run's dataset, each as its representation of that kind by the run's model."""
         ...
 
@@ -33,7 +33,7 @@ class TextLibrary(Protocol):
 class Chain(TextLibrary, Protocol):
     """One attempt at one problem from the view of a method: the problem, the texts, a model and a judge."""
 
-    task: Task
+    task: VisibleProblem
 
     @property
     def program_tester(self) -> ProgramTester:

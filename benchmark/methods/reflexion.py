@@ -23,7 +23,7 @@ from benchmark.prompts import (
     PreviousAttempt,
     PromptContext,
     PromptFormat,
-    Task,
+    VisibleProblem,
     reflection_prompt,
     revision_prompt,
 )
@@ -69,7 +69,7 @@ async def reflect(chain: Chain, settings: ReflexionSettings, retrieved: Retrieve
     attempts = [await _attempt(chain, settings, answers)]
     purposes = Generation.Purpose
 
-    def shown() -> tuple[Task, PromptFormat, PromptContext, Sequence[PreviousAttempt], Feedback]:
+    def shown() -> tuple[VisibleProblem, PromptFormat, PromptContext, Sequence[PreviousAttempt], Feedback]:
         seen = attempts if settings.buffer == "all" else attempts[-1:]
         return chain.task, settings.form, retrieved.context, seen, settings.feedback
 

@@ -18,10 +18,10 @@ from benchmark.retrieval import (
     FORMULAS,
     TOKENIZERS,
     Bm25,
-    Corpus,
     Document,
     Hit,
     QueryKind,
+    SearchCorpus,
     make_query,
     rank,
 )
@@ -118,7 +118,7 @@ async def _query(chain: Chain, settings: QuerySettings) -> str:
 
 
 async def search(
-    corpus: Corpus, settings: RankingSettings, query: str, *, top: int, **exclusions: Any
+    corpus: SearchCorpus, settings: RankingSettings, query: str, *, top: int, **exclusions: Any
 ) -> tuple[list[Hit], dict[str, Any]]:
     """Return the best documents and the record of the search. `exclusions` are those of `rank`."""
     key = query, top, settings.bm25, *sorted(exclusions.items())
@@ -128,7 +128,7 @@ async def search(
     return hits, {**asdict(settings.bm25), **exclusions, **record_of(corpus, hits)}
 
 
-def record_of(corpus: Corpus, hits: Sequence[Hit]) -> dict[str, Any]:
+def record_of(corpus: SearchCorpus, hits: Sequence[Hit]) -> dict[str, Any]:
     """Return the ids, scores and lengths of the retrieved texts, and the form and hash of the corpus."""
     return {
         "corpus_form": corpus.form,

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from uuid import UUID
 
-from benchmark.models import Batch, BatchedQuestion, Run
+from benchmark.models import Batch, BatchedRequest, Run
 
 _STATEMENT_ROWS = 1000
 """Rows in one statement."""
@@ -11,9 +11,9 @@ _STATEMENT_ROWS = 1000
 
 def create(run: Run, batch_id: UUID, names: Collection[str]) -> Batch:
     """Store a batch of these requests before the provider creates it. Must be called in a transaction."""
-    batch = Batch.objects.create(pk=batch_id, run=run, questions=len(names))
-    BatchedQuestion.objects.bulk_create(
-        [BatchedQuestion(batch=batch, name=name) for name in names], batch_size=_STATEMENT_ROWS
+    batch = Batch.objects.create(pk=batch_id, run=run, requests=len(names))
+    BatchedRequest.objects.bulk_create(
+        [BatchedRequest(batch=batch, name=name) for name in names], batch_size=_STATEMENT_ROWS
     )
     return batch
 
@@ -47,7 +47,7 @@ def mark_failed(batch: Batch, faults: Mapping[str, str] | str) -> None:
     failed = [row for row in batch.rows.filter(fault="") if row.name in faults] if faults else []
     for row in failed:
         row.fault = faults[row.name]
-    BatchedQuestion.objects.bulk_update(failed, ["fault"], batch_size=_STATEMENT_ROWS)
+    BatchedRequest.objects.bulk_update(failed, ["fault"], batch_size=_STATEMENT_ROWS)
 
 
 def request_names(batch: Batch) -> set[str]:
@@ -66,8 +66,6 @@ def batches_of(requests: list[tuple[UUID, str]]) -> Sequence[Batch | None]:
     All requests are of one run.
     """
     run_id = requests[0][0]
-    rows = BatchedQuestion.objects.filter(
-        name__in=[name for _, name in requests], batch__run=run_id, fault=""
-    )
+    rows = BatchedRequest.objects.filter(name__in=[name for _, name in requests], batch__run=run_id, fault="")
     found = {row.name: row.batch for row in rows.select_related("batch").order_by("pk")}
     return [found.get(name) for _, name in requests]

@@ -21,9 +21,9 @@ from django.utils import timezone
 
 from benchmark.model_calls import batch_rows
 from benchmark.model_calls.batch_requests import BatchReply, BatchRequest
-from benchmark.model_calls.budget import Budget, Price, Spending
+from benchmark.model_calls.budget import Price, RunBudget, Spending
 from benchmark.model_calls.commit_queue import CommitQueue
-from benchmark.model_calls.rate_limit import Limits, check_length
+from benchmark.model_calls.rate_limit import RateLimits, check_length
 from benchmark.model_calls.stopping import FATAL_KINDS, Stop, StopRequestedError
 from benchmark.models import Batch, Run
 from benchmark.providers import (
@@ -44,7 +44,7 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-IN_BATCHES = Limits(concurrency=5_000)
+IN_BATCHES = RateLimits(concurrency=5_000)
 """The default limits of runs in batches: the number of open chains, which also bounds the size of a batch."""
 
 _TICK = 0.1
@@ -98,7 +98,7 @@ class Batches:
         self._commits = commits
         self._hooks = hooks
         self._cancel = cancel
-        self._budget = Budget(**run.budget)
+        self._budget = RunBudget(**run.budget)
         self._price = Price.of_run(run)
         self._context: int | None = run.limits.get("context_tokens")
         self._largest = provider.limits.requests
@@ -338,7 +338,7 @@ class Batches:
             if (state.answered, state.ended_at) != (batch.answered, batch.ended_at):
                 batch.answered, batch.ended_at = state.answered, state.ended_at
                 await self._commits.run(lambda: batch_rows.save_progress(batch))
-            self._counts[batch.pk] = batch.questions, batch.answered
+            self._counts[batch.pk] = batch.requests, batch.answered
             self._report_progress()
             if state.ended_at:
                 return state

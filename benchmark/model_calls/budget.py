@@ -132,7 +132,7 @@ class Spending:
 
 
 @dataclass(frozen=True)
-class Budget:
+class RunBudget:
     """Bounds on the spending of a whole run; None: no bound. `cost` is in US dollars and needs a price."""
 
     cost: float | None = None

@@ -15,13 +15,13 @@ from benchmark.models.leases import LeasedQuerySet, renewing
 from benchmark.models.owners import new_owner
 
 
-class AlreadyRunning(Exception):
+class AlreadyRunningError(Exception):
     """Another process does the same work; the message names the work."""
 
 
 @contextmanager
 def exclusive_lock(work: str) -> Iterator[None]:
-    """Keep other processes from the named work until the block ends. Raises AlreadyRunning while another one holds it.
+    """Keep other processes from the named work until the block ends. Raises AlreadyRunningError if one holds it.
 
     Read inside the block what is left to do: before it, another process may still do it.
     """
@@ -31,7 +31,7 @@ def exclusive_lock(work: str) -> Iterator[None]:
         with transaction.atomic():
             Runner.objects.create(owner=owner, exclusive_key=work, lease_until=now + Runner.LEASE)
     except IntegrityError:
-        raise AlreadyRunning(
+        raise AlreadyRunningError(
             f"{work} is already running in another process. Wait until it ends, or stop it."
         ) from None
     try:

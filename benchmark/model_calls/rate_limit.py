@@ -29,7 +29,7 @@ BURST = 6.0
 
 
 @dataclass(frozen=True)
-class Limits:
+class RateLimits:
     """Limits of all processes of a model together; None: only the provider's own limit."""
 
     concurrency: int = 8
@@ -62,7 +62,9 @@ class CellRate:
 class RateLimiter:
     """The rate limiter of one process, for its share of the limits."""
 
-    def __init__(self, limits: Limits, sleep: Callable[[float], Awaitable[object]] = asyncio.sleep) -> None:
+    def __init__(
+        self, limits: RateLimits, sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
+    ) -> None:
         self.peers = 1
         self.in_flight = 0
         self._limits = limits
@@ -110,7 +112,7 @@ class RateLimitedProvider:
     provider refused before its first event is not counted; a call that this process cancelled is.
     """
 
-    def __init__(self, provider: Provider, limiter: RateLimiter, limits: Limits) -> None:
+    def __init__(self, provider: Provider, limiter: RateLimiter, limits: RateLimits) -> None:
         self.scripted = provider.scripted
         self._provider = provider
         self._limiter = limiter

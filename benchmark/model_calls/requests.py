@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from benchmark.model_calls.budget import Budget, Price, Spending
+from benchmark.model_calls.budget import Price, RunBudget, Spending
 from benchmark.model_calls.commit_queue import CommitQueue
 from benchmark.model_calls.heartbeat import send_heartbeat, unregister
-from benchmark.model_calls.rate_limit import Limits, RateLimitedProvider, RateLimiter
+from benchmark.model_calls.rate_limit import RateLimitedProvider, RateLimiter, RateLimits
 from benchmark.model_calls.stopping import FATAL_KINDS, USAGE_UNREPORTED, Stop, StopRequestedError
 from benchmark.model_calls.waits import RetryWaits
 from benchmark.models.leases import HEARTBEAT
@@ -21,7 +21,7 @@ from benchmark.models.owners import new_owner
 from benchmark.prompts import Prompt
 from benchmark.providers import ModelReply, ModelSpec, Parameters, ProviderError, complete, open_provider
 
-NO_BOUND, NOTHING_SPENT, USUAL = Budget(), Spending(), Limits()
+NO_BOUND, NOTHING_SPENT, USUAL = RunBudget(), Spending(), RateLimits()
 
 
 @dataclass(frozen=True)
@@ -38,15 +38,17 @@ class SpendTracker:
     """Spending and budget of a run, or of all requests of one kind where there is no run."""
 
     price: Price | None = None
-    budget: Budget = NO_BOUND
-    limits: Limits = USUAL
+    budget: RunBudget = NO_BOUND
+    limits: RateLimits = USUAL
     run: MeteredRun | None = None
     spent: Spending = NOTHING_SPENT
 
     @classmethod
     def of_run(cls, run: MeteredRun) -> "SpendTracker":
         """Return the tracker of a run, with its price, budget, limits and spending."""
-        return cls(Price.of_run(run), Budget(**run.budget), Limits(**run.limits), run, Spending.of_run(run))
+        return cls(
+            Price.of_run(run), RunBudget(**run.budget), RateLimits(**run.limits), run, Spending.of_run(run)
+        )
 
     def store(self, spending: Spending) -> None:
         """Add the spending to the run's row, in the transaction that stores the replies."""

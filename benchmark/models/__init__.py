@@ -1,6 +1,6 @@
 """The tables of the problem bank, of judgements and of runs."""
 
-from benchmark.models.batches import Batch, BatchedQuestion
+from benchmark.models.batches import Batch, BatchedRequest
 from benchmark.models.corpora import Article, Corpus
 from benchmark.models.judging import Judgement, Submission
 from benchmark.models.language_models import FrozenError, LanguageModel
@@ -20,7 +20,7 @@ from benchmark.models.suites import ListedTest, PackageProgram, Suite, SuiteTest
 __all__ = [
     "Article",
     "Batch",
-    "BatchedQuestion",
+    "BatchedRequest",
     "CachedRunReport",
     "Candidate",
     "Corpus",

@@ -25,7 +25,7 @@ class Batch(models.Model):
         blank=True,
         help_text="The provider's id of the batch. Blank: the provider has not confirmed the batch yet.",
     )
-    questions = models.PositiveIntegerField()
+    requests = models.PositiveIntegerField()
     answered = models.PositiveIntegerField(
         default=0, help_text="As the provider counts, including failed requests."
     )
@@ -37,10 +37,10 @@ class Batch(models.Model):
         verbose_name_plural = "batches"
 
     def __str__(self) -> str:
-        return f"{self.questions} questions, {self.provider_id or 'not confirmed'}"
+        return f"{self.requests} requests, {self.provider_id or 'not confirmed'}"
 
 
-class BatchedQuestion(models.Model):
+class BatchedRequest(models.Model):
     """One request of a batch. A chain with the same request waits for the batch unless the request has a fault."""
 
     batch = models.ForeignKey(Batch, on_delete=models.CASCADE, related_name="rows")
@@ -49,7 +49,7 @@ class BatchedQuestion(models.Model):
 
     class Meta:
         ordering = ["batch", "pk"]
-        constraints = [models.UniqueConstraint(fields=["name", "batch"], name="question_once_per_batch")]
+        constraints = [models.UniqueConstraint(fields=["name", "batch"], name="request_once_per_batch")]
 
     def __str__(self) -> str:
         return f"{self.name}{': ' if self.fault else ''}{self.fault}"

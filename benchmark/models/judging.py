@@ -31,7 +31,7 @@ class Submission(models.Model):
 class Judgement(Claimable):
     """One judging of a submission on a set of tests. A job in the queue only points to the row."""
 
-    class Suite(models.TextChoices):
+    class TestScope(models.TextChoices):
         SAMPLES = "samples"
         ALL = "all"
 
@@ -51,7 +51,7 @@ class Judgement(Claimable):
 
     submission = models.ForeignKey(Submission, on_delete=models.PROTECT, related_name="judgements")
     purpose = models.CharField(max_length=10, choices=Purpose.choices, default=Purpose.VERDICT)
-    suite = models.CharField(max_length=10, choices=Suite.choices)
+    suite = models.CharField(max_length=10, choices=TestScope.choices)
     test_suite = models.ForeignKey(
         "Suite",
         null=True,

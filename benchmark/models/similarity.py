@@ -20,7 +20,7 @@ class QuestionSet(models.Model):
     parameters = models.JSONField(
         help_text="Parameters of the builder, or the seed that shuffled imported options."
     )
-    left_out = models.JSONField(
+    skipped = models.JSONField(
         default=list, help_text="Problems or entries without a question, with the reasons."
     )
     content_hash = models.CharField(max_length=64, help_text="sha256 over the questions and their options.")

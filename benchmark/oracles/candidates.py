@@ -144,7 +144,7 @@ def stored_verifications(candidates: Iterable[NamedCandidate]) -> list[VerifiedC
 def _accepted(submission: Submission, run: Run, judge_missing: bool) -> bool | None:
     """Return whether the hidden tests accept the program; None without a judgement, or after a judge fault."""
     stored = submission.judgements.filter(
-        suite=Judgement.Suite.ALL,
+        suite=Judgement.TestScope.ALL,
         test_suite=None,
         state=Judgement.State.DONE,
         policy=run.parameters["policy"],

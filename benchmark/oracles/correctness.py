@@ -56,7 +56,7 @@ class Correctness:
 def correctness_of(verifier: Verifier) -> Correctness | None:
     """Return the oracle's correctness, measured on the first call and stored; None without an oracle.
 
-    Raises SandboxFault and SandboxUnavailable.
+    Raises SandboxFaultError and SandboxUnavailableError.
     """
     if not verifier.oracle:
         return None
@@ -95,7 +95,7 @@ def _compare_with_reference(suite: Suite) -> OracleComparison | None:
     judging.perform(judgement.pk)
     judgement.refresh_from_db()
     if judgement.state != Judgement.State.DONE or judgement.result is None:
-        raise judge.SandboxFault(judgement.fault)
+        raise judge.SandboxFaultError(judgement.fault)
     verdicts = Counter(test["verdict"] for test in judgement.result["tests"] if not test["sample"])
     agreeing, differing = verdicts["AC"], verdicts["WA"]
     return OracleComparison(agreeing, differing, verdicts.total() - agreeing - differing)

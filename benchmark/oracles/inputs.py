@@ -85,13 +85,13 @@ class GeneratedInputs:
 
 
 def accepts_all(functions: InputFunctions, inputs: Sequence[str]) -> bool:
-    """Return whether the validator accepts all of these valid inputs. Raises SandboxFault."""
+    """Return whether the validator accepts all of these valid inputs. Raises SandboxFaultError."""
     lines = _call(functions, [{"input": text} for text in inputs], InputRecipe())
     return len(lines) == len(inputs) and all(line.get("result") is True for line in lines)
 
 
 def makes_valid_inputs(functions: InputFunctions, function: str, cap: int, *, several: bool) -> bool:
-    """Return whether the function returns a valid input within 20 calls. Raises SandboxFault."""
+    """Return whether the function returns a valid input within 20 calls. Raises SandboxFaultError."""
     calls = [
         _making(function, seed, cap, several=several) for seed in range(1 if several else _GENERATOR_CALLS)
     ]
@@ -100,7 +100,7 @@ def makes_valid_inputs(functions: InputFunctions, function: str, cap: int, *, se
 
 
 def make_inputs(functions: InputFunctions, recipe: InputRecipe) -> GeneratedInputs:
-    """Generate the recipe's distinct inputs: batches, tricky inputs, stress inputs. Raises SandboxFault."""
+    """Generate the recipe's distinct inputs: batches, tricky inputs, stress inputs. Raises SandboxFaultError."""
     calls = []
     for index, cap in enumerate(recipe.caps):
         batches = range(recipe.batches if index == 0 else 2)
@@ -138,7 +138,10 @@ def make_inputs(functions: InputFunctions, recipe: InputRecipe) -> GeneratedInpu
 
 
 def written_tests(functions: InputFunctions) -> tuple[tuple[str, str], ...]:
-    """Return inputs and answers of the tests that the model wrote, without repeated inputs. Raises SandboxFault."""
+    """Return inputs and answers of the tests that the model wrote, without repeated inputs.
+
+    Raises SandboxFaultError.
+    """
     if not functions.written_tests.strip():
         return ()
     call = {"function": "written_tests", "seed": 0, "cap": 0, "several": True, "answered": True}
@@ -153,7 +156,7 @@ def written_tests(functions: InputFunctions) -> tuple[tuple[str, str], ...]:
 
 
 def valid_only(functions: InputFunctions, inputs: Sequence[str]) -> list[str]:
-    """Return the inputs that the validator accepts; all without a validator. Raises SandboxFault."""
+    """Return the inputs that the validator accepts; all without a validator. Raises SandboxFaultError."""
     if not functions.validator:
         return list(inputs)
     accepted = _valid(functions, inputs, InputRecipe())
@@ -177,7 +180,7 @@ def _texts(line: dict[str, Any]) -> list[str]:
 def _call(
     functions: InputFunctions, calls: Sequence[dict[str, Any]], recipe: InputRecipe
 ) -> list[dict[str, Any]]:
-    """Return the result line of each completed call in order. Raises SandboxFault."""
+    """Return the result line of each completed call in order. Raises SandboxFaultError."""
     if not calls:
         return []
     request = {

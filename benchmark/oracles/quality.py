@@ -43,7 +43,7 @@ def reached_statements(program: RunnableProgram, inputs: Sequence[str]) -> Reach
 
     Several statements on a line count once, as do several lines of a statement; docstrings do not count. After 10 s of
     CPU the remaining inputs reach nothing. Raises ValueError for a program that is not in Python or does not compile,
-    SandboxFault and SandboxUnavailable.
+    SandboxFaultError and SandboxUnavailableError.
     """
     if not isinstance(program, Function) and program.language != "python":
         raise ValueError(f"coverage is measured for Python only, not for {program.language}")
@@ -59,7 +59,7 @@ def reached_statements(program: RunnableProgram, inputs: Sequence[str]) -> Reach
     try:
         with judge.open_program(files, "python", limits, fork_server=False) as opened:
             lines = json_lines(opened.run(json.dumps(request).encode()).output)
-    except judge.CannotCompile as error:
+    except judge.CompilationError as error:
         raise ValueError(f"the program does not compile: {error}") from None
     if not lines:
         raise ValueError("the statements of the program cannot be read")

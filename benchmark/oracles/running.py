@@ -70,7 +70,7 @@ def run_on(
 
     A program that does not compile gets the fault CE on all inputs. A function is called on all inputs in one run, each
     in a separate process; with `again`, the order of sets and the clock differ from other runs. A standalone program is
-    started for each input, and the last one may exceed the total. Raises SandboxFault and SandboxUnavailable.
+    started for each input, and the last one may exceed the total. Raises SandboxFaultError and SandboxUnavailableError.
     """
     if not inputs:
         return []
@@ -78,7 +78,7 @@ def run_on(
         if isinstance(program, Function):
             return _called(program, inputs, budget, again)
         return _started(program, inputs, budget)
-    except judge.CannotCompile:
+    except judge.CompilationError:
         return [ProgramResult(None, "CE")] * len(inputs)
 
 

@@ -42,7 +42,7 @@ def oracle_program(problem: Problem, source: str) -> Function:
 def oracle_fault(problem: Problem, source: str) -> str:
     """Return the reason why a program is not a valid oracle: it fails a sample or is non-deterministic.
 
-    Empty for a valid oracle and without samples. Raises SandboxFault and SandboxUnavailable.
+    Empty for a valid oracle and without samples. Raises SandboxFaultError and SandboxUnavailableError.
     """
     oracle, samples = oracle_program(problem, source), samples_of(problem)
     checker = judge.Checker.from_json(problem.checker)
@@ -85,8 +85,8 @@ def build(
 ) -> Verifier:
     """Return the verifier of a run's programs, with its suite; the stored one if the run has built it before.
 
-    `rejected` contains the reasons why earlier oracles were rejected. Raises SandboxFault and SandboxUnavailable; then
-    nothing is stored.
+    `rejected` contains the reasons why earlier oracles were rejected. Raises SandboxFaultError and
+    SandboxUnavailableError; then nothing is stored.
     """
     stored = Verifier.objects.filter(problem=problem, run=run).first()
     return stored or _store(
@@ -257,10 +257,10 @@ def programs_of(verifier: Verifier) -> VerifierPrograms:
 
 def build_imported(
     imported: Sequence[Verifier], recipe: InputRecipe, jobs: int
-) -> Iterator[Verifier | ConfigMismatchError | judge.SandboxFault]:
+) -> Iterator[Verifier | ConfigMismatchError | judge.SandboxFaultError]:
     """Yield the verifier of each imported program or its error, in order; verifiers built before are kept.
 
-    Raises SandboxUnavailable.
+    Raises SandboxUnavailableError.
     """
     built = {one.built_from_id: one for one in Verifier.objects.filter(built_from__in=imported)}
     with ThreadPoolExecutor(jobs) as pool:
@@ -275,7 +275,7 @@ def build_imported(
                 if future is not None:
                     try:
                         results = future.result()
-                    except judge.SandboxFault as fault:
+                    except judge.SandboxFaultError as fault:
                         yield fault
                         continue
                     yield _store(one.problem, programs_of(one), recipe, results, imported=one)

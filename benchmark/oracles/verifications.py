@@ -62,8 +62,8 @@ def latest_verifier(problem: Problem, *, before: Any = None) -> Verifier:
 def verification_of(verifier: Verifier, submission: Submission, *, minimized: bool = False) -> Verification:
     """Return the verifier's verification of the program; with `minimized`, also a minimized failing input.
 
-    Samples use the statement's answers, other tests the oracle's (docs/spec.md 15). Raises SandboxFault and
-    SandboxUnavailable.
+    Samples use the statement's answers, other tests the oracle's (docs/spec.md 15). Raises SandboxFaultError and
+    SandboxUnavailableError.
     """
     stored = Verification.objects.filter(verifier=verifier, submission=submission).first()
     if stored is None:
@@ -91,7 +91,7 @@ def smallest_failures(verification: Verification) -> list[dict[str, Any]]:
 def add_outcomes(verification: Verification) -> None:
     """Run the program of an older row again to store which tests it passes.
 
-    Raises SandboxFault and SandboxUnavailable.
+    Raises SandboxFaultError and SandboxUnavailableError.
     """
     if verification.outcomes is None:
         program = candidate_program(verification.verifier.problem, verification.submission)
@@ -173,7 +173,8 @@ def written_cases(verifier: Verifier) -> list[Case]:
 def measure_coverage(verifier: Verifier, submission: Submission) -> dict[str, float]:
     """Return the shares of the program's statements that the samples reach, and that all tests reach.
 
-    Raises ValueError for a program that is not in Python or does not compile, SandboxFault and SandboxUnavailable.
+    Raises ValueError for a program that is not in Python or does not compile, SandboxFaultError and
+    SandboxUnavailableError.
     """
     cases = all_cases(verifier)
     program = candidate_program(verifier.problem, submission)

@@ -116,7 +116,7 @@ def label(
     """Return the inputs with the oracle's answers. Each oracle answers each input twice.
 
     Inputs without an answer and conflicting inputs are removed. The shortest inputs run first, because a slow oracle
-    can answer them. Raises SandboxFault and SandboxUnavailable.
+    can answer them. Raises SandboxFaultError and SandboxUnavailableError.
     """
     found = confirm(oracle, inputs, _shortest_first(oracle, inputs, budget), budget, checker)
     answers = found.answers
@@ -198,7 +198,7 @@ def verify(
     """Run the program on the cases: samples with the statement's answers, then others with the oracle's.
 
     The others run by increasing length; cases beyond the total time fail. Raises ValueError for an interactive checker,
-    SandboxFault and SandboxUnavailable.
+    SandboxFaultError and SandboxUnavailableError.
     """
     samples = sum(case.sample for case in cases)  # the samples are first
     answers = _shortest_first(program, [case.input for case in cases], budget, samples)

@@ -1,10 +1,10 @@
 """The only place where prompts are assembled, and where hidden content is kept out of them.
 
-A method has no access to a `Problem` row or a judgement. It has a `Task`, which contains only what a model may read,
-texts of other problems as `Document`s, and `SampleRun`s, which contain no hidden tests. Assembly refuses a document of
-the problem under test. Hidden tests and reference solutions of that problem therefore cannot get into a prompt, and
-its analysis only through the oracle-assisted control. Canary tests verify this by sending every method through a
-recording server.
+A method has no access to a `Problem` row or a judgement. It has a `VisibleProblem`, which contains only what a model
+may read, texts of other problems as `Document`s, and `SampleRun`s, which contain no hidden tests. Assembly refuses a
+document of the problem under test. Hidden tests and reference solutions of that problem therefore cannot get into a
+prompt, and its analysis only through the oracle-assisted control. Canary tests verify this by sending every method
+through a recording server.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ ORDINALS = ("First", "Second", "Third", "Fourth", "Fifth", "Sixth", "Seventh")
 
 
 @dataclass(frozen=True)
-class Task:
+class VisibleProblem:
     """The problem under test, with the content that a model may read."""
 
     id: str
@@ -40,7 +40,7 @@ class Task:
     """The method that a functional problem requires; None where programs read standard input."""
 
     @classmethod
-    def of(cls, problem: Problem) -> "Task":
+    def of(cls, problem: Problem) -> "VisibleProblem":
         """Return the visible part of a stored problem."""
         signature = Signature.from_json(problem.signature) if problem.signature else None
         return cls(
@@ -155,7 +155,7 @@ REFLECTED_TEMPLATES = ("revision_reflected", *_ATTEMPTS_TEMPLATES)
 """The templates of each part of a method; a run resumes only while they are unchanged."""
 
 
-def solve_prompt(task: Task, form: PromptFormat, context: PromptContext = NO_CONTEXT) -> Prompt:
+def solve_prompt(task: VisibleProblem, form: PromptFormat, context: PromptContext = NO_CONTEXT) -> Prompt:
     """Return prompt P-1: reasoning in steps, then one program (docs/spec.md 6).
 
     With context it is P-3, P-4 or P-5: similar problems, then the textbook, then the problem. Raises PromptLeakError
@@ -169,7 +169,7 @@ def solve_prompt(task: Task, form: PromptFormat, context: PromptContext = NO_CON
 
 
 def revision_prompt(
-    task: Task,
+    task: VisibleProblem,
     form: PromptFormat,
     context: PromptContext,
     attempts: Sequence[PreviousAttempt],
@@ -193,7 +193,7 @@ def revision_prompt(
 
 
 def reflection_prompt(
-    task: Task,
+    task: VisibleProblem,
     form: PromptFormat,
     context: PromptContext,
     attempts: Sequence[PreviousAttempt],
@@ -209,7 +209,7 @@ def reflection_prompt(
 
 def _attempts_prompt(
     instructions: "_Section",
-    task: Task,
+    task: VisibleProblem,
     form: PromptFormat,
     context: PromptContext,
     attempts_text: str,
@@ -264,7 +264,7 @@ def _whole_template(context: PromptContext) -> str:
 
 
 def _whole_prompt(
-    name: str, task: Task, form: PromptFormat, shown: Sequence["_Section"], attempts: str = ""
+    name: str, task: VisibleProblem, form: PromptFormat, shown: Sequence["_Section"], attempts: str = ""
 ) -> Prompt:
     """Return the prompt that consists of one template."""
     retrieved = "\n\n".join(section.text for section in shown)
@@ -277,12 +277,12 @@ def _whole_prompt(
     return Prompt((Message("user", text),), form.templates.hash(*used))
 
 
-def problem_section(task: Task, form: PromptFormat) -> _Section:
+def problem_section(task: VisibleProblem, form: PromptFormat) -> _Section:
     """Return the statement between its markers, with the limits if the format states them."""
     return form.section("problem", problem=_problem_text(task, form))
 
 
-def _problem_text(task: Task, form: PromptFormat) -> str:
+def _problem_text(task: VisibleProblem, form: PromptFormat) -> str:
     statement = task.statement
     if task.samples:
         statement = f"{statement.rstrip()}\n\n{task.samples}"
@@ -294,7 +294,7 @@ def _problem_text(task: Task, form: PromptFormat) -> str:
     return statement
 
 
-def _context_sections(task: Task, form: PromptFormat, context: PromptContext) -> list[_Section]:
+def _context_sections(task: VisibleProblem, form: PromptFormat, context: PromptContext) -> list[_Section]:
     """Return the sections of the context: similar problems, then the textbook, as in the published code (1.2, A5)."""
     if any(document.id == task.id for document in context.similar):
         raise PromptLeakError(

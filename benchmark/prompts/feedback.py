@@ -84,7 +84,7 @@ class SampleRun:
     @classmethod
     def of(cls, problem: Problem, stored: Judgement) -> "SampleRun":
         """Return the results of a finished judgement on the samples. Raises PromptLeakError for other tests."""
-        if stored.suite != Judgement.Suite.SAMPLES or stored.result is None:
+        if stored.suite != Judgement.TestScope.SAMPLES or stored.result is None:
             raise PromptLeakError(f"judgement {stored.pk} is not a finished one on the samples of {problem}")
         judgement = judge.Judgement.from_json(stored.result)
         samples = {case.name: case for case in problem.tests.filter(origin=TestCase.Origin.SAMPLE)}
@@ -111,7 +111,7 @@ class HiddenCount:
     @classmethod
     def of(cls, problem: Problem, stored: Judgement) -> "HiddenCount":
         """Return the count of a finished judgement on all tests. Raises PromptLeakError for one that stopped early."""
-        if stored.suite != Judgement.Suite.ALL or stored.result is None or stored.stop_at_first_failure:
+        if stored.suite != Judgement.TestScope.ALL or stored.result is None or stored.stop_at_first_failure:
             raise PromptLeakError(f"judgement {stored.pk} is not a finished one on every test of {problem}")
         judgement = judge.Judgement.from_json(stored.result)
         passed = sum(not test.sample and test.verdict is Verdict.AC for test in judgement.tests)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from benchmark.prompts.assembly import Prompt, PromptFormat, Task, problem_section
+from benchmark.prompts.assembly import Prompt, PromptFormat, VisibleProblem, problem_section
 from benchmark.providers import Message
 from benchmark.text.excerpts import excerpt
 
@@ -52,40 +52,40 @@ class OracleCase:
     fault: str
 
 
-def oracle_prompt(task: Task, form: PromptFormat) -> Prompt:
+def oracle_prompt(task: VisibleProblem, form: PromptFormat) -> Prompt:
     """Return prompt P-7: a brute-force solution, as a class with the method or as a function of the whole input."""
     return _statement_prompt(
         task, form, "brute_force", interface=_interface(task, form, "class_interface", "text_interface")
     )
 
 
-def validator_prompt(task: Task, form: PromptFormat) -> Prompt:
+def validator_prompt(task: VisibleProblem, form: PromptFormat) -> Prompt:
     """Return prompt P-8."""
     interface = _interface(task, form, "validator_of_values", "validator_of_text")
     return _statement_prompt(task, form, "validator", interface=interface)
 
 
-def generator_prompt(task: Task, form: PromptFormat, validator: str) -> Prompt:
+def generator_prompt(task: VisibleProblem, form: PromptFormat, validator: str) -> Prompt:
     """Return prompt P-9, or P-11 for a problem whose inputs are texts."""
     if task.signature is None:
         return _statement_prompt(task, form, "generator_of_text")
     return _statement_prompt(task, form, "generator", validator=validator, method=task.signature.method)
 
 
-def batch_prompt(task: Task, form: PromptFormat, generator: str) -> Prompt:
+def batch_prompt(task: VisibleProblem, form: PromptFormat, generator: str) -> Prompt:
     """Return prompt P-10, for a functional problem only."""
     assert task.signature is not None
     return _statement_prompt(task, form, "batch", generator=generator, method=task.signature.method)
 
 
-def tricky_prompt(task: Task, form: PromptFormat) -> Prompt:
+def tricky_prompt(task: VisibleProblem, form: PromptFormat) -> Prompt:
     """Return prompt P-12."""
     return _statement_prompt(
         task, form, "tricky", interface=_interface(task, form, "tricky_values", "tricky_texts")
     )
 
 
-def written_tests_prompt(task: Task, form: PromptFormat) -> Prompt:
+def written_tests_prompt(task: VisibleProblem, form: PromptFormat) -> Prompt:
     """Return the prompt for tests with the model's own answers, ALGO's Table 4 (docs/spec.md 3.3, T16)."""
     interface = _interface(task, form, "written_values", "written_texts")
     return _statement_prompt(
@@ -93,7 +93,7 @@ def written_tests_prompt(task: Task, form: PromptFormat) -> Prompt:
     )
 
 
-def tagged_prompt(task: Task, form: PromptFormat, tag: str) -> Prompt:
+def tagged_prompt(task: VisibleProblem, form: PromptFormat, tag: str) -> Prompt:
     """Return prompt P-7t: a solution with the method of a tag, which is named at the beginning and at the end."""
     sections = (
         form.section("oracle/tagged", tag=tag).text,
@@ -104,7 +104,7 @@ def tagged_prompt(task: Task, form: PromptFormat, tag: str) -> Prompt:
 
 
 def counterexample_prompt(
-    task: Task, form: PromptFormat, number: int, reply: str, cases: Sequence[OracleCase]
+    task: VisibleProblem, form: PromptFormat, number: int, reply: str, cases: Sequence[OracleCase]
 ) -> Prompt:
     """Return the prompt with the problem, the last attempt and inputs on which it fails.
 
@@ -128,7 +128,11 @@ def counterexample_prompt(
 
 
 def _statement_prompt(
-    task: Task, form: PromptFormat, name: str, templates: Sequence[str] = VERIFIER_TEMPLATES, **parts: str
+    task: VisibleProblem,
+    form: PromptFormat,
+    name: str,
+    templates: Sequence[str] = VERIFIER_TEMPLATES,
+    **parts: str,
 ) -> Prompt:
     """Return a prompt with the problem's statement, without instructions for the form of solutions."""
     sections = (
@@ -138,7 +142,7 @@ def _statement_prompt(
     return _prompt(form, templates, sections)
 
 
-def _interface(task: Task, form: PromptFormat, functional: str, text: str) -> str:
+def _interface(task: VisibleProblem, form: PromptFormat, functional: str, text: str) -> str:
     """Return the interface of a program, for a functional problem or one with texts as inputs."""
     if task.signature is None:
         return form.section(f"oracle/{text}").text

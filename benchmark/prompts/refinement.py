@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from benchmark.models import Judgement
-from benchmark.prompts.assembly import Prompt, PromptFormat, Task, problem_section
+from benchmark.prompts.assembly import Prompt, PromptFormat, VisibleProblem, problem_section
 from benchmark.prompts.feedback import FEEDBACK_TEMPLATES, SampleRun, describe_first_failure
 from benchmark.prompts.leaks import PromptLeakError
 from benchmark.providers import Message
@@ -50,7 +50,7 @@ class RefineTurn:
 
 
 def refine_prompt(
-    task: Task, form: PromptFormat, turns: Sequence[RefineTurn], temperature: float | None = None
+    task: VisibleProblem, form: PromptFormat, turns: Sequence[RefineTurn], temperature: float | None = None
 ) -> Prompt:
     """Return prompt P-15, followed for each turn by the answer and by P-16 with its result.
 

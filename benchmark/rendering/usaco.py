@@ -8,7 +8,7 @@ from itertools import groupby, pairwise
 from benchmark.rendering.highlighting import highlight
 from benchmark.rendering.mathematics import formula, formula_at
 from benchmark.rendering.sanitising import plain, sanitise
-from benchmark.rendering.usaco_blocks import BYLINE, Block, Kind, split_blocks
+from benchmark.rendering.usaco_blocks import BYLINE, BlockKind, StatementBlock, split_blocks
 from benchmark.rendering.usaco_samples import SECTION
 from benchmark.text.program_lines import guess_language
 
@@ -36,25 +36,25 @@ def render_usaco(text: str) -> str:
             text[:MAXIMUM_TEXT], f"Too long to format: the first {MAXIMUM_TEXT} of {len(text)} characters."
         )
     parts = []
-    for is_item, blocks in groupby(split_blocks(text), key=lambda block: block.kind is Kind.ITEM):
+    for is_item, blocks in groupby(split_blocks(text), key=lambda block: block.kind is BlockKind.ITEM):
         rendered = [_render(block) for block in blocks]
         parts.append(f"<ul>\n{''.join(rendered)}</ul>\n" if is_item else "".join(rendered))
     return sanitise("".join(parts))
 
 
-def _render(block: Block) -> str:
+def _render(block: StatementBlock) -> str:
     match block.kind:
-        case Kind.HEADING:
+        case BlockKind.HEADING:
             return _heading(block.text)
-        case Kind.SAMPLE:
+        case BlockKind.SAMPLE:
             return f'<pre class="sample">{html.escape(block.text)}</pre>\n'
-        case Kind.LITERAL:
+        case BlockKind.LITERAL:
             return f'<pre class="literal">{html.escape(block.text)}</pre>\n'
-        case Kind.PROGRAM:
+        case BlockKind.PROGRAM:
             return highlight(block.text, guess_language(block.text))
-        case Kind.ITEM:
+        case BlockKind.ITEM:
             return f"<li>{_inline(_ITEM_MARK.sub('', block.text, count=1))}</li>\n"
-        case Kind.PARAGRAPH:
+        case BlockKind.PARAGRAPH:
             return _paragraph(block.text)
 
 

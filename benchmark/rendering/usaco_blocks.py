@@ -14,7 +14,7 @@ from benchmark.rendering.usaco_samples import SECTION, find_samples
 from benchmark.text.program_lines import find_programs
 
 
-class Kind(StrEnum):
+class BlockKind(StrEnum):
     """The kind of a block of lines."""
 
     HEADING = "heading"
@@ -26,10 +26,10 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True)
-class Block:
+class StatementBlock:
     """Consecutive lines of one kind; a heading's or an item's mark is part of `text`."""
 
-    kind: Kind
+    kind: BlockKind
     text: str
 
 
@@ -44,24 +44,24 @@ _WRAP = 76
 """Columns at which the source wraps. A sentence whose line ends earlier ends a paragraph."""
 
 
-def split_blocks(text: str) -> list[Block]:
+def split_blocks(text: str) -> list[StatementBlock]:
     """Return the blocks of the text in order, without the blank lines between blocks."""
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\f", "\n").expandtabs(4)
     lines = text.split("\n")
     inside_formula = _formula_continuations(text)
-    kinds: list[Kind | None] = [None] * len(lines)
+    kinds: list[BlockKind | None] = [None] * len(lines)
     samples = find_samples(text)
     for sample in samples:
         for region in (sample.input_lines, sample.output_lines):
             for number in region:
-                kinds[number] = Kind.SAMPLE
+                kinds[number] = BlockKind.SAMPLE
     for number, line in enumerate(lines):
         if kinds[number] is None and SECTION.match(line):
-            kinds[number] = Kind.HEADING
+            kinds[number] = BlockKind.HEADING
     taken = [kind is not None or number in inside_formula for number, kind in enumerate(kinds)]
     for program in find_programs(lines, taken):
         for number in program:
-            kinds[number] = Kind.PROGRAM
+            kinds[number] = BlockKind.PROGRAM
     return list(_blocks(lines, kinds, inside_formula))
 
 
@@ -81,17 +81,19 @@ def _formula_continuations(text: str) -> set[int]:
     return numbers
 
 
-def _blocks(lines: Sequence[str], kinds: Sequence[Kind | None], inside_formula: set[int]) -> Iterator[Block]:
+def _blocks(
+    lines: Sequence[str], kinds: Sequence[BlockKind | None], inside_formula: set[int]
+) -> Iterator[StatementBlock]:
     number = 0
     while number < len(lines):
         kind = kinds[number]
         end = number + 1
-        if kind in (Kind.PROGRAM, Kind.SAMPLE):
+        if kind in (BlockKind.PROGRAM, BlockKind.SAMPLE):
             while end < len(lines) and kinds[end] is kind:
                 end += 1
-            yield Block(kind, "\n".join(line.rstrip() for line in lines[number:end]))
-        elif kind is Kind.HEADING:
-            yield Block(kind, lines[number].rstrip())
+            yield StatementBlock(kind, "\n".join(line.rstrip() for line in lines[number:end]))
+        elif kind is BlockKind.HEADING:
+            yield StatementBlock(kind, lines[number].rstrip())
         elif lines[number].strip():
             while end < len(lines) and kinds[end] is None and lines[end].strip():
                 end += 1
@@ -99,10 +101,10 @@ def _blocks(lines: Sequence[str], kinds: Sequence[Kind | None], inside_formula: 
         number = end
 
 
-def _prose_blocks(lines: Sequence[str], inside_formula: set[int]) -> Iterator[Block]:
+def _prose_blocks(lines: Sequence[str], inside_formula: set[int]) -> Iterator[StatementBlock]:
     """Yield the blocks of lines without blank lines: a drawing, or paragraphs and items."""
     if _is_literal(lines):
-        yield Block(Kind.LITERAL, "\n".join(line.rstrip() for line in lines))
+        yield StatementBlock(BlockKind.LITERAL, "\n".join(line.rstrip() for line in lines))
         return
     start = 0
     for number in range(1, len(lines) + 1):
@@ -112,8 +114,8 @@ def _prose_blocks(lines: Sequence[str], inside_formula: set[int]) -> Iterator[Bl
         )
         if ends:
             part = [line.strip() for line in lines[start:number]]
-            kind = Kind.ITEM if _ITEM.match(lines[start]) else Kind.PARAGRAPH
-            yield Block(kind, "\n".join(part))
+            kind = BlockKind.ITEM if _ITEM.match(lines[start]) else BlockKind.PARAGRAPH
+            yield StatementBlock(kind, "\n".join(part))
             start = number
 
 

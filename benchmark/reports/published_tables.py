@@ -40,7 +40,7 @@ class TableRow:
 
 
 @dataclass(frozen=True)
-class Mark:
+class TableNote:
     """A note on an inconsistency in the table. A blank row or column means all of them."""
 
     text: str
@@ -60,7 +60,7 @@ class PublishedTable:
     problems: int
     columns: tuple[str, ...]
     rows: tuple[TableRow, ...]
-    marks: tuple[Mark, ...] = ()
+    marks: tuple[TableNote, ...] = ()
     models: Mapping[str, str] = field(default_factory=dict)
 
     def marks_at(self, row: str, column: str) -> list[int]:
@@ -96,7 +96,7 @@ def _order(name: str) -> tuple[bool, str, int]:
 def _read(name: str, table: dict[str, Any]) -> PublishedTable:
     try:
         rows = tuple(TableRow(**row | {"values": tuple(row["values"])}) for row in table.pop("rows"))
-        marks = tuple(Mark(**mark) for mark in table.pop("marks", ()))
+        marks = tuple(TableNote(**mark) for mark in table.pop("marks", ()))
         read = PublishedTable(
             name=name, rows=rows, marks=marks, **table | {"columns": tuple(table.get("columns", ()))}
         )

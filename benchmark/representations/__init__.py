@@ -15,11 +15,11 @@ from benchmark.model_calls.reply_cache import reply_columns
 from benchmark.models import Dataset, Problem, Representation
 from benchmark.prompts import Prompt, our_templates
 from benchmark.providers import Message, ModelReply, Parameters
-from benchmark.retrieval import Corpus
+from benchmark.retrieval import SearchCorpus
 
 
 @dataclass(frozen=True)
-class Kind:
+class RepresentationKind:
     """A kind of representation; `noun` names it in questions, `heading` starts its section in a reply."""
 
     name: str
@@ -40,11 +40,11 @@ class Kind:
 KINDS = {
     kind.name: kind
     for kind in (
-        Kind("statement", "description"),
-        Kind("summary", "problem abstract", "Problem Restatement"),
-        Kind("asm_nl", "English solution", "Natural Language Solution"),
-        Kind("asm_pl", "solution program", "Solution Program"),
-        Kind("solution", "solution program"),
+        RepresentationKind("statement", "description"),
+        RepresentationKind("summary", "problem abstract", "Problem Restatement"),
+        RepresentationKind("asm_nl", "English solution", "Natural Language Solution"),
+        RepresentationKind("asm_pl", "solution program", "Solution Program"),
+        RepresentationKind("solution", "solution program"),
     )
 }
 
@@ -61,19 +61,19 @@ class Author:
         return f"{self.spec} {json.dumps(sampling, sort_keys=True)}" if sampling else self.spec
 
 
-def generation_of(kind: Kind, dataset: Dataset, author: Author) -> str:
+def generation_of(kind: RepresentationKind, dataset: Dataset, author: Author) -> str:
     """Return the name of the exclusive lock under which one process generates them, and pays for each once."""
     return f"Writing {kind.name} for {dataset.name} by {author}"
 
 
-def representation_prompt(kind: Kind, statement: str) -> Prompt:
+def representation_prompt(kind: RepresentationKind, statement: str) -> Prompt:
     """Return prompt P-13: free reasoning, then the section with its heading (docs/spec.md 6)."""
     templates = our_templates()
     text = templates.render(kind.template, problem=statement)
     return Prompt((Message("user", text),), templates.hash(kind.template))
 
 
-def read_section(kind: Kind, reply: str) -> str | None:
+def read_section(kind: RepresentationKind, reply: str) -> str | None:
     """Return the text after the last heading in the reply, for asm_pl the program in it; None without that section."""
     headings = list(
         re.finditer(rf"^[\s#*_>]*{kind.heading}[\s*_]*:[*_]*", reply, re.IGNORECASE | re.MULTILINE)
@@ -92,7 +92,7 @@ def key(problem: Problem, author: Author, prompt: Prompt) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
-def find(kind: Kind, author: Author, problems: Iterable[Problem]) -> dict[str, Representation]:
+def find(kind: RepresentationKind, author: Author, problems: Iterable[Problem]) -> dict[str, Representation]:
     """Return the stored representations by the problems' external ids."""
     wanted = {
         key(problem, author, representation_prompt(kind, problem.statement)): problem.external_id
@@ -105,7 +105,7 @@ def find(kind: Kind, author: Author, problems: Iterable[Problem]) -> dict[str, R
 
 
 def store_reply(
-    kind: Kind, author: Author, problem: Problem, prompt: Prompt, reply: ModelReply
+    kind: RepresentationKind, author: Author, problem: Problem, prompt: Prompt, reply: ModelReply
 ) -> Representation:
     """Store the representation in a reply. A reply without the section is used as a whole and flagged."""
     section = read_section(kind, reply.text)
@@ -142,7 +142,9 @@ class MissingRepresentationError(Exception):
     """A representation is missing for some problems; the message names the command that generates it."""
 
 
-def represented_corpus(problems: Corpus, dataset: Dataset, kind: Kind, model_spec: str) -> Corpus:
+def represented_corpus(
+    problems: SearchCorpus, dataset: Dataset, kind: RepresentationKind, model_spec: str
+) -> SearchCorpus:
     """Return the problems with their representations as texts, for similarity search (docs/spec.md 15, ASM).
 
     Of several representations with different parameters the latest counts. Raises MissingRepresentationError.
@@ -168,10 +170,10 @@ def represented_corpus(problems: Corpus, dataset: Dataset, kind: Kind, model_spe
             f"{missing} of {len(wanted)} problems have no {kind.name} by {model_spec}. Generate them first: "
             f"manage.py represent --dataset {dataset.name} --model {model_spec} --representation {kind.name}"
         )
-    return Corpus(tuple(replace(document, text=texts[document.id]) for document in problems.documents))
+    return SearchCorpus(tuple(replace(document, text=texts[document.id]) for document in problems.documents))
 
 
-def own_texts(kind: Kind, problems: Sequence[Problem]) -> dict[str, str]:
+def own_texts(kind: RepresentationKind, problems: Sequence[Problem]) -> dict[str, str]:
     """Return the statements, or the first reference solutions, by external id; problems without one are omitted."""
     if kind.name == "statement":
         return {problem.external_id: problem.statement for problem in problems}
@@ -182,7 +184,7 @@ def own_texts(kind: Kind, problems: Sequence[Problem]) -> dict[str, str]:
     }
 
 
-def texts_of(kind: Kind, author: Author | None, dataset: Dataset) -> Mapping[str, str]:
+def texts_of(kind: RepresentationKind, author: Author | None, dataset: Dataset) -> Mapping[str, str]:
     """Return the representations of the dataset's problems by external id, in the order of the ids."""
     problems = list(
         dataset.problems.order_by("external_id")

@@ -17,8 +17,8 @@ from benchmark.reproduction.registry import (
     REPRODUCTIONS,
     Check,
     DataMissingError,
-    Files,
     Kind,
+    PublishedData,
     Reproduction,
 )
 
@@ -28,7 +28,7 @@ __all__ = [
     "REPRODUCTIONS",
     "Check",
     "DataMissingError",
-    "Files",
     "Kind",
+    "PublishedData",
     "Reproduction",
 ]

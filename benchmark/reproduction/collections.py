@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Iterator
 
 from benchmark.datasets.usaco import contest_of
-from benchmark.reproduction.registry import RECOMPUTED, Check, Files, reproduces
+from benchmark.reproduction.registry import RECOMPUTED, Check, PublishedData, reproduces
 
 
 @reproduces("N-3", "the 484 problems of the USACO dictionary", RECOMPUTED)
-def usaco(files: Files) -> Iterator[Check]:
+def usaco(files: PublishedData) -> Iterator[Check]:
     problems = list(files.json("usaco/usaco_dict.json").values())
     levels = Counter(problem["problem_level"] for problem in problems)
     tests = [problem["num_tests"] for problem in problems]
@@ -25,7 +25,7 @@ def usaco(files: Files) -> Iterator[Check]:
 
 
 @reproduces("N-21", "the 36 problems after the models' cutoff", RECOMPUTED)
-def after_cutoff(files: Files) -> Iterator[Check]:
+def after_cutoff(files: PublishedData) -> Iterator[Check]:
     problems = list(files.json("usaco/postcutoff_problems_dict.json").values())
     contests = Counter(contest_of(problem["contest_link"])[1] for problem in problems)
     levels = Counter(problem["problem_level"] for problem in problems)

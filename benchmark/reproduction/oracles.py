@@ -20,7 +20,7 @@ from benchmark.oracles.inputs import PUBLISHED, InputFunctions, make_inputs
 from benchmark.oracles.quality import agreement, reached_statements
 from benchmark.oracles.running import Function
 from benchmark.oracles.verifying import Case, label, verify
-from benchmark.reproduction.registry import RECOMPUTED, Check, Files, reproduces
+from benchmark.reproduction.registry import RECOMPUTED, Check, PublishedData, reproduces
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Measured:
 @reproduces(
     "N-8", "ALGO: Agreement of samples and of oracle tests with LeetCode's verdicts, 35 problems", RECOMPUTED
 )
-def _agreement(files: Files) -> Iterator[Check]:
+def _agreement(files: PublishedData) -> Iterator[Check]:
     problems = _measured(_folder(files))
     for figure, expected, passes in (
         ("samples alone", "24/35 = 68.57 %", [one.candidate_on_samples for one in problems]),
@@ -54,7 +54,7 @@ def _agreement(files: Files) -> Iterator[Check]:
     "ALGO: oracles and candidates on the samples, and Coverage from samples to oracle tests",
     RECOMPUTED,
 )
-def _samples_and_coverage(files: Files) -> Iterator[Check]:
+def _samples_and_coverage(files: PublishedData) -> Iterator[Check]:
     problems = _measured(_folder(files))
     for who, expected, passes in (
         ("oracles", "33/35", [one.oracle_on_samples for one in problems]),
@@ -67,7 +67,7 @@ def _samples_and_coverage(files: Files) -> Iterator[Check]:
     yield Check("Coverage", "rises (90.32 % to 93.00 %)", f"{before:.2%} to {after:.2%}", after > before)
 
 
-def _folder(files: Files) -> Path:
+def _folder(files: PublishedData) -> Path:
     return files.path("algo/leetcode_data/metadata.json").parent.parent
 
 

@@ -4,14 +4,14 @@ from collections.abc import Iterable, Iterator
 from fractions import Fraction
 
 from benchmark.reports.published_tables import published_tables
-from benchmark.reproduction.registry import CONSISTENCY, Check, Files, reproduces
+from benchmark.reproduction.registry import CONSISTENCY, Check, PublishedData, reproduces
 
 USACO_TIERS = {"bronze": 123, "silver": 100, "gold": 63, "platinum": 21}
 """Problems by tier in the paper's collection (docs/spec.md 1.1)."""
 
 
 @reproduces("N-1", "scores by tier add up to the score over all problems", CONSISTENCY)
-def by_tier(_files: Files) -> Iterator[Check]:
+def by_tier(_files: PublishedData) -> Iterator[Check]:
     tables = published_tables()
     expected = {
         ("T5", "GPT-4"): (tables["T1"].value("GPT-4", "pass@1"), True),
@@ -38,7 +38,7 @@ def by_tier(_files: Files) -> Iterator[Check]:
 
 
 @reproduces("N-2", "shares of errors and accepted programs add up to 100 %", CONSISTENCY)
-def error_shares(_files: Files) -> Iterator[Check]:
+def error_shares(_files: PublishedData) -> Iterator[Check]:
     tables = published_tables()
     expected = {
         "Claude-3-Sonnet": 100.0,
@@ -54,7 +54,7 @@ def error_shares(_files: Files) -> Iterator[Check]:
 
 
 @reproduces("N-12", "choosing among four at random", CONSISTENCY)
-def random_choice(_files: Files) -> Iterator[Check]:
+def random_choice(_files: PublishedData) -> Iterator[Check]:
     yield Check.equal("accuracy, %", "25.00", f"{float(Fraction(100, 4)):.2f}")
     ranks = sum(Fraction(1, rank) for rank in range(1, 5))
     yield Check.equal("mean reciprocal rank, %", "52.08", f"{float(100 * ranks / 4):.2f}")
@@ -71,7 +71,7 @@ _TOGETHER = (
 
 
 @reproduces("N-13", "scores of ICPC-Eval are whole numbers of 118 problems", CONSISTENCY, _CUT_OFF)
-def icpc_eval(_files: Files) -> Iterator[Check]:
+def icpc_eval(_files: PublishedData) -> Iterator[Check]:
     table = published_tables()["T22"]
     expected = {
         "o3-mini-high": 34, "Gemini 2.5 Pro": 26, "DeepSeek R1": 17, "Qwen3-32B": 17, "Grok 3 mini": 14,
@@ -119,7 +119,7 @@ def samples_that_fit(printed: Iterable[tuple[float, int]], most: int) -> list[in
 
 
 @reproduces("N-22", "the number of samples that printed percentages allow", CONSISTENCY, _TOGETHER)
-def granularity(_files: Files) -> Iterator[Check]:
+def granularity(_files: PublishedData) -> Iterator[Check]:
     tables = published_tables()
     everything = sum(USACO_TIERS.values())
     for table, row, total, expected in (

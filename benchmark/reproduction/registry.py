@@ -47,7 +47,7 @@ SOURCES = {
 
 
 @dataclass(frozen=True)
-class Files:
+class PublishedData:
     """The folder of the published data that the user names, or None."""
 
     folder: Path | None
@@ -81,7 +81,7 @@ class Reproduction:
     name: str
     title: str
     kind: Kind
-    checks: Callable[[Files], Iterable[Check]]
+    checks: Callable[[PublishedData], Iterable[Check]]
     chosen_after: tuple[str, ...] = ()
 
 
@@ -90,10 +90,10 @@ REPRODUCTIONS: dict[str, Reproduction] = {}
 
 def reproduces(
     name: str, title: str, kind: Kind, *chosen_after: str
-) -> Callable[[Callable[[Files], Iterable[Check]]], None]:
+) -> Callable[[Callable[[PublishedData], Iterable[Check]]], None]:
     """Return a decorator that registers a function that computes checks from the user's files."""
 
-    def register(checks: Callable[[Files], Iterable[Check]]) -> None:
+    def register(checks: Callable[[PublishedData], Iterable[Check]]) -> None:
         if name in REPRODUCTIONS:
             raise ValueError(f"{name} is registered twice")
         REPRODUCTIONS[name] = Reproduction(name, title, kind, checks, chosen_after)

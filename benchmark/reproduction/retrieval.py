@@ -6,8 +6,8 @@ from typing import Any
 
 from benchmark.metrics import wilson
 from benchmark.reports.published_tables import published_tables
-from benchmark.reproduction.registry import RECOMPUTED, Check, Files, reproduces
-from benchmark.retrieval import Bm25, Corpus, Document, ProblemText, rank
+from benchmark.reproduction.registry import RECOMPUTED, Check, PublishedData, reproduces
+from benchmark.retrieval import Bm25, Document, ProblemText, SearchCorpus, rank
 
 DICTIONARY = "usaco/usaco_dict.json"
 COMPARED = 60
@@ -17,7 +17,7 @@ REBUILT = 8
 
 
 @reproduces("N-5", "Figure 9: what is found with the statements alone", RECOMPUTED)
-def figure_9(files: Files) -> Iterator[Check]:
+def figure_9(files: PublishedData) -> Iterator[Check]:
     corpus = _corpus(files)
     printed = {
         _number(row.name): [_number(str(value)) for value in row.values]
@@ -56,7 +56,7 @@ _SHARE_OF_ALL = (
 @reproduces(
     "N-6", "another tokeniser, and one index for all problems", RECOMPUTED, _FIRST_BY_ID, _SHARE_OF_ALL
 )
-def variants(files: Files) -> Iterator[Check]:
+def variants(files: PublishedData) -> Iterator[Check]:
     corpus = _corpus(files)
     found = {document.id: _best(corpus, document) for document in corpus.documents}
     words = Bm25("words")
@@ -83,7 +83,7 @@ def variants(files: Files) -> Iterator[Check]:
 
 
 @reproduces("N-7", "scores equal those of rank_bm25 rebuilt for each problem", RECOMPUTED)
-def equal_scores(files: Files) -> Iterator[Check]:
+def equal_scores(files: PublishedData) -> Iterator[Check]:
     corpus = _corpus(files)
     chosen = corpus.documents[:: len(corpus.documents) // REBUILT][:REBUILT]
     everything = len(corpus.documents)
@@ -99,27 +99,27 @@ def equal_scores(files: Files) -> Iterator[Check]:
     )
 
 
-def _corpus(files: Files) -> Corpus:
+def _corpus(files: PublishedData) -> SearchCorpus:
     path = files.path(DICTIONARY)
     return _read(files, path.stat().st_mtime_ns)
 
 
 @lru_cache(maxsize=1)
-def _read(files: Files, _changed: int) -> Corpus:
+def _read(files: PublishedData, _changed: int) -> SearchCorpus:
     """Return the problems as the importer and the retrieval of the methods read them."""
     problems: dict[str, dict[str, Any]] = files.json(DICTIONARY)
     texts = {
         name: ProblemText(entry["description"], entry["solution"], "")
         for name, entry in sorted(problems.items())
     }
-    return Corpus(
+    return SearchCorpus(
         tuple(
             Document(name, problems[name]["name"], text.holding("all"), text) for name, text in texts.items()
         )
     )
 
 
-def _best(corpus: Corpus, document: Document, bm25: Bm25 | None = None) -> list[str]:
+def _best(corpus: SearchCorpus, document: Document, bm25: Bm25 | None = None) -> list[str]:
     return [hit.id for hit in rank(corpus, _statement(document), top=2, without=document.id, bm25=bm25)]
 
 

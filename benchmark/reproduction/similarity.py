@@ -9,7 +9,7 @@ from typing import cast
 from benchmark.datasets.algosimbench import open_algosimbench
 from benchmark.datasets.records import ImportedProblem, QuestionRecord
 from benchmark.reports.published_tables import published_tables
-from benchmark.reproduction.registry import RECOMPUTED, Check, Files, reproduces
+from benchmark.reproduction.registry import RECOMPUTED, Check, PublishedData, reproduces
 from benchmark.retrieval import TOKENIZERS
 from benchmark.similarity.building import Builder
 from benchmark.similarity.scorers import STATISTICS, Scorer, Statistics
@@ -33,7 +33,7 @@ _CLOSEST = (
     RECOMPUTED,
     _CLOSEST,
 )
-def published_rankings(files: Files) -> Iterator[Check]:
+def published_rankings(files: PublishedData) -> Iterator[Check]:
     problems, questions = _read(files.path(CORPUS).parent)
     table = published_tables()["T17"]
     for name, row in (("bm25", "BM25"), ("tfidf", "TF-IDF")):
@@ -58,7 +58,7 @@ def published_rankings(files: Files) -> Iterator[Check]:
 @reproduces(
     "N-18", "our tagged problems: by statement worse than at random, by solution far better", RECOMPUTED
 )
-def own_rankings(_files: Files) -> Iterator[Check]:
+def own_rankings(_files: PublishedData) -> Iterator[Check]:
     problems, _ = _read(TAGGED)
     tags = {name: list(problem.tags) for name, problem in problems.items()}
     questions, _ = Builder().questions(_texts(problems, "statement"), tags)

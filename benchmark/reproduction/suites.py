@@ -13,7 +13,7 @@ from benchmark.datasets.records import ImportedProblem, ProgramRecord, TestKind
 from benchmark.providers.practice import PRACTICE_PROBLEMS
 from benchmark.reports.refinement import curve_of
 from benchmark.reports.refinement.eval_results import read_eval_results
-from benchmark.reproduction.registry import RECOMPUTED, Check, DataMissingError, Files, reproduces
+from benchmark.reproduction.registry import RECOMPUTED, Check, DataMissingError, PublishedData, reproduces
 from benchmark.suites.generating import GeneratedTest, generate_tests
 from benchmark.suites.kill_matrix import KillMatrix, TriedProgram, mean_curve
 from benchmark.suites.recipes import Generator, Recipe, SuiteProgram
@@ -28,7 +28,7 @@ _ORACLE_SECONDS = 10.0
 
 
 @reproduces("N-14", "Refine@1 to 5 from ICPC-Eval's result files", RECOMPUTED)
-def refinement_curves(files: Files) -> Iterator[Check]:
+def refinement_curves(files: PublishedData) -> Iterator[Check]:
     found = sorted(files.path(RESULTS).glob("eval_results_*.json"))
     if not found:
         raise DataMissingError(f"{files.path(RESULTS)} holds no eval_results_*.json.")
@@ -54,7 +54,7 @@ class _Known:
 @reproduces(
     "N-16", "suites by the practice set's generators, measured with its wrong and slow programs", RECOMPUTED
 )
-def practice_suites(_files: Files) -> Iterator[Check]:
+def practice_suites(_files: PublishedData) -> Iterator[Check]:
     """Judge the known programs on generated suites. Takes minutes, because slow programs run until their limit."""
     curves = []
     for problem in _practice():
@@ -74,7 +74,7 @@ def practice_suites(_files: Files) -> Iterator[Check]:
 
 
 @reproduces("N-17", "slow programs of the practice set as oracles on small inputs", RECOMPUTED)
-def slow_oracles(_files: Files) -> Iterator[Check]:
+def slow_oracles(_files: PublishedData) -> Iterator[Check]:
     """Measure agreement as in ALGO: a program passes all tests of the oracle exactly if it is known to be right."""
     for problem in _practice():
         known = _known(problem)

@@ -47,14 +47,14 @@ def shingles_of(statement: str) -> frozenset[str]:
 
 
 @dataclass(frozen=True)
-class Corpus:
+class SearchCorpus:
     """Documents in the order that breaks ties, with a hash of their contents."""
 
     documents: tuple[Document, ...]
     _indexes: dict[tuple[str, str], Engine] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
-    _holding: dict[str, "Corpus"] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _holding: dict[str, "SearchCorpus"] = field(default_factory=dict, init=False, repr=False, compare=False)
     _building: Lock = field(default_factory=Lock, init=False, repr=False, compare=False)
     _memoized: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
@@ -76,13 +76,13 @@ class Corpus:
                 digest.update(len(encoded).to_bytes(8, "big") + encoded)
         return digest.hexdigest()
 
-    def holding(self, content: Content) -> "Corpus":
+    def holding(self, content: Content) -> "SearchCorpus":
         """Return the corpus of the same problems with documents of this content. It is built once, in any thread."""
         if content == "all":
             return self
         with self._building:
             if content not in self._holding:
-                self._holding[content] = Corpus(
+                self._holding[content] = SearchCorpus(
                     tuple(
                         replace(document, text=document.problem.holding(content))
                         for document in self.documents
@@ -111,7 +111,7 @@ class Corpus:
             return self._indexes[engine, tokenizer]
 
 
-def problem_corpus(dataset: Dataset, language: str) -> Corpus:
+def problem_corpus(dataset: Dataset, language: str) -> SearchCorpus:
     """Return every problem of the dataset as a document, sorted in Python because databases collate differently."""
     problems = dataset.problems.prefetch_related("references").defer("statement_html", "analysis_html")
     documents = []
@@ -120,13 +120,13 @@ def problem_corpus(dataset: Dataset, language: str) -> Corpus:
         documents.append(
             Document(row.external_id, row.title, text.holding("all"), text, row.contest_date, row.tier)
         )
-    return Corpus(tuple(sorted(documents, key=lambda document: document.id)))
+    return SearchCorpus(tuple(sorted(documents, key=lambda document: document.id)))
 
 
-def article_corpus(corpus: models.Corpus) -> Corpus:
+def article_corpus(corpus: models.Corpus) -> SearchCorpus:
     """Return the articles of a textbook as documents, in the order of the book."""
     articles = corpus.articles.order_by("order").values_list("external_id", "title", "text")
-    return Corpus(tuple(Document(*article) for article in articles))
+    return SearchCorpus(tuple(Document(*article) for article in articles))
 
 
 def _problem_text(row: Problem, language: str) -> ProblemText:

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import TypedDict, Unpack
 
 from benchmark.models.problems import Tier
-from benchmark.retrieval.documents import Corpus, Document, shingles_of
+from benchmark.retrieval.documents import Document, SearchCorpus, shingles_of
 from benchmark.retrieval.tokenizers import words
 
 NEAR_DUPLICATE = 0.8
@@ -16,7 +16,7 @@ _TIER_SUFFIX = re.compile(rf" \((?:{'|'.join(Tier.values)})(?: level)?\)$")
 """A division at the end of a title, as in "Cow Photography (Bronze Level)"; 13 USACO problems have one."""
 
 
-class NoDate(ValueError):
+class NoDateError(ValueError):
     """The problem has no contest date, so earlier problems cannot be determined."""
 
 
@@ -36,10 +36,10 @@ class Exclusions(TypedDict, total=False):
     """If given, all documents with other ids."""
 
 
-def excluded_indices(corpus: Corpus, without: str | None, **exclusions: Unpack[Exclusions]) -> set[int]:
+def excluded_indices(corpus: SearchCorpus, without: str | None, **exclusions: Unpack[Exclusions]) -> set[int]:
     """Return the indices of the document `without` and of the documents excluded with it.
 
-    Raises NoDate if `exclude_not_earlier` is set and `without` has no date.
+    Raises NoDateError if `exclude_not_earlier` is set and `without` has no date.
     """
     excluded = set()
     if (only := exclusions.get("only")) is not None:
@@ -73,7 +73,7 @@ def _is_duplicate(one: str, other: str) -> bool:
 _shingles = lru_cache(maxsize=64)(shingles_of)
 
 
-def _same_name(corpus: Corpus, document: Document) -> set[int]:
+def _same_name(corpus: SearchCorpus, document: Document) -> set[int]:
     title = _normalized(document.title)
     return {index for index, other in enumerate(corpus.documents) if _normalized(other.title) == title}
 
@@ -82,7 +82,7 @@ def _normalized(title: str) -> str:
     return _TIER_SUFFIX.sub("", " ".join(title.casefold().split()))
 
 
-def _near_duplicates(corpus: Corpus, document: Document) -> set[int]:
+def _near_duplicates(corpus: SearchCorpus, document: Document) -> set[int]:
     return {
         index
         for index, other in enumerate(corpus.documents)
@@ -99,9 +99,9 @@ def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:
     return common / (fewer + more - common)
 
 
-def _not_earlier(corpus: Corpus, document: Document) -> set[int]:
+def _not_earlier(corpus: SearchCorpus, document: Document) -> set[int]:
     own = document.contest_date
     if own is None:
-        raise NoDate(f"{document.id} has no contest date, so earlier problems cannot be determined")
+        raise NoDateError(f"{document.id} has no contest date, so earlier problems cannot be determined")
     dates = [other.contest_date for other in corpus.documents]
     return {index for index, date in enumerate(dates) if date is None or date >= own}

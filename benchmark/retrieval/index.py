@@ -28,7 +28,7 @@ BLOCK = 2**12
 """Documents per exact summation."""
 
 
-class NothingToRank(ValueError):
+class NothingToRankError(ValueError):
     """No document with words remains to search in."""
 
 
@@ -89,7 +89,7 @@ class Bm25Index:
         """Return `BM25Okapi(documents, k1=, b=, epsilon=).get_scores(query)` for the documents not excluded.
 
         `formula` selects one of FORMULAS. If rank_bm25 divides 0 by 0 (k1 = 0; b = 1 and an empty document), the word
-        adds nothing. Raises NothingToRank if no word remains.
+        adds nothing. Raises NothingToRankError if no word remains.
         """
         out = self._mask(excluded)
         weighted = self._weigh(query, FORMULAS[formula], out, k1=k1, b=b, epsilon=epsilon)
@@ -111,7 +111,7 @@ class Bm25Index:
     ) -> list[tuple[int, float]]:
         """Return the indices and `scores` of the `top` best documents, best first, ties by index.
 
-        Approximate sums select the candidates; only these are summed exactly. Raises NothingToRank.
+        Approximate sums select the candidates; only these are summed exactly. Raises NothingToRankError.
         """
         out = self._mask(excluded)
         weighted = self._weigh(query, FORMULAS[formula], out, k1=k1, b=b, epsilon=epsilon)
@@ -144,7 +144,7 @@ class Bm25Index:
         removed = self._words_of(np.flatnonzero(out))
         document_counts = self._document_counts - np.bincount(removed, minlength=len(self._numbers))
         if not document_counts.any():
-            raise NothingToRank("no document with words is left to search in")
+            raise NothingToRankError("no document with words is left to search in")
         weights = formula.weights(remaining)[document_counts]
         if formula.floor:
             floor = epsilon * self._mean_idf(weights, document_counts, out, removed)

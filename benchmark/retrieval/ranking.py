@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import Unpack
 
-from benchmark.retrieval.documents import Corpus
+from benchmark.retrieval.documents import SearchCorpus
 from benchmark.retrieval.exclusion import Exclusions, excluded_indices
 from benchmark.retrieval.formulas import FORMULAS
-from benchmark.retrieval.index import NothingToRank
+from benchmark.retrieval.index import NothingToRankError
 from benchmark.retrieval.split import sample_key
 from benchmark.retrieval.tokenizers import TOKENIZERS
 
@@ -50,7 +50,7 @@ class Hit:
 
 
 def rank(
-    corpus: Corpus,
+    corpus: SearchCorpus,
     query: str,
     *,
     top: int,
@@ -61,7 +61,7 @@ def rank(
     """Return the `top` best documents, best first, ties in the order of the corpus.
 
     The document `without` and all documents excluded with it (`excluded_indices`) affect no statistic of the index.
-    Raises NothingToRank, and NoDate if `exclude_not_earlier` needs a missing date.
+    Raises NothingToRankError, and NoDateError if `exclude_not_earlier` needs a missing date.
     """
     bm25 = bm25 or Bm25()
     excluded = excluded_indices(corpus, without, **exclusions)
@@ -76,15 +76,15 @@ def rank(
             formula=bm25.formula,
             excluded=excluded,
         )
-    except NothingToRank:
+    except NothingToRankError:
         apart = f"apart from {without} " if without else ""
         others = f"and {len(excluded) - 1} others excluded with it " if len(excluded) > 1 else ""
-        raise NothingToRank(f"{apart}{others}there is no other text to search in") from None
+        raise NothingToRankError(f"{apart}{others}there is no other text to search in") from None
     return [Hit(corpus.documents[index].id, index, score) for index, score in found]
 
 
 def draw(
-    corpus: Corpus,
+    corpus: SearchCorpus,
     *,
     top: int,
     seed: int,
@@ -93,11 +93,11 @@ def draw(
 ) -> list[Hit]:
     """Return `top` random documents from those that `rank` searches; their scores are 0.
 
-    The sample depends only on the seed, `without` and the documents' ids. Raises NothingToRank and NoDate.
+    The sample depends only on the seed, `without` and the documents' ids. Raises NothingToRankError and NoDateError.
     """
     excluded = excluded_indices(corpus, without, **exclusions)
     kept = [index for index in range(len(corpus.documents)) if index not in excluded]
     if not kept:
-        raise NothingToRank(f"apart from {without} there is no other text to draw from")
+        raise NothingToRankError(f"apart from {without} there is no other text to draw from")
     kept.sort(key=lambda index: sample_key(seed, without, corpus.documents[index].id))
     return [Hit(corpus.documents[index].id, index, 0.0) for index in kept[:top]]

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Sequence
 import numpy as np
 from rank_bm25 import BM25Okapi
 
-from benchmark.retrieval.index import Floats, NothingToRank
+from benchmark.retrieval.index import Floats, NothingToRankError
 
 
 class ReferenceIndex:
@@ -17,10 +17,10 @@ class ReferenceIndex:
     def scores(
         self, query: Iterable[str], *, k1: float, b: float, epsilon: float, excluded: Collection[int] = ()
     ) -> Floats:
-        """Return the scores of the documents that are not excluded. Raises NothingToRank."""
+        """Return the scores of the documents that are not excluded. Raises NothingToRankError."""
         kept = [document for index, document in enumerate(self._documents) if index not in excluded]
         if not any(kept):
-            raise NothingToRank("no document with words is left to search in")
+            raise NothingToRankError("no document with words is left to search in")
         scores: Floats = BM25Okapi(kept, k1=k1, b=b, epsilon=epsilon).get_scores(query)
         return scores
 

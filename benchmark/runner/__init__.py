@@ -1,15 +1,15 @@
 """Runs: plans, cost estimates, execution, and resumption after an interruption."""
 
 from benchmark.runner.answer_judging import judge_answers, unjudged_answers
-from benchmark.runner.distribution import QueueUnavailable, dispatch, monitor
+from benchmark.runner.distribution import QueueUnavailableError, dispatch, monitor
 from benchmark.runner.estimate import RUN_ASSUMPTIONS, Estimate, estimate, estimate_from_pilot
-from benchmark.runner.execution import Progress, execute
+from benchmark.runner.execution import ExecutionProgress, execute
 from benchmark.runner.judges import cores
 from benchmark.runner.plan import (
     CannotRunError,
     Draws,
-    Plan,
     RunOptions,
+    RunPlan,
     RunScope,
     check_judge,
     plan_like,
@@ -23,10 +23,10 @@ __all__ = [
     "CannotRunError",
     "Draws",
     "Estimate",
-    "Plan",
-    "Progress",
-    "QueueUnavailable",
+    "ExecutionProgress",
+    "QueueUnavailableError",
     "RunOptions",
+    "RunPlan",
     "RunScope",
     "check_judge",
     "cores",

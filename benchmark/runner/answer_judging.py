@@ -42,7 +42,7 @@ def judge_answers(run: Run, answers: list[int], *, jobs: int, judged: Callable[[
         try:
             with transaction.atomic():
                 answer = Generation.objects.select_for_update().get(pk=pk)
-                judgement, _ = requests.ensure(answer, answer.work_item.problem, Judgement.Suite.ALL)
+                judgement, _ = requests.ensure(answer, answer.work_item.problem, Judgement.TestScope.ALL)
             judging.perform(judgement.pk)
         finally:
             connection.close()

@@ -7,7 +7,7 @@ from typing import Any
 
 from benchmark.model_calls.commit_queue import CommitQueue
 from benchmark.models import Generation, Judgement, TestCase, WorkItem
-from benchmark.prompts import HiddenCount, HiddenRun, Prompt, SampleRun, Task
+from benchmark.prompts import HiddenCount, HiddenRun, Prompt, SampleRun, VisibleProblem
 from benchmark.runner.judges import RunJudge
 from benchmark.runner.program_tester import JudgedProgramTester
 from benchmark.runner.reply_store import ChainRequest, ReplyStore
@@ -38,7 +38,7 @@ class StoredChain:
     """
 
     def __init__(self, item: WorkItem, stored: Mapping[int, Generation], services: ChainServices) -> None:
-        self.task = Task.of(item.problem)
+        self.task = VisibleProblem.of(item.problem)
         self.program_tester = JudgedProgramTester(item, services.judge, services.language)
         self.problems = services.texts.problems
         self.textbook = services.texts.textbook
@@ -78,14 +78,16 @@ class StoredChain:
             return SampleRun(Verdict.NO_CODE)
         if not await commits.run(problem.tests.filter(origin=TestCase.Origin.SAMPLE).exists):
             return SampleRun(Verdict.AC)
-        judgement = await self._services.judge.judge(answer, problem, Judgement.Suite.SAMPLES)
+        judgement = await self._services.judge.judge(answer, problem, Judgement.TestScope.SAMPLES)
         return await commits.run(lambda: SampleRun.of(problem, judgement))
 
     async def run_hidden(self, answer: Generation) -> HiddenRun:
         """See `benchmark.methods.Chain`. Raises JudgeFaultError."""
         if not answer.code:
             return HiddenRun(Verdict.NO_CODE)
-        return HiddenRun.of(await self._services.judge.judge(answer, self._item.problem, Judgement.Suite.ALL))
+        return HiddenRun.of(
+            await self._services.judge.judge(answer, self._item.problem, Judgement.TestScope.ALL)
+        )
 
     async def count_hidden(self, answer: Generation) -> HiddenCount:
         """See `benchmark.methods.Chain`. Raises JudgeFaultError."""
@@ -94,5 +96,7 @@ class StoredChain:
             return HiddenCount(
                 0, await commits.run(problem.tests.filter(origin=TestCase.Origin.HIDDEN).count)
             )
-        judgement = await self._services.judge.judge(answer, problem, Judgement.Suite.ALL, every_test=True)
+        judgement = await self._services.judge.judge(
+            answer, problem, Judgement.TestScope.ALL, every_test=True
+        )
         return await commits.run(lambda: HiddenCount.of(problem, judgement))

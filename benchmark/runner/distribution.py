@@ -22,7 +22,7 @@ from benchmark.model_calls.stopping import Stop
 from benchmark.models import Run, WorkItem
 from benchmark.providers import ProviderError
 from benchmark.runner import leases
-from benchmark.runner.execution import Progress, execute
+from benchmark.runner.execution import ExecutionProgress, execute
 from benchmark.runner.judges import QUEUE
 from judge import Verdict
 
@@ -35,21 +35,21 @@ _LOOK_INTERVAL = 1.0
 """Seconds between two looks at the queue of executions, and at a run that is monitored."""
 
 
-class QueueUnavailable(Exception):
+class QueueUnavailableError(Exception):
     """The queue server cannot be reached, or no worker is connected; the message says what to do."""
 
 
 def dispatch(run: Run) -> int:
-    """Enqueue a job of the run for each worker; return the number of workers. Raises QueueUnavailable."""
+    """Enqueue a job of the run for each worker; return the number of workers. Raises QueueUnavailableError."""
     try:
         workers = Worker.count(queue=django_rq.get_queue(QUEUE))
         _enqueue(run.pk, workers)
     except redis.RedisError as error:
-        raise QueueUnavailable(
+        raise QueueUnavailableError(
             f"The queue server cannot be reached ({error}). Start it with ./run, or leave out --distribute."
         ) from None
     if not workers:
-        raise QueueUnavailable(
+        raise QueueUnavailableError(
             "No worker is connected to the queue server. Start one (manage.py worker), or leave out --distribute."
         )
     return workers
@@ -95,7 +95,7 @@ async def _time_slice(run: Run) -> None:
     with ThreadPoolExecutor(1, "executions") as pool:
         watch = asyncio.create_task(_watch(stop, pool))
         try:
-            await execute(run, judges=1, progress=Progress(spent=Spending.of_run(run)), stop=stop)
+            await execute(run, judges=1, progress=ExecutionProgress(spent=Spending.of_run(run)), stop=stop)
         finally:
             watch.cancel()
 
@@ -121,7 +121,7 @@ def _perform_executions() -> None:
         connection.close()
 
 
-async def monitor(run: Run, progress: Progress, stop: Stop) -> None:
+async def monitor(run: Run, progress: ExecutionProgress, stop: Stop) -> None:
     """Report the progress of the workers until no item is left. After a stop, wait until they have ended too."""
     reported: set[str] = set()
     while True:
@@ -141,7 +141,7 @@ def waits_of(run: Run) -> set[str]:
     return set(run.runners.exclude(waiting="").values_list("waiting", flat=True))
 
 
-def _update(run: Run, progress: Progress, stop_reason: str) -> bool:
+def _update(run: Run, progress: ExecutionProgress, stop_reason: str) -> bool:
     """Read the progress of the run and dispatch what is pending. Return whether the run is unfinished."""
     try:
         pending = _has_pending(run)
@@ -164,7 +164,7 @@ def _update(run: Run, progress: Progress, stop_reason: str) -> bool:
             open_run.update(state=ended, finished_at=timezone.now() if settled else None)
             return False
         dispatch(run)
-    except QueueUnavailable as error:
+    except QueueUnavailableError as error:
         logger.warning("%s", error)
     finally:
         connection.close()

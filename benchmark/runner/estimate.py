@@ -13,8 +13,8 @@ from benchmark.methods import DryChain, dry_run
 from benchmark.metrics import t_quantile
 from benchmark.model_calls.budget import Price
 from benchmark.models import Generation, Problem, Run
-from benchmark.prompts import Task
-from benchmark.runner.plan import Plan
+from benchmark.prompts import VisibleProblem
+from benchmark.runner.plan import RunPlan
 from benchmark.runner.texts import SearchTexts
 
 SAMPLED_PROBLEMS = 40
@@ -65,7 +65,7 @@ class Estimate:
         return price.of(self.input_tokens, self.output_tokens, self.cached_input_tokens)
 
 
-async def estimate(plans: Sequence[Plan]) -> list[dict[str, Estimate]]:
+async def estimate(plans: Sequence[RunPlan]) -> list[dict[str, Estimate]]:
     """Return for each plan the estimates under each of the ASSUMPTIONS, by name."""
     texts: dict[tuple[int, str, str], SearchTexts] = {}
     estimates = []
@@ -75,7 +75,7 @@ async def estimate(plans: Sequence[Plan]) -> list[dict[str, Estimate]]:
     return estimates
 
 
-async def _estimate(plan: Plan, texts: SearchTexts) -> dict[str, Estimate]:
+async def _estimate(plan: RunPlan, texts: SearchTexts) -> dict[str, Estimate]:
     step = math.ceil(len(plan.problems) / SAMPLED_PROBLEMS)
     sampled = await sync_to_async(_load)(plan.problems[::step])
     scale = len(plan.problems) / len(sampled)
@@ -85,7 +85,9 @@ async def _estimate(plan: Plan, texts: SearchTexts) -> dict[str, Estimate]:
         letters = round(reply * assumption.characters_per_token)
         prompts: list[int] = []
         for problem in sampled:
-            chain = DryChain(Task.of(problem), texts, passes=assumption.passes, reply_characters=letters)
+            chain = DryChain(
+                VisibleProblem.of(problem), texts, passes=assumption.passes, reply_characters=letters
+            )
             for request in await dry_run(plan.method, plan.settings, chain):
                 prompts += [request.characters] * (1 if request.shared else plan.attempts)
         input_tokens = sum(math.ceil(characters / assumption.characters_per_token) for characters in prompts)

@@ -17,10 +17,10 @@ from django.utils import timezone
 
 from benchmark.methods import METHODS, MethodSettings
 from benchmark.model_calls.batches import Batches, BatchHooks
-from benchmark.model_calls.budget import Budget, Price, Spending
+from benchmark.model_calls.budget import Price, RunBudget, Spending
 from benchmark.model_calls.commit_queue import CommitQueue
 from benchmark.model_calls.heartbeat import send_heartbeat, unregister
-from benchmark.model_calls.rate_limit import Limits, RateLimitedProvider, RateLimiter
+from benchmark.model_calls.rate_limit import RateLimitedProvider, RateLimiter, RateLimits
 from benchmark.model_calls.stopping import (
     FATAL_KINDS,
     PERMANENT_KINDS,
@@ -63,7 +63,7 @@ _SWITCH_INTERVAL = 0.02
 
 
 @dataclass
-class Progress:
+class ExecutionProgress:
     """The progress of a run; `spent` is the spending of all its processes.
 
     `batched` is the number of requests that the provider has in batches, `answered` the number of them with a reply.
@@ -76,12 +76,12 @@ class Progress:
     batched: int = 0
     answered: int = 0
     spent: Spending = field(default_factory=Spending)
-    on_change: Callable[["Progress"], None] = lambda _progress: None
+    on_change: Callable[["ExecutionProgress"], None] = lambda _progress: None
     report: Callable[[str], object] = logger.warning
 
 
 async def execute(
-    run: Run, *, judges: int, progress: Progress, stop: Stop, cancel_batches: bool = False
+    run: Run, *, judges: int, progress: ExecutionProgress, stop: Stop, cancel_batches: bool = False
 ) -> None:
     """Work on the run's pending items until none is left or a stop is requested.
 
@@ -101,7 +101,7 @@ async def execute(
     try:
         name = new_owner()
         with CommitQueue() as commits, judge_threads(judges) as pool:
-            execution = _Execution(run, provider, _Resources(name, commits, pool), progress, stop)
+            execution = _RunExecution(run, provider, _Resources(name, commits, pool), progress, stop)
             if batching:
                 execution.use_batches(batching, cancel=cancel_batches)
             try:
@@ -155,13 +155,13 @@ class _Resources:
     pool: ThreadPoolExecutor
 
 
-class _Execution:
+class _RunExecution:
     """The share of this process in a run."""
 
     def __init__(
-        self, run: Run, provider: Provider, resources: _Resources, progress: Progress, stop: Stop
+        self, run: Run, provider: Provider, resources: _Resources, progress: ExecutionProgress, stop: Stop
     ) -> None:
-        limits = Limits(**run.limits)
+        limits = RateLimits(**run.limits)
         self._run = run
         self._runner = resources.runner
         self._method = METHODS[run.method]
@@ -175,7 +175,7 @@ class _Execution:
         self.calls = RateLimitedProvider(provider, self._limiter, limits)
         self._waits = RetryWaits(progress.report)
         self._retry = self._waits.policy(stop)
-        self._budget = Budget(**run.budget)
+        self._budget = RunBudget(**run.budget)
         self._price = Price.of_run(run)
         self._calls_in_flight = 0
         self._open_chains = 0
@@ -335,7 +335,7 @@ class _Execution:
         """Judge the selected answer on all tests, unless it is a verifier's program, and finish the item."""
         solved = False
         if selected.code and selected.purpose != Generation.Purpose.VERIFIER:
-            judgement = await self._judge.judge(selected, item.problem, Judgement.Suite.ALL)
+            judgement = await self._judge.judge(selected, item.problem, Judgement.TestScope.ALL)
             solved = judgement.verdict == Verdict.AC
         await self._commits.submit(leases.finish, (item, selected))
         self._progress.done += 1

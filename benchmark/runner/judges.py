@@ -50,7 +50,7 @@ class RunJudge:
         self._check = check
 
     async def judge(
-        self, answer: Generation, problem: Problem, suite: Judgement.Suite, *, every_test: bool = False
+        self, answer: Generation, problem: Problem, suite: Judgement.TestScope, *, every_test: bool = False
     ) -> Judgement:
         """Return the judgement of the answer's program on the samples or on all tests. Raises JudgeFaultError.
 
@@ -99,11 +99,11 @@ class RunJudge:
             self._check()
 
 
-_COLUMNS = {Judgement.Suite.SAMPLES: "sample_judgement", Judgement.Suite.ALL: "hidden_judgement"}
+_COLUMNS = {Judgement.TestScope.SAMPLES: "sample_judgement", Judgement.TestScope.ALL: "hidden_judgement"}
 """The columns of an answer's row for its judgements."""
 
 
-def judgement_of(answer: Generation, suite: Judgement.Suite) -> Judgement | None:
+def judgement_of(answer: Generation, suite: Judgement.TestScope) -> Judgement | None:
     """Return the answer's judgement on the samples or on all tests, in any state."""
     judgement: Judgement | None = getattr(answer, _COLUMNS[suite])
     return judgement
@@ -118,7 +118,7 @@ class JudgementRequests:
         """By problem the version of the suite that replaces the imported hidden tests."""
 
     def ensure(
-        self, answer: Generation, problem: Problem, suite: Judgement.Suite, *, every_test: bool = False
+        self, answer: Generation, problem: Problem, suite: Judgement.TestScope, *, every_test: bool = False
     ) -> tuple[Judgement, bool]:
         """Return the answer's judgement and whether it is new; one that failed is replaced.
 
@@ -129,7 +129,7 @@ class JudgementRequests:
             before.refresh_from_db()
             if before.state != Judgement.State.FAILED:
                 return before, False
-        settings, samples = self._settings, suite is Judgement.Suite.SAMPLES
+        settings, samples = self._settings, suite is Judgement.TestScope.SAMPLES
         version = None if samples else self._suites.get(problem.external_id)
         judgement = judging.request_judgement(
             judging.store_submission(problem, answer.code, settings.language),

@@ -9,9 +9,9 @@ from django.db import transaction
 from pydantic import ValidationError
 
 from benchmark.methods import METHODS, Method, MethodSettings
-from benchmark.model_calls.budget import Budget, Price
+from benchmark.model_calls.budget import Price, RunBudget
 from benchmark.model_calls.inserts import insert_items
-from benchmark.model_calls.rate_limit import Limits
+from benchmark.model_calls.rate_limit import RateLimits
 from benchmark.models import Corpus, Dataset, Problem, Run, TestCase, Verifier
 from benchmark.models.metering import MeteredRun
 from benchmark.oracles.store import problems_without_oracle
@@ -31,7 +31,7 @@ from benchmark.runner.manifest import (
     textbook,
 )
 from benchmark.runner.pilot import Pilot, choose_pilot
-from judge import ToolMissing, compiler_version, sandbox_status
+from judge import ToolMissingError, compiler_version, sandbox_status
 
 
 class CannotRunError(Exception):
@@ -54,7 +54,7 @@ class RunScope:
 
 
 @dataclass(frozen=True)
-class Plan:
+class RunPlan:
     """A valid run before it is stored."""
 
     dataset: Dataset
@@ -64,7 +64,7 @@ class Plan:
     attempts: int
     """Chains a problem, of all epochs together."""
     problems: tuple[Problem, ...]
-    left_out: Mapping[str, str]
+    skipped: Mapping[str, str]
     """The ids of chosen problems that cannot be tested, with the reasons."""
     without_samples: tuple[str, ...]
     """The ids of problems whose statement has no sample; Reflexion selects the first answer to them."""
@@ -89,8 +89,8 @@ class RunOptions:
     """The options of a run that do not affect results; a resumed run may have others."""
 
     price: Price | None = None
-    budget: Budget = field(default_factory=Budget)
-    limits: Limits = field(default_factory=Limits)
+    budget: RunBudget = field(default_factory=RunBudget)
+    limits: RateLimits = field(default_factory=RateLimits)
     distributed: bool = False
     batch: bool = False
     """Whether requests are sent in the provider's batches; fixed when the run starts, and stored in its manifest."""
@@ -98,7 +98,7 @@ class RunOptions:
     @classmethod
     def of_run(cls, run: MeteredRun) -> "RunOptions":
         """Return the options with which the run was last executed."""
-        common = Price.of_run(run), Budget(**run.budget), Limits(**run.limits)
+        common = Price.of_run(run), RunBudget(**run.budget), RateLimits(**run.limits)
         return cls(*common, run.distributed, run.in_batches) if isinstance(run, Run) else cls(*common)
 
     def apply_to(self, run: MeteredRun) -> None:
@@ -127,18 +127,18 @@ class RunOptions:
 
 def plan_run(
     dataset: Dataset, spec: ModelSpec, method: Method, settings: MethodSettings, scope: RunScope
-) -> Plan:
+) -> RunPlan:
     """Return the plan of a run. Raises CannotRunError when there is nothing to run."""
     chosen = _choose(dataset, scope)
     reasons = _untestable(dataset, method, settings, chosen)
     problems = tuple(problem for problem in chosen if problem.external_id not in reasons)
-    left_out = {
+    skipped = {
         problem.external_id: reasons[problem.external_id]
         for problem in chosen
         if problem.external_id in reasons
     }
     if not problems:
-        why = " or ".join(sorted({reason.replace("it ", "", 1) for reason in left_out.values()}))
+        why = " or ".join(sorted({reason.replace("it ", "", 1) for reason in skipped.values()}))
         why = f"each of the chosen problems {why}" if why else "no problem was chosen"
         raise CannotRunError(f"Nothing to run in {dataset.name}: {why}.")
     _textbook(settings)
@@ -148,14 +148,14 @@ def plan_run(
         problems = tuple(problem for problem in problems if problem.external_id in pilot.problems)
     samples = TestCase.objects.filter(problem__dataset=dataset, origin=TestCase.Origin.SAMPLE)
     sampled = set(samples.order_by().values_list("problem_id", flat=True).distinct())
-    return Plan(
+    return RunPlan(
         dataset,
         spec,
         method,
         settings,
         scope.attempts * scope.epochs,
         problems,
-        left_out=left_out,
+        skipped=skipped,
         without_samples=tuple(problem.external_id for problem in problems if problem.pk not in sampled),
         pilot=pilot,
         epochs=scope.epochs,
@@ -190,7 +190,7 @@ def _untestable(
     return reasons | dict.fromkeys(_training_part(dataset, settings), "it is in the part that is searched in")
 
 
-def start_run(plan: Plan, options: RunOptions) -> Run:
+def start_run(plan: RunPlan, options: RunOptions) -> Run:
     """Store a new run with one pending item for each problem and chain, and return it. Raises CannotRunError."""
     run = Run(
         dataset=plan.dataset,
@@ -203,7 +203,7 @@ def start_run(plan: Plan, options: RunOptions) -> Run:
     options.apply_to(run)
     check_judge(plan.settings.language)
     manifest = make_manifest(plan.dataset, plan.spec, plan.method, plan.settings)
-    manifest["left_out"] = [{"id": name, "reason": reason} for name, reason in plan.left_out.items()]
+    manifest["left_out"] = [{"id": name, "reason": reason} for name, reason in plan.skipped.items()]
     manifest["without_samples"] = plan.without_samples
     manifest["batch"] = options.batch
     manifest["failures"] = plan.failures
@@ -274,11 +274,11 @@ def check_judge(language: str) -> None:
         raise CannotRunError(f"Programs cannot be judged here: {status.problem}. {status.remedy}")
     try:
         compiler_version(language)
-    except ToolMissing as error:
+    except ToolMissingError as error:
         raise CannotRunError(str(error)) from None
 
 
-def plan_like(run: Run, draws: Draws = "repeat") -> Plan:
+def plan_like(run: Run, draws: Draws = "repeat") -> RunPlan:
     """Return the plan of a new run with the problems, model, settings, attempts, epochs and failures of this one.
 
     "repeat" repeats the run's draw numbers too. Raises CannotRunError when the problems, the textbook or the prompts

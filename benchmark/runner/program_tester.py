@@ -11,7 +11,7 @@ from benchmark.oracles.inputs import InputRecipe, accepts_all, makes_valid_input
 from benchmark.oracles.programs import VerifierPrograms
 from benchmark.prompts import OracleCase
 from benchmark.runner.judges import JudgeFaultError, RunJudge
-from judge import SandboxFault, SandboxUnavailable
+from judge import SandboxFaultError, SandboxUnavailableError
 
 T = TypeVar("T")
 
@@ -81,5 +81,5 @@ class JudgedProgramTester:
     async def _run(self, work: Callable[[], T]) -> T:
         try:
             return await self._judge.work(work)
-        except (SandboxFault, SandboxUnavailable) as error:
+        except (SandboxFaultError, SandboxUnavailableError) as error:
             raise JudgeFaultError(str(error)) from error

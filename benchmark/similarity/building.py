@@ -17,7 +17,7 @@ from benchmark.similarity.labels import label, label_similarity, subcategories
 from benchmark.similarity.scorers import Scorer
 from benchmark.text.tags import tag_key, tag_keys
 
-Progress = Callable[[int, int], object]
+OnProgress = Callable[[int, int], object]
 """A function that is called with the numbers of done and of all problems."""
 
 
@@ -49,7 +49,7 @@ class Builder:
         self,
         dataset: Dataset,
         name: str,
-        progress: Progress | None = None,
+        progress: OnProgress | None = None,
         encoding: Encoding = DEFAULT,
     ) -> QuestionSet:
         """Build and store a set of questions. It lists the problems without a question and the reasons.
@@ -58,7 +58,7 @@ class Builder:
         """
         rows = dataset.problems.order_by("external_id").values_list("external_id", "statement", "tags")
         statements = {external_id: statement for external_id, statement, _ in rows}
-        made, left_out = self.questions(
+        made, skipped = self.questions(
             statements, {name: list(tags) for name, _, tags in rows}, progress, encoding
         )
         return write_question_set(
@@ -68,14 +68,14 @@ class Builder:
             seed=self.seed,
             built=True,
             parameters=asdict(self),
-            left_out=[{"id": reference, "reason": reason} for reference, reason in left_out.items()],
+            skipped=[{"id": reference, "reason": reason} for reference, reason in skipped.items()],
         )
 
     def questions(
         self,
         statements: Mapping[str, str],
         tags: Mapping[str, list[str]],
-        progress: Progress | None = None,
+        progress: OnProgress | None = None,
         encoding: Encoding = DEFAULT,
     ) -> tuple[list[QuestionRecord], dict[str, str]]:
         """Return the questions in the order of their references' ids, and the reasons of problems without one.
@@ -90,7 +90,7 @@ class Builder:
         random.Random(self.seed).shuffle(order)  # noqa: S311 (reproducible order)
         asked: Counter[str] = Counter()
         made: list[QuestionRecord] = []
-        left_out: dict[str, str] = {}
+        skipped: dict[str, str] = {}
         for done, reference in enumerate(order, 1):
             others = [other for other in statements if other != reference]
             try:
@@ -98,12 +98,12 @@ class Builder:
                 similarities = dict(zip(others, compare(reference, others), strict=True))
                 made.append(self._question(reference, tags, similarities))
             except _NoQuestionError as reason:
-                left_out[reference] = str(reason)
+                skipped[reference] = str(reason)
             else:
                 asked.update(tag_keys(tags[reference]))
             if progress is not None:
                 progress(done, len(order))
-        return sorted(made, key=lambda record: record.reference), dict(sorted(left_out.items()))
+        return sorted(made, key=lambda record: record.reference), dict(sorted(skipped.items()))
 
     def _refuse_capped(self, tags: list[str], asked: Counter[str]) -> None:
         if not tags:

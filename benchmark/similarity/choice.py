@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from benchmark.datasets.question_sets import LETTERS, OPTIONS
 from benchmark.prompts import Prompt, our_templates
 from benchmark.providers import Message
-from benchmark.representations import Kind
+from benchmark.representations import RepresentationKind
 
 TEMPLATES = ("similarity/question", "similarity/option")
 _ANSWER = re.compile(r"\banswer\b[\s*_]*(?:is)?[\s*_:]*[(\[]?([A-D])(?![\w'’])", re.IGNORECASE)
 
 
-def choice_prompt(kind: Kind, reference: str, options: Sequence[str]) -> Prompt:
+def choice_prompt(kind: RepresentationKind, reference: str, options: Sequence[str]) -> Prompt:
     """Return the prompt. `options` are the texts in the order of the letters."""
     templates = our_templates()
     shown = [

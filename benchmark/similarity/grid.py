@@ -12,9 +12,9 @@ from typing import Any
 from benchmark.models import QuestionSet, SimilarityRun
 from benchmark.providers import ModelSpec, Parameters
 from benchmark.reports.published_tables import published_tables
-from benchmark.representations import KINDS, Kind
+from benchmark.representations import KINDS, RepresentationKind
 from benchmark.similarity.figures import measure, run_figures
-from benchmark.similarity.runs import Plan, run_inputs
+from benchmark.similarity.runs import SimilarityPlan, run_inputs
 from benchmark.similarity.scorers import Scorer
 
 Task = SimilarityRun.Task
@@ -41,10 +41,10 @@ class GridCell:
     """
 
     table: str
-    kind: Kind
+    kind: RepresentationKind
     scorer: str
     model: str
-    plan: Plan | None
+    plan: SimilarityPlan | None
     run: SimilarityRun | None = None
     needs: str = ""
 
@@ -143,19 +143,21 @@ def _cells(
         [kind for kind in KINDS.values() if kind.generated],
     )
     for scorer, kind in product(scorers, own):
-        plan = Plan(question_set, Task.RANK, kind, scorer=Scorer(scorer), limit=limit)
+        plan = SimilarityPlan(question_set, Task.RANK, kind, scorer=Scorer(scorer), limit=limit)
         yield GridCell("T17", kind, scorer, "", plan)
     for spec, kind in product(models, KINDS.values()):
-        plan = Plan(question_set, Task.CHOOSE, kind, spec, sampling, limit=limit)
+        plan = SimilarityPlan(question_set, Task.CHOOSE, kind, spec, sampling, limit=limit)
         yield GridCell("T18", kind, "", str(spec), plan)
     for spec, scorer, kind in product(models, scorers, generated):
-        plan = Plan(question_set, Task.RANK, kind, spec, sampling, Scorer(scorer), limit=limit)
+        plan = SimilarityPlan(question_set, Task.RANK, kind, spec, sampling, Scorer(scorer), limit=limit)
         yield GridCell("T19", kind, scorer, str(spec), plan)
     if not models:
         yield from _cells_without_model(scorers, generated)
 
 
-def _cells_without_model(scorers: Sequence[str], generated: Sequence[Kind]) -> Iterator[GridCell]:
+def _cells_without_model(
+    scorers: Sequence[str], generated: Sequence[RepresentationKind]
+) -> Iterator[GridCell]:
     """Yield the cells of T18 and T19 if no model is named."""
     needs = "it needs a model: name one or more with --model PROVIDER:MODEL"
     for kind in KINDS.values():

@@ -28,7 +28,7 @@ from benchmark.providers import ModelSpec, Parameters, is_scripted, parse_model_
 from benchmark.representations import (
     KINDS,
     Author,
-    Kind,
+    RepresentationKind,
     find,
     generation_of,
     own_texts,
@@ -54,12 +54,12 @@ PROVIDERS_DEFAULT = Parameters()
 
 
 @dataclass(frozen=True)
-class Plan:
+class SimilarityPlan:
     """A run before it is stored; `limit` is the number of questions. Raises CannotRunError for conflicting options."""
 
     question_set: QuestionSet
     task: str
-    kind: Kind
+    kind: RepresentationKind
     spec: ModelSpec | None = None
     sampling: Parameters = PROVIDERS_DEFAULT
     scorer: Scorer | None = None
@@ -91,7 +91,7 @@ class Plan:
         }
 
     @classmethod
-    def of(cls, run: SimilarityRun) -> "Plan":
+    def of(cls, run: SimilarityRun) -> "SimilarityPlan":
         """Return the plan of a stored run."""
         given = run.parameters
         return cls(
@@ -122,7 +122,7 @@ class Plan:
         return list(rows[: self.limit])
 
 
-def start_run(plan: Plan, options: RunOptions) -> SimilarityRun:
+def start_run(plan: SimilarityPlan, options: RunOptions) -> SimilarityRun:
     """Store and return a new run. Raises CannotRunError."""
     run = SimilarityRun(
         question_set=plan.question_set,
@@ -144,7 +144,7 @@ def start_run(plan: Plan, options: RunOptions) -> SimilarityRun:
     return run
 
 
-def run_inputs(plan: Plan) -> dict[str, object]:
+def run_inputs(plan: SimilarityPlan) -> dict[str, object]:
     """Return everything that must not change before a run resumes."""
     templates = our_templates()
     names = [plan.kind.template] if plan.kind.generated else []
@@ -159,9 +159,9 @@ def run_inputs(plan: Plan) -> dict[str, object]:
     }
 
 
-def resume_run(run: SimilarityRun, options: RunOptions) -> Plan:
+def resume_run(run: SimilarityRun, options: RunOptions) -> SimilarityPlan:
     """Open the run again with these options. Raises CannotRunError when its inputs have changed."""
-    plan = Plan.of(run)
+    plan = SimilarityPlan.of(run)
     for name, now in run_inputs(plan).items():
         if run.manifest[name] != now:
             raise CannotRunError(
@@ -178,7 +178,7 @@ def resume_run(run: SimilarityRun, options: RunOptions) -> Plan:
 class Work:
     """The remaining work of a run: representations to generate and questions to answer."""
 
-    plan: Plan
+    plan: SimilarityPlan
     run: SimilarityRun | None = None
     questions: list[Question] = field(default_factory=list)
     texts: dict[str, str] = field(default_factory=dict)
@@ -227,7 +227,7 @@ async def execute(
     Every result is stored when it arrives; the process may end at any time. The faults of the provider are stored in
     the run's row; a resumed run repeats these requests. Raises ProviderError, CannotRunError and NoEncoderError.
     """
-    work = Work(Plan.of(run), run)
+    work = Work(SimilarityPlan.of(run), run)
     await sync_to_async(work.load)()
     plan, author, stop = work.plan, work.plan.author, monitor.stop
     faults: dict[str, str] = {}
@@ -251,7 +251,7 @@ async def execute(
     await sync_to_async(_conclude)(run, stop, faults)
 
 
-def missing_generation(plan: Plan, run: SimilarityRun | None) -> str:
+def missing_generation(plan: SimilarityPlan, run: SimilarityRun | None) -> str:
     """Return the name of the lock under which the run generates representations; blank when none is missing."""
     if not plan.kind.generated:
         return ""
@@ -269,7 +269,9 @@ def paid_for(rows: Iterable[Representation]) -> Spending:
     )
 
 
-def generation_requests(kind: Kind, author: Author, problems: Sequence[Problem]) -> list[ModelRequest]:
+def generation_requests(
+    kind: RepresentationKind, author: Author, problems: Sequence[Problem]
+) -> list[ModelRequest]:
     """Return the requests that generate the representations of these problems."""
     prompts = ((problem, representation_prompt(kind, problem.statement)) for problem in problems)
     return [
@@ -385,7 +387,7 @@ def _rank(work: Work, encoder: Encoder | None, advance: Callable[[], object]) ->
 
 def _conclude(run: SimilarityRun, stop: Stop, faults: dict[str, str]) -> None:
     run.refresh_from_db()
-    if run.answers.count() == len(Plan.of(run).questions()):
+    if run.answers.count() == len(SimilarityPlan.of(run).questions()):
         run.state, run.finished_at = SimilarityRun.State.FINISHED, timezone.now()
     else:
         run.state, run.stop_reason = SimilarityRun.State.STOPPED, stop.reason

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from benchmark.retrieval import TOKENIZERS, NothingToRank
+from benchmark.retrieval import TOKENIZERS, NothingToRankError
 from benchmark.retrieval.index import Bm25Index
 from benchmark.similarity.encoders import Encoder
 
@@ -87,7 +87,7 @@ class Scorer:
 
         return compare
 
-    def _scores(self, index: Bm25Index, query: list[str], count: int, *left_out: int) -> list[float]:
+    def _scores(self, index: Bm25Index, query: list[str], count: int, *excluded: int) -> list[float]:
         try:
             scores = index.scores(
                 query,
@@ -95,8 +95,8 @@ class Scorer:
                 b=self.b,
                 epsilon=self.epsilon,
                 formula=_FORMULAS[self.name],
-                excluded=left_out,
+                excluded=excluded,
             )
-        except NothingToRank:  # all texts are empty and therefore equally similar
+        except NothingToRankError:  # all texts are empty and therefore equally similar
             return [0.0] * count
         return [float(score) for score in scores]

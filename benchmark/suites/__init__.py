@@ -1,6 +1,6 @@
 """Test suites: generated inputs, answers of a reference solution, validation by known programs (docs/spec.md 5.1)."""
 
-from benchmark.suites.building import Progress, SuiteReport, build_suite, stored_report, suite_report
+from benchmark.suites.building import StageProgress, SuiteReport, build_suite, stored_report, suite_report
 from benchmark.suites.kill_matrix import KillMatrix, TriedProgram
 from benchmark.suites.recipes import COUNTS, NoRecipeError, Recipe, package_recipe, recipe_of
 from benchmark.suites.validation import OVERTIME, SuiteValidationError
@@ -11,8 +11,8 @@ __all__ = [
     "OVERTIME",
     "KillMatrix",
     "NoRecipeError",
-    "Progress",
     "Recipe",
+    "StageProgress",
     "SuiteReport",
     "SuiteValidationError",
     "TriedProgram",

@@ -19,7 +19,7 @@ from benchmark.suites.recipes import NoRecipeError, Recipe
 from benchmark.suites.validation import known_programs, stored_matrix, validate
 from judge import Policy
 
-Progress = Callable[[str, int], Callable[[], None]]
+StageProgress = Callable[[str, int], Callable[[], None]]
 """A callback with a stage's name and number of steps; it returns a callback for each finished step."""
 
 PROBED = 20
@@ -34,7 +34,7 @@ class SuiteReport:
     suite: Suite | None
     matrix: KillMatrix
     probes: tuple[CheckerProbe, ...]
-    left_out: tuple[str, ...]
+    unjudged: tuple[str, ...]
     """The reasons why known programs cannot be judged on this machine."""
 
     @property
@@ -50,7 +50,7 @@ class SuiteReport:
             f"{one.name} exceeded its time limit too often: not run on {one.not_tried} of {len(one.verdicts)} tests"
             for one in self.matrix.cut_off
         ]
-        return [*self.left_out, *cut_off, *(str(one) for one in self.missing if not one.blocks_release)]
+        return [*self.unjudged, *cut_off, *(str(one) for one in self.missing if not one.blocks_release)]
 
     @property
     def release_blockers(self) -> list[str]:
@@ -102,7 +102,7 @@ def _named(programs: Any) -> str:
 
 
 def build_suite(
-    problem: Problem, recipe: Recipe, jobs: int, overtime: int, progress: Progress
+    problem: Problem, recipe: Recipe, jobs: int, overtime: int, progress: StageProgress
 ) -> SuiteReport:
     """Build or continue the suite of this recipe, and release it if it is valid.
 
@@ -120,12 +120,12 @@ def build_suite(
 
 
 def suite_report(
-    problem: Problem, suite: Suite | None, jobs: int, overtime: int, progress: Progress
+    problem: Problem, suite: Suite | None, jobs: int, overtime: int, progress: StageProgress
 ) -> SuiteReport:
     """Return the quality of a suite or of the imported tests; judge the programs that are not judged yet.
 
     A suite that an oracle answered is released before known programs measure it; this function unpublishes it if they
-    show faults. Raises SuiteValidationError and SandboxUnavailable.
+    show faults. Raises SuiteValidationError and SandboxUnavailableError.
     """
     report = _report(problem, suite, validate(problem, suite, jobs, overtime, progress))
     if suite is not None and not suite.measured and report.matrix.programs:
@@ -165,7 +165,7 @@ def _recipe_hash(problem: Problem, recipe: Recipe) -> str:
     return hashlib.sha256(f"{recipe.hash} {problem.content_hash}".encode()).hexdigest()
 
 
-def _make(problem: Problem, suite: Suite, recipe: Recipe, jobs: int, progress: Progress) -> Suite:
+def _make(problem: Problem, suite: Suite, recipe: Recipe, jobs: int, progress: StageProgress) -> Suite:
     samples = problem.tests.filter(origin=TestCase.Origin.SAMPLE)
     known = [blobs.read(sample.input_hash) for sample in samples]
     reference = recipe.reference.language
@@ -222,7 +222,7 @@ def _interpreter(validators: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 
 def _report(problem: Problem, suite: Suite | None, matrix: KillMatrix) -> SuiteReport:
-    tests = judge_tests(problem, Judgement.Suite.ALL, suite)[:PROBED]
+    tests = judge_tests(problem, Judgement.TestScope.ALL, suite)[:PROBED]
     limits = judge.Limits(time=problem.time_limit, memory=problem.memory_limit)
     probes = probe_checker(checker_for(problem, Policy.FAIR), tests, limits)
     return SuiteReport(problem, suite, matrix, tuple(probes), tuple(known_programs(problem)[1]))
@@ -235,6 +235,6 @@ def _conclude(suite: Suite, report: SuiteReport, faults: Sequence[str]) -> None:
     suite.right_accepted = len(matrix.right) - len(matrix.refused)
     suite.wrong_rejected = len(matrix.wrong) - len(matrix.survivors)
     suite.provenance |= {"checker_probes": [probe.to_json() for probe in report.probes]}
-    suite.note = "; ".join([*report.release_blockers, *report.left_out])
+    suite.note = "; ".join([*report.release_blockers, *report.unjudged])
     suite.released_at = None if faults else suite.released_at or timezone.now()
     suite.save()

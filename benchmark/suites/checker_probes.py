@@ -38,7 +38,7 @@ def probe_checker(
     """Return one probe per kind of output; none for an interactive checker.
 
     Answers without words are not probed as empty or truncated, answers of one character not as truncated. Raises
-    CheckerFault and SandboxFault.
+    ValidatorFaultError and SandboxFaultError.
     """
     if checker.program is not None and checker.program.interactive:
         return []

@@ -137,7 +137,7 @@ def _inputs(
 ) -> list[GeneratedTest]:
     planned = [*_listed(recipe), *chain.from_iterable(_drawn(recipe, kind) for kind in recipe.counts)]
     on_done = on_stage("inputs", sum(one.generator is not None for one in planned))
-    executions: dict[int, judge.Execution] = {}
+    executions: dict[int, judge.ProgramOutput] = {}
     for generator in recipe.generators:
         indices = [index for index, one in enumerate(planned) if one.generator is generator]
         runs = [(b"", planned[index].arguments) for index in indices]
@@ -145,7 +145,7 @@ def _inputs(
             results = run_on_all(
                 generator.program, runs, GENERATOR_LIMITS, workers, on_done, collect=(INPUT_FILE, ANSWER_FILE)
             )
-        except judge.CannotCompile as error:
+        except judge.CompilationError as error:
             generated.dropped[f"{generator.program.name} does not compile"] += len(runs)
             for index in indices:
                 generated.add_missing(
@@ -163,7 +163,7 @@ def _inputs(
 
 
 def _generated(
-    one: _PlannedTest, execution: judge.Execution, generated: GeneratedTests
+    one: _PlannedTest, execution: judge.ProgramOutput, generated: GeneratedTests
 ) -> GeneratedTest | None:
     """Return the test with the generator's input, from its file or its output; None without one."""
     assert one.generator is not None
@@ -229,7 +229,7 @@ def _drop_invalid(
         ]
         try:
             executions = run_on_all(validator, calls, GENERATOR_LIMITS, workers, on_done)
-        except judge.CannotCompile as error:
+        except judge.CompilationError as error:
             generated.dropped[f"{validator.name} does not compile and is not used: {_start(error)}"] += 1
             continue
         if broken := _broken(executions, len(known_inputs)):
@@ -248,7 +248,7 @@ def _drop_invalid(
         generated.tests = kept
 
 
-def _broken(executions: Sequence[judge.Execution], samples: int) -> str:
+def _broken(executions: Sequence[judge.ProgramOutput], samples: int) -> str:
     """Return the reason why a validator is unusable, or "".
 
     It is unusable if it rejects a sample, or ends on every input with a status other than 42 and 43.
@@ -276,7 +276,7 @@ def _answer(
         None if test.answered else solutions.get(test.solution, recipe.reference) for test in generated.tests
     ]
     on_done = on_stage("answers", sum(program is not None for program in answering))
-    answered: dict[int, judge.Execution] = {}
+    answered: dict[int, judge.ProgramOutput] = {}
     for program in _each_once(answering):
         indices = [index for index, one in enumerate(answering) if one is program]
         calls: list[ProgramInput] = [(generated.tests[index].input, ()) for index in indices]
@@ -304,7 +304,7 @@ def _each_once(programs: Iterable[SuiteProgram | None]) -> list[SuiteProgram]:
     return found
 
 
-def _why(execution: judge.Execution) -> str:
+def _why(execution: judge.ProgramOutput) -> str:
     """Return the reason of an unsuccessful run, with the first lines of its standard error."""
     ended = execution.message or f"exit status {execution.exit_status}"
     printed = _start(execution.errors)

@@ -27,13 +27,13 @@ def run_on_all(
     on_done: Callable[[], None] = lambda: None,
     *,
     collect: Sequence[str] = (),
-) -> list[judge.Execution]:
+) -> list[judge.ProgramOutput]:
     """Run the program on each input and return the executions in order. Each thread has its own container.
 
-    `on_done` is called in the calling thread. `collect` names files that the program may write. Raises CannotCompile,
-    ToolMissing, SandboxFault and SandboxUnavailable.
+    `on_done` is called in the calling thread. `collect` names files that the program may write. Raises
+    CompilationError, ToolMissingError, SandboxFaultError and SandboxUnavailableError.
     """
-    done: list[judge.Execution | None] = [None] * len(calls)
+    done: list[judge.ProgramOutput | None] = [None] * len(calls)
     slices = [range(first, len(calls), workers.jobs) for first in range(min(workers.jobs, len(calls)))]
     futures = [
         workers.pool.submit(_run_slice, program, [calls[index] for index in part], limits, collect)
@@ -46,7 +46,7 @@ def run_on_all(
     return [execution for execution in done if execution is not None]
 
 
-def _finished(futures: Sequence[Future[list[judge.Execution]]]) -> Iterator[list[judge.Execution]]:
+def _finished(futures: Sequence[Future[list[judge.ProgramOutput]]]) -> Iterator[list[judge.ProgramOutput]]:
     try:
         for future in futures:
             yield future.result()
@@ -57,7 +57,7 @@ def _finished(futures: Sequence[Future[list[judge.Execution]]]) -> Iterator[list
 
 def _run_slice(
     program: SuiteProgram, calls: Sequence[ProgramInput], limits: judge.Limits, collect: Sequence[str]
-) -> list[judge.Execution]:
+) -> list[judge.ProgramOutput]:
     with judge.open_program(*_runnable(program), limits) as opened:
         return [opened.run(given, arguments, collect) for given, arguments in calls]
 

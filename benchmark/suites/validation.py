@@ -82,11 +82,11 @@ def validate(
     """Judge every known program that has not been judged on these tests, and return the kill matrix.
 
     A program is stopped once the tests on which it exceeds its time limit, at that limit each, amount to `overtime`
-    seconds. Raises SuiteValidationError and SandboxUnavailable.
+    seconds. Raises SuiteValidationError and SandboxUnavailableError.
     """
     programs, _ = known_programs(problem)
     rows = _judgements(problem, suite, programs)
-    tests = judge_tests(problem, Judgement.Suite.ALL, suite)
+    tests = judge_tests(problem, Judgement.TestScope.ALL, suite)
     if not tests:
         raise SuiteValidationError(f"{problem} has no tests on which its programs can be judged")
     sources = [program_files(problem, one.source, one.language) for one in programs]
@@ -132,7 +132,7 @@ def _store(
     kept = replace(judgement, tests=tuple(replace(test, output="", errors="") for test in judgement.tests))
     return Judgement.objects.create(
         submission=store_submission(problem, program.source, program.language),
-        suite=Judgement.Suite.ALL,
+        suite=Judgement.TestScope.ALL,
         test_suite=suite,
         policy=judgement.policy,
         stop_at_first_failure=False,
@@ -158,7 +158,7 @@ def _judgements(
     """Return the latest judgement of each program on these tests by the current judge version, by index."""
     rows = Judgement.objects.filter(
         submission__problem=problem,
-        suite=Judgement.Suite.ALL,
+        suite=Judgement.TestScope.ALL,
         test_suite=suite,
         policy=Policy.FAIR,
         stop_at_first_failure=False,
@@ -180,7 +180,7 @@ def _judgements(
 def _matrix(
     problem: Problem, suite: Suite | None, programs: Sequence[KnownProgram], rows: dict[int, Judgement]
 ) -> KillMatrix:
-    names = tuple(test.name for test in judge_tests(problem, Judgement.Suite.ALL, suite))
+    names = tuple(test.name for test in judge_tests(problem, Judgement.TestScope.ALL, suite))
     tried = []
     for index, program in enumerate(programs):
         row = rows[index]

@@ -12,7 +12,7 @@ from benchmark.extraction import extract_program
 from benchmark.model_calls import Spending
 from benchmark.model_calls.requests import ModelRequest
 from benchmark.models import PackageProgram, Problem
-from benchmark.prompts import Prompt, PromptFormat, Task, problem_section
+from benchmark.prompts import Prompt, PromptFormat, VisibleProblem, problem_section
 from benchmark.providers import Message, ModelReply
 from benchmark.representations import Author
 from benchmark.suites.recipes import COUNTS, fastest_reference
@@ -60,7 +60,7 @@ def writing_prompt(problem: Problem, part: str) -> Prompt:
     sections = (
         form.section(names[0], **kind).text,
         form.section("program_block").text,
-        problem_section(Task.of(problem), form).text,
+        problem_section(VisibleProblem.of(problem), form).text,
     )
     text = "\n\n".join(sections)
     return Prompt((Message("user", text),), templates.hash(*names, "program_block", "problem"))

@@ -27,7 +27,7 @@ TITLES = {
 
 
 @dataclass(frozen=True)
-class TestResult:
+class ChainTestResult:
     """The result of a test. `message` is blank for hidden tests, because it may quote the test."""
 
     __test__ = False  # pytest collects classes of this name
@@ -53,7 +53,7 @@ class Step:
     selected: bool
     reply: SafeString
     program: SafeString
-    tests: tuple[TestResult, ...]
+    tests: tuple[ChainTestResult, ...]
     followed_by: str
 
 
@@ -119,11 +119,11 @@ def steps(item: WorkItem, generations: Sequence[Generation]) -> list[Step]:
     return found
 
 
-def shown_tests(judgement: Judgement | None) -> tuple[TestResult, ...]:
+def shown_tests(judgement: Judgement | None) -> tuple[ChainTestResult, ...]:
     """Return the results of the tests without any text that may quote a hidden test."""
     result: dict[str, Any] = (judgement.result or {}) if judgement else {}
     return tuple(
-        TestResult(
+        ChainTestResult(
             name=test["name"],
             sample=bool(test["sample"]),
             verdict=test["verdict"],

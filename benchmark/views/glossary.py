@@ -23,7 +23,7 @@ _TABLE_HEAD = re.compile(r"^\| term \|.*\n\|[ |-]+\n", re.MULTILINE)
 
 
 @dataclass(frozen=True)
-class Term:
+class GlossaryTerm:
     """One row of the glossary. `in_papers` is plain text, and empty if the papers have no such term."""
 
     name: str
@@ -37,7 +37,7 @@ class Glossary:
     """The introduction of docs/glossary.md as safe HTML, and its terms in the order of the document."""
 
     introduction: SafeString
-    terms: tuple[Term, ...]
+    terms: tuple[GlossaryTerm, ...]
 
 
 @login_not_required
@@ -55,9 +55,9 @@ def glossary() -> Glossary:
     return Glossary(_markup(paragraphs), tuple(_term(row) for row in rows.splitlines() if row))
 
 
-def _term(row: str) -> Term:
+def _term(row: str) -> GlossaryTerm:
     name, meaning, in_papers = (cell.strip() for cell in row.strip("|").split("|"))
-    return Term(name, slugify(name), _markup(meaning), in_papers.strip("–"))
+    return GlossaryTerm(name, slugify(name), _markup(meaning), in_papers.strip("–"))
 
 
 def _markup(text: str) -> SafeString:

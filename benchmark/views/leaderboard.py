@@ -34,7 +34,7 @@ RESAMPLING = "zero-shot"
 
 
 @dataclass(frozen=True)
-class Progress:
+class ItemCounts:
     """The numbers of all, done and failed items of a run."""
 
     run: Run
@@ -131,11 +131,11 @@ def _compare(
         return None
 
 
-def progress_of(runs: Sequence[Run]) -> list[Progress]:
+def progress_of(runs: Sequence[Run]) -> list[ItemCounts]:
     """Return the progress of the runs, from one query."""
     counts = item_counts(runs)
     return [
-        Progress(
+        ItemCounts(
             run,
             sum(counts[run.pk].values()),
             counts[run.pk].get(WorkItem.State.DONE, 0),

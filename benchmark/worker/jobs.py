@@ -7,7 +7,7 @@ from django.utils.module_loading import import_string
 from rq.job import Job
 
 
-class JobRefused(Exception):
+class JobRefusedError(Exception):
     """An error for a job whose function is not listed, or whose arguments have other types."""
 
 
@@ -26,7 +26,7 @@ class ListedJob(Job):
 
     @property
     def func(self) -> Any:
-        """Return the function to call. Raises JobRefused for a job that is not listed."""
+        """Return the function to call. Raises JobRefusedError for a job that is not listed."""
         name = self.func_name or ""
         types = settings.WORKER_JOBS.get(name)
         if types is None:
@@ -37,4 +37,4 @@ class ListedJob(Job):
         return import_string(name)
 
     def _refuse(self, reason: str) -> Never:
-        raise JobRefused(f"job {self.id} is refused: {reason}"[:500])
+        raise JobRefusedError(f"job {self.id} is refused: {reason}"[:500])

@@ -89,5 +89,5 @@ def _prepare() -> None:
     os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), PREPARATION_NICENESS)
     try:
         judge.prepare()
-    except judge.SandboxUnavailable as error:
+    except judge.SandboxUnavailableError as error:
         logger.warning("%s", error)

@@ -9,9 +9,9 @@ from judge.checking.checktestdata import (
 )
 from judge.checking.open_checker import open_checker
 from judge.checking.validators import (
-    CheckerFault,
     OpenValidator,
     ValidatorCall,
+    ValidatorFaultError,
     ValidatorResult,
     open_validator,
 )
@@ -21,10 +21,10 @@ __all__ = [
     "CHECKTESTDATA_SUFFIX",
     "CheckResult",
     "Checker",
-    "CheckerFault",
     "OpenValidator",
     "OutputValidator",
     "ValidatorCall",
+    "ValidatorFaultError",
     "ValidatorResult",
     "check",
     "checktestdata_program",

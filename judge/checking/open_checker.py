@@ -16,7 +16,7 @@ def open_checker(checker: Checker, limits: Limits) -> Iterator[Callable[[Test, b
     """Yield a function that checks an output on a test. An output validator is compiled once for the block.
 
     `limits` are the problem's. Raises ValueError for an interactive checker, which reads no finished output; in the
-    block also CheckerFault, SandboxFault and OSError.
+    block also ValidatorFaultError, SandboxFaultError and OSError.
     """
     if checker.program is None:
         yield lambda test, output: check(checker, output, test.answer.read_bytes())

@@ -15,7 +15,15 @@ from pathlib import Path
 from judge.checking.checkers import Checker
 from judge.compilation import compile_program
 from judge.records import MEBIBYTE, Limits, Policy, printable
-from judge.sandbox import SCRATCH_FOLDER, Container, Outcome, Run, Sandbox, Termination, run_with_retries
+from judge.sandbox import (
+    SCRATCH_FOLDER,
+    Container,
+    RunOutcome,
+    Sandbox,
+    SandboxRun,
+    Termination,
+    run_with_retries,
+)
 from judge.toolchains import get_language, limits_for
 
 _ACCEPTED, _REJECTED = 42, 43
@@ -35,7 +43,7 @@ _STOPPED = {
 }
 
 
-class CheckerFault(Exception):
+class ValidatorFaultError(Exception):
     """The output validator failed, and the problem's author must repair it. The message says how it failed."""
 
 
@@ -77,7 +85,7 @@ class OpenValidator:
         self._command = command
 
     def check(self, call: ValidatorCall, output: bytes) -> ValidatorResult:
-        """Check a finished output. Raises CheckerFault, SandboxFault and OSError."""
+        """Check a finished output. Raises ValidatorFaultError, SandboxFaultError and OSError."""
         run = self.run_for(call)
         files = {**run.files, _OUTPUT: output}
         run = replace(run, files=files) if self._special else replace(run, input=output)
@@ -88,7 +96,7 @@ class OpenValidator:
             outcome = run_with_retries(self.container, run)
         return self.result(outcome)
 
-    def run_for(self, call: ValidatorCall) -> Run:
+    def run_for(self, call: ValidatorCall) -> SandboxRun:
         """Return the run for this call, without standard input."""
         words = (_INPUT, _ANSWER, _OUTPUT if self._special else "")
         collect: tuple[str, ...] = (_MESSAGE, _TEAM_MESSAGE)
@@ -96,7 +104,7 @@ class OpenValidator:
             collect = ()
         elif self.passes > 1:
             collect = ("*",)
-        return Run(
+        return SandboxRun(
             command=(*self._command, *(f"{SCRATCH_FOLDER}/{word}" for word in words), *self._flags),
             limits=self._limits,
             wall=self._limits.wall,
@@ -104,8 +112,8 @@ class OpenValidator:
             collect=collect,
         )
 
-    def result(self, outcome: Outcome) -> ValidatorResult:
-        """Return the decision that follows from the outcome of a run. Raises CheckerFault."""
+    def result(self, outcome: RunOutcome) -> ValidatorResult:
+        """Return the decision that follows from the outcome of a run. Raises ValidatorFaultError."""
         limits = self._limits
         if outcome.termination is not Termination.EXIT:
             numbers = {
@@ -119,7 +127,7 @@ class OpenValidator:
             raise self._fault(f"was ended by signal {outcome.signal}", outcome)
         return self._printed_verdict(outcome) if self._special else self._verdict_by_status(outcome)
 
-    def _verdict_by_status(self, outcome: Outcome) -> ValidatorResult:
+    def _verdict_by_status(self, outcome: RunOutcome) -> ValidatorResult:
         if outcome.exit_status not in (_ACCEPTED, _REJECTED):
             raise self._fault(f"ended with status {outcome.exit_status} instead of 42 or 43", outcome)
         accepted = outcome.exit_status == _ACCEPTED
@@ -137,7 +145,7 @@ class OpenValidator:
             message = "the output validator rejected the output and did not say why"
         return ValidatorResult(accepted, message, feedback, next_input)
 
-    def _printed_verdict(self, outcome: Outcome) -> ValidatorResult:
+    def _printed_verdict(self, outcome: RunOutcome) -> ValidatorResult:
         printed = printable(outcome.stdout.strip(), _SHOWN)
         if not printed and outcome.exit_status:
             raise self._fault(f"printed nothing and ended with status {outcome.exit_status}", outcome)
@@ -145,10 +153,12 @@ class OpenValidator:
             raise self._fault("reported a system error", outcome)
         return ValidatorResult(printed in ("", "Accepted"), "" if printed == "Accepted" else printed)
 
-    def _fault(self, what: str, outcome: Outcome) -> CheckerFault:
+    def _fault(self, what: str, outcome: RunOutcome) -> ValidatorFaultError:
         kind = "special judge" if self._special else "output validator"
         printed = printable(outcome.files.get(_MESSAGE, b"") + outcome.stderr[-_SHOWN:], _SHOWN).strip()
-        return CheckerFault(f"the problem's {kind} {what}" + (f"; its message: {printed}" if printed else ""))
+        return ValidatorFaultError(
+            f"the problem's {kind} {what}" + (f"; its message: {printed}" if printed else "")
+        )
 
 
 @contextlib.contextmanager
@@ -157,8 +167,8 @@ def open_validator(
 ) -> Iterator[OpenValidator]:
     """Compile the checker's validator into the empty `folder` and yield it in its container.
 
-    `limits` are those of the programs whose output it checks. Raises CheckerFault where the validator does not
-    compile, SandboxFault, OSError, and ToolMissing.
+    `limits` are those of the programs whose output it checks. Raises ValidatorFaultError where the validator does not
+    compile, SandboxFaultError, OSError, and ToolMissingError.
     """
     validator = checker.program
     assert validator is not None
@@ -167,7 +177,9 @@ def open_validator(
     language = get_language(validator.language)
     compilation = compile_program(sandbox, language, validator.sources, applied, folder)
     if compilation.program is None:
-        raise CheckerFault(f"the problem's output validator does not compile: {compilation.output[:_SHOWN]}")
+        raise ValidatorFaultError(
+            f"the problem's output validator does not compile: {compilation.output[:_SHOWN]}"
+        )
     mounts = replace(
         compilation.program.mounts,
         file_size=applied.output,

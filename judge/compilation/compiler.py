@@ -11,9 +11,9 @@ from judge.sandbox import (
     PROGRAM_FOLDER,
     SCRATCH_FOLDER,
     Mounts,
-    Outcome,
-    Run,
+    RunOutcome,
     Sandbox,
+    SandboxRun,
     compiler_files,
     interpreter_files,
     run_with_retries,
@@ -58,11 +58,11 @@ def run_compiler(
     *,
     options: tuple[str, ...] = (),
     headers: Path | None = None,
-) -> Outcome:
+) -> RunOutcome:
     """Run the language's compile command on the sources, with `options` before all others.
 
     Standard output of the outcome is the compiler's result, standard error its messages. `headers` is a folder that
-    precedes the system's include folders. Raises SandboxFault, and ToolMissing where there is no compiler.
+    precedes the system's include folders. Raises SandboxFaultError, and ToolMissingError where there is no compiler.
     """
     if headers:
         options = (*options, "-I", _HEADERS)
@@ -79,13 +79,13 @@ def run_compiler(
         environment=environment(language, COMPILE_LIMITS.memory),
     )
     with sandbox.open(mounts) as container:
-        return run_with_retries(container, Run(command, COMPILE_LIMITS, COMPILE_LIMITS.time + _WALL))
+        return run_with_retries(container, SandboxRun(command, COMPILE_LIMITS, COMPILE_LIMITS.time + _WALL))
 
 
 def compile_key(language: Language, kind: str, files: Files) -> str:
     """Return the cache key of a compilation; compilations with the same key have the same result.
 
-    Raises ToolMissing where there is no compiler, OSError where the compiler's file cannot be read.
+    Raises ToolMissingError where there is no compiler, OSError where the compiler's file cannot be read.
     """
     tool = language.tool()
     status = tool.stat()  # detects a compiler that is replaced while `compiler_version` is cached
@@ -127,7 +127,7 @@ def store_files(folder: Path, files: Files) -> Path:
 def filled(
     language: Language, command: tuple[str, ...], sources: tuple[str, ...], program: str, memory: int = 0
 ) -> tuple[str, ...]:
-    """Return a command of the language's entry with its placeholders filled. Raises ToolMissing.
+    """Return a command of the language's entry with its placeholders filled. Raises ToolMissingError.
 
     `sources` are names in the program's folder, `program` is a path in the sandbox, `memory` the problem's limit in
     bytes.
@@ -171,7 +171,7 @@ def _files_to_compile(language: Language) -> tuple[Path, ...]:
 
 
 def files_to_run(language: Language) -> tuple[Path, ...]:
-    """Return the system files that a program of this language needs when it runs. Raises ToolMissing."""
+    """Return the system files that a program of this language needs when it runs. Raises ToolMissingError."""
     if not language.makes_program:
         return (*interpreter_files(language.tool()), *_readable(language))
     machine = language.machine()

@@ -19,9 +19,9 @@ from judge.compilation.compiler import (
 )
 from judge.compilation.precompiled_headers import precompiled_headers
 from judge.compilation.preloading import modules_to_import
-from judge.compilation.sources import Sources, UnusableSource, read_sources
+from judge.compilation.sources import Sources, UnusableSourceError, read_sources
 from judge.records import MEBIBYTE, Limits, printable
-from judge.sandbox import PROGRAM_FOLDER, Mounts, Outcome, Sandbox, SandboxFault, Termination
+from judge.sandbox import PROGRAM_FOLDER, Mounts, RunOutcome, Sandbox, SandboxFaultError, Termination
 from judge.toolchains import Language
 
 _SHOWN = 4_000
@@ -37,7 +37,7 @@ _PROBLEMS = {
 
 
 @dataclass(frozen=True)
-class Program:
+class CompiledProgram:
     """A program ready to run: its mounts, and its command inside the sandbox.
 
     `out_of_memory` is that of its language. `preload` names the modules of a Python program that a fork server
@@ -49,7 +49,7 @@ class Program:
     out_of_memory: str
     preload: tuple[str, ...] | None
 
-    def without_fork_server(self) -> "Program":
+    def without_fork_server(self) -> "CompiledProgram":
         """Return the same program with a normal start for each run."""
         return replace(self, preload=None)
 
@@ -58,7 +58,7 @@ class Program:
 class Compilation:
     """The program, or None if it does not compile, and the beginning of the compiler's messages."""
 
-    program: Program | None
+    program: CompiledProgram | None
     output: str
 
 
@@ -72,12 +72,12 @@ def compile_program(
     """Compile a program (for an interpreted language, check it) into the empty `folder`, or take it from the cache.
 
     `source` is its text, or the texts of its files by name (see `judge.compilation.sources`). `limits` are those of
-    its runs, which virtual machines get as options. Raises SandboxFault, OSError, and ToolMissing where there is no
-    compiler.
+    its runs, which virtual machines get as options. Raises SandboxFaultError, OSError, and ToolMissingError where
+    there is no compiler.
     """
     try:
         sources = read_sources(source, language)
-    except UnusableSource as error:
+    except UnusableSourceError as error:
         return Compilation(None, str(error))
     files = (*sources.files, *_driver(language))
     key = compile_key(language, "program", files)
@@ -98,10 +98,10 @@ def compile_program(
     return Compilation(program, printable(messages, _SHOWN))
 
 
-def _program(language: Language, sources: Sources, limits: Limits, folder: Path) -> Program:
+def _program(language: Language, sources: Sources, limits: Limits, folder: Path) -> CompiledProgram:
     file = f"{PROGRAM_FOLDER}/{_PROGRAM_NAME}" if language.makes_program else ""
     memory = limits.memory - language.allowance
-    return Program(
+    return CompiledProgram(
         mounts=Mounts(
             folder,
             files_to_run(language),
@@ -120,11 +120,11 @@ def _driver(language: Language) -> Files:
         yield f"{DRIVERS}/{language.driver.name}", language.driver.read_bytes()
 
 
-def _compiled(sandbox: Sandbox, language: Language, files: Files, sources: StoredSources) -> Outcome:
+def _compiled(sandbox: Sandbox, language: Language, files: Files, sources: StoredSources) -> RunOutcome:
     if headers := precompiled_headers(sandbox, language, files):
         try:
             outcome = run_compiler(sandbox, language, sources, headers=headers)
-        except SandboxFault:
+        except SandboxFaultError:
             pass  # another judge may have removed the headers from the cache
         else:
             stopped = outcome.termination in (Termination.CPU, Termination.WALL, Termination.OUTPUT)
@@ -134,7 +134,7 @@ def _compiled(sandbox: Sandbox, language: Language, files: Files, sources: Store
     return run_compiler(sandbox, language, sources)
 
 
-def _failure(outcome: Outcome) -> Compilation | None:
+def _failure(outcome: RunOutcome) -> Compilation | None:
     messages = printable(outcome.stderr, _SHOWN)
     if problem := _PROBLEMS.get(outcome.termination):
         limits = compiler.COMPILE_LIMITS

@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 from judge.cache import headers_folder, is_trusted, mark_used, private_folder, remove
 from judge.compilation.compiler import Files, StoredSources, compile_key, run_compiler, store_files
-from judge.sandbox import Sandbox, SandboxFault, open_sandbox
-from judge.toolchains import LANGUAGES, Language, ToolMissing, language_of
+from judge.sandbox import Sandbox, SandboxFaultError, open_sandbox
+from judge.toolchains import LANGUAGES, Language, ToolMissingError, language_of
 
 _UNFINISHED = "new-"
 
@@ -30,11 +30,11 @@ def prepare() -> None:
     """Create the missing precompiled headers of the default languages of their suffixes.
 
     Headers of other languages (C++ 17 and 23) are created for the first program that can use them. Does nothing while
-    another judge creates one. Takes some seconds of one core if headers are missing. Raises SandboxUnavailable.
+    another judge creates one. Takes some seconds of one core if headers are missing. Raises SandboxUnavailableError.
     """
     sandbox = open_sandbox()
     for language in LANGUAGES.values():
-        with contextlib.suppress(ToolMissing, OSError):
+        with contextlib.suppress(ToolMissingError, OSError):
             if language.precompiled and language_of(language.extensions[0]) == language.name:
                 precompiled_headers(sandbox, language, _including(language, language.precompiled))
 
@@ -42,7 +42,7 @@ def prepare() -> None:
 def precompiled_headers(sandbox: Sandbox, language: Language, files: Files) -> Path | None:
     """Return a folder that must precede all include folders, or None if no precompiled header helps these sources.
 
-    Creates the precompiled header if it is missing or damaged, which takes some seconds. Raises ToolMissing and
+    Creates the precompiled header if it is missing or damaged, which takes some seconds. Raises ToolMissingError and
     OSError like `compile_key`.
     """
     header = language.precompiled
@@ -61,7 +61,7 @@ def precompiled_headers(sandbox: Sandbox, language: Language, files: Files) -> P
                 _create(sandbox, language, source, entry)
     except BlockingIOError:  # another judge is creating it: compiling without it is faster than waiting
         return None
-    except (OSError, SandboxFault):
+    except (OSError, SandboxFaultError):
         pass  # the cache cannot be written, or the sandbox fails: no valid entry exists
     if _is_valid(entry, header):
         return entry / "include"

@@ -16,7 +16,7 @@ _NAME = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9_.+-]{0,99}/){0,8}[A-Za-z0-9_][A-Z
 _BYTE_ORDER_MARK = "\ufeff"
 
 
-class UnusableSource(ValueError):
+class UnusableSourceError(ValueError):
     """A source that no compiler needs to read; the message says what is wrong, where, and what is allowed."""
 
 
@@ -34,7 +34,7 @@ class Sources:
 def read_sources(given: str | Mapping[str, str], language: Language) -> Sources:
     """Return the files of a program: `given` is its text, or the texts of its files by name.
 
-    Names are relative, with `/` between folders. Raises UnusableSource.
+    Names are relative, with `/` between folders. Raises UnusableSourceError.
     """
     texts = {language.source_name: given} if isinstance(given, str) else given
     _check_names(texts)
@@ -43,7 +43,7 @@ def read_sources(given: str | Mapping[str, str], language: Language) -> Sources:
         raise _too_long()
     programs = tuple(name for name, _ in files if PurePosixPath(name).suffix.lower() in language.extensions)
     if not programs:
-        raise UnusableSource(
+        raise UnusableSourceError(
             f"None of the files is a {language.title} source ({', '.join(language.extensions)}): "
             f"{', '.join(sorted(texts)) or 'there are none'}."
         )
@@ -52,20 +52,20 @@ def read_sources(given: str | Mapping[str, str], language: Language) -> Sources:
 
 
 def _check_names(texts: Mapping[str, str]) -> None:
-    """Raise UnusableSource for too many files, too much text, or names that cannot be files."""
+    """Raise UnusableSourceError for too many files, too much text, or names that cannot be files."""
     if len(texts) > MAXIMUM_FILES:
-        raise UnusableSource(f"There are {len(texts)} files; at most {MAXIMUM_FILES} are allowed.")
+        raise UnusableSourceError(f"There are {len(texts)} files; at most {MAXIMUM_FILES} are allowed.")
     # Counts characters first, which avoids encoding a text that is far too long.
     if sum(map(len, texts.values())) > MAXIMUM_BYTES:
         raise _too_long()
     for name in texts:
         if not _NAME.fullmatch(name):
-            raise UnusableSource(
+            raise UnusableSourceError(
                 f"A file cannot be called {name[:100]!r}: names consist of the letters A to Z and a to z, digits "
                 "and _ . + -, begin with a letter, digit or _, and have / between folders."
             )
     if nested := {str(parent) for name in texts for parent in PurePosixPath(name).parents} & texts.keys():
-        raise UnusableSource(f"{min(nested)} is a file and a folder at once.")
+        raise UnusableSourceError(f"{min(nested)} is a file and a folder at once.")
 
 
 def _encoded(name: str, text: str) -> bytes:
@@ -73,14 +73,14 @@ def _encoded(name: str, text: str) -> bytes:
     if "\r" in text and "\n" not in text:  # C and C++ would read a single line
         text = text.replace("\r", "\n")
     if "\0" in text:
-        raise UnusableSource(
+        raise UnusableSourceError(
             f"{_place(name, text, text.index(chr(0)))}: a NUL byte cannot stand in a program."
         )
     try:
         return text.encode()
     except UnicodeEncodeError as error:
         problem = "a half of a character (a lone surrogate) cannot be written in UTF-8."
-        raise UnusableSource(f"{_place(name, text, error.start)}: {problem}") from None
+        raise UnusableSourceError(f"{_place(name, text, error.start)}: {problem}") from None
 
 
 def _place(name: str, text: str, position: int) -> str:
@@ -88,5 +88,7 @@ def _place(name: str, text: str, position: int) -> str:
     return f"{name}, line {line}, character {position - text.rfind(chr(10), 0, position)}"
 
 
-def _too_long() -> UnusableSource:
-    return UnusableSource(f"The program is too long: at most {MAXIMUM_BYTES} bytes of source are allowed.")
+def _too_long() -> UnusableSourceError:
+    return UnusableSourceError(
+        f"The program is too long: at most {MAXIMUM_BYTES} bytes of source are allowed."
+    )

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Protocol
 
-from judge.checking import Checker, CheckerFault, ValidatorCall, ValidatorResult, check
+from judge.checking import Checker, ValidatorCall, ValidatorFaultError, ValidatorResult, check
 from judge.evaluators.results import result_of
 from judge.execution import LimitedProgram, ProgramRun, TimedRunner
 from judge.records import Test, TestResult, Verdict
@@ -16,11 +16,11 @@ class OutputCheck(Protocol):
     passes: int
 
     def check(self, call: ValidatorCall, output: bytes) -> ValidatorResult:
-        """Check the output of one pass. Raises CheckerFault, SandboxFault and OSError."""
+        """Check the output of one pass. Raises ValidatorFaultError, SandboxFaultError and OSError."""
         ...
 
 
-class Comparison:
+class AnswerComparison:
     """A check that compares the output with the answer."""
 
     passes = 1
@@ -50,7 +50,7 @@ class TestEvaluator:
     def evaluate(self, test: Test) -> TestResult:
         """Run the program on the test, pass by pass, and return the result.
 
-        Raises SandboxFault, OSError, and CheckerFault where the output validator fails.
+        Raises SandboxFaultError, OSError, and ValidatorFaultError where the output validator fails.
         """
         call = ValidatorCall(test.input, test.answer.read_bytes())
         time, memory = 0.0, 0
@@ -61,7 +61,7 @@ class TestEvaluator:
                 whole = replace(ran, outcome=replace(ran.outcome, time=time, memory=memory))
                 return result_of(test, whole, *_verdict(ran, decision))
             call = replace(call, input=decision.next_input, feedback=decision.feedback)
-        raise CheckerFault(
+        raise ValidatorFaultError(
             f"the problem's output validator requests more than the {self._output_check.passes} passes that are allowed"
         )
 

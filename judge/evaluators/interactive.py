@@ -7,10 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from io import FileIO
 
-from judge.checking import CheckerFault, OpenValidator, ValidatorCall, ValidatorResult
+from judge.checking import OpenValidator, ValidatorCall, ValidatorFaultError, ValidatorResult
 from judge.evaluators.evaluator import TestEvaluator
 from judge.execution import LimitedProgram, ProgramRun
-from judge.sandbox import Container, Outcome, Run, Termination
+from judge.sandbox import Container, RunOutcome, SandboxRun, Termination
 
 
 class InteractiveEvaluator(TestEvaluator):
@@ -34,12 +34,12 @@ class InteractiveEvaluator(TestEvaluator):
         ran = self._program.result(self._runner.run(run))
         return ran, self._decision(ran, self._interactions.validation(ran.outcome))
 
-    def _decision(self, ran: ProgramRun, validation: Outcome) -> ValidatorResult | None:
+    def _decision(self, ran: ProgramRun, validation: RunOutcome) -> ValidatorResult | None:
         outcome = ran.outcome
         pipe_broken = _ended_by_broken_pipe(outcome)
         validator_first = pipe_broken or validation.ended < outcome.ended
         if outcome.termination is Termination.WALL and 2 * validation.time > outcome.wall:
-            raise CheckerFault(
+            raise ValidatorFaultError(
                 f"the problem's output validator computed for {validation.time:.2f} s while the program waited"
             )
         if not validator_first:
@@ -51,7 +51,7 @@ class InteractiveEvaluator(TestEvaluator):
         return None if ran.fault and decision.accepted and not pipe_broken else decision
 
 
-def _ended_by_broken_pipe(outcome: Outcome) -> bool:
+def _ended_by_broken_pipe(outcome: RunOutcome) -> bool:
     """Return whether a process ended because the reader of its output had ended before."""
     last_line = outcome.stderr.strip().rpartition(b"\n")[2]
     return outcome.signal == signal.SIGPIPE or last_line.startswith(b"BrokenPipeError")
@@ -64,19 +64,19 @@ class _Interactions:
         self._container = container
         self._validator = validator
         self._call: ValidatorCall | None = None
-        self._outcomes: list[tuple[Outcome, Outcome]] = []
+        self._outcomes: list[tuple[RunOutcome, RunOutcome]] = []
 
     def begin(self, call: ValidatorCall) -> None:
         """Set the validator's call for the runs that follow."""
         self._call = call
         self._outcomes = []
 
-    def validation(self, outcome: Outcome) -> Outcome:
+    def validation(self, outcome: RunOutcome) -> RunOutcome:
         """Return the validator's outcome in the interaction in which the program had this outcome."""
         return next(validation for one, validation in self._outcomes if one is outcome)
 
-    def run(self, run: Run) -> Outcome:
-        """Run both, each with the output of the other as its input. Raises SandboxFault."""
+    def run(self, run: SandboxRun) -> RunOutcome:
+        """Run both, each with the output of the other as its input. Raises SandboxFaultError."""
         assert self._call is not None
         validator_run = self._validator.run_for(self._call)
         validator_run = replace(validator_run, wall=run.wall + validator_run.wall)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from judge.checking import Checker, open_validator
-from judge.evaluators.evaluator import Comparison, TestEvaluator
+from judge.evaluators.evaluator import AnswerComparison, TestEvaluator
 from judge.evaluators.interactive import InteractiveEvaluator
 from judge.execution import LimitedProgram
 from judge.sandbox import Sandbox
@@ -16,12 +16,13 @@ from judge.sandbox import Sandbox
 def open_evaluator(sandbox: Sandbox, checker: Checker, program: LimitedProgram) -> Iterator[TestEvaluator]:
     """Yield the evaluator of the program for this checker. Its containers end with the block.
 
-    Raises CheckerFault where the output validator does not compile, SandboxFault, OSError and ToolMissing.
+    Raises ValidatorFaultError where the output validator does not compile, SandboxFaultError, OSError and
+    ToolMissingError.
     """
     with contextlib.ExitStack() as stack:
         container = stack.enter_context(sandbox.open(program.program.mounts))
         if checker.program is None:
-            yield TestEvaluator(container, program, Comparison(checker))
+            yield TestEvaluator(container, program, AnswerComparison(checker))
             return
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="checker-")))
         validator = stack.enter_context(open_validator(sandbox, checker, program.limits, folder))

@@ -1,15 +1,15 @@
 """Execution: runs of compiled programs under their limits, and what their outcomes mean."""
 
-from judge.execution.open_program import CannotCompile, Execution, OpenProgram, open_program
+from judge.execution.open_program import CompilationError, OpenProgram, ProgramOutput, open_program
 from judge.execution.program_runs import FileNames, LimitedProgram, ProgramRun
 from judge.execution.timed_runner import TimedRunner
 
 __all__ = [
-    "CannotCompile",
-    "Execution",
+    "CompilationError",
     "FileNames",
     "LimitedProgram",
     "OpenProgram",
+    "ProgramOutput",
     "ProgramRun",
     "TimedRunner",
     "open_program",

@@ -15,12 +15,12 @@ from judge.toolchains import get_language, limits_for
 _SHOWN = 2_000
 
 
-class CannotCompile(Exception):
+class CompilationError(Exception):
     """The program does not compile; the message is the compiler's."""
 
 
 @dataclass(frozen=True)
-class Execution:
+class ProgramOutput:
     """A program's run on one input.
 
     `fault` is None for a program that ended well, else TLE, MLE, OLE or RTE, and `message` is the reason. `output` is
@@ -46,8 +46,8 @@ class OpenProgram:
 
     def run(
         self, given: bytes | Path = b"", arguments: Sequence[str] = (), collect: Sequence[str] = ()
-    ) -> Execution:
-        """Run the program on an input. Raises SandboxFault.
+    ) -> ProgramOutput:
+        """Run the program on an input. Raises SandboxFaultError.
 
         A run with arguments does not use the fork server. `collect` names files of the working folder to return.
         """
@@ -56,7 +56,7 @@ class OpenProgram:
         verdict, message = result.fault or (None, "")
         outcome = result.outcome
         errors = printable(outcome.stderr, _SHOWN)
-        return Execution(
+        return ProgramOutput(
             result.output, verdict, message, errors, outcome.time, outcome.exit_status, outcome.files
         )
 
@@ -69,7 +69,8 @@ def open_program(
 
     `source` is one text, or the texts of several files by name. The limits apply as published (`Policy.COMPAT`). Each
     run is measured once, so a program near a limit may exceed it or not. Without `fork_server` an interpreter starts
-    for each run. Raises CannotCompile, ToolMissing, SandboxFault, SandboxUnavailable and UnknownLanguage.
+    for each run. Raises CompilationError, ToolMissingError, SandboxFaultError, SandboxUnavailableError and
+    UnknownLanguageError.
     """
     entry = get_language(language)
     applied = limits_for(limits, language, Policy.COMPAT)
@@ -78,7 +79,7 @@ def open_program(
         compilation = compile_program(sandbox, entry, source, applied, Path(folder))
         program = compilation.program
         if program is None:
-            raise CannotCompile(compilation.output)
+            raise CompilationError(compilation.output)
         if not fork_server:
             program = program.without_fork_server()
         with sandbox.open(program.mounts) as container:

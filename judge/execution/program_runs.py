@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from judge.compilation import Program
+from judge.compilation import CompiledProgram
 from judge.records import Limits, Verdict, printable
-from judge.sandbox import Outcome, Run, Termination
+from judge.sandbox import RunOutcome, SandboxRun, Termination
 
 _NEAR = 0.9  # share of the memory limit above which a crash counts as lack of memory
 _CRASHES = (signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGKILL)
@@ -30,7 +30,7 @@ class ProgramRun:
     reason.
     """
 
-    outcome: Outcome
+    outcome: RunOutcome
     output: bytes
     fault: tuple[Verdict, str] | None
 
@@ -39,13 +39,13 @@ class ProgramRun:
 class LimitedProgram:
     """A compiled program with its limits, and its files if it has any."""
 
-    program: Program
+    program: CompiledProgram
     limits: Limits
     files: FileNames | None = None
 
-    def run(self, given: bytes | Path, arguments: Sequence[str] = ()) -> Run:
+    def run(self, given: bytes | Path, arguments: Sequence[str] = ()) -> SandboxRun:
         """Return the run of the program on this input. A run with arguments does not use the fork server."""
-        return Run(
+        return SandboxRun(
             command=(*self.program.command, *arguments),
             limits=self.limits,
             wall=self.limits.wall,
@@ -55,7 +55,7 @@ class LimitedProgram:
             preload=None if arguments else self.program.preload,
         )
 
-    def result(self, outcome: Outcome) -> ProgramRun:
+    def result(self, outcome: RunOutcome) -> ProgramRun:
         """Return the result of a run with this outcome."""
         output = outcome.files.get(self.files.output, outcome.stdout) if self.files else outcome.stdout
         fault = _fault_of(outcome, self.limits, self.program.out_of_memory)
@@ -64,7 +64,7 @@ class LimitedProgram:
         return ProgramRun(outcome, output, fault)
 
 
-def _fault_of(outcome: Outcome, limits: Limits, out_of_memory: str) -> tuple[Verdict, str] | None:
+def _fault_of(outcome: RunOutcome, limits: Limits, out_of_memory: str) -> tuple[Verdict, str] | None:
     """Return the verdict on a run that failed and the reason. `out_of_memory` is described at `Language`."""
     if exceeded := _exceeded_limit(outcome, limits):
         return exceeded
@@ -80,7 +80,7 @@ def _fault_of(outcome: Outcome, limits: Limits, out_of_memory: str) -> tuple[Ver
     return Verdict.RTE, printable(f"exit status {outcome.exit_status}. {last_line}".encode(), 200).strip()
 
 
-def _exceeded_limit(outcome: Outcome, limits: Limits) -> tuple[Verdict, str] | None:
+def _exceeded_limit(outcome: RunOutcome, limits: Limits) -> tuple[Verdict, str] | None:
     if outcome.termination is Termination.OUTPUT:
         return Verdict.OLE, f"printed more than {limits.output} bytes"
     if outcome.termination is Termination.MEMORY:

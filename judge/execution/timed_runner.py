@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from judge.sandbox import Container, Outcome, Run, Termination, run_with_retries
+from judge.sandbox import Container, RunOutcome, SandboxRun, Termination, run_with_retries
 
 NEAR = 1.1
 """A run is near a limit if it needs at most this multiple of the limit."""
@@ -22,8 +22,8 @@ class TimedRunner:
         self._container = container
         self._is_slow = False
 
-    def run(self, run: Run) -> Outcome:
-        """Return the run's outcome, whose time may be slightly above the limit. Raises SandboxFault."""
+    def run(self, run: SandboxRun) -> RunOutcome:
+        """Return the run's outcome, whose time may be slightly above the limit. Raises SandboxFaultError."""
         outcome = run_with_retries(self._container, run)
         if outcome.termination is Termination.WALL:
             # The program waits, or the machine was paused or overloaded, which must not cause a wrong verdict.
@@ -36,7 +36,7 @@ class TimedRunner:
             return min(outcome, repeated, key=lambda one: one.memory)
         return outcome
 
-    def _with_more_time(self, run: Run, outcome: Outcome) -> Outcome:
+    def _with_more_time(self, run: SandboxRun, outcome: RunOutcome) -> RunOutcome:
         longer = replace(run, limits=replace(run.limits, time=NEAR * run.limits.time))
         for _ in range(_REPETITIONS):
             repeated = run_with_retries(self._container, longer)
@@ -48,5 +48,5 @@ class TimedRunner:
         return outcome
 
 
-def _is_over_time(outcome: Outcome, run: Run) -> bool:
+def _is_over_time(outcome: RunOutcome, run: SandboxRun) -> bool:
     return outcome.termination is Termination.CPU or outcome.time > run.limits.time

@@ -6,14 +6,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from judge.checking import CheckerFault
+from judge.checking import ValidatorFaultError
 from judge.compilation import compile_program
 from judge.evaluators import TestEvaluator, judge_error, open_evaluator
 from judge.execution import LimitedProgram
 from judge.grading.requests import GradingOptions, Problem, Submission
 from judge.records import Judgement, TestResult, Verdict
-from judge.sandbox import Sandbox, SandboxFault, open_sandbox
-from judge.toolchains import ToolMissing, compiler_version, get_language, limits_for
+from judge.sandbox import Sandbox, SandboxFaultError, open_sandbox
+from judge.toolchains import ToolMissingError, compiler_version, get_language, limits_for
 
 JUDGE_VERSION = "2"
 """Incremented by every change to the judge that may change a verdict."""
@@ -32,8 +32,8 @@ def grade(
     """Judge a submission on the problem's tests, in their order. `on_test` is called with each result.
 
     A failure of the judge (a broken sandbox, an unreadable test, a missing compiler) gives JE, never a verdict on the
-    program. Raises SandboxUnavailable where programs cannot be run safely, UnknownLanguage, and ValueError without
-    tests.
+    program. Raises SandboxUnavailableError where programs cannot be run safely, UnknownLanguageError, and ValueError
+    without tests.
     """
     options = options or GradingOptions()
     get_language(submission.language)
@@ -81,7 +81,7 @@ class _Grading:
                     return replace(self._judgement, verdict=Verdict.CE)
                 opening = open_evaluator(sandbox, self._problem.checker, program)
                 evaluator = stack.enter_context(opening)
-            except (SandboxFault, CheckerFault, ToolMissing, OSError) as error:
+            except (SandboxFaultError, ValidatorFaultError, ToolMissingError, OSError) as error:
                 self._add(judge_error(self._problem.tests[0], error))
             else:
                 self._evaluate(evaluator)
@@ -107,7 +107,7 @@ class _Grading:
         for test in self._problem.tests:
             try:
                 result = evaluator.evaluate(test)
-            except (SandboxFault, CheckerFault, OSError) as error:
+            except (SandboxFaultError, ValidatorFaultError, OSError) as error:
                 result = judge_error(test, error)
             self._add(result)
             if self._options.stop_at_first_failure and result.verdict is not Verdict.AC:

@@ -7,7 +7,7 @@ from pathlib import Path
 from judge.packages.files import shown
 from judge.packages.submission_rules import Rule, SubmissionsFile
 from judge.records import Verdict
-from judge.toolchains import LANGUAGES, UnknownLanguage, is_header, language_of
+from judge.toolchains import LANGUAGES, UnknownLanguageError, is_header, language_of
 
 # Packages have fewer verdicts than this judge: exceeded limits of memory or output count as run-time errors.
 _CRASH = frozenset({Verdict.RTE, Verdict.MLE, Verdict.OLE})
@@ -111,7 +111,7 @@ def _submission(path: Path, file: SubmissionsFile) -> LabelledSubmission:
         expected = _expected(
             b"\n".join(file.read_bytes() for file in files), label, settings.rules, settings.replaces_folder
         )
-    except (_Skipped, UnknownLanguage) as reason:
+    except (_SkippedError, UnknownLanguageError) as reason:
         skipped = str(reason)
     sets_time_limit = settings.sets_time_limit
     return LabelledSubmission(
@@ -126,7 +126,7 @@ def _submission(path: Path, file: SubmissionsFile) -> LabelledSubmission:
     )
 
 
-class _Skipped(Exception):
+class _SkippedError(Exception):
     """A submission that cannot be judged; the message is the reason."""
 
 
@@ -136,16 +136,16 @@ def _files(path: Path) -> tuple[Path, ...]:
             file for file in sorted(path.iterdir()) if not file.name.startswith((".", "__pycache__"))
         )
         if not files:
-            raise _Skipped("its folder is empty")
+            raise _SkippedError("its folder is empty")
     else:
         files = (path,)
     for file in files:
         if not file.is_file():
-            raise _Skipped(f"{shown(file.name)} is not a regular file")
+            raise _SkippedError(f"{shown(file.name)} is not a regular file")
         if not file.name.isprintable():
-            raise _Skipped(f"the name {shown(file.name)} contains more than printable characters")
+            raise _SkippedError(f"the name {shown(file.name)} contains more than printable characters")
         if file.stat().st_size > _LARGEST_SOURCE:
-            raise _Skipped(f"{shown(file.name)} is larger than {_LARGEST_SOURCE} bytes")
+            raise _SkippedError(f"{shown(file.name)} is larger than {_LARGEST_SOURCE} bytes")
     return files
 
 
@@ -153,11 +153,13 @@ def _language(files: tuple[Path, ...], given: str) -> str:
     if given:
         name = next((name for name, language in LANGUAGES.items() if language.package_code == given), None)
         if name is None:
-            raise _Skipped(f"submissions.yaml says it is in {shown(given)}, which this judge does not have")
+            raise _SkippedError(
+                f"submissions.yaml says it is in {shown(given)}, which this judge does not have"
+            )
         return name
     found = {language_of(file) for file in files if len(files) == 1 or not is_header(file)}
     if len(found) != 1:
-        raise _Skipped(f"its files are in {' and '.join(sorted(found)) or 'no language'}")
+        raise _SkippedError(f"its files are in {' and '.join(sorted(found)) or 'no language'}")
     return found.pop()
 
 
@@ -168,16 +170,16 @@ def _expected(
     expected = _tagged(content)
     if not expected:
         if label == "partially_accepted":
-            raise _Skipped("it is worth a part of the score, and this judge gives no scores")
+            raise _SkippedError("it is worth a part of the score, and this judge gives no scores")
         if label not in _FOLDERS and not rules:
-            raise _Skipped(f"neither the folder {shown(label)} nor a tag says which verdict is expected")
+            raise _SkippedError(f"neither the folder {shown(label)} nor a tag says which verdict is expected")
         replaced = replaces_folder or label not in _FOLDERS
         expected = frozenset(Verdict) - {Verdict.JE, Verdict.NO_CODE} if replaced else _FOLDERS[label]
     for rule in rules:
         if not rule.tests:
             expected &= rule.first_failures
     if not expected:
-        raise _Skipped("no verdict satisfies its label and submissions.yaml")
+        raise _SkippedError("no verdict satisfies its label and submissions.yaml")
     return expected
 
 
@@ -188,5 +190,5 @@ def _tagged(content: bytes) -> frozenset[Verdict]:
     ]
     names = [re.sub(r"[\s_-]+", "-", found[0].upper()) for part in parts if (found := _TAG_NAME.search(part))]
     if unknown := [name for name in names if name not in _TAG_NAMES]:
-        raise _Skipped(f"its tag expects {', '.join(unknown)}, which this judge does not give")
+        raise _SkippedError(f"its tag expects {', '.join(unknown)}, which this judge does not give")
     return frozenset[Verdict]().union(*(_TAG_NAMES[name] for name in names))

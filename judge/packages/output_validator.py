@@ -5,20 +5,20 @@ from pathlib import Path
 from judge.checking import OutputValidator
 from judge.packages.files import PackageError, shown
 from judge.records import MEBIBYTE, Limits
-from judge.toolchains import LANGUAGES, UnknownLanguage, is_header, language_of
+from judge.toolchains import LANGUAGES, UnknownLanguageError, is_header, language_of
 
 _LARGEST_SOURCE = MEBIBYTE
 _SCRIPTS = ("build", "run")
 
 
-class UnusableValidator(Exception):
+class UnusableValidatorError(Exception):
     """An output validator that this judge cannot run; the message is the reason."""
 
 
 def find_validator(package: Path, *, legacy: bool) -> Path | None:
     """Return the output validator, a file or a folder of files, or None if the package has none.
 
-    Raises UnusableValidator for several validators, all of which would have to accept.
+    Raises UnusableValidatorError for several validators, all of which would have to accept.
     """
     places = (
         ["output_validators", "output_validator"] if legacy else ["output_validator", "output_validators"]
@@ -30,7 +30,7 @@ def find_validator(package: Path, *, legacy: bool) -> Path | None:
     if len(programs) == 1:
         return programs[0]
     if any(path.is_dir() for path in programs):
-        raise UnusableValidator(
+        raise UnusableValidatorError(
             f"it has several output validators: {', '.join(shown(path.name) for path in programs)}"
         )
     return folder
@@ -53,29 +53,29 @@ def read_validator(
 ) -> OutputValidator:
     """Return the validator in this file or folder. `limits` are those of one run of it.
 
-    Raises UnusableValidator, and PackageError where its files cannot be read.
+    Raises UnusableValidatorError, and PackageError where its files cannot be read.
     """
     files = _programs(path) if path.is_dir() else [path]
     if scripts := [file.name for file in files if file.name in _SCRIPTS]:
-        raise UnusableValidator(f"its output validator has a build or run script ({', '.join(scripts)})")
+        raise UnusableValidatorError(f"its output validator has a build or run script ({', '.join(scripts)})")
     languages: set[str] = set()
     sources: dict[str, str] = {}
     for file in files:
         if not file.is_file() or not file.name.isprintable():
-            raise UnusableValidator(
+            raise UnusableValidatorError(
                 f"its output validator contains more than files with printable names: {shown(file.name)}"
             )
         if not is_header(file):
             try:
                 languages.add(language_of(file))
-            except UnknownLanguage:
-                raise UnusableValidator(
+            except UnknownLanguageError:
+                raise UnusableValidatorError(
                     f"its output validator is in a language that this judge does not have: {shown(file.name)}"
                 ) from None
         sources[file.name] = _text(file)
     if len(languages) != 1:
         found = " and ".join(sorted(LANGUAGES[name].title for name in languages)) or "no language"
-        raise UnusableValidator(f"its output validator is written in {found}")
+        raise UnusableValidatorError(f"its output validator is written in {found}")
     return OutputValidator(
         language=languages.pop(),
         sources=sources,

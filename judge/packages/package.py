@@ -22,7 +22,7 @@ from judge.packages.files import (
     shown,
 )
 from judge.packages.labelled_submissions import LabelledSubmission, read_submissions
-from judge.packages.output_validator import UnusableValidator, find_validator, read_validator
+from judge.packages.output_validator import UnusableValidatorError, find_validator, read_validator
 from judge.records import MEBIBYTE, Limits, Test
 
 _LEGACY_VERSIONS = ("legacy", "legacy-icpc")
@@ -116,7 +116,7 @@ def _read(path: Path) -> Package:
     if not unsupported:
         try:
             checker = _checker(path, limits, types, tuple(flags), legacy=legacy)
-        except UnusableValidator as reason:
+        except UnusableValidatorError as reason:
             unsupported = str(reason)
     return Package(
         name=path.resolve().name,

@@ -10,14 +10,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from judge.sandbox.cgroups import ControlGroups, control_group
-from judge.sandbox.container import FORK_SERVER, PROCESSES, Container
+from judge.sandbox.container import FORK_SERVER, PROCESSES, ContainerProcess
 from judge.sandbox.interface import (
     PROGRAM_FOLDER,
     SCRATCH_FOLDER,
     Mounts,
-    Outcome,
-    Run,
-    SandboxFault,
+    RunOutcome,
+    SandboxFaultError,
+    SandboxRun,
 )
 from judge.sandbox.memory_file import sealed_file
 from judge.sandbox.seccomp import filter_program
@@ -96,15 +96,17 @@ class Bubblewrap:
             container.close()
 
     @contextlib.contextmanager
-    def started(self, mounts: Mounts) -> Iterator[Container]:
-        """Start a container. Raises SandboxFault."""
+    def started(self, mounts: Mounts) -> Iterator[ContainerProcess]:
+        """Start a container. Raises SandboxFaultError."""
         with contextlib.ExitStack() as stack:
             group = None
             if self._groups:
                 try:
                     group = stack.enter_context(control_group(self._groups, PROCESSES + _OWN_PROCESSES))
                 except OSError as error:
-                    raise SandboxFault(f"the sandbox could not create a control group: {error}") from error
+                    raise SandboxFaultError(
+                        f"the sandbox could not create a control group: {error}"
+                    ) from error
             ours, launchers = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             process = None
             with launchers:
@@ -123,7 +125,7 @@ class Bubblewrap:
                 ]
                 process = stack.enter_context(_started(command, inherited))
             with ours:  # closing the socket ends the process, so it precedes the wait for the process
-                yield Container(process, ours, mounts, group)
+                yield ContainerProcess(process, ours, mounts, group)
 
     def _options(self, mounts: Mounts) -> Iterator[str]:
         for name, value in mounts.environment.items():
@@ -147,10 +149,10 @@ class BubblewrapContainer:
         self._sandbox = sandbox
         self._mounts = mounts
         self._stack = contextlib.ExitStack()
-        self._container: Container | None = None
+        self._container: ContainerProcess | None = None
 
-    def run(self, run: Run) -> Outcome:
-        """Run the program to its end. Raises SandboxFault, after which the container can be used again."""
+    def run(self, run: SandboxRun) -> RunOutcome:
+        """Run the program to its end. Raises SandboxFaultError, after which the container can be used again."""
         if self._container is None:
             self._container = self._stack.enter_context(self._sandbox.started(self._mounts))
         try:

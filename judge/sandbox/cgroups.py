@@ -23,7 +23,7 @@ _serial = itertools.count()
 
 
 @dataclass(frozen=True)
-class Files:
+class GroupFiles:
     """The files of one container's group that the launcher uses; None for a file that the kernel does not have.
 
     `time_unit` is the number of units of `time` in a microsecond.
@@ -43,7 +43,7 @@ class ControlGroups(Protocol):
 
     title: str
 
-    def make(self, name: str, processes: int) -> Files:
+    def make(self, name: str, processes: int) -> GroupFiles:
         """Create a group for at most `processes` processes. Raises OSError."""
         ...
 
@@ -63,7 +63,7 @@ class Version1:
     def parents(self) -> list[Path]:
         return list(dict.fromkeys((self._memory, self._time, self._processes)))
 
-    def make(self, name: str, processes: int) -> Files:
+    def make(self, name: str, processes: int) -> GroupFiles:
         folders = [parent / name for parent in self.parents()]
         for folder in folders:
             folder.mkdir()
@@ -71,7 +71,7 @@ class Version1:
         with contextlib.suppress(OSError):  # the machine has no swap
             (memory / "memory.swappiness").write_text("0")
         (self._processes / name / "pids.max").write_text(str(processes))
-        return Files(
+        return GroupFiles(
             join=tuple(folder / "cgroup.procs" for folder in folders),
             time=self._time / name / "cpuacct.usage",
             usage=memory / "memory.usage_in_bytes",
@@ -93,14 +93,14 @@ class Version2:
     def parents(self) -> list[Path]:
         return [self._parent]
 
-    def make(self, name: str, processes: int) -> Files:
+    def make(self, name: str, processes: int) -> GroupFiles:
         group = self._parent / name
         group.mkdir()
         with contextlib.suppress(OSError):  # the machine has no swap
             (group / "memory.swap.max").write_text("0")
         (group / "pids.max").write_text(str(processes))
         peak = group / "memory.peak"  # since Linux 5.19; resettable for each program since 6.12
-        return Files(
+        return GroupFiles(
             join=(group / "cgroup.procs",),
             time=group / "cpu.stat",
             usage=group / "memory.current",
@@ -127,7 +127,7 @@ def find_control_groups() -> ControlGroups | None:
 
 
 @dataclass(frozen=True)
-class Group:
+class ControlGroup:
     """A container's group: the launcher's argument, and the descriptors that the argument names."""
 
     argument: str
@@ -141,7 +141,7 @@ class Group:
 
 
 @contextlib.contextmanager
-def control_group(groups: ControlGroups, processes: int) -> Iterator[Group]:
+def control_group(groups: ControlGroups, processes: int) -> Iterator[ControlGroup]:
     """Create a group and remove it with the block. Raises OSError."""
     with contextlib.ExitStack() as stack:
         name = f"{_PREFIX}{os.getpid()}-{next(_serial)}"
@@ -169,7 +169,7 @@ def control_group(groups: ControlGroups, processes: int) -> Iterator[Group]:
             (events := opened(files.events, os.O_RDONLY)),
             files.time_unit,
         ]
-        yield Group(",".join(map(str, numbers)), descriptors, events)
+        yield ControlGroup(",".join(map(str, numbers)), descriptors, events)
 
 
 def _opened_peak(path: Path | None, opened: "_Open") -> int:

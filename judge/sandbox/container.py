@@ -11,8 +11,15 @@ from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
 
-from judge.sandbox.cgroups import Group
-from judge.sandbox.interface import STDERR_LIMIT, Mounts, Outcome, Run, SandboxFault, Termination
+from judge.sandbox.cgroups import ControlGroup
+from judge.sandbox.interface import (
+    STDERR_LIMIT,
+    Mounts,
+    RunOutcome,
+    SandboxFaultError,
+    SandboxRun,
+    Termination,
+)
 from judge.sandbox.memory_file import sealed_file
 
 PROCESSES = 64
@@ -27,35 +34,38 @@ _DESCRIPTORS = 250  # the most that the kernel lets one packet carry is 253
 
 
 @dataclass
-class Container:
+class ContainerProcess:
     """A running container: its process, and the socket to the launcher inside."""
 
     process: subprocess.Popen[bytes]
     launcher: socket.socket
     mounts: Mounts
-    group: Group | None
+    group: ControlGroup | None
     _fork_server_for: tuple[str, ...] | None = None  # the command and modules that the fork server serves
     _can_fork: bool = True
 
-    def run(self, run: Run) -> tuple[Outcome, bool]:
-        """Run the program. Return its outcome, and whether the container can be used again. Raises SandboxFault."""
+    def run(self, run: SandboxRun) -> tuple[RunOutcome, bool]:
+        """Run the program. Return its outcome, and whether the container can be used again.
+
+        Raises SandboxFaultError.
+        """
         start = time.monotonic()
         try:
             return self._run_or_fork(run)
-        except SandboxFault:
+        except SandboxFaultError:
             if self.group and self.group.ran_out_of_memory():  # the kernel killed the launcher
                 return _out_of_memory(run, time.monotonic() - start), False
             raise
 
-    def _run_or_fork(self, run: Run) -> tuple[Outcome, bool]:
+    def _run_or_fork(self, run: SandboxRun) -> tuple[RunOutcome, bool]:
         if run.preload is not None and self._can_fork and self._has_fork_server(run, run.preload):
             try:
                 return self._run(run, fork=True)
-            except _NoForkServer:  # an earlier run destroyed it
+            except _NoForkServerError:  # an earlier run destroyed it
                 self._can_fork = False
         return self._run(run, fork=False)
 
-    def _has_fork_server(self, run: Run, modules: tuple[str, ...]) -> bool:
+    def _has_fork_server(self, run: SandboxRun, modules: tuple[str, ...]) -> bool:
         """Return whether a fork server for this command runs; start one if there is none."""
         wanted = (*run.command, "", *modules)
         if self._fork_server_for is None:
@@ -75,7 +85,7 @@ class Container:
                 self._can_fork = False
         return self._fork_server_for == wanted
 
-    def _run(self, run: Run, *, fork: bool) -> tuple[Outcome, bool]:
+    def _run(self, run: SandboxRun, *, fork: bool) -> tuple[RunOutcome, bool]:
         deadline = time.monotonic() + run.wall + _GRACE
         with contextlib.ExitStack() as stack:
             sent = stack.enter_context(contextlib.ExitStack())
@@ -97,7 +107,7 @@ class Container:
             answer, files, too_much = self._collect(collected, output, deadline)
         try:
             if answer[0] == "no-server":
-                raise _NoForkServer
+                raise _NoForkServerError
             stdout = bytes(collected[output].content) if output in collected else b""
             stderr = bytes(collected[errors].content)
             return _outcome(answer, stdout, stderr, _contents(answer[8:], files, run.limits.output), too_much)
@@ -125,7 +135,7 @@ class Container:
             remaining = deadline - time.monotonic()
             ready = waiting.poll(max(0.0, remaining) * 1000)
             if not ready:
-                raise SandboxFault("the sandbox did not end within its time")
+                raise SandboxFaultError("the sandbox did not end within its time")
             for descriptor, _ in ready:
                 if descriptor not in collected:
                     answer, files = self._read_answer()
@@ -141,7 +151,7 @@ class Container:
                         self.launcher.send(b"stop\0")
         return answer, files, too_much
 
-    def _bounds(self, run: Run) -> list[str]:
+    def _bounds(self, run: SandboxRun) -> list[str]:
         # The memory limit applies to used memory. Address space gets a far higher limit, because programs and threads
         # reserve much more than they use.
         address_space = 4 * run.limits.memory + 16 * 2**30
@@ -161,7 +171,7 @@ class Container:
         try:
             return self._read_answer()[0]
         except TimeoutError as error:
-            raise SandboxFault("the sandbox did not answer") from error
+            raise SandboxFaultError("the sandbox did not answer") from error
         finally:
             self.launcher.settimeout(None)
 
@@ -175,18 +185,18 @@ class Container:
         first, *names = packet.decode("utf-8", "replace").split("\0")
         words = first.split(" ", 7)
         if words[0] == "fault":
-            raise SandboxFault(first.removeprefix("fault "))
+            raise SandboxFaultError(first.removeprefix("fault "))
         return words + names, files
 
-    def _fault(self) -> SandboxFault:
+    def _fault(self) -> SandboxFaultError:
         """Return the fault of a launcher that has ended, with bubblewrap's message if there is one."""
         assert self.process.stderr is not None
         self.process.kill()
         message = self.process.stderr.read(4000).decode("utf-8", "replace").strip()
-        return SandboxFault(message or "the sandbox ended without a message")
+        return SandboxFaultError(message or "the sandbox ended without a message")
 
 
-class _NoForkServer(Exception):
+class _NoForkServerError(Exception):
     """The fork server has ended."""
 
 
@@ -225,19 +235,19 @@ def _contents(names: list[str], files: list[int], limit: int) -> dict[str, bytes
     return contents
 
 
-def _out_of_memory(run: Run, wall: float) -> Outcome:
+def _out_of_memory(run: SandboxRun, wall: float) -> RunOutcome:
     memory, ended = run.limits.memory, time.monotonic()
-    return Outcome(Termination.MEMORY, None, None, 0.0, wall, memory, b"", b"", {}, ended)
+    return RunOutcome(Termination.MEMORY, None, None, 0.0, wall, memory, b"", b"", {}, ended)
 
 
 def _outcome(
     answer: list[str], stdout: bytes, stderr: bytes, files: dict[str, bytes], too_much: bool
-) -> tuple[Outcome, bool]:
+) -> tuple[RunOutcome, bool]:
     cause, numbers = answer[1], [int(word) for word in answer[2:8]]
     status, cpu, wall, memory, ended, clean = numbers
     termination = Termination.OUTPUT if too_much else Termination(cause)
     exited = termination is Termination.EXIT
-    outcome = Outcome(
+    outcome = RunOutcome(
         termination=termination,
         exit_status=os.WEXITSTATUS(status) if exited and os.WIFEXITED(status) else None,
         signal=os.WTERMSIG(status) if exited and os.WIFSIGNALED(status) else None,

@@ -12,13 +12,13 @@ from judge.sandbox.bubblewrap import LAUNCHER, Bubblewrap
 from judge.sandbox.cgroups import find_control_groups
 from judge.sandbox.interface import (
     Mounts,
-    Run,
     Sandbox,
-    SandboxFault,
+    SandboxFaultError,
+    SandboxRun,
     SandboxStatus,
-    SandboxUnavailable,
+    SandboxUnavailableError,
 )
-from judge.sandbox.launcher import USAGE_STATUS, NoLauncher, find_launcher
+from judge.sandbox.launcher import USAGE_STATUS, NoLauncherError, find_launcher
 from judge.sandbox.system_files import runtime_files
 
 _INSTALL = (
@@ -65,7 +65,7 @@ _finding = threading.Lock()
 
 
 def open_sandbox() -> Sandbox:
-    """Return the sandbox of this machine, tested once per process. Raises SandboxUnavailable."""
+    """Return the sandbox of this machine, tested once per process. Raises SandboxUnavailableError."""
     with _finding:
         if "sandbox" not in _found:
             _found["sandbox"] = _find()
@@ -76,25 +76,25 @@ def sandbox_status() -> SandboxStatus:
     """Test the sandbox now by running a program in it, and return its status."""
     try:
         sandbox = _find()
-    except SandboxUnavailable as error:
+    except SandboxUnavailableError as error:
         return SandboxStatus(False, "", error.problem, error.remedy)
     return SandboxStatus(True, sandbox.isolation, "", "", "" if sandbox.has_groups else _IMPROVEMENT)
 
 
 def _find() -> Bubblewrap:
     if platform.system() != "Linux":
-        raise SandboxUnavailable(f"there is no sandbox for {platform.system()}", _OTHER_SYSTEM)
+        raise SandboxUnavailableError(f"there is no sandbox for {platform.system()}", _OTHER_SYSTEM)
     bwrap = shutil.which("bwrap")
     if bwrap is None:
-        raise SandboxUnavailable("bubblewrap (bwrap) is not installed", _INSTALL)
+        raise SandboxUnavailableError("bubblewrap (bwrap) is not installed", _INSTALL)
     try:
         launcher = find_launcher()
-    except NoLauncher as error:
+    except NoLauncherError as error:
         remedy = "Install a C compiler. Debian, Ubuntu: sudo apt install g++."
-        raise SandboxUnavailable(str(error), remedy) from error
+        raise SandboxUnavailableError(str(error), remedy) from error
     except OSError as error:
         remedy = "Set JUDGE_CACHE to a folder that can be written."
-        raise SandboxUnavailable(f"the launcher cannot be stored: {error}", remedy) from error
+        raise SandboxUnavailableError(f"the launcher cannot be stored: {error}", remedy) from error
     version = subprocess.run([bwrap, "--version"], check=False, capture_output=True, text=True).stdout.strip()
     found = find_control_groups()
     problem = ""
@@ -104,7 +104,7 @@ def _find() -> Bubblewrap:
         if fault is None:
             return sandbox
         problem = problem or fault
-    raise SandboxUnavailable(f"bubblewrap could not create a sandbox ({problem})", _remedy())
+    raise SandboxUnavailableError(f"bubblewrap could not create a sandbox ({problem})", _remedy())
 
 
 def _try(sandbox: Sandbox) -> str | None:
@@ -113,8 +113,8 @@ def _try(sandbox: Sandbox) -> str | None:
         mounts = Mounts(Path(folder), runtime_files(), file_size=2**20, scratch=2**20)
         try:
             with sandbox.open(mounts) as container:
-                outcome = container.run(Run((LAUNCHER,), Limits(time=5, memory=2**28), wall=10))
-        except SandboxFault as fault:
+                outcome = container.run(SandboxRun((LAUNCHER,), Limits(time=5, memory=2**28), wall=10))
+        except SandboxFaultError as fault:
             return str(fault)
     if outcome.exit_status != USAGE_STATUS:
         return f"a test program ended with {outcome.termination} {outcome.exit_status} {outcome.signal}"

@@ -16,7 +16,7 @@ STDERR_LIMIT = 2**16
 """Bytes of standard error that an outcome keeps."""
 
 
-class SandboxUnavailable(Exception):
+class SandboxUnavailableError(Exception):
     """This machine cannot run programs safely. The message names the problem and the remedy."""
 
     def __init__(self, problem: str, remedy: str) -> None:
@@ -25,7 +25,7 @@ class SandboxUnavailable(Exception):
         self.remedy = remedy
 
 
-class SandboxFault(Exception):
+class SandboxFaultError(Exception):
     """A run failed because of the sandbox and not because of the program. A retry may succeed."""
 
 
@@ -58,7 +58,7 @@ class Mounts:
 
 
 @dataclass(frozen=True)
-class Run:
+class SandboxRun:
     """One run of a program in a container.
 
     `input` becomes standard input: bytes, a file's content, or an end of a pipe. Standard output is collected, or
@@ -82,7 +82,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RunOutcome:
     """The outcome of a run: CPU and real seconds and peak bytes of all its processes, and its output.
 
     `exit_status` is None unless the program ended by itself with one, `signal` unless a signal ended it.
@@ -106,8 +106,8 @@ class Outcome:
 class Container(Protocol):
     """An isolated place for the runs of one submission, one at a time. No run sees traces of another."""
 
-    def run(self, run: Run) -> Outcome:
-        """Run the program to its end. Raises SandboxFault, after which the container can be used again."""
+    def run(self, run: SandboxRun) -> RunOutcome:
+        """Run the program to its end. Raises SandboxFaultError, after which the container can be used again."""
         ...
 
 

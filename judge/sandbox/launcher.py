@@ -13,18 +13,18 @@ USAGE_STATUS = 64
 """The exit status of a launcher that is started without arguments."""
 
 
-class NoLauncher(Exception):
+class NoLauncherError(Exception):
     """No C compiler can compile the launcher."""
 
 
 def find_launcher(cache: Path | None = None) -> Path:
     """Return the launcher; compile it into the folder `cache` (default: `default_cache()`) if it is missing.
 
-    Raises NoLauncher, and OSError where it cannot be stored.
+    Raises NoLauncherError, and OSError where it cannot be stored.
     """
     compiler = next((found for name in ("cc", "gcc", "g++", "clang") if (found := shutil.which(name))), None)
     if compiler is None:
-        raise NoLauncher("no C compiler is installed, which the sandbox needs for its launcher")
+        raise NoLauncherError("no C compiler is installed, which the sandbox needs for its launcher")
     return _compiled(compiler, cache or default_cache())
 
 
@@ -43,4 +43,4 @@ def _compiled(compiler: str, cache: Path) -> Path:
                 result.chmod(0o755)
                 result.replace(target)
                 return target
-    raise NoLauncher(f"{compiler} could not compile the launcher: {finished.stderr.strip()[-500:]}")
+    raise NoLauncherError(f"{compiler} could not compile the launcher: {finished.stderr.strip()[-500:]}")

@@ -1,11 +1,11 @@
 """Languages as data, the registry of them, and the compilers and interpreters that this machine has."""
 
-from judge.toolchains.language import Family, Language, ProgramShape, ToolMissing
+from judge.toolchains.language import Family, Language, ProgramShape, ToolMissingError
 from judge.toolchains.registry import (
     FAMILIES,
     LANGUAGES,
     TAGS,
-    UnknownLanguage,
+    UnknownLanguageError,
     compiler_version,
     get_language,
     is_header,
@@ -21,8 +21,8 @@ __all__ = [
     "Family",
     "Language",
     "ProgramShape",
-    "ToolMissing",
-    "UnknownLanguage",
+    "ToolMissingError",
+    "UnknownLanguageError",
     "compiler_version",
     "get_language",
     "is_header",

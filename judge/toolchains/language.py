@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 
-class ToolMissing(Exception):
+class ToolMissingError(Exception):
     """The compiler or interpreter of a language is not installed; the message says how to install it."""
 
 
@@ -98,15 +98,15 @@ class Language:
     version: tuple[str, ...] = ("{tool}", "--version")
 
     def tool(self) -> Path:
-        """Return the compiler or interpreter. Raises ToolMissing."""
+        """Return the compiler or interpreter. Raises ToolMissingError."""
         return self._found(self.find_tool)
 
     def machine(self) -> Path | None:
-        """Return the virtual machine that runs the programs, None where they need none. Raises ToolMissing."""
+        """Return the virtual machine that runs the programs, None where they need none. Raises ToolMissingError."""
         return self._found(self.find_machine) if self.find_machine else None
 
     def _found(self, find: Callable[[], Path | None]) -> Path:
         found = find()
         if found is None:
-            raise ToolMissing(f"{self.title} programs cannot be judged here. {self.install}")
+            raise ToolMissingError(f"{self.title} programs cannot be judged here. {self.install}")
         return found

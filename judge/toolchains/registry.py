@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from judge.records import Limits, Policy
-from judge.toolchains.language import Family, Language, ToolMissing
+from judge.toolchains.language import Family, Language, ToolMissingError
 
 LANGUAGES: dict[str, Language] = {}
 """All languages by name, in the order of their registration."""
@@ -19,7 +19,7 @@ TAGS: dict[str, str] = {}
 """The name of the family for each tag that replies use."""
 
 
-class UnknownLanguage(LookupError):
+class UnknownLanguageError(LookupError):
     """No language has this name or suffix; the message lists the known ones."""
 
 
@@ -32,18 +32,18 @@ def register(language: Language) -> Language:
 
 
 def get_language(name: str) -> Language:
-    """Return the language of that name. Raises UnknownLanguage."""
+    """Return the language of that name. Raises UnknownLanguageError."""
     try:
         return LANGUAGES[name]
     except KeyError:
         known = ", ".join(sorted(LANGUAGES))
-        raise UnknownLanguage(f"no language is called {name!r}; there are: {known}") from None
+        raise UnknownLanguageError(f"no language is called {name!r}; there are: {known}") from None
 
 
 def language_of(path: Path | str) -> str:
     """Return the name of the language of a file, by its suffix (or a bare suffix such as ".py").
 
-    Raises UnknownLanguage.
+    Raises UnknownLanguageError.
     """
     text = str(path)
     suffix = text if text.startswith(".") and "/" not in text else Path(text).suffix
@@ -51,7 +51,9 @@ def language_of(path: Path | str) -> str:
         if suffix.lower() in language.extensions:
             return language.name
     known = dict.fromkeys(suffix for language in LANGUAGES.values() for suffix in language.extensions)
-    raise UnknownLanguage(f"no language has files named like {text!r}; known suffixes: {', '.join(known)}")
+    raise UnknownLanguageError(
+        f"no language has files named like {text!r}; known suffixes: {', '.join(known)}"
+    )
 
 
 def is_header(path: Path) -> bool:
@@ -62,7 +64,7 @@ def is_header(path: Path) -> bool:
 def limits_for(
     limits: Limits, language: str, policy: Policy, time_multipliers: Mapping[str, float] | None = None
 ) -> Limits:
-    """Return the problem's limits as the policy applies them to the language. Raises UnknownLanguage.
+    """Return the problem's limits as the policy applies them to the language. Raises UnknownLanguageError.
 
     `time_multipliers` override the factors of the languages they name. Under both policies the allowance for the
     language's run-time system is added to the memory limit.
@@ -78,7 +80,7 @@ def limits_for(
 def compiler_version(language: str) -> str:
     """Return the first line that the compiler or interpreter prints about its version.
 
-    Raises UnknownLanguage, and ToolMissing where the tool is not installed or does not work.
+    Raises UnknownLanguageError, and ToolMissingError where the tool is not installed or does not work.
     """
     entry = get_language(language)
     places = {"tool": entry.tool(), "libraries": entry.tool().parent / "*", "machine": entry.machine()}
@@ -87,6 +89,6 @@ def compiler_version(language: str) -> str:
         finished = subprocess.run(command, check=True, capture_output=True, text=True)
         return (finished.stdout or finished.stderr).splitlines()[0].strip()
     except (OSError, subprocess.CalledProcessError, IndexError) as error:
-        raise ToolMissing(
+        raise ToolMissingError(
             f"{entry.title} programs cannot be judged here: {command[0]} does not work ({error}). {entry.install}"
         ) from error

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from judge.packages import LabelledSubmission, Package, PackageError, read_package, shown
-from judge.toolchains import ToolMissing, get_language
+from judge.toolchains import ToolMissingError, get_language
 
 
 @dataclass(frozen=True)
@@ -101,6 +101,6 @@ def missing_tool(language: str | None) -> str:
         if language is not None:
             get_language(language).tool()
             get_language(language).machine()
-    except ToolMissing as missing:
+    except ToolMissingError as missing:
         return str(missing)
     return ""

@@ -67,7 +67,7 @@ def verify(
     """Judge all submissions, `jobs` at a time. `on_done` is called with each result, never concurrently.
 
     `fork_server` is that of `GradingOptions`. Returns the results in the order of the works, and the packages whose
-    time limit cannot be derived. Raises SandboxUnavailable.
+    time limit cannot be derived. Raises SandboxUnavailableError.
     """
     works = list(works)
     verification = _Verification(on_done, fork_server)

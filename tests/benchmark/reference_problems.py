@@ -1,7 +1,8 @@
 """Small stored problems for the tests of the commands that judge."""
 
-from benchmark.models import Dataset, Problem, TestCase, blobs
+from benchmark.models import Dataset, Problem
 from judge import Checker
+from tests.problems import add_doubling_tests
 
 HIDDEN_NUMBER = 48613579
 """Stands in the hidden test; it and its double may never be shown."""
@@ -23,13 +24,5 @@ def store_doubling(external_id: str = "doubling", analysis: str = "") -> Problem
         checker=Checker(kind="tokens").to_json(),
         content_hash="0" * 64,
     )
-    for order, (number, origin) in enumerate([(3, "sample"), (HIDDEN_NUMBER, "hidden")]):
-        TestCase.objects.create(
-            problem=problem,
-            order=order,
-            name=f"{origin}-{order}",
-            origin=origin,
-            input_hash=blobs.put(f"{number}\n".encode()),
-            answer_hash=blobs.put(f"{2 * number}\n".encode()),
-        )
+    add_doubling_tests(problem, HIDDEN_NUMBER)
     return problem

@@ -261,7 +261,7 @@ def test_the_span_is_the_program_as_the_reply_writes_it() -> None:
         ("The final program:\n" + fenced(PROGRAM), Extraction(PROGRAM, 29, 59, "tagged-final", 1)),
     ],
 )
-def test_the_rule_is_told(reply: str, found: Extraction) -> None:
+def test_extraction_names_the_applied_rule(reply: str, found: Extraction) -> None:
     assert extract_program(reply, "python") == found
 
 

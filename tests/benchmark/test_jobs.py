@@ -8,7 +8,7 @@ from redis import Redis
 from rq import Queue
 from rq.job import Callback, Job
 
-from benchmark.worker.jobs import JobRefused, ListedJob
+from benchmark.worker.jobs import JobRefusedError, ListedJob
 from tests.stack import REPOSITORY, Stack
 
 
@@ -92,7 +92,7 @@ def job_with(function: str, *arguments: Any, instance: Any = None, **named: Any)
     ids=lambda job: f"{job.func_name}-{job.args}",
 )
 def test_other_names_and_other_shapes_are_refused(job: Job):
-    with pytest.raises(JobRefused):
+    with pytest.raises(JobRefusedError):
         job.func  # noqa: B018  (the property raises)
 
 
@@ -104,7 +104,7 @@ def test_nothing_that_a_job_names_is_imported_before_it_is_refused(
     job = job_with("trap_module.run")
     job._failure_callback_name = job._success_callback_name = job._stopped_callback_name = "trap_module.run"
     assert (job.success_callback, job.failure_callback, job.stopped_callback) == (None, None, None)
-    with pytest.raises(JobRefused, match=r"'trap_module.run' is not a function"):
+    with pytest.raises(JobRefusedError, match=r"'trap_module.run' is not a function"):
         job.func  # noqa: B018
     assert not (tmp_path / "sprung").exists()
 

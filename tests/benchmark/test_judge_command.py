@@ -95,7 +95,7 @@ def test_the_compilers_words_are_shown(tmp_path: Path) -> None:
     assert "undeclared" in told["compiler_output"]
 
 
-def test_what_is_wrong_with_the_question_is_said(tmp_path: Path) -> None:
+def test_invalid_arguments_are_refused_with_the_reason(tmp_path: Path) -> None:
     file = program(tmp_path, RIGHT)
     latin = tmp_path / "latin.py"
     latin.write_bytes(b"# caf\xe9\n")
@@ -112,7 +112,7 @@ def test_what_is_wrong_with_the_question_is_said(tmp_path: Path) -> None:
             wrong()
 
 
-def test_a_fault_of_the_judge_is_told_and_fails_the_command(tmp_path: Path) -> None:
+def test_a_judge_fault_is_reported_and_fails_the_command(tmp_path: Path) -> None:
     problem = store_doubling("broken")
     problem.tests.filter(origin="hidden").update(answer_hash="f" * 64)
     output = io.StringIO()

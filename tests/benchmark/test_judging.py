@@ -15,7 +15,7 @@ RIGHT = "print(2 * int(input()))"
 pytestmark = pytest.mark.django_db
 
 
-def request(source: str = RIGHT, suite: Judgement.Suite = Judgement.Suite.ALL) -> Judgement:
+def request(source: str = RIGHT, suite: Judgement.TestScope = Judgement.TestScope.ALL) -> Judgement:
     submission = judging.store_submission(store_doubling(), source, "python")
     return judging.request_judgement(submission, suite=suite)
 
@@ -37,7 +37,7 @@ def test_result_is_stored_with_what_it_depends_on():
 
 
 def test_samples_alone_can_be_judged():
-    judgement = performed(request("print(6)", suite=Judgement.Suite.SAMPLES))
+    judgement = performed(request("print(6)", suite=Judgement.TestScope.SAMPLES))
     assert (judgement.verdict, judgement.total) == ("AC", 1)
     assert performed(judgement).finished_at == judgement.finished_at, (
         "a finished judgement is not performed again"

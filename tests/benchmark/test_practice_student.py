@@ -336,7 +336,7 @@ def test_recorded_attempts_that_pass_the_samples_are_repeated():
         ],
     ],
 )
-def test_for_any_other_problem_it_says_what_it_is_and_writes_no_program(messages: list[Message]):
+def test_for_other_problems_the_student_introduces_itself_without_a_program(messages: list[Message]):
     reply = reply_to(messages)
     assert "scripted student" in reply
     assert "```" not in reply

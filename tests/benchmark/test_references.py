@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmark.functional import Signature
-from benchmark.judging.references import Program, extract_programs, file_names
+from benchmark.judging.references import ReferenceProgram, extract_programs, file_names
 from benchmark.models import ReferenceSolution
 from judge import FileNames
 from tests.benchmark.reference_problems import HIDDEN_NUMBER, store_doubling
@@ -80,33 +80,33 @@ def test_long_texts_take_little_time(line: str) -> None:
 
 
 FILE_PROGRAMS = {
-    "freopen": Program(
+    "freopen": ReferenceProgram(
         "cpp",
         '#include <cstdio>\nint main() { freopen("x.in", "r", stdin); freopen("x.out", "w", stdout);\n'
         'int n; scanf("%d", &n); printf("%d\\n", 2 * n); }',
     ),
-    "fopen": Program(
+    "fopen": ReferenceProgram(
         "cpp",
         '#include <cstdio>\nint main() { FILE *in = fopen("x.in", "r"), *out = fopen("x.out", "w");\n'
         'int n; fscanf(in, "%d", &n); fprintf(out, "%d\\n", 2 * n); }',
     ),
-    "fstream": Program(
+    "fstream": ReferenceProgram(
         "cpp",
         '#include <fstream>\nint main() { std::ifstream fin ("x.in"); std::ofstream fout("x.out");\n'
         "int n; fin >> n; fout << 2 * n; }",
     ),
-    "joined name": Program(
+    "joined name": ReferenceProgram(
         "cpp",
         "#include <iostream>\n#include <cstdio>\nusing namespace std;\n"
         'void setIO(string s) { freopen((s+".in").c_str(),"r",stdin); freopen((s + ".out").c_str(),"w",stdout); }\n'
         'int main() { setIO("x"); int n; cin >> n; cout << 2 * n; }',
     ),
-    "open": Program(
+    "open": ReferenceProgram(
         "python",
         "with open('x.in', 'r') as fin:\n    n = int(fin.readline())\n"
         'with open("x.out", "w") as fout:\n    print(2 * n, file=fout)\n',
     ),
-    "standard streams": Program("python", PYTHON),
+    "standard streams": ReferenceProgram("python", PYTHON),
 }
 
 

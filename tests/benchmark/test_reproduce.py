@@ -8,7 +8,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from benchmark import reproduction
-from benchmark.reproduction import CONSISTENCY, RECOMPUTED, REPRODUCTIONS, Check, Files, Reproduction
+from benchmark.reproduction import CONSISTENCY, RECOMPUTED, REPRODUCTIONS, Check, PublishedData, Reproduction
 from benchmark.reproduction.printed import samples_that_fit, whole_number
 
 
@@ -17,7 +17,7 @@ def reproduce(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, 
     return {result["name"]: result for result in json.loads(capsys.readouterr().out)["results"]}
 
 
-def test_what_is_published_comes_out_again(shared_data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_published_figures_are_reproduced(shared_data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Figures that need little time. Without the fixture of a database, this shows that none is read."""
     names = ["N-1", "N-2", "N-3", "N-5", "N-12", "N-13", "N-21", "N-22"]
     results = reproduce(capsys, *names, "--data", str(shared_data))
@@ -101,7 +101,7 @@ def test_what_needs_no_data_works_without_and_the_rest_says_what_to_fetch(
 def test_a_figure_that_differs_ends_with_status_1(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def checks(files: Files) -> list[Check]:
+    def checks(files: PublishedData) -> list[Check]:
         return [Check.equal("answer", 42, 41)]
 
     monkeypatch.setitem(reproduction.REPRODUCTIONS, "N-1", Reproduction("N-1", "changed", RECOMPUTED, checks))

@@ -109,7 +109,7 @@ def test_page_comes_back_by_itself_when_the_web_server_is_killed(
     assert replies(page).inner_text() == written
 
 
-def test_reader_who_went_up_is_left_in_peace_and_brought_to_the_end_by_sending(
+def test_scroll_position_stays_while_reading_and_moves_to_the_end_on_sending(
     open_page: OpenPage, fake_providers: FakeProviders
 ) -> None:
     page = open_page("demo-tutor", viewport={"width": 1280, "height": 500})

@@ -100,7 +100,7 @@ def test_tutor_guides_the_student_to_a_solution_and_a_reviewer_exports_how(open_
     assert any(event["data"].get("text") == HINT for event in record["events"])
 
 
-def test_whole_session_needs_no_mouse(open_page: OpenPage) -> None:
+def test_a_whole_session_works_with_the_keyboard(open_page: OpenPage) -> None:
     page = open_page("demo-admin")
     page.goto("/problems/?text=rolls")
     page.keyboard.press("Tab")

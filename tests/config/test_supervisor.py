@@ -77,7 +77,7 @@ def test_ready_means_every_process_runs_and_the_pages_answer(supervised: Stack):
     assert str(supervised.var / "logs") in supervised.output
 
 
-def test_what_is_written_is_for_the_owner_only(supervised: Stack):
+def test_written_files_are_readable_by_their_owner_only(supervised: Stack):
     assert supervised.var.stat().st_mode & 0o777 == 0o700
     for name in ("secret_key", "hintbench.sqlite3", "processes.json", "logs/web.log", "valkey.sock"):
         assert (supervised.var / name).stat().st_mode & 0o077 == 0, name
@@ -146,7 +146,7 @@ def test_a_full_disk_stops_the_start_before_anything_is_written(
 ):
     monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=2_000_000))
     with pytest.raises(
-        supervisor.CannotStart, match=r"only 2 MB are free on the disk of .*, and 50 MB are needed"
+        supervisor.CannotStartError, match=r"only 2 MB are free on the disk of .*, and 50 MB are needed"
     ):
         supervisor.check_free_disk(tmp_path)
 

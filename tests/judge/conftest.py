@@ -32,7 +32,7 @@ def need(sandbox: judge.SandboxStatus) -> Need:
     def needed(language: str) -> None:
         try:
             judge.compiler_version(language)
-        except judge.ToolMissing as error:
+        except judge.ToolMissingError as error:
             (pytest.fail if os.environ.get("CI") else pytest.skip)(str(error))
 
     return needed
@@ -119,7 +119,7 @@ def skip_without(language: str) -> None:
     """Skip the test if the language cannot be judged here; in continuous integration, fail."""
     try:
         judge.get_language(language).tool()
-    except judge.ToolMissing as missing:
+    except judge.ToolMissingError as missing:
         (pytest.fail if os.environ.get("CI") else pytest.skip)(str(missing))
 
 

@@ -162,7 +162,7 @@ def test_any_bytes_can_be_compared_and_a_refusal_has_a_reason(output: bytes, ans
     assert result.message.isprintable()
 
 
-def test_the_reason_says_where_and_what() -> None:
+def test_the_message_states_position_and_values() -> None:
     result = check(Checker(), b"1 2 4", b"1 2 3")
     assert result.message == "token 3: expected '3', got '4'"
     assert "ends here" in check(Checker(), b"1", b"1 2").message

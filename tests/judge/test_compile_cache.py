@@ -13,7 +13,7 @@ import pytest
 import judge
 from judge import Verdict
 from judge.cache import load_program, remove, store_program
-from judge.sandbox import Container, Mounts, Outcome, Run, open_sandbox
+from judge.sandbox import Container, Mounts, RunOutcome, SandboxRun, open_sandbox
 from tests.judge.conftest import SMALL, Grade
 from tests.judge.corpus import Program, programs
 
@@ -46,7 +46,7 @@ class RecordingContainer:
     mounts: Mounts
     container: Container
 
-    def run(self, run: Run) -> Outcome:
+    def run(self, run: SandboxRun) -> RunOutcome:
         if run.command[0] == "/bin/sh":
             self.recording.compilations.append(self.mounts)
             self.recording.before(self.mounts)
@@ -110,7 +110,7 @@ def test_programs_that_do_not_compile_are_not_kept(grade: Grade, empty_cache: Pa
 
 
 @pytest.mark.parametrize("change", ["flags", "compiler", "touched compiler"])
-def test_other_flags_or_another_compiler_compile_anew(
+def test_other_flags_or_another_compiler_are_compiled_again(
     grade: Grade,
     recording: Recording,
     empty_cache: Path,
@@ -320,7 +320,7 @@ def test_what_is_wrong_with_a_program_is_said_as_without_the_header(
     assert with_header.compiler_output == without.compiler_output
 
 
-def test_other_headers_may_stand_before_the_precompiled_one(grade: Grade, precompiled_vector: Path) -> None:
+def test_other_headers_may_precede_the_precompiled_one(grade: Grade, precompiled_vector: Path) -> None:
     before = "#include <array>\n#include <iostream>\n#include <vector>\n#include <iostream>\n"
     assert grade(before + WITH_VECTOR, "cpp").verdict is Verdict.AC
 
@@ -343,7 +343,7 @@ BEFORE_THE_HEADER = {
 
 
 @pytest.mark.parametrize("before", BEFORE_THE_HEADER.values(), ids=BEFORE_THE_HEADER)
-def test_whatever_stands_around_the_precompiled_header_the_program_works(grade: Grade, before: str) -> None:
+def test_any_lines_around_the_precompiled_header_compile(grade: Grade, before: str) -> None:
     source = f"{before}\n#include <bits/stdc++.h>\n#include <iostream>\n#include <bits/stdc++.h>\n{SUM}"
     assert grade(source, "cpp").verdict is Verdict.AC
 
@@ -387,7 +387,7 @@ def test_a_compiler_turned_against_the_judge_could_not_change_the_precompiled_he
     )
     command = ("/bin/sh", "-c", f"ls /headers; {attempts}; ls /headers")
     with open_sandbox().open(mounts) as container:
-        outcome = container.run(Run(command, SMALL, 10))
+        outcome = container.run(SandboxRun(command, SMALL, 10))
     assert outcome.stdout == b"vector.gch\nvector.gch\n"
     assert b"Read-only file system" in outcome.stderr
     assert HEADER_USED in grade(WITH_VECTOR + "// again", "cpp").compiler_output

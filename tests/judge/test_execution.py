@@ -22,15 +22,15 @@ def test_outputs_and_faults_of_a_program_with_several_files() -> None:
 
 
 @pytest.mark.usefixtures("sandbox")
-def test_a_module_of_the_programs_own_goes_before_the_librarys() -> None:
+def test_a_module_of_the_program_overrides_the_library() -> None:
     files = {"main.py": "import heapq, bisect\nprint(heapq.own)", "heapq.py": "own = 'mine'"}
     with open_program(files, "python", LIMITS) as program:
         assert [program.run(b"").output for _ in range(3)] == [b"mine\n"] * 3
 
 
 @pytest.mark.usefixtures("sandbox")
-def test_what_does_not_compile_is_refused_with_the_compilers_words() -> None:
-    with pytest.raises(judge.CannotCompile, match="SyntaxError"), open_program("print(", "python", LIMITS):
+def test_a_program_that_does_not_compile_raises_the_compiler_message() -> None:
+    with pytest.raises(judge.CompilationError, match="SyntaxError"), open_program("print(", "python", LIMITS):
         pass
 
 

@@ -13,7 +13,15 @@ import pytest
 import judge
 from judge import Checker, FileNames, Judgement, Limits, Policy, TestResult, Verdict, limits_for
 from judge.execution import TimedRunner
-from judge.sandbox import Container, Mounts, Outcome, Run, SandboxFault, Termination, open_sandbox
+from judge.sandbox import (
+    Container,
+    Mounts,
+    RunOutcome,
+    SandboxFaultError,
+    SandboxRun,
+    Termination,
+    open_sandbox,
+)
 from tests.judge.conftest import SMALL, MakeTest, grade_tests
 
 pytestmark = pytest.mark.usefixtures("sandbox")
@@ -120,7 +128,7 @@ def test_what_a_program_prints_is_kept_in_part_and_without_null_bytes(make_test:
 def test_no_tests_and_unknown_languages_are_refused(make_test: MakeTest) -> None:
     with pytest.raises(ValueError, match="without tests"):
         grade_tests("print(1)", "python", [], SMALL, Checker())
-    with pytest.raises(judge.UnknownLanguage, match=r"cpp.*python"):
+    with pytest.raises(judge.UnknownLanguageError, match=r"cpp.*python"):
         grade_tests("print(1)", "cobol", [make_test("", "")], SMALL, Checker())
 
 
@@ -171,10 +179,10 @@ class FlakyContainer:
     def __init__(self, sandbox: Flaky, container: Container) -> None:
         self.sandbox, self.container = sandbox, container
 
-    def run(self, run: Run) -> Outcome:
+    def run(self, run: SandboxRun) -> RunOutcome:
         self.sandbox.runs += 1
         if self.sandbox.runs <= self.sandbox.failures:
-            raise SandboxFault("out of order")
+            raise SandboxFaultError("out of order")
         return self.container.run(run)
 
 
@@ -194,18 +202,18 @@ def test_faults_of_the_sandbox_are_retried_and_then_a_judge_error(
 class Scripted:
     """A container whose runs have prepared outcomes."""
 
-    def __init__(self, *outcomes: Outcome) -> None:
+    def __init__(self, *outcomes: RunOutcome) -> None:
         self.outcomes = list(outcomes)
         self.limits: list[float] = []
 
-    def run(self, run: Run) -> Outcome:
+    def run(self, run: SandboxRun) -> RunOutcome:
         self.limits.append(run.limits.time)
         return self.outcomes.pop(0)
 
 
-def ended(time: float, *, termination: Termination = Termination.EXIT, memory: int = 1) -> Outcome:
+def ended(time: float, *, termination: Termination = Termination.EXIT, memory: int = 1) -> RunOutcome:
     status = 0 if termination is Termination.EXIT else None
-    return Outcome(termination, status, None, time, time, memory, b"", b"", {}, 0.0)
+    return RunOutcome(termination, status, None, time, time, memory, b"", b"", {}, 0.0)
 
 
 @pytest.mark.parametrize(
@@ -232,10 +240,10 @@ def ended(time: float, *, termination: Termination = Termination.EXIT, memory: i
     ],
 )
 def test_runs_near_a_limit_are_measured_again(
-    first: Outcome, repetitions: list[Outcome], time: float
+    first: RunOutcome, repetitions: list[RunOutcome], time: float
 ) -> None:
     container = Scripted(first, *repetitions)
-    outcome = TimedRunner(container).run(Run(("program",), Limits(time=1, memory=100), wall=5))
+    outcome = TimedRunner(container).run(SandboxRun(("program",), Limits(time=1, memory=100), wall=5))
     assert outcome.time == time
     assert container.outcomes == []
 
@@ -245,7 +253,7 @@ def test_a_submission_shown_to_be_too_slow_is_believed_from_then_on() -> None:
     container = Scripted(slow, ended(1.1, termination=Termination.CPU), slow)
     runner = TimedRunner(container)
     for _ in range(2):
-        runner.run(Run(("program",), Limits(time=1, memory=100), wall=5))
+        runner.run(SandboxRun(("program",), Limits(time=1, memory=100), wall=5))
     assert container.limits == pytest.approx([1, 1.1, 1])
 
 
@@ -325,5 +333,5 @@ def test_languages_are_known_by_the_ending_of_a_file(file: Path | str, language:
 
 @pytest.mark.parametrize("file", ["a.hs", "a", "", ".swift", "py", "a.pyc"])
 def test_files_of_other_languages_are_refused_with_the_endings_there_are(file: str) -> None:
-    with pytest.raises(judge.UnknownLanguage, match=r"\.py.*\.cpp"):
+    with pytest.raises(judge.UnknownLanguageError, match=r"\.py.*\.cpp"):
         judge.language_of(file)

@@ -13,7 +13,7 @@ import pytest
 
 import judge
 from judge import Checker, Limits, Verdict
-from judge.sandbox import Mounts, Run, open_sandbox
+from judge.sandbox import Mounts, SandboxRun, open_sandbox
 from judge.sandbox.system_files import interpreter_files
 from tests.judge.conftest import (
     MEBIBYTE,
@@ -240,7 +240,7 @@ def test_of_what_lies_in_the_place_of_an_output_file_only_real_files_are_read(
         for made, expected in OUTPUT_FILES.items():
             program = f"import os\ndef make(name, text=b'x'): open(name, 'wb').write(text)\n{made}"
             started = time.monotonic()
-            run = Run((str(tool), "-c", program), limits, wall=20, collect=(collect,))
+            run = SandboxRun((str(tool), "-c", program), limits, wall=20, collect=(collect,))
             outcome = container.run(run)
             assert outcome.exit_status == 0, (made, outcome)
             content = outcome.files.get("out", b"")

@@ -7,7 +7,7 @@ import pytest
 
 from judge import Checker, Judgement, Limits, OutputValidator, Policy, Verdict, get_language
 from judge.compilation import compile_program
-from judge.sandbox import Run, Termination, open_sandbox
+from judge.sandbox import SandboxRun, Termination, open_sandbox
 from tests.judge.conftest import MEBIBYTE, MakeTest, grade_tests
 
 pytestmark = pytest.mark.usefixtures("sandbox")
@@ -117,7 +117,9 @@ def judge_interaction(make_test: MakeTest) -> Callable[..., Judgement]:
     return judge_them
 
 
-def test_who_ends_first_decides_and_nobody_hangs(judge_interaction: Callable[..., Judgement]) -> None:
+def test_the_program_or_validator_that_ends_first_decides_without_a_deadlock(
+    judge_interaction: Callable[..., Judgement],
+) -> None:
     judgement = judge_interaction(SCENARIOS)
     found = {test.name: test.verdict.value for test in judgement.tests}
     messages = {
@@ -171,5 +173,5 @@ def test_a_run_after_one_that_was_stopped_needs_no_second_attempt(tmp_path: Path
             (b"while True: pass", Termination.CPU),
             (b"2", Termination.EXIT),
         ):
-            run = Run(program.command, LIMITS, 10.0, source, preload=())
+            run = SandboxRun(program.command, LIMITS, 10.0, source, preload=())
             assert container.run(run).termination is ending

@@ -185,9 +185,7 @@ def test_a_right_program_is_accepted(grade: Grade, need: Need, language: str) ->
 
 
 @pytest.mark.parametrize("language", PROGRAMS)
-def test_what_does_not_compile_is_told_in_the_compilers_words(
-    grade: Grade, need: Need, language: str
-) -> None:
+def test_a_compile_error_contains_the_compiler_output(grade: Grade, need: Need, language: str) -> None:
     need(language)
     judgement = grade(BROKEN.get(language, "int main() { return"), language)
     assert judgement.verdict is Verdict.CE
@@ -234,14 +232,14 @@ def test_a_standard_the_compiler_does_not_know_is_a_missing_tool() -> None:
     assert gnu_compiler("g++", "gnu++98")
     assert gnu_compiler("g++", "gnu++1789") is None
     unknown = replace(judge.get_language("cpp23"), find_tool=lambda: gnu_compiler("g++", "gnu++1789"))
-    with pytest.raises(judge.ToolMissing, match=r"C\+\+ 23 .* g\+\+ 11 or newer"):
+    with pytest.raises(judge.ToolMissingError, match=r"C\+\+ 23 .* g\+\+ 11 or newer"):
         unknown.tool()
 
 
 def test_a_tool_that_does_not_work_is_a_missing_tool(monkeypatch: pytest.MonkeyPatch) -> None:
     broken = replace(judge.get_language("c"), name="broken", version=("/bin/false",))
     monkeypatch.setitem(LANGUAGES, "broken", broken)
-    with pytest.raises(judge.ToolMissing, match=r"/bin/false does not work.*apt install gcc"):
+    with pytest.raises(judge.ToolMissingError, match=r"/bin/false does not work.*apt install gcc"):
         judge.compiler_version("broken")
 
 
@@ -339,7 +337,7 @@ def test_main_then_the_first_by_name_is_started(
     assert grade(files).verdict is verdict
 
 
-def test_a_changed_header_compiles_anew(grade: Grade) -> None:
+def test_a_changed_header_is_compiled_again(grade: Grade) -> None:
     files = {"a.cpp": '#include "n.h"\n#include <cstdio>\nint main() { printf("%d", N); }'}
     for number, verdict in ((15, Verdict.WA), (14, Verdict.AC)):
         assert grade(files | {"n.h": f"#define N {number}"}, "cpp").verdict is verdict

@@ -145,7 +145,7 @@ def test_python_submissions_are_judged_by_the_interpreter_that_was_named(make_pa
     assert ([entry["verdict"] for entry in document["submissions"]], status) == (["RTE"], 1)
 
 
-def test_interpreters_can_be_started_anew_for_each_test(make_package: MakePackage) -> None:
+def test_fresh_start_starts_an_interpreter_for_each_test(make_package: MakePackage) -> None:
     alone = "assert b'fork_server' not in open('/proc/self/cmdline', 'rb').read(), 'forked'\n"
     tests = {
         f"data/secret/{name}": text

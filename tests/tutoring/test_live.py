@@ -121,9 +121,7 @@ def test_kill_in_the_middle_of_a_reply_loses_and_doubles_nothing(
     fake_provider_stack.wait_until_healthy()
 
 
-def test_stop_ends_a_reply_that_says_nothing_more_and_leaves_what_was_said(
-    fake_provider_stack: Stack, tutor: Visitor, hold: Hold
-):
+def test_stop_ends_a_stalled_reply_and_keeps_its_text(fake_provider_stack: Stack, tutor: Visitor, hold: Hold):
     path = tutor.start_session("last-rolls")
     socket = ask(tutor, path)
     assert socket.reply is not None

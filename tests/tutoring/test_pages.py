@@ -19,7 +19,7 @@ from tests.tutoring.conftest import PersonFactory
 from tests.tutoring.dialogues import RIGHT, TALK, WRONG, SessionUnderTest
 from tutoring.models import Consent, Draft, Event, Protocol, Session
 from tutoring.protocols import consent_hash, rules_of
-from tutoring.sessions.conversation import EventView, Program, SessionStatus, TutorView, tutor_view
+from tutoring.sessions.conversation import EventView, LatestProgram, SessionStatus, TutorView, tutor_view
 
 AS_PAGE = {"Accept": "application/json"}
 
@@ -215,7 +215,7 @@ def test_tutors_serialiser_has_a_closed_set_of_keys(session: SessionUnderTest):
     }
     assert {field.name for field in fields(EventView)} == {"seq", "kind", "fields"}
     assert {field.name for field in fields(SessionStatus)} == {"state", "outcome", "invalidated"}
-    assert {field.name for field in fields(Program)} == {
+    assert {field.name for field in fields(LatestProgram)} == {
         "generation",
         "html",
         "previous",

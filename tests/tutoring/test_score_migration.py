@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
 from django.core.management import call_command
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
@@ -68,5 +69,6 @@ def check_migrated_rows(var: Path) -> None:
     assert (judgement.stop_at_first_failure, judgement.problem_hash) == (False, "1" * 64)
 
 
+@pytest.mark.slow
 def test_rows_of_older_versions_are_kept(tmp_path: Path) -> None:
     run_apart(check_migrated_rows, tmp_path)

@@ -130,40 +130,28 @@ EVEN_PACE = 240
 FIRST_WORD = 20
 """Seconds in which most models without long reasoning complete a reply of about 1 000 tokens."""
 
+_USACO_2024 = Rules(
+    title="USACO 2024: 5 generations of code, 1 execution, 3 sessions",
+    language="python",
+    code_generations=5,
+    executions=1,
+    sessions=3,
+    stops=3,
+    may=MAY,
+    may_not=MAY_NOT,
+    rule_set=current_rule_set().version,
+    rule_set_hash=current_rule_set().content_hash,
+    draft_check="advisory",
+    debrief=True,
+    characters_per_second=EVEN_PACE,
+    seconds_to_first_word=FIRST_WORD,
+    consent=CONSENT,
+)
+
 PRESETS: dict[str, Rules] = {
-    "usaco-2024": Rules(
-        title="USACO 2024: 5 generations of code, 1 execution, 3 sessions",
-        language="python",
-        code_generations=5,
-        executions=1,
-        sessions=3,
-        stops=3,
-        may=MAY,
-        may_not=MAY_NOT,
-        rule_set=current_rule_set().version,
-        rule_set_hash=current_rule_set().content_hash,
-        draft_check="advisory",
-        debrief=True,
-        characters_per_second=EVEN_PACE,
-        seconds_to_first_word=FIRST_WORD,
-        consent=CONSENT,
-    ),
-    "icpc-2025": Rules(
-        title="ICPC 2025: 3 generations of code, 1 execution, 3 sessions",
-        language="cpp",
-        code_generations=3,
-        executions=1,
-        sessions=3,
-        stops=3,
-        may=MAY,
-        may_not=MAY_NOT,
-        rule_set=current_rule_set().version,
-        rule_set_hash=current_rule_set().content_hash,
-        draft_check="advisory",
-        debrief=True,
-        characters_per_second=EVEN_PACE,
-        seconds_to_first_word=FIRST_WORD,
-        consent=CONSENT,
+    "usaco-2024": _USACO_2024,
+    "icpc-2025": _USACO_2024.with_settings(
+        title="ICPC 2025: 3 generations of code, 1 execution, 3 sessions", language="cpp", code_generations=3
     ),
 }
 

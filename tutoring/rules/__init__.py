@@ -3,8 +3,8 @@
 from tutoring.rules.detection import Detection, MessageContext, TutorMaySay, severity
 from tutoring.rules.rule_set import (
     Clause,
-    Level,
     RuleSet,
+    SpecificityLevel,
     Term,
     UnknownRuleSetError,
     current_rule_set,
@@ -15,9 +15,9 @@ from tutoring.rules.rule_set import (
 __all__ = [
     "Clause",
     "Detection",
-    "Level",
     "MessageContext",
     "RuleSet",
+    "SpecificityLevel",
     "Term",
     "TutorMaySay",
     "UnknownRuleSetError",

@@ -36,7 +36,7 @@ class Clause:
 
 
 @dataclass(frozen=True)
-class Level:
+class SpecificityLevel:
     """An ordinal label: how specific a message is, from 0 (neutral) to 4 (the answer)."""
 
     level: int
@@ -61,7 +61,7 @@ class RuleSet:
     version: int
     title: str
     clauses: tuple[Clause, ...]
-    levels: tuple[Level, ...]
+    levels: tuple[SpecificityLevel, ...]
     stages: tuple[Term, ...]
     verdicts: tuple[Term, ...]
     content_hash: str
@@ -106,7 +106,7 @@ def rule_set(version: int) -> RuleSet:
         "version": version,
         "title": data["title"],
         "clauses": tuple(Clause(**clause) for clause in data["clauses"]),
-        "levels": tuple(Level(**level) for level in data["levels"]),
+        "levels": tuple(SpecificityLevel(**level) for level in data["levels"]),
         "stages": tuple(Term(**stage) for stage in data["stages"]),
         "verdicts": tuple(Term(**verdict) for verdict in data["verdicts"]),
     }

@@ -10,7 +10,7 @@ from tutoring.protocols import Rules
 
 
 @dataclass(frozen=True)
-class Budget:
+class SessionBudget:
     """Used and allowed amounts of one session."""
 
     code_generations_used: int
@@ -41,7 +41,7 @@ class Budget:
         )
 
 
-def count_budget(session: Session, events: list[Event], rules: Rules) -> Budget:
+def count_budget(session: Session, events: list[Event], rules: Rules) -> SessionBudget:
     """Return the budget of a session from all of its events (docs/spec.md 8.1).
 
     A failed execution does not count, nor does the debrief.
@@ -52,7 +52,7 @@ def count_budget(session: Session, events: list[Event], rules: Rules) -> Budget:
     replies = [reply for reply in payloads if isinstance(reply, ReplyFinished)]
     executions = sum(event.kind == Event.Kind.EXECUTION for event in events)
     faults = sum(event.kind == Event.Kind.EXECUTION_FAULT for event in events)
-    return Budget(
+    return SessionBudget(
         code_generations_used=sum(reply.generation is not None for reply in replies),
         code_generations_limit=rules.code_generations,
         executions_used=executions - faults,

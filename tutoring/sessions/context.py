@@ -9,7 +9,7 @@ from typing import Literal
 from tutoring.models import Event, Reply, Session
 from tutoring.models.payloads import MessageSent, ReplyFailed, ReplyFinished
 from tutoring.protocols import Rules, rules_of
-from tutoring.sessions.budgets import Budget, count_budget
+from tutoring.sessions.budgets import SessionBudget, count_budget
 
 Command = Literal["talk", "code", "debrief", "ask_again", "stop", "execute", "close"]
 """Commands of a tutor. The first three send a message in that mode."""
@@ -26,7 +26,7 @@ class SessionContext:
     session: Session
     events: list[Event]
     rules: Rules
-    budget: Budget
+    budget: SessionBudget
     unfinished_reply: Reply | None
 
     @classmethod

@@ -28,7 +28,7 @@ from tutoring.models.payloads import (
     VerdictRecorded,
 )
 from tutoring.protocols import Rules, TutorSees, rules_of
-from tutoring.sessions.budgets import Budget
+from tutoring.sessions.budgets import SessionBudget
 from tutoring.sessions.context import Command, SessionContext
 from tutoring.sessions.programs import unchanged
 
@@ -68,7 +68,7 @@ class EventView:
 
 
 @dataclass(frozen=True)
-class ActiveReply:
+class PartialReply:
     """The reply that is being written: its text so far, which ends with chunk `seq`."""
 
     id: int
@@ -78,7 +78,7 @@ class ActiveReply:
 
 
 @dataclass(frozen=True)
-class Program:
+class LatestProgram:
     """The latest program of the session, and its difference from the program before it."""
 
     generation: int
@@ -117,11 +117,11 @@ class TutorView:
     status: SessionStatus
     problem: Problem
     rules: Rules
-    budget: Budget
+    budget: SessionBudget
     events: list[EventView]
     last_seq: int
-    active_reply: ActiveReply | None
-    latest_program: Program | None
+    active_reply: PartialReply | None
+    latest_program: LatestProgram | None
     draft: str
     draft_revision: int
     scripted: bool
@@ -200,14 +200,14 @@ def status_for_tutor(session: Session) -> SessionStatus:
 _highlighted = lru_cache(maxsize=256)(highlight)
 
 
-def _program(context: SessionContext) -> Program | None:
+def _program(context: SessionContext) -> LatestProgram | None:
     if not context.programs:
         return None
     *earlier, (_, latest) = context.programs
     code, language = latest.code or "", context.session.language
     previous = earlier[-1][1] if earlier else None
     before = previous.code or "" if previous else ""
-    return Program(
+    return LatestProgram(
         generation=latest.generation or 0,
         html=_highlighted(code, language),
         previous=previous.generation if previous else None,
@@ -216,10 +216,10 @@ def _program(context: SessionContext) -> Program | None:
     )
 
 
-def active_reply(reply: Reply) -> ActiveReply:
+def active_reply(reply: Reply) -> PartialReply:
     """Return the unfinished reply with its text so far; the text is empty if the reply is not shown live."""
     deltas = list(chunks_after(reply, 0))
-    return ActiveReply(
+    return PartialReply(
         id=reply.pk,
         attempt=reply.shown_attempt,
         seq=deltas[-1].seq if deltas else 0,

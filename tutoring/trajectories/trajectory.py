@@ -22,7 +22,7 @@ from tutoring.protocols import recorded_rules
 
 
 @dataclass(frozen=True)
-class Entry:
+class TrajectoryEntry:
     """One event as the template shows it. `fields` holds the fields of its payload, and others derived from them."""
 
     seq: int
@@ -41,7 +41,7 @@ class Trajectory:
 
     session: Session
     facts: dict[str, Any]
-    entries: list[Entry]
+    entries: list[TrajectoryEntry]
     code_generations_limit: int | None
     input_tokens: int | None
     output_tokens: int | None
@@ -118,8 +118,8 @@ def _tests(judgement: Judgement | None, head: dict[str, Any]) -> list[dict[str, 
     return [{key: test.get(key) for key in ("name", "verdict", "time", "memory", "sample")} for test in tests]
 
 
-def _entry(session: Session, event: Event, findings: list[Finding]) -> Entry:
-    return Entry(
+def _entry(session: Session, event: Event, findings: list[Finding]) -> TrajectoryEntry:
+    return TrajectoryEntry(
         seq=event.seq,
         kind=event.kind,
         label=Event.Kind(event.kind).label,

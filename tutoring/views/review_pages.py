@@ -12,7 +12,7 @@ from tutoring.models import Review, Session
 from tutoring.models.payloads import MessageSent
 from tutoring.review.content import Content, MessageLabels, Quote, labelled_messages
 from tutoring.rules import RuleSet
-from tutoring.trajectories.trajectory import Entry, Trajectory, read_trajectory
+from tutoring.trajectories.trajectory import Trajectory, TrajectoryEntry, read_trajectory
 
 DEFERRED = tuple(
     f"{path}{field.name}"
@@ -119,7 +119,7 @@ class ReviewStep:
     whether these reviews differ.
     """
 
-    entry: Entry
+    entry: TrajectoryEntry
     labels: MessageLabels | None = None
     opinions: list[Opinion] = field(default_factory=list)
     differs: bool = False

@@ -83,12 +83,12 @@ class Command(BaseCommand):
             raise CommandError(f"{error}.") from None
         count = made.questions.count()
         if options["json"]:
-            document = {"questions": count, "name": made.name, "left_out": made.left_out}
+            document = {"questions": count, "name": made.name, "left_out": made.skipped}
             self.stdout.write(json.dumps(document | {"content_hash": made.content_hash}, ensure_ascii=False))
         else:
             self.stdout.write(f"{made.name}: {count} questions from {dataset.problems.count()} problems")
-            for reason, times in Counter(entry["reason"] for entry in made.left_out).most_common():
-                names = [entry["id"] for entry in made.left_out if entry["reason"] == reason]
+            for reason, times in Counter(entry["reason"] for entry in made.skipped).most_common():
+                names = [entry["id"] for entry in made.skipped if entry["reason"] == reason]
                 more = f" and {times - 3} more" if times > 3 else ""
                 self.stdout.write(f"  no question for {', '.join(names[:3])}{more}: {reason}")
         if not count:

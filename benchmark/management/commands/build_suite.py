@@ -20,7 +20,7 @@ from benchmark.management.model_options import (
 )
 from benchmark.management.progress import progress_bar
 from benchmark.management.suite_output import add_judging, each_problem, stage_bars, suites_text
-from benchmark.model_calls.heartbeat import AlreadyRunning, exclusive_lock
+from benchmark.model_calls.heartbeat import AlreadyRunningError, exclusive_lock
 from benchmark.models import PackageProgram, Problem
 from benchmark.providers import ModelSpecError, ProviderError, parse_model_spec
 from benchmark.reports.formatting import format_spend
@@ -78,7 +78,7 @@ class Command(BaseCommand):
                 for dataset in sorted({problem.dataset.name for problem in problems}):
                     alone.enter_context(exclusive_lock(f"Building suites for {dataset}"))
                 self._build(problems, counts, author, options)
-        except (AlreadyRunning, ProviderError) as error:
+        except (AlreadyRunningError, ProviderError) as error:
             raise CommandError(str(error)) from None
 
     def _build(

@@ -16,7 +16,7 @@ from benchmark.oracles.store import build_imported, problems_without_oracle
 from benchmark.reports import RunFigures
 from benchmark.runner import Estimate
 from benchmark.runner.judges import cores
-from judge import SandboxUnavailable
+from judge import SandboxUnavailableError
 from judge.management.tables import aligned
 
 
@@ -64,23 +64,23 @@ class Command(run_baseline.Command):
         imported = [one for problem in problems if (one := _imported(problem))]
         if not imported:
             raise CommandError(f"No problem of {options['dataset']} was imported with an oracle.")
-        left_out = {
+        skipped = {
             one.problem.external_id: refused[one.problem.external_id]
             for one in imported
             if one.problem.external_id in refused
         }
         latest = [one for one in imported if one.problem.external_id not in refused][: options["limit"]]
         if not latest:
-            raise CommandError("\n".join(f"{name}: {reason}" for name, reason in left_out.items()))
+            raise CommandError("\n".join(f"{name}: {reason}" for name, reason in skipped.items()))
         building = build_imported(latest, _recipe(options), cores())
         try:
             outcomes = list(progress_bar(building, total=len(latest), unit="verifier"))
-        except SandboxUnavailable as error:
+        except SandboxUnavailableError as error:
             raise CommandError(str(error)) from None
         built = [one for one in outcomes if isinstance(one, Verifier)]
         faults = [str(one) for one in outcomes if not isinstance(one, Verifier)]
         self._print(
-            built, options["json"], run=None, state="finished", failed=len(faults), left_out=_listed(left_out)
+            built, options["json"], run=None, state="finished", failed=len(faults), left_out=_listed(skipped)
         )
         if faults:
             raise CommandError(
@@ -123,8 +123,8 @@ def _recipe(options: dict[str, Any]) -> InputRecipe:
     return chosen.recipe
 
 
-def _listed(left_out: dict[str, str]) -> list[dict[str, str]]:
-    return [{"id": name, "reason": reason} for name, reason in left_out.items()]
+def _listed(skipped: dict[str, str]) -> list[dict[str, str]]:
+    return [{"id": name, "reason": reason} for name, reason in skipped.items()]
 
 
 def _imported(problem: Problem) -> Verifier | None:

@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 import judge
 from benchmark.extraction import (
     MODES,
-    Candidate,
+    CandidateProgram,
     Ended,
     choose,
     counts_as_generation,
@@ -95,14 +95,14 @@ def _read(file: str) -> str:
         raise CommandError(f"{name} cannot be read: {error.strerror}.") from None
 
 
-def _others(reply: str, language: str) -> list[Candidate]:
+def _others(reply: str, language: str) -> list[CandidateProgram]:
     """Return the candidates that were not chosen, in the order of the reply."""
     candidates = find_candidates(reply, language) or []
     chosen = choose(candidates)
     return [candidate for candidate in candidates if candidate is not chosen]
 
 
-def _described(reply: str, candidate: Candidate) -> dict[str, Any]:
+def _described(reply: str, candidate: CandidateProgram) -> dict[str, Any]:
     block = candidate.block
     first = reply.count("\n", 0, candidate.start) + 1
     return {

@@ -71,7 +71,7 @@ class Command(BaseCommand):
             return
         self.stdout.write(
             f"{name}: {result.imported} imported, {result.updated} updated, {result.unchanged} unchanged, "
-            f"{result.removed} removed, {len(result.left_out)} skipped"
+            f"{result.removed} removed, {len(result.skipped)} skipped"
         )
-        for entry in result.left_out:
+        for entry in result.skipped:
             self.stdout.write(f"  skipped {entry.external_id}: {entry.reason}")

@@ -11,7 +11,7 @@ from django.core.validators import validate_slug
 from tqdm import tqdm
 
 from benchmark.datasets import FORMATS, SourceError
-from benchmark.datasets.store import ImportResult, import_problems
+from benchmark.datasets.store import DatasetImport, import_problems
 
 
 class Command(BaseCommand):
@@ -62,7 +62,7 @@ class Command(BaseCommand):
         if not (result.imported or result.unchanged or result.updated):
             raise CommandError("Nothing was imported: every problem was skipped, for the reasons above.")
 
-    def _import(self, format_name: str, path: Path, name: str, tests: Path | None) -> ImportResult:
+    def _import(self, format_name: str, path: Path, name: str, tests: Path | None) -> DatasetImport:
         with tqdm(unit="problem", disable=None, leave=False) as bar:
 
             def advance(done: int, total: int) -> None:
@@ -71,7 +71,7 @@ class Command(BaseCommand):
 
             return import_problems(format_name, path, name, tests, advance)
 
-    def _print(self, result: ImportResult) -> None:
+    def _print(self, result: DatasetImport) -> None:
         self.stdout.write(
             f"{result.dataset}: {result.imported} imported, {result.updated} updated in place, "
             f"{result.unchanged} unchanged, {len(result.skipped)} skipped"

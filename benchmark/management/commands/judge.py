@@ -9,7 +9,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 import judge
-from benchmark.functional import NotFunctional
+from benchmark.functional import NotFunctionalError
 from benchmark.judging import checker_for, judge_tests, program_files
 from benchmark.judging.references import file_names
 from benchmark.management.arguments import find_dataset, find_problem, find_suite, positive
@@ -56,7 +56,7 @@ class Command(BaseCommand):
         file: Path = options["file"]
         policy = judge.Policy(options["policy"])
         suite = find_suite(problem, options["suite"]) if options["suite"] else None
-        tests = judge_tests(problem, Judgement.Suite.ALL, suite)
+        tests = judge_tests(problem, Judgement.TestScope.ALL, suite)
         if not tests:
             raise CommandError(f"{options['problem']} has no tests. Import it again with its tests.")
         try:
@@ -80,7 +80,7 @@ class Command(BaseCommand):
                     stop_at_first_failure=not options["all_tests"],
                 ),
             )
-        except (judge.UnknownLanguage, judge.SandboxUnavailable, NotFunctional) as error:
+        except (judge.UnknownLanguageError, judge.SandboxUnavailableError, NotFunctionalError) as error:
             raise CommandError(str(error)) from None
         if options["json"]:
             document = {
@@ -103,11 +103,11 @@ def _language(path: Path) -> str:
     """Return the language by the name of the file, or of the first file in the folder with a known name."""
     files = sorted(path.rglob("*")) if path.is_dir() else [path]
     for file in files:
-        with contextlib.suppress(judge.UnknownLanguage):
+        with contextlib.suppress(judge.UnknownLanguageError):
             return judge.language_of(file)
     try:
         return judge.language_of(path)
-    except judge.UnknownLanguage as error:
+    except judge.UnknownLanguageError as error:
         raise CommandError(f"{error}. Name it with --language.") from None
 
 

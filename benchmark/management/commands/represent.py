@@ -17,7 +17,7 @@ from benchmark.management.model_options import (
     spend_tracker,
 )
 from benchmark.management.progress import progress_bar
-from benchmark.model_calls.heartbeat import AlreadyRunning, exclusive_lock
+from benchmark.model_calls.heartbeat import AlreadyRunningError, exclusive_lock
 from benchmark.model_calls.requests import SpendTracker
 from benchmark.models import Problem, Representation
 from benchmark.providers import ModelSpecError, ProviderError, parse_model_spec
@@ -25,7 +25,7 @@ from benchmark.reports.formatting import format_spend
 from benchmark.representations import (
     KINDS,
     Author,
-    Kind,
+    RepresentationKind,
     find,
     generation_of,
     representation_prompt,
@@ -66,11 +66,11 @@ class Command(BaseCommand):
         try:
             with exclusive_lock(generation_of(kind, dataset, author)):
                 self._write(kind, author, problems, options)
-        except (AlreadyRunning, ProviderError) as error:
+        except (AlreadyRunningError, ProviderError) as error:
             raise CommandError(str(error)) from None
 
     def _print_estimates(
-        self, kind: Kind, author: Author, problems: Sequence[Problem], options: dict[str, Any]
+        self, kind: RepresentationKind, author: Author, problems: Sequence[Problem], options: dict[str, Any]
     ) -> None:
         there = find(kind, author, problems)
         missing = [problem for problem in problems if problem.external_id not in there]
@@ -85,7 +85,7 @@ class Command(BaseCommand):
         self.stdout.write("\n".join(estimates_table(estimates, price)))
 
     def _write(
-        self, kind: Kind, author: Author, problems: Sequence[Problem], options: dict[str, Any]
+        self, kind: RepresentationKind, author: Author, problems: Sequence[Problem], options: dict[str, Any]
     ) -> None:
         there = find(kind, author, problems)
         missing = [problem for problem in problems if problem.external_id not in there]

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from benchmark.reproduction import CONSISTENCY, RECOMPUTED, REPRODUCTIONS, DataMissingError, Files
+from benchmark.reproduction import CONSISTENCY, RECOMPUTED, REPRODUCTIONS, DataMissingError, PublishedData
 from judge.management.tables import aligned
 
 
@@ -35,7 +35,7 @@ class Command(BaseCommand):
             raise CommandError(
                 f"There is no {', '.join(unknown)}. There are: {', '.join(sorted(REPRODUCTIONS))}."
             )
-        files = Files(options["data"])
+        files = PublishedData(options["data"])
         names = options["names"] or sorted(REPRODUCTIONS, key=lambda name: int(name.partition("-")[2]))
         if options["json"]:
             results = [_reproduce(name, files) for name in names]
@@ -49,7 +49,7 @@ class Command(BaseCommand):
         if failures:
             raise CommandError(" ".join(failures))
 
-    def _printed(self, names: Sequence[str], files: Files) -> list[dict[str, Any]]:
+    def _printed(self, names: Sequence[str], files: PublishedData) -> list[dict[str, Any]]:
         """Print the figures recomputed from data, then the consistency of printed numbers, each with a summary."""
         results: list[dict[str, Any]] = []
         for kind in (RECOMPUTED, CONSISTENCY):
@@ -76,7 +76,7 @@ def _summary(kind: str, results: Sequence[dict[str, Any]]) -> str:
     return summary + (f" With a choice made after seeing the result: {', '.join(chosen)}." if chosen else "")
 
 
-def _reproduce(name: str, files: Files) -> dict[str, Any]:
+def _reproduce(name: str, files: PublishedData) -> dict[str, Any]:
     reproduction = REPRODUCTIONS[name]
     result: dict[str, Any] = {
         "name": name,

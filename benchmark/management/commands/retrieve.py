@@ -18,9 +18,9 @@ from benchmark.retrieval import (
     QUERY_KINDS,
     TOKENIZERS,
     Bm25,
-    Corpus,
-    NoDate,
-    NothingToRank,
+    NoDateError,
+    NothingToRankError,
+    SearchCorpus,
     article_corpus,
     make_query,
     problem_corpus,
@@ -121,7 +121,7 @@ class Command(BaseCommand):
             without = None if options["corpus"] else problem.external_id
             try:
                 hits = rank(corpus, query, top=options["top"], without=without, bm25=bm25, **exclusions)
-            except (NothingToRank, NoDate) as error:
+            except (NothingToRankError, NoDateError) as error:
                 return {"problem": problem.external_id, "results": [], "reason": str(error)}
             return {
                 "problem": problem.external_id,
@@ -162,7 +162,7 @@ class Command(BaseCommand):
         except ValueError as error:
             raise CommandError(f"{dataset.name}: {error}.") from None
 
-    def _searched(self, dataset: Dataset, options: dict[str, Any]) -> Corpus:
+    def _searched(self, dataset: Dataset, options: dict[str, Any]) -> SearchCorpus:
         """Return the textbook of --corpus, or the problems. Raises CommandError."""
         if options["corpus"] is None:
             return problem_corpus(dataset, options["language"]).holding(options["corpus_content"])

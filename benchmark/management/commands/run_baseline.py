@@ -32,9 +32,9 @@ from benchmark.runner import (
     CannotRunError,
     Draws,
     Estimate,
-    Plan,
-    QueueUnavailable,
+    QueueUnavailableError,
     RunOptions,
+    RunPlan,
     RunScope,
     dispatch,
     estimate,
@@ -193,8 +193,8 @@ class Command(BaseCommand):
         run_options = _run_options(options, usual, plan.spec)
         asyncio.run(model_options.try_to_open(plan.spec, batch=run_options.batch))
         run = start_run(plan, run_options)
-        for reason in sorted(set(plan.left_out.values())):
-            names = [name for name, why in plan.left_out.items() if why == reason]
+        for reason in sorted(set(plan.skipped.values())):
+            names = [name for name, why in plan.skipped.items() if why == reason]
             self.stderr.write(f"Left out, each because {reason}: {', '.join(names)}.")
         if plan.without_samples and isinstance(plan.settings, ReflexionSettings):
             self.stderr.write(
@@ -217,7 +217,7 @@ class Command(BaseCommand):
                     "epochs": plan.epochs,
                     "draws": "fresh" if plan.first_draw is None else "repeat",
                     "price": price and asdict(price),
-                    "left_out": list(plan.left_out),
+                    "left_out": list(plan.skipped),
                     "batch": batch,
                     "estimates": model_options.estimates_json(found, price),
                 }
@@ -309,7 +309,7 @@ def _command_errors() -> Iterator[None]:
     """Turn the errors of a run that cannot start or resume into CommandError."""
     try:
         yield
-    except (CannotRunError, ModelSpecError, ProviderError, QueueUnavailable, SettingsError) as error:
+    except (CannotRunError, ModelSpecError, ProviderError, QueueUnavailableError, SettingsError) as error:
         raise CommandError(str(error)) from None
 
 
@@ -340,13 +340,13 @@ def _estimates_from_pilot(run: Run) -> dict[str, Estimate] | None:
     return None
 
 
-def _all_planned(options: dict[str, Any]) -> list[Plan]:
+def _all_planned(options: dict[str, Any]) -> list[RunPlan]:
     """Return the plan of a dry run, or for `--method all` those of the methods of the USACO paper."""
     methods = _USACO_METHODS if options["method"] == _ALL else [options["method"]]
     return [_planned(options | {"method": method}) for method in methods]
 
 
-def _planned(options: dict[str, Any]) -> Plan:
+def _planned(options: dict[str, Any]) -> RunPlan:
     """Return the plan of a new run. Raises the errors of invalid options."""
     if options["like"]:
         given = [

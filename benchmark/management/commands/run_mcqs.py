@@ -23,7 +23,7 @@ from benchmark.management.model_options import (
 )
 from benchmark.management.progress import progress_bar
 from benchmark.model_calls import Stop
-from benchmark.model_calls.heartbeat import AlreadyRunning, exclusive_lock
+from benchmark.model_calls.heartbeat import AlreadyRunningError, exclusive_lock
 from benchmark.model_calls.requests import SpendTracker
 from benchmark.models import SimilarityRun
 from benchmark.providers import ModelSpecError, ProviderError, parse_model_spec
@@ -35,7 +35,7 @@ from benchmark.similarity.encoders import Encoder, NoEncoderError
 from benchmark.similarity.estimates import estimate_run
 from benchmark.similarity.figures import measure
 from benchmark.similarity.report import text_of
-from benchmark.similarity.runs import Plan, Work, execute, missing_generation, resume_run, start_run
+from benchmark.similarity.runs import SimilarityPlan, Work, execute, missing_generation, resume_run, start_run
 from benchmark.similarity.scorers import STATISTICS, Scorer
 
 _OF_NEW_RUNS = (
@@ -125,7 +125,7 @@ class Command(BaseCommand):
             run, stop = self._run(plan, stored, chosen, options)
         except (
             CannotRunError,
-            AlreadyRunning,
+            AlreadyRunningError,
             ModelSpecError,
             NoEncoderError,
             ProviderError,
@@ -144,7 +144,7 @@ class Command(BaseCommand):
             raise CommandError("\n".join(reasons))
 
     def _run(
-        self, plan: Plan, stored: SimilarityRun | None, chosen: RunOptions, options: dict[str, Any]
+        self, plan: SimilarityPlan, stored: SimilarityRun | None, chosen: RunOptions, options: dict[str, Any]
     ) -> tuple[SimilarityRun, Stop]:
         """Execute the stored or a new run, and return it with the stop that ended it, if one did."""
         name = plan.scorer.encoder if plan.scorer else ""
@@ -163,7 +163,7 @@ class Command(BaseCommand):
             run_interruptibly(execute(run, tracker, monitor, encoder), stop)
         return run, stop
 
-    def _planned(self, options: dict[str, Any]) -> Plan:
+    def _planned(self, options: dict[str, Any]) -> SimilarityPlan:
         """Return the plan of a new run. Raises the errors of invalid options before anything is stored."""
         missing = [f"--{name}" for name in _REQUIRED if not options[name]]
         if missing:
@@ -175,7 +175,7 @@ class Command(BaseCommand):
             raise CommandError("--draws has no use with --task rank: no model chooses.")
         names = ("tokenizer", "k1", "b", "epsilon", "statistics")
         scorer = Scorer(options["scorer"] or Scorer.name, **{name: options[name] for name in names})
-        return Plan(
+        return SimilarityPlan(
             find_question_set(options["questions"]),
             options["task"],
             KINDS[options["representation"]],
@@ -188,13 +188,13 @@ class Command(BaseCommand):
             None if options["draws"] == "fresh" else 0,
         )
 
-    def _resumed(self, options: dict[str, Any], run: SimilarityRun) -> Plan:
+    def _resumed(self, options: dict[str, Any], run: SimilarityRun) -> SimilarityPlan:
         given = [f"--{name.replace('_', '-')}" for name in _OF_NEW_RUNS if options[name] is not None]
         if given:
             raise CommandError(
                 f"A resumed run keeps its options: leave out {', '.join(given)} with --resume."
             )
-        return Plan.of(run)
+        return SimilarityPlan.of(run)
 
     def _print_estimates(self, work: Work, price: Any, as_json: bool) -> None:
         estimates = estimate_run(work)

@@ -29,7 +29,7 @@ from benchmark.oracles.verifications import (
     measure_coverage,
     verification_of,
 )
-from judge import SandboxFault, SandboxUnavailable
+from judge import SandboxFaultError, SandboxUnavailableError
 from judge.management.tables import aligned
 
 
@@ -82,16 +82,16 @@ class Command(BaseCommand):
         chosen = [one for one in _candidates(options) if not ids or one.problem.external_id in ids]
         if not chosen:
             raise CommandError("There is no candidate to verify.")
-        verified, left_out = [], []
+        verified, skipped = [], []
         oracles: list[JudgedOracle] = []
         try:
             for candidate in progress_bar(chosen, unit="candidate"):
                 try:
                     verified.append(_verified(candidate, coverage=options["coverage"]))
                 except NoVerifierError as error:
-                    left_out.append({"problem": candidate.problem.external_id, "reason": str(error)})
+                    skipped.append({"problem": candidate.problem.external_id, "reason": str(error)})
             oracles = _oracles(verified)
-        except (SandboxFault, SandboxUnavailable) as error:
+        except (SandboxFaultError, SandboxUnavailableError) as error:
             raise CommandError(
                 f"The judge failed. Repeat the command; finished results are stored. {error}"
             ) from None
@@ -104,21 +104,21 @@ class Command(BaseCommand):
         if options["json"]:
             document = {
                 "candidates": [one.to_json() for one in verified],
-                "left_out": left_out,
+                "left_out": skipped,
                 **found.to_json(),
                 "suite_sizes": [one.to_json() for one in sizes],
                 "oracles": [one._asdict() | {"correctness": one.correctness.to_json()} for one in oracles],
             }
             self.stdout.write(json.dumps(document, ensure_ascii=False))
         else:
-            self._print(verified, found, left_out)
+            self._print(verified, found, skipped)
             self._print_sizes(sizes)
             self._print_oracles(oracles)
         if not verified:
-            raise CommandError(left_out[0]["reason"])
+            raise CommandError(skipped[0]["reason"])
 
     def _print(
-        self, verified: Sequence[VerifiedCandidate], found: Figures, left_out: list[dict[str, str]]
+        self, verified: Sequence[VerifiedCandidate], found: Figures, skipped: list[dict[str, str]]
     ) -> None:
         rows = [("problem", "candidate", "official", "samples", "tests", "smallest failing input")]
         for one in verified:
@@ -150,7 +150,7 @@ class Command(BaseCommand):
         for n, values in found.rankings.items():
             shares = ", ".join(f"{RANKINGS[name]} {_share(value)}" for name, value in values.items())
             self.stdout.write(f"{n}@k: {shares}")
-        for problem in left_out:
+        for problem in skipped:
             self.stdout.write(f"Left out: {problem['reason']}")
 
     def _print_sizes(self, sizes: Sequence[SuiteSizeRow]) -> None:

@@ -17,7 +17,7 @@ from benchmark.judging.references import (
 from benchmark.management.arguments import find_dataset, find_problem, positive
 from benchmark.management.progress import progress_bar
 from benchmark.models import Judgement
-from judge import SandboxUnavailable, Verdict
+from judge import SandboxUnavailableError, Verdict
 from judge.management.tables import aligned
 
 
@@ -52,12 +52,12 @@ class Command(BaseCommand):
             raise CommandError(
                 f"{dataset.name} has no problems. Import them with `manage.py import_problems`."
             )
-        suite = Judgement.Suite.SAMPLES if options["samples_only"] else Judgement.Suite.ALL
+        suite = Judgement.TestScope.SAMPLES if options["samples_only"] else Judgement.TestScope.ALL
         works = [reference_work(problem, suite) for problem in problems]
         try:
             with progress_bar(total=len(works), unit="problem") as bar:
                 results = verify_references(works, options["jobs"], bar.update)
-        except SandboxUnavailable as error:
+        except SandboxUnavailableError as error:
             raise CommandError(str(error)) from None
         passed = sum(result.verdict is Verdict.AC for result in results)
         if options["json"]:

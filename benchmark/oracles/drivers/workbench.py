@@ -24,12 +24,12 @@ CASES = 5
 """Number of inputs in a batch, as in the paper."""
 
 
-class TooSlow(BaseException):
+class CallTimeoutError(BaseException):
     """The end of a call's time; a base exception, so that programs do not catch it accidentally."""
 
 
 def stop(_number: int, _frame: object) -> None:
-    raise TooSlow("the time for one input was used up")
+    raise CallTimeoutError("the time for one input was used up")
 
 
 class Workbench:
@@ -86,7 +86,7 @@ class Workbench:
     def within_time(self, function: Any) -> Any:
         left = self.end - time.process_time()
         if left <= 0:
-            raise TooSlow("the time for all inputs was used up")
+            raise CallTimeoutError("the time for all inputs was used up")
         signal.setitimer(signal.ITIMER_PROF, min(self.each, left))
         try:
             return function()
@@ -113,7 +113,7 @@ def main() -> None:
         try:
             generated = bench.valid(call["input"]) if "input" in call else bench.inputs(call)
             line: dict[str, Any] = {"result": generated}
-        except (Exception, TooSlow) as error:  # noqa: BLE001  (reported in the result line)
+        except (Exception, CallTimeoutError) as error:  # noqa: BLE001  (reported in the result line)
             line = {"error": f"{type(error).__name__}: {error}"[:300]}
         printed.write(json.dumps(line) + "\n")
         printed.flush()

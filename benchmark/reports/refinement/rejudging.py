@@ -141,7 +141,7 @@ def _judgement(problem: Problem, code: str) -> Judgement:
     """Return the judgement of the program on all tests, a new one if there is none or the judge failed."""
     submission = judging.store_submission(problem, code, LANGUAGE)
     known = submission.judgements.filter(
-        suite=Judgement.Suite.ALL,
+        suite=Judgement.TestScope.ALL,
         test_suite=None,
         policy=Policy.FAIR,
         problem_hash=problem.content_hash,

@@ -11,7 +11,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from tqdm import tqdm
 
-from judge import LANGUAGES, SandboxUnavailable
+from judge import LANGUAGES, SandboxUnavailableError
 from judge.management.tables import aligned
 from judge.records import MEBIBYTE
 from judge.verification import Skipped, VerifiedSubmission, find_packages, plan, verify
@@ -71,7 +71,7 @@ class Command(BaseCommand):
                 results, underivable = verify(
                     works, options["jobs"], count, fork_server=not options["fresh_start"]
                 )
-        except SandboxUnavailable as error:
+        except SandboxUnavailableError as error:
             raise CommandError(str(error)) from error
         skipped += underivable
         if options["json"]:

@@ -9,7 +9,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmark.datasets.generators_yaml import Entry, Listing, read_listing
+from benchmark.datasets.generators_yaml import Listing, ListingEntry, read_listing
 from judge.packages import PackageError
 
 
@@ -80,7 +80,7 @@ def test_names_numbers_counts_and_salts_follow_the_format(tmp_path: Path) -> Non
         "secret/2-deep/a", "secret/05-range--1", "secret/06-range-00", "secret/07-range-01", "secret/08-list-7",
         "secret/09-list-100", "secret/10-hand",
     ]  # fmt: skip
-    assert key["secret/01"] == Entry("secret/01", "secret/", command="tree 1 01", salt="s")
+    assert key["secret/01"] == ListingEntry("secret/01", "secret/", command="tree 1 01", salt="s")
     assert (key["secret/03-few-2"].command, key["secret/03-few-2"].salt) == ("tree {seed} 2", "s:1")
     assert (key["secret/1-group/04-b"].input, key["secret/1-group/04-b"].answer) == ("1\n2\n", "3\n")
     assert key["secret/2-deep/z"].copy == "copy/z"
@@ -123,7 +123,9 @@ def test_an_unnumbered_folder_keeps_the_order_of_the_file_and_numbers_inside_by_
         ),
     ],
 )
-def test_what_is_not_understood_is_listed_by_name(tmp_path: Path, data: Any, name: str, reason: str) -> None:
+def test_unsupported_entries_become_faults_with_their_path(
+    tmp_path: Path, data: Any, name: str, reason: str
+) -> None:
     found = listing(tmp_path, secret(data))
     assert reason in faults(found)[name]
     assert found.tests == []

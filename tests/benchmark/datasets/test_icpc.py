@@ -16,7 +16,7 @@ from PIL import Image
 from benchmark import judging
 from benchmark.datasets import archives
 from benchmark.models import Dataset, Figure, Judgement, Problem, blobs
-from benchmark.prompts import PromptFormat, Task, solve_prompt
+from benchmark.prompts import PromptFormat, VisibleProblem, solve_prompt
 from tutoring.sessions.dialogue import opening_prompt
 
 pytestmark = pytest.mark.django_db
@@ -97,7 +97,11 @@ def test_a_package_is_stored_with_everything_that_is_known(tmp_path: Path) -> No
 def test_a_model_is_shown_the_samples_and_no_other_test(tmp_path: Path) -> None:
     run(package(tmp_path / "tea", {"data/secret/a.in": "secret-input\n", "data/sample/1.in": "x" * 20_000}))
     problem = Problem.objects.get()
-    question = solve_prompt(Task.of(problem), PromptFormat("python", state_limits=True)).messages[0].content
+    question = (
+        solve_prompt(VisibleProblem.of(problem), PromptFormat("python", state_limits=True))
+        .messages[0]
+        .content
+    )
     for shown in (question, opening_prompt(problem, "python")):
         assert (
             f"Sample Input 1:\n{'x' * 10_000}\n[cut after 10000 characters]\n\nSample Output 1:\n1\n\n"
@@ -141,7 +145,7 @@ def test_a_package_of_the_2023_format_with_markdown(tmp_path: Path) -> None:
     assert stored.analysis_html.strip() == "<p>Pour.</p>"
 
 
-def test_a_missing_time_limit_is_assumed_and_told(tmp_path: Path) -> None:
+def test_a_missing_time_limit_is_assumed_with_a_note(tmp_path: Path) -> None:
     result = run(package(tmp_path / "tea", {".timelimit": None}))
     assert result["notes"] == [{"id": "tea", "note": "time limit not given: 2 s assumed"}]
     assert Problem.objects.get().time_limit == 2
@@ -308,7 +312,7 @@ def test_a_damaged_zip_is_refused(tmp_path: Path, cut: int) -> None:
     assert not Dataset.objects.exists()
 
 
-def judged(problem: Problem, source: str, suite: Judgement.Suite = Judgement.Suite.ALL) -> Judgement:
+def judged(problem: Problem, source: str, suite: Judgement.TestScope = Judgement.TestScope.ALL) -> Judgement:
     """Judge the program in this process and return the judgement."""
     submission = judging.store_submission(problem, source, "python")
     judgement = judging.request_judgement(submission, suite=suite)
@@ -363,7 +367,7 @@ def test_samples_of_interactive_problems_stay_hidden_and_their_dialogues_are_sho
     assert "canary" not in problem.statement_html
     assert judged(problem, "input()\nprint('canary')").verdict == "AC"
     assert judged(problem, "input()\nprint('bird')").verdict == "WA"
-    on_samples = judged(problem, "input()\nprint('bird')", Judgement.Suite.SAMPLES)
+    on_samples = judged(problem, "input()\nprint('bird')", Judgement.TestScope.SAMPLES)
     assert (on_samples.state, on_samples.verdict, on_samples.total) == ("done", "AC", 0)
 
 

@@ -334,7 +334,7 @@ def test_what_is_no_archive_is_refused_with_its_reason(
     assert list(folder.iterdir()) == []
 
 
-def test_a_server_that_refuses_is_left_alone(tmp_path: Path, folder: Path, server: Server) -> None:
+def test_downloads_stop_after_three_refusals(tmp_path: Path, folder: Path, server: Server) -> None:
     run(write(tmp_path, {f"{n}_gold_x": problem(test_data_link=server.link(f"{n}.zip")) for n in range(9)}))
     document = import_tests(folder, "--download", "--pause", "0")
     assert len(document["download"]["failed"]) == 3

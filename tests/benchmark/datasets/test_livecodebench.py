@@ -121,7 +121,7 @@ NESTED = "[" * 5_000
     ],
     ids=lambda value: value[-40:],
 )
-def test_what_is_packed_wrongly_is_left_out_and_nothing_is_run(
+def test_invalid_packed_tests_are_skipped_without_running_code(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, private: str, reason: str
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -5,30 +5,30 @@ from typing import Any
 
 from benchmark.methods import DryChain
 from benchmark.models import Generation
-from benchmark.prompts import HiddenCount, HiddenRun, Prompt, SampleRun, Task
-from benchmark.retrieval import Corpus, Document
+from benchmark.prompts import HiddenCount, HiddenRun, Prompt, SampleRun, VisibleProblem
+from benchmark.retrieval import Document, SearchCorpus
 from judge import Verdict
 
 
 class Library:
     """Five problems, unless others are given, and a textbook of three articles."""
 
-    def __init__(self, problems: Corpus | None) -> None:
+    def __init__(self, problems: SearchCorpus | None) -> None:
         self._problems = problems
 
-    async def problems(self) -> Corpus:
+    async def problems(self) -> SearchCorpus:
         if self._problems is not None:
             return self._problems
         words = ("field", "cows", "pigs", "trees")
-        return Corpus(
+        return SearchCorpus(
             (
                 Document("1_cows", "Cows", "Count the cows in the field. OWN SOLUTION"),
                 *(Document(f"{n}_{word}", word, f"Similar: the {word}") for n, word in enumerate(words, 2)),
             )
         )
 
-    async def textbook(self, name: str) -> Corpus:
-        return Corpus(
+    async def textbook(self, name: str) -> SearchCorpus:
+        return SearchCorpus(
             (
                 Document("trees", "Trees", "About trees."),
                 Document("counting", "Counting", "How to Count the things in a field."),
@@ -36,7 +36,7 @@ class Library:
             )
         )
 
-    async def represented(self, kind: str) -> Corpus:
+    async def represented(self, kind: str) -> SearchCorpus:
         raise AssertionError("only representation retrieval reads representations")
 
 
@@ -47,9 +47,9 @@ class ScriptedChain(DryChain):
     """
 
     def __init__(
-        self, passes: Sequence[bool], task: Task | None = None, problems: Corpus | None = None
+        self, passes: Sequence[bool], task: VisibleProblem | None = None, problems: SearchCorpus | None = None
     ) -> None:
-        own = Task("1_cows", "Count the cows in the field.", time_limit=2, memory_limit=2**28)
+        own = VisibleProblem("1_cows", "Count the cows in the field.", time_limit=2, memory_limit=2**28)
         super().__init__(task or own, Library(problems), passes=True)
         self._results = iter(passes)
 

@@ -52,7 +52,7 @@ def test_the_paper_and_its_code_differ_where_they_are_known_to() -> None:
     assert PROFILES["usaco-paper"].attempts["zero-shot"] == 10
 
 
-def test_what_is_set_goes_before_the_profile() -> None:
+def test_options_override_the_profile() -> None:
     profile = PROFILES["usaco-code"].settings_for("gpt-3.5-turbo")
     settings = parse_settings(EVERYTHING, ["i=5", "semantic_max_chars=none"], profile)
     assert (settings.i, settings.semantic_max_chars, settings.run_all) == (5, None, True)

@@ -61,7 +61,7 @@ def test_only_the_last_attempt_is_shown_again_where_that_is_asked_for() -> None:
     assert "Attempt 2:" not in prompts[3]
 
 
-def test_what_was_found_is_searched_for_once_and_shown_in_every_question_but_the_draft() -> None:
+def test_one_search_serves_every_prompt_but_the_draft() -> None:
     method = METHODS["semantic+episodic+reflexion"]
     chain = ScriptedChain([False, False, True])
     settings = parse_settings(method.settings, ["p=1", "semantic_max_chars=9"])

@@ -60,7 +60,7 @@ def test_like_attempts_of_one_problem_do_not_narrow_the_interval() -> None:
     assert once.high - once.low > 2 * (as_if_independent.high - as_if_independent.low)
 
 
-def test_contests_are_drawn_whole() -> None:
+def test_the_bootstrap_resamples_whole_contests() -> None:
     """Problems of a contest with equal outcomes give as much information as one problem."""
     values = [1.0] * 5 + [0.0] * 5
     contests = ["a"] * 5 + ["b"] * 5

@@ -49,7 +49,7 @@ def test_equals_the_share_of_subsets_that_hold_a_solution(data: st.DataObject) -
     assert pass_at_k(len(outcomes), sum(outcomes), k) == float(expected)
 
 
-def test_the_plug_in_estimate_is_not_what_is_computed() -> None:
+def test_pass_at_k_differs_from_the_plug_in_estimate() -> None:
     assert pass_at_k(5, 2, 3) != pytest.approx(1 - (1 - 2 / 5) ** 3)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from benchmark.datasets.algo import read_stored
-from benchmark.functional import NotFunctional, Signature
+from benchmark.functional import NotFunctionalError, Signature
 from benchmark.oracles.inputs import InputFunctions, InputRecipe, accepts_all, make_inputs, written_tests
 from benchmark.oracles.running import CpuBudget, Function, Standalone, run_on
 from benchmark.oracles.verifying import Case, label, verify
@@ -91,7 +91,7 @@ def test_trees_recursion_and_changed_arguments() -> None:
     change = Signature.of("class Solution:\n    def sort(self, nums: List[float]) -> None:")
     source = "class BruteforceSolution:\n    def sort(self, nums):\n        nums.sort()\n"
     assert run_on(Function(source, change), ["[2.5,1]\n"], SECOND)[0].output == "[ 1 , 2.5 ]"
-    with pytest.raises(NotFunctional):
+    with pytest.raises(NotFunctionalError):
         Signature.of("def plain(n): ...")
 
 
@@ -123,8 +123,8 @@ def test_inputs_are_capped_valid_and_distinct_and_faults_are_counted() -> None:
         InputFunctions(signature, batch=endless), InputRecipe(seconds=0.2, budget=0.3, stress=0)
     )
     assert stopped.kept == ()
-    assert stopped.errors[0] == "TooSlow: the time for one input was used up"
-    assert "TooSlow: the time for all inputs was used up" in stopped.errors
+    assert stopped.errors[0] == "CallTimeoutError: the time for one input was used up"
+    assert "CallTimeoutError: the time for all inputs was used up" in stopped.errors
 
 
 def test_an_oracle_without_an_answer_drops_the_input_and_a_second_one_disputes_it() -> None:

@@ -14,7 +14,7 @@ from benchmark.prompts import (
     PromptLeakError,
     SampleResult,
     SampleRun,
-    Task,
+    VisibleProblem,
     our_templates,
     revision_prompt,
     solve_prompt,
@@ -30,8 +30,8 @@ SOME = PromptContext(
 )
 
 
-def task(statement: str = "Count the cows.") -> Task:
-    return Task("1_cows", statement, time_limit=2.5, memory_limit=256 * 2**20)
+def task(statement: str = "Count the cows.") -> VisibleProblem:
+    return VisibleProblem("1_cows", statement, time_limit=2.5, memory_limit=256 * 2**20)
 
 
 def text_of(prompt: Prompt) -> str:
@@ -144,7 +144,7 @@ def test_a_revision_shows_the_problem_the_material_again_and_every_attempt_with_
         ),
     ],
 )
-def test_the_verdicts_alone_tell_no_input_output_or_message(ran: SampleRun, told: str) -> None:
+def test_feedback_of_verdicts_contains_no_input_output_or_message(ran: SampleRun, told: str) -> None:
     text = text_of(revision_prompt(task(), PYTHON, NO_CONTEXT, [PreviousAttempt(1, "r", ran)], "verdicts"))
     assert f"Result of attempt 1:\n\n{told}\n[END ATTEMPTS]" in text
 

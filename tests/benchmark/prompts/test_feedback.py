@@ -14,7 +14,7 @@ UNJUDGED = "Nothing was judged, because of an error in the format of the answer.
 
 
 def judged(
-    problem: Problem, program: str, suite: Judgement.Suite, *, whole_output: bool = False
+    problem: Problem, program: str, suite: Judgement.TestScope, *, whole_output: bool = False
 ) -> Judgement:
     submission = judging.store_submission(problem, program, "python")
     judgement = judging.request_judgement(
@@ -39,9 +39,11 @@ def judged(
         ("x = 'y' * 5000\nprint(x)", Verdict.WA, "y" * SHOWN + f"\n[cut after {SHOWN} characters]\n"),
     ],
 )
-def test_the_results_on_the_samples_are_told(db: None, program: str, verdict: Verdict, told: str) -> None:
+def test_feedback_describes_the_results_on_the_samples(
+    db: None, program: str, verdict: Verdict, told: str
+) -> None:
     problem = store_doubling()
-    ran = SampleRun.of(problem, judged(problem, program, Judgement.Suite.SAMPLES))
+    ran = SampleRun.of(problem, judged(problem, program, Judgement.TestScope.SAMPLES))
     assert (ran.verdict, ran.passed) == (verdict, verdict is Verdict.AC)
     text = describe(ran, "samples", our_templates())
     assert told in text
@@ -76,7 +78,7 @@ def test_the_published_code_tells_by_kind_of_failure(
     db: None, program: str, verdict: Verdict, told: str
 ) -> None:
     problem = store_doubling()
-    judgement = judged(problem, program, Judgement.Suite.SAMPLES, whole_output=True)
+    judgement = judged(problem, program, Judgement.TestScope.SAMPLES, whole_output=True)
     ran = SampleRun.of(problem, judgement)
     assert ran.verdict is verdict
     assert describe(ran, "usaco-code", our_templates()) == told
@@ -98,19 +100,19 @@ def test_a_judgement_on_the_hidden_tests_is_refused_even_when_it_calls_itself_on
     db: None,
 ) -> None:
     problem = store_doubling()
-    judgement = judged(problem, "print(input())", Judgement.Suite.ALL)
+    judgement = judged(problem, "print(input())", Judgement.TestScope.ALL)
     assert judgement.result is not None
     assert str(HIDDEN_INPUT) in str(judgement.result)
     with pytest.raises(PromptLeakError, match="not a finished one on the samples"):
         SampleRun.of(problem, judgement)
-    judgement.suite = Judgement.Suite.SAMPLES
+    judgement.suite = Judgement.TestScope.SAMPLES
     with pytest.raises(PromptLeakError, match="a test that is no sample"):
         SampleRun.of(problem, judgement)
 
 
 def test_a_test_that_was_a_sample_and_is_none_any_more_is_not_told(db: None) -> None:
     problem = store_doubling()
-    judgement = judged(problem, "print(1)", Judgement.Suite.SAMPLES)
+    judgement = judged(problem, "print(1)", Judgement.TestScope.SAMPLES)
     problem.tests.update(origin=TestCase.Origin.HIDDEN)
     with pytest.raises(PromptLeakError):
         SampleRun.of(problem, judgement)

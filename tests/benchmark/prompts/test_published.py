@@ -18,7 +18,7 @@ from benchmark.prompts import (
     PromptFormat,
     SampleResult,
     SampleRun,
-    Task,
+    VisibleProblem,
     revision_prompt,
     solve_prompt,
 )
@@ -27,7 +27,7 @@ from benchmark.retrieval import Document
 from judge import Verdict
 from tests.benchmark.prompts.clone import PROMPTS, make_clone
 
-TASK = Task("1", "Count the {{cows}}.", time_limit=2, memory_limit=2**28)
+TASK = VisibleProblem("1", "Count the {{cows}}.", time_limit=2, memory_limit=2**28)
 SIMILAR = (Document("2", "Two", "Text two."), Document("3", "Three", "Text three."))
 WRONG = PreviousAttempt(1, "My reply.", SampleRun(Verdict.WA, (SampleResult(Verdict.WA, "1", "2", "3", ""),)))
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from benchmark.methods import METHODS, SettingsError, parse_settings
-from benchmark.prompts import Task, our_templates, solve_prompt
+from benchmark.prompts import VisibleProblem, our_templates, solve_prompt
 
-TASK = Task("1", "Count the cows.", time_limit=2, memory_limit=2**28)
+TASK = VisibleProblem("1", "Count the cows.", time_limit=2, memory_limit=2**28)
 
 
 def test_templates_of_ones_own_go_before_ours_and_have_hashes_of_their_own(tmp_path: Path) -> None:
@@ -27,7 +27,7 @@ def test_templates_of_ones_own_go_before_ours_and_have_hashes_of_their_own(tmp_p
     }  # fmt: skip
 
 
-def test_a_template_of_ones_own_stands_for_the_variant_of_ours_too(tmp_path: Path) -> None:
+def test_a_custom_template_also_replaces_its_variant(tmp_path: Path) -> None:
     (tmp_path / "revision.txt").write_text("Mend it in {{language}}, within ```{{fence}}.\n")
     (tmp_path / "similar_problems.txt").write_text("Others: {{similar_problems}}\n")
     texts = parse_settings(METHODS["reflexion"].settings, [f"prompts={tmp_path}"]).form.templates.texts

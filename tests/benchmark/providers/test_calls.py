@@ -86,7 +86,7 @@ async def test_a_whole_reply_tells_what_it_cost_and_took(fake_providers: FakePro
 
 
 @each_sdk
-async def test_usage_that_was_not_told_is_unknown_and_not_zero(fake_providers: FakeProviders, name):
+async def test_unreported_usage_is_unknown_and_not_zero(fake_providers: FakeProviders, name):
     assert (await reply_to(name, "no-usage")).usage == TokenUsage(None, None, None, None)
 
 
@@ -317,7 +317,7 @@ async def test_a_message_that_cannot_be_sent_is_a_bad_request(fake_providers: Fa
 
 
 @each_sdk
-async def test_text_is_as_databases_take_it_and_characters_cut_in_two_are_whole_again(fake_providers, name):
+async def test_null_bytes_are_replaced_and_split_surrogates_joined(fake_providers, name):
     fake_providers.script(Script(("nul \0, cow \ud83d", "\udc04, half \ud83d", " and \udc04, end \ud83d")))
     reply = await reply_to(name, "any")
     assert reply.text == "nul \ufffd, cow \U0001f404, half \ufffd and \ufffd, end \ufffd"

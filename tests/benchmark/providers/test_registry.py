@@ -56,6 +56,7 @@ def test_only_the_practice_provider_is_scripted():
     assert scripted == ["practice"]
 
 
+@pytest.mark.slow
 def test_no_sdk_is_loaded_before_a_provider_is_opened_nor_what_only_others_need_by_a_baseline():
     program = (
         "import sys, benchmark.providers as p; p.is_scripted(p.parse_model_spec('openai:x')); "

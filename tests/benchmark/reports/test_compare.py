@@ -85,7 +85,7 @@ def test_parts_of_the_best_score_and_of_its_gain(
     assert compare(capsys, first, full)["parts_of_best"] == []
 
 
-def test_several_attempts_count_together_and_contests_are_drawn_whole(
+def test_attempts_of_a_problem_count_together_and_whole_contests_are_resampled(
     make_run: MakeRun, capsys: pytest.CaptureFixture[str]
 ) -> None:
     contests = [("A", date(2020, 1, 1))] * 2 + [("B", date(2021, 1, 1))] * 2
@@ -190,7 +190,9 @@ def test_chains_part_at_a_prompt_a_reply_or_an_end(
     }
 
 
-def test_what_else_differs_is_said(make_run: MakeRun, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_comparison_warns_of_other_differences(
+    make_run: MakeRun, capsys: pytest.CaptureFixture[str]
+) -> None:
     first = make_run(verdicts("a"), manifest={"policy": "fair"}, state="finished")
     second = make_run(verdicts("w"), on=first, manifest={"policy": "compat", "scripted_model": True})
     [pair] = compare(capsys, first, second)["pairs"]

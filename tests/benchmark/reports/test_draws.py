@@ -81,7 +81,7 @@ def test_a_permanent_failure_counts_between_epochs_as_in_the_headline(
     assert (found.problems, found.values) == (problems, values)
 
 
-def test_the_note_of_a_replay_says_how_much_of_it_is_repeated() -> None:
+def test_the_replay_note_states_the_number_of_repeated_replies() -> None:
     assert replay_note(0, 5) == ""
     assert replay_note(5, 5).startswith("Replay: all 5 replies repeat stored ones.")
     assert replay_note(2, 5).startswith("2 of 5 replies repeat stored ones.")

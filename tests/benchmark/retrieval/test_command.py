@@ -155,7 +155,9 @@ def test_text_output_lists_places_scores_and_ids(farm: Dataset, capsys: pytest.C
         (["--dataset", "farm", "--problem", "1_cows", "--top", "0"], "not a whole number from 1"),
     ],
 )
-def test_what_is_wrong_is_said(farm: Dataset, arguments: list[str], said: str) -> None:
+def test_invalid_arguments_are_refused_with_the_reason(
+    farm: Dataset, arguments: list[str], said: str
+) -> None:
     with pytest.raises(CommandError) as raised:
         call_command("retrieve", *arguments)
     assert said in str(raised.value)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmark.retrieval import CONTENTS, Corpus, Document, ProblemText, split_analysis
+from benchmark.retrieval import CONTENTS, Document, ProblemText, SearchCorpus, split_analysis
 from benchmark.retrieval.masking import mask
 
 PYTHON = """import sys
@@ -53,11 +53,11 @@ def test_any_text_can_be_split(text: str) -> None:
         ("masked", True, False, False),
     ],
 )
-def test_a_document_holds_what_its_content_says(
+def test_a_document_contains_the_selected_content(
     content: str, analysis: bool, program: bool, names: bool
 ) -> None:
     problem = Document("1", "Milk", TEXT.holding("all"), TEXT)
-    corpus = Corpus((problem,))
+    corpus = SearchCorpus((problem,))
     assert content in CONTENTS
     [document] = corpus.holding(content).documents  # type: ignore[arg-type]
     assert document.text.startswith("Sum up the milk.")
@@ -68,7 +68,7 @@ def test_a_document_holds_what_its_content_says(
     assert (corpus.holding(content).content_hash == corpus.content_hash) == (content == "all")  # type: ignore[arg-type]
 
 
-def test_a_masked_program_keeps_its_shape_alone() -> None:
+def test_masking_keeps_only_the_structure_of_a_program() -> None:
     masked = mask(PYTHON)
     assert masked.splitlines() == [
         "import sys",

@@ -1,7 +1,7 @@
 """The text a problem is found by."""
 
 from benchmark.models import Dataset, ReferenceSolution
-from benchmark.retrieval import Corpus, problem_corpus
+from benchmark.retrieval import SearchCorpus, problem_corpus
 from benchmark.retrieval.documents import MEMOIZED
 from tests.benchmark.retrieval.conftest import AddProblem
 
@@ -30,7 +30,7 @@ def test_a_program_that_stands_in_the_analysis_is_not_repeated(add_problem: AddP
 
 
 def test_a_search_of_a_collection_is_made_again_only_when_it_was_long_ago() -> None:
-    corpus = Corpus(())
+    corpus = SearchCorpus(())
     made: list[int] = []
 
     def found(asked: int) -> list[int]:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmark.retrieval import FORMULAS, Bm25, NothingToRank
+from benchmark.retrieval import FORMULAS, Bm25, NothingToRankError
 from benchmark.retrieval.index import Bm25Index
 
 K1, B, EPSILON = 1.5, 0.75, 0.25
@@ -54,7 +54,7 @@ def test_scores_are_those_of_the_definition_and_the_best_are_the_highest(
     for formula in FORMULAS.keys() - {"okapi"}:
         try:
             scores = index.scores(query, **PARAMETERS, formula=formula, excluded=excluded)
-        except NothingToRank:
+        except NothingToRankError:
             assert not any(documents[place] for place in kept)
             return
         rest = [documents[place] for place in kept]

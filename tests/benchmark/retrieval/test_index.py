@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from benchmark.retrieval import NothingToRank
+from benchmark.retrieval import NothingToRankError
 from benchmark.retrieval.index import Bm25Index, Floats
 from benchmark.retrieval.reference_bm25 import ReferenceIndex
 
@@ -45,10 +45,10 @@ def test_scores_and_ranking_are_those_of_a_rebuilt_index(
     index, rebuilt = Bm25Index(documents), ReferenceIndex(documents)
     try:
         expected = rebuilt.scores(query, **parameters, excluded=excluded)
-    except NothingToRank:
-        with pytest.raises(NothingToRank):
+    except NothingToRankError:
+        with pytest.raises(NothingToRankError):
             index.scores(query, **parameters, excluded=excluded)
-        with pytest.raises(NothingToRank):
+        with pytest.raises(NothingToRankError):
             index.best(query, 1, **parameters, excluded=excluded)
         return
     assert bits(index.scores(query, **parameters, excluded=excluded)) == bits(expected)

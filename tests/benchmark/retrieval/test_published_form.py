@@ -12,8 +12,8 @@ from django.core.management import call_command
 
 from benchmark.methods import METHODS, parse_settings
 from benchmark.models import Dataset, Problem
-from benchmark.prompts import Task
-from benchmark.retrieval import Corpus, Document, ProblemText, problem_corpus
+from benchmark.prompts import VisibleProblem
+from benchmark.retrieval import Document, ProblemText, SearchCorpus, problem_corpus
 from benchmark.retrieval.contents import DocumentForm
 from tests.benchmark.methods.scripted import ScriptedChain
 
@@ -54,7 +54,7 @@ def retrieved(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, 
     return found
 
 
-def corpus() -> Corpus:
+def corpus() -> SearchCorpus:
     return problem_corpus(Dataset.objects.get(name="usaco"), "cpp")
 
 
@@ -111,7 +111,7 @@ def test_the_form_is_part_of_the_hash() -> None:
     forms: tuple[DocumentForm, ...] = ("analysis", "published")
     for form in forms:
         text = ProblemText("Statement.", "Words.", "print(1)", form)
-        hashes.add(Corpus((Document("1", "One", text.holding("all"), text),)).content_hash)
+        hashes.add(SearchCorpus((Document("1", "One", text.holding("all"), text),)).content_hash)
     assert len(hashes) == 2
     assert ProblemText("S", "So print(1)", "print(1)").holding("all") == "S\nSolution: \nSo print(1)"
     assert ProblemText("S", "So print(1)", "print(1)", "published").holding("all") == (
@@ -133,7 +133,7 @@ def test_a_second_import_brings_in_the_keys_of_a_problem_stored_without_them(
 
 def test_the_control_with_the_analysis_shows_the_published_explanation(tmp_path: Path) -> None:
     imported(tmp_path, entry(0, **SPLIT), entry(1, **SPLIT))
-    task = Task("0_bronze_sum", "Add.", time_limit=2, memory_limit=2**28)
+    task = VisibleProblem("0_bronze_sum", "Add.", time_limit=2, memory_limit=2**28)
     chain = ScriptedChain([True], task, corpus())
     method = METHODS["oracle-assisted"]
     asyncio.run(method.solve(chain, method.settings()))

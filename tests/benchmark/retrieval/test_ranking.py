@@ -5,14 +5,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 
-from benchmark.retrieval import TOKENIZERS, Bm25, Corpus, Document, NothingToRank, make_query, rank
+from benchmark.retrieval import TOKENIZERS, Bm25, Document, NothingToRankError, SearchCorpus, make_query, rank
 
 WORD = st.sampled_from(["cow", "Cow", "barn", "milk", "graph", "tree,", "path\n"])
 TEXTS = st.lists(st.lists(WORD, min_size=1, max_size=8).map(" ".join), min_size=2, max_size=7)
 
 
-def corpus_of(*texts: str) -> Corpus:
-    return Corpus(tuple(Document(f"id{place}", f"Title {place}", text) for place, text in enumerate(texts)))
+def corpus_of(*texts: str) -> SearchCorpus:
+    return SearchCorpus(
+        tuple(Document(f"id{place}", f"Title {place}", text) for place, text in enumerate(texts))
+    )
 
 
 @given(TEXTS, st.data())
@@ -41,9 +43,9 @@ def test_the_same_name_can_be_excluded_of_the_index() -> None:
         Document("5", "Cow Tours (gold)", "cow"),
     )
     for asked in "145":
-        hits = rank(Corpus(documents), "cow", top=5, without=asked, exclude_same_name=True)
+        hits = rank(SearchCorpus(documents), "cow", top=5, without=asked, exclude_same_name=True)
         assert [hit.id for hit in hits] == ["3"]
-    found = {hit.id for hit in rank(Corpus(documents), "cow", top=5, without="1")}
+    found = {hit.id for hit in rank(SearchCorpus(documents), "cow", top=5, without="1")}
     assert found == {"2", "3", "4", "5"}
 
 
@@ -57,7 +59,7 @@ def test_parameters_of_the_formula_change_the_scores() -> None:
 
 @pytest.mark.parametrize("texts", [["alone"], ["alone", "", ""]])
 def test_without_words_to_search_in_there_is_nothing_to_rank(texts: list[str]) -> None:
-    with pytest.raises(NothingToRank, match="apart from id0"):
+    with pytest.raises(NothingToRankError, match="apart from id0"):
         rank(corpus_of(*texts), "alone", top=2, without="id0", bm25=Bm25("words"))
 
 

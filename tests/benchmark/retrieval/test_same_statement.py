@@ -6,7 +6,14 @@ import pytest
 
 from benchmark.methods import METHODS, parse_settings
 from benchmark.models import Dataset
-from benchmark.prompts import PromptContext, PromptFormat, Task, our_templates, revision_prompt, solve_prompt
+from benchmark.prompts import (
+    PromptContext,
+    PromptFormat,
+    VisibleProblem,
+    our_templates,
+    revision_prompt,
+    solve_prompt,
+)
 from benchmark.retrieval import Document, ProblemText, problem_corpus
 from tests.benchmark.methods.scripted import ScriptedChain
 
@@ -16,7 +23,7 @@ ADMISSION = "At least one of them has the same statement as the problem you are 
 
 def shown(dataset: Dataset, problem: str, method: str, *settings: str) -> tuple[list[str], list[str]]:
     """Return the ids shown to the model for the real problem, and the prompts."""
-    task = Task.of(dataset.problems.get(external_id=problem))
+    task = VisibleProblem.of(dataset.problems.get(external_id=problem))
     chain = ScriptedChain([False, True], task, problem_corpus(dataset, "python"))
     chosen = parse_settings(METHODS[method].settings, ["query=statement", *settings])
     asyncio.run(METHODS[method].solve(chain, chosen))
@@ -53,7 +60,7 @@ def test_the_sentence_follows_what_is_shown_and_not_what_was_found(usaco: Datase
     ("statement", "same"), [("Count the\n cows!", True), ("Count the pigs.", False), ("", False)]
 )
 def test_short_statements_are_compared_by_their_words(statement: str, same: bool) -> None:
-    task = Task("1", "Count the cows.", time_limit=2, memory_limit=2**28)
+    task = VisibleProblem("1", "Count the cows.", time_limit=2, memory_limit=2**28)
     text = ProblemText(statement, "analysis", "program")
     material = PromptContext((Document("2", "Two", text.holding("all"), text),))
     form = PromptFormat("python", state_limits=False)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmark.retrieval import Corpus, Document, NothingToRank, draw, training_part
+from benchmark.retrieval import Document, NothingToRankError, SearchCorpus, draw, training_part
 
 USACO = [
     (f"{number}_{tier}", tier)
@@ -39,7 +39,7 @@ def test_every_tier_gives_its_share_to_within_one(tiers: list[str], size: int, s
 
 
 def test_lots_fall_differently_for_each_problem_and_seed_and_never_on_the_problem_itself() -> None:
-    corpus = Corpus(tuple(Document(str(number), "", "text") for number in range(30)))
+    corpus = SearchCorpus(tuple(Document(str(number), "", "text") for number in range(30)))
     drawn = {
         (seed, without): tuple(hit.id for hit in draw(corpus, top=3, seed=seed, without=without))
         for seed in range(3)
@@ -49,5 +49,5 @@ def test_lots_fall_differently_for_each_problem_and_seed_and_never_on_the_proble
     assert all(without not in ids and len(set(ids)) == 3 for (_, without), ids in drawn.items())
     [only] = draw(corpus, top=3, seed=0, without="4", only={"4", "7"})
     assert (only.id, only.index, only.score) == ("7", 7, 0.0)
-    with pytest.raises(NothingToRank, match="apart from 4 there is no other"):
+    with pytest.raises(NothingToRankError, match="apart from 4 there is no other"):
         draw(corpus, top=1, seed=0, without="4", only={"4"})

@@ -19,7 +19,7 @@ def farm(add_problem: AddProblem) -> Dataset:
     return dataset
 
 
-def test_the_real_textbook_knows_flows(
+def test_a_search_of_the_real_textbook_finds_flows(
     farm: Dataset, shared_data: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     call_command("import_corpus", "cpbook", str(shared_data / "corpora" / "cpbook_v2.json"))
@@ -29,7 +29,7 @@ def test_the_real_textbook_knows_flows(
     assert hit["id"] == "graph/edmonds_karp.md"
 
 
-def test_what_is_wrong_is_said(farm: Dataset, tmp_path: Path) -> None:
+def test_unknown_textbooks_are_refused_with_the_known_names(farm: Dataset, tmp_path: Path) -> None:
     with pytest.raises(CommandError, match=r"There is none yet; `manage.py import_corpus` makes one"):
         call_command(*ARGUMENTS, "book")
     (tmp_path / "flows.md").write_text("# Flows\n\nMaximum flow.")

@@ -46,7 +46,7 @@ def test_without_any_dataset_the_import_command_is_named(db: None) -> None:
         call_command("run_baseline", *(part for pair in GOOD.items() for part in pair))
 
 
-def test_a_missing_key_is_said_before_a_run_is_stored(db: None, settings: Settings) -> None:
+def test_a_missing_api_key_is_refused_before_a_run_is_stored(db: None, settings: Settings) -> None:
     settings.OPENAI_API_KEY = ""
     fill()
     with pytest.raises(CommandError, match="OPENAI_API_KEY"):

@@ -66,7 +66,7 @@ def test_a_run_in_batches_ends_like_any_other_at_half_the_price(commands: Comman
     assert first is None
     assert slowest < HANG, "it is that of the batch, by the provider's clock"
     assert commands.rows("select count(*) from benchmark_generation where reasoning = 'Hm.'") == [(1,)]
-    assert commands.rows("select count(*) from benchmark_batchedquestion where fault != ''") == [(3,)]
+    assert commands.rows("select count(*) from benchmark_batchedrequest where fault != ''") == [(3,)]
 
 
 def kill_in_three_places(commands: CommandSandbox, model: str) -> None:
@@ -161,11 +161,11 @@ def test_ctrl_c_waits_for_batches_or_leaves_them_and_they_can_be_cancelled(comma
 
     # A batch that was asked for, and that the provider never made.
     commands.rows("update benchmark_batch set provider_id = '', created_at = '2026-01-01 00:00:00+00:00'")
-    commands.rows("update benchmark_batchedquestion set fault = ''")
+    commands.rows("update benchmark_batchedrequest set fault = ''")
     commands.fake_providers.batches.created.clear()
     last = commands.baseline(*resume, "--max-cost", "1000")
     assert (last["state"], last["paid"]["calls"], sizes(commands)) == ("finished", 4, [1])
-    rest = commands.rows("select questions from benchmark_batch where provider_id = ''")
+    rest = commands.rows("select requests from benchmark_batch where provider_id = ''")
     assert rest == [(1,)], "all questions of that one have replies, so nobody looks for it"
 
 
@@ -181,7 +181,7 @@ def test_batches_become_smaller_when_the_provider_does_not_hold_so_much(commands
     assert commands.rows("select count(*) from benchmark_generation where reused_id is not null") == [(1,)]
 
 
-def test_what_does_not_go_together_is_refused_before_anything_is_paid(
+def test_conflicting_options_are_refused_before_any_call(
     db: None, settings: Settings, fake_providers: FakeProviders
 ) -> None:
     fill()

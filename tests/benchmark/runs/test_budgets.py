@@ -7,7 +7,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from pytest_django import Settings
 
-from benchmark.model_calls.budget import Budget, Price, Spending
+from benchmark.model_calls.budget import Price, RunBudget, Spending
 from benchmark.model_calls.rate_limit import BURST, CellRate, check_length
 from benchmark.models import Generation
 from benchmark.providers import Message, Parameters, ProviderError
@@ -116,7 +116,7 @@ def test_a_prompt_that_leaves_no_room_for_the_reply_is_not_sent(commands: Comman
         check_length([Message("user", "x" * 365)], Parameters(max_output_tokens=2), 101)
 
 
-def test_a_rate_gives_so_many_a_minute_and_a_sharer_its_part() -> None:
+def test_a_rate_limit_is_divided_among_its_peers() -> None:
     now = [100.0]
     for peers in (1, 3):
         rate, taken, end = CellRate(120, lambda: now[0]), 0, now[0] + 60
@@ -130,7 +130,7 @@ def test_a_rate_gives_so_many_a_minute_and_a_sharer_its_part() -> None:
 
 
 def test_what_is_in_flight_counts_as_a_call() -> None:
-    assert Budget(calls=3).used_up(Spending(1), None, in_flight=2)
-    assert not Budget(calls=3).used_up(Spending(1), None, in_flight=1)
-    assert Budget(cost=1.0).used_up(Spending(1, 0, 500_000), Price(0, 2))
-    assert not Budget(cost=1.0).used_up(Spending(1, 0, 499_999), Price(0, 2))
+    assert RunBudget(calls=3).used_up(Spending(1), None, in_flight=2)
+    assert not RunBudget(calls=3).used_up(Spending(1), None, in_flight=1)
+    assert RunBudget(cost=1.0).used_up(Spending(1, 0, 500_000), Price(0, 2))
+    assert not RunBudget(cost=1.0).used_up(Spending(1, 0, 499_999), Price(0, 2))

@@ -47,7 +47,7 @@ def test_the_calls_and_tokens_of_every_item_are_counted_and_nobody_is_called(
     assert commands.rows("select count(*) from benchmark_run") == [(0,)]
 
 
-def test_a_cost_is_said_only_where_the_price_is_known(commands: CommandSandbox) -> None:
+def test_the_cost_is_unknown_without_a_price(commands: CommandSandbox) -> None:
     zero_shot = ["zero-shot", "--set", "max_output_tokens=1000"]
     assert {one["cost_usd"] for one in dry_run(commands, *zero_shot)["estimates"].values()} == {None}
     high = dry_run(commands, *zero_shot, "--price", "2", "10")["estimates"]["high"]
@@ -57,7 +57,7 @@ def test_a_cost_is_said_only_where_the_price_is_known(commands: CommandSandbox) 
     assert scripted["high"]["cost_usd"] == 0
 
 
-def test_it_is_told_in_words_as_well(commands: CommandSandbox) -> None:
+def test_the_text_states_the_estimate(commands: CommandSandbox) -> None:
     told, _ = commands.manage(
         "run_baseline", "--dry-run", "--dataset", "orchard", "--model", "openai:m", "--method", "reflexion"
     )
@@ -66,7 +66,7 @@ def test_it_is_told_in_words_as_well(commands: CommandSandbox) -> None:
     assert (low[1], low[-1], high[1], high[-1]) == ("4", "unknown", "16", "unknown")
 
 
-def test_the_eight_methods_of_the_papers_are_told_at_once(commands: CommandSandbox) -> None:
+def test_method_all_estimates_the_eight_methods_of_the_paper(commands: CommandSandbox) -> None:
     methods = dry_run(commands, "all", "--attempts", "2")["methods"]
     assert [one["method"] for one in methods] == [
         name for name, method in METHODS.items() if method.in_usaco_paper

@@ -114,5 +114,6 @@ def load_the_program() -> None:
     assert "genai_prices" not in sys.modules
 
 
+@pytest.mark.slow
 def test_the_list_of_prices_is_not_loaded_by_the_web_server_nor_where_no_price_is_looked_up() -> None:
     run_apart(load_the_program)

@@ -109,7 +109,7 @@ def test_what_the_paper_leaves_open_is_stored_with_the_version_of_the_profile(
     assert commands.report(json.loads(again)["run"])["manifest"]["profile"] == profile
 
 
-def test_a_run_goes_on_when_templates_were_added_and_not_when_its_own_changed(
+def test_a_run_resumes_after_new_templates_but_not_after_changed_ones(
     commands: CommandSandbox,
 ) -> None:
     commands.fake_providers.script(WRONG, Script(("I multiplied.",)), SOLUTION)

@@ -75,7 +75,7 @@ def test_an_answer_that_passes_the_samples_is_judged_on_the_hidden_tests_and_the
     assert [canary for canary in canaries("apple_sum") if canary in sent] == []
 
 
-def test_how_many_hidden_tests_are_passed_is_told_and_no_more_of_them(commands: CommandSandbox) -> None:
+def test_feedback_reveals_only_the_number_of_passed_hidden_tests(commands: CommandSandbox) -> None:
     commands.fake_providers.script(TALK, ONLY_THE_SAMPLE, SOLUTION)
     document = commands.baseline(*FIRST, "--set", "feedback=samples+hidden_count", method="reflexion")
     assert (document["generations"], document["solved"]) == (3, 1)
@@ -106,7 +106,7 @@ def test_the_self_judge_of_the_icpc_paper_reflects_in_a_reply_of_its_own(command
     assert "What you found about attempt 1:\n\nI multiplied where I had to add.\n" in revised
 
 
-def test_an_answer_without_a_program_uses_up_a_step_and_is_told_so(commands: CommandSandbox) -> None:
+def test_an_answer_without_a_program_uses_a_step_and_the_feedback_names_it(commands: CommandSandbox) -> None:
     commands.fake_providers.script(TALK, TALK)
     document = commands.baseline(*FIRST, "--set", "i=1", method="reflexion")
     assert (document["generations"], document["solved"]) == (2, 0)

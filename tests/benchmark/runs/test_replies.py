@@ -61,7 +61,7 @@ def test_a_step_that_another_process_stored_meanwhile_stands_and_the_others_are_
     assert find_paid(Generation, ["key of the second", "key of nothing"]) == [kept, None]
 
 
-def test_whoever_lost_an_item_does_not_finish_it(run: Run):
+def test_a_runner_does_not_finish_an_item_that_another_one_claimed(run: Run):
     items = claim(run.pk, "a runner", 5)
     assert [item.chain for item in items] == [0, 1, 2]
     rows = [row for row, _ in store([(run, reply(item, str(item.chain))) for item in items])]

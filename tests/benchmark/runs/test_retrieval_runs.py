@@ -50,7 +50,7 @@ def test_both_kinds_of_texts_are_found_with_one_draft(commands: CommandSandbox) 
 
 
 @pytest.mark.parametrize(("query", "found"), [("statement+code", "cherry_sum"), ("reply", "berry_product")])
-def test_the_draft_is_searched_with_as_the_setting_says(
+def test_the_setting_selects_the_part_of_the_draft_in_the_query(
     commands: CommandSandbox, query: str, found: str
 ) -> None:
     """The draft's words lead to one problem, those of its program to another."""

@@ -20,7 +20,7 @@ RUN = ("run_baseline", "--dataset", "orchard", "--model", "openai:gpt-4o", "--me
 PRICE = ("--price", "1000", "2000")
 
 
-def test_a_wait_is_told_with_its_seconds_and_reason(commands: CommandSandbox) -> None:
+def test_the_message_of_a_wait_states_seconds_and_reason(commands: CommandSandbox) -> None:
     commands.fake_providers.script(failure(429, retry_after_ms="1000"), SOLUTION)
     _, errors = commands.manage(*RUN, *ONE)
     [line] = [line for line in errors.splitlines() if line.startswith("Waiting")]

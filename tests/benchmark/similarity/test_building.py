@@ -61,7 +61,7 @@ def test_every_question_keeps_the_rules_and_every_problem_without_one_has_a_reas
         assert right < 0.5
         assert min(wrong) >= 0.05
     asked = {question.reference.external_id for question in built.questions.all()}
-    refused = {entry["id"]: entry["reason"] for entry in built.left_out}
+    refused = {entry["id"]: entry["reason"] for entry in built.skipped}
     assert asked | refused.keys() == statements.keys()
     assert refused == {
         "largest-terrace": "all problems with its labels are too similar: at least 0.51 (behind-the-breakwater)"
@@ -71,21 +71,21 @@ def test_every_question_keeps_the_rules_and_every_problem_without_one_has_a_reas
     assert again.content_hash != built.content_hash
 
 
-def test_reasons_of_every_kind_are_said(tagged: Dataset) -> None:
+def test_each_kind_of_skipped_problem_has_its_reason(tagged: Dataset) -> None:
     capped = Builder(per_label=1).build(tagged, "capped")
     assert capped.questions.count() == 16
-    assert {entry["reason"] for entry in capped.left_out} >= {"the label Dijkstra has 1 questions already"}
+    assert {entry["reason"] for entry in capped.skipped} >= {"the label Dijkstra has 1 questions already"}
     strict = Builder(min_sim_negative=1).build(tagged, "strict")
     assert strict.questions.count() == 0
-    assert strict.left_out[0]["reason"].endswith("but 3 are needed")
+    assert strict.skipped[0]["reason"].endswith("but 3 are needed")
     Problem.objects.filter(external_id="warm-loaves").update(tags=[])
     Problem.objects.filter(external_id="oven-evening").update(tags=["cooking"])
-    reasons = {entry["id"]: entry["reason"] for entry in Builder().build(tagged, "untagged").left_out}
+    reasons = {entry["id"]: entry["reason"] for entry in Builder().build(tagged, "untagged").skipped}
     assert reasons["warm-loaves"] == "it has no label"
     assert reasons["oven-evening"] == "no other problem has exactly its labels"
 
 
-def test_the_command_says_what_is_wrong(tagged: Dataset) -> None:
+def test_the_command_refuses_invalid_options_with_the_reason(tagged: Dataset) -> None:
     for options, message in (
         ({"similarity": "bm25"}, "whose scores have no scale"),
         ({"label_sim_max": 2.0}, "label_sim_max is 2, but must be from 0 to 1"),

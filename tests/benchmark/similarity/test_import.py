@@ -71,7 +71,7 @@ def test_problems_and_questions_are_kept_with_their_four_options_shuffled(tmp_pa
     assert [option.problem.external_id for option in kept.options.all()] == order
 
 
-def test_unknown_fields_are_told_and_can_be_named(tmp_path: Path) -> None:
+def test_unknown_fields_are_listed_and_can_be_mapped(tmp_path: Path) -> None:
     problems = [{"nr": 7, "body": "Add.", "program": "print(1)", "topics": "sums"}]
     write(tmp_path, problems)
     with pytest.raises(

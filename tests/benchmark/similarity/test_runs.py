@@ -234,7 +234,7 @@ def test_a_run_keeps_its_budget_through_kills_and_faults_and_goes_on_with_what_i
     assert again["tokens"] == finished["tokens"]
 
 
-def test_what_does_not_go_together_is_said(commands: CommandSandbox) -> None:
+def test_conflicting_options_are_refused_with_the_reason(commands: CommandSandbox) -> None:
     ranked, chosen = (*RANK, "--representation"), (*CHOOSE, "--representation")
     for arguments, message in (
         ((*chosen, "statement"), "A model is needed to choose by statement"),

@@ -54,7 +54,7 @@ SAME = "openai:fixed:Natural Language Solution: greedy over the sorted numbers"
 
 
 @pytest.mark.parametrize("scorer", [("bm25", "corpus"), ("tfidf", "corpus"), ("bm25", "options")])
-def test_equal_representations_rank_like_drawing_lots_wherever_the_right_option_stands(
+def test_equal_representations_give_the_expected_values_of_a_random_order(
     commands: CommandSandbox, scorer: tuple[str, str]
 ) -> None:
     """Without expected values, a right option at A would give 100 % and at D 0 %."""

@@ -55,7 +55,9 @@ def test_a_grammar_refuses_inputs_and_names_them(built: Callable[..., Any]) -> N
         ('STRING("no sample") EOF', "refuses a sample"),
     ],
 )
-def test_a_broken_grammar_is_told_and_not_used(built: Callable[..., Any], grammar: str, said: str) -> None:
+def test_a_broken_grammar_is_reported_and_not_used(
+    built: Callable[..., Any], grammar: str, said: str
+) -> None:
     [suite] = built(
         "data: {secret: {data: {x: {in: '40 3'}}}}\n", {"input_validators/own/grammar.ctd": grammar}
     )["suites"]

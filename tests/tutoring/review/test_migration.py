@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from uuid import UUID
 
+import pytest
 from django.core.management import call_command
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
@@ -54,5 +55,6 @@ def check_migrated_rows(var: Path) -> None:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_rows_of_older_versions_are_kept(tmp_path: Path) -> None:
     run_apart(check_migrated_rows, tmp_path)

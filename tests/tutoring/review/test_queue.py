@@ -59,7 +59,7 @@ def test_a_session_that_has_one_review_comes_before_others(recorded: SessionFact
     assert claim(rolf).session == later
 
 
-def test_nobody_gets_an_own_session(session: SessionUnderTest, alice: User, person):
+def test_a_tutor_cannot_review_an_own_session(session: SessionUnderTest, alice: User, person):
     session.ask_and_get(RIGHT)
     session.execute()
     session.judge()
