@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("benchmark", "0032_cached_run_report"),
+        ("benchmark", "0033_language_models"),
     ]
 
     operations = [
