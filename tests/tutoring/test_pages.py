@@ -208,7 +208,7 @@ def test_tutors_serialiser_has_a_closed_set_of_keys(session: SessionUnderTest):
     assert keys == {
         "opened": set(),
         "message": {"mode", "text", "html", "debrief"},
-        "reply": {"html", "generation", "unsolicited", "hidden", "stopped", "cut", "debrief"},
+        "reply": {"html", "generation", "unsolicited", "hidden", "masked", "stopped", "cut", "debrief"},
         "execution": {"generation"},
         "verdict": {"solved", "verdict", "meaning", "samples_only"},
         "closed": {"reason", "outcome"},

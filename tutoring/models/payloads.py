@@ -148,6 +148,13 @@ class TokenUsage(Record):
     reasoning_tokens: Count | None
 
 
+class MaskedPassage(Record):
+    """A passage of a reply, `text[start:end]`, that the protocol hides from the tutor because it names the model."""
+
+    start: Count
+    end: Count
+
+
 class ReplyFinished(Payload):
     """The model replied. `message` is the number of the message's event; null means unknown, as in imported files."""
 
@@ -178,6 +185,7 @@ class ReplyFinished(Payload):
     shown_from: Moment | None
     late_by: Seconds | None
     """Seconds between the scheduled time and the end of the reply; null without a schedule."""
+    masked: list[MaskedPassage] = []
 
 
 class ReplyRestarted(Payload):

@@ -66,6 +66,8 @@ class Rules(Record):
     )
     debrief: bool = False
     """Whether tutor and model may exchange messages after the end, out of protocol."""
+    hide_model: bool = False
+    """Whether names of models and vendors in the prose of replies are hidden from the tutor."""
     characters_per_second: int | None = None
     """Pace at which a reply is shown, the same for every model; None: as it arrives."""
     seconds_to_first_word: int | None = None
@@ -143,6 +145,7 @@ _USACO_2024 = Rules(
     rule_set_hash=current_rule_set().content_hash,
     draft_check="advisory",
     debrief=True,
+    hide_model=True,
     characters_per_second=EVEN_PACE,
     seconds_to_first_word=FIRST_WORD,
     consent=CONSENT,

@@ -20,6 +20,7 @@ from benchmark.models.owners import new_owner
 from benchmark.providers import Message
 from tutoring.models import Event, Reply, ReplyDelta, Session
 from tutoring.models.payloads import (
+    MaskedPassage,
     MessageSent,
     ReplyFailed,
     ReplyFinished,
@@ -30,6 +31,7 @@ from tutoring.models.payloads import (
 from tutoring.protocols import Rules, rules_of
 from tutoring.replies.model_answer import ModelAnswer
 from tutoring.sessions.dialogue import model_messages, without_program_text
+from tutoring.sessions.masking import masked_spans
 from tutoring.sessions.recording import append_event, lock_session, queue_reply
 
 MAXIMUM_ATTEMPTS = 5
@@ -239,6 +241,7 @@ def finish_reply(claimed: ClaimedReply, answer: ModelAnswer, *, stopped: bool = 
             finish_reason=completed.finish_reason if completed and not stopped else "stopped",
             request_id=completed.request_id if completed else None,
             usage=TokenUsage(**asdict(completed.usage)) if completed else None,
+            masked=[MaskedPassage(start=start, end=end) for start, end in masked_spans(session, text)],
             attempts=_restarts(session, reply) + 1,
             started_at=reply.started_at,
             first_text_at=_moment(answer.first_text_at) or reply.first_text_at,

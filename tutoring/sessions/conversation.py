@@ -30,6 +30,7 @@ from tutoring.models.payloads import (
 from tutoring.protocols import Rules, TutorSees, rules_of
 from tutoring.sessions.budgets import SessionBudget
 from tutoring.sessions.context import Command, SessionContext
+from tutoring.sessions.masking import Span, StreamMask, mask, stream_mask_of
 from tutoring.sessions.programs import unchanged
 
 PageCommand = Literal["send", "code", "ask_again", "stop", "execute", "close"]
@@ -153,6 +154,7 @@ def tutor_view(session: Session, conversation: bool = True) -> TutorView:
     rules = context.rules
     draft = getattr(session, "draft", None) or Draft()
     shown = [event for event in context.events if event.kind in SHOWN_TO_TUTORS]
+    unfinished = context.unfinished_reply
     return TutorView(
         id=session.pk,
         number=session.number or 1,
@@ -164,7 +166,7 @@ def tutor_view(session: Session, conversation: bool = True) -> TutorView:
             event_view(number, event, rules) for number, event in enumerate(shown, start=1) if conversation
         ],
         last_seq=len(shown),
-        active_reply=active_reply(unfinished) if (unfinished := context.unfinished_reply) else None,
+        active_reply=active_reply(unfinished, stream_mask_of(session)) if unfinished else None,
         latest_program=_program(context),
         draft=draft.text,
         draft_revision=draft.revision,
@@ -216,14 +218,18 @@ def _program(context: SessionContext) -> LatestProgram | None:
     )
 
 
-def active_reply(reply: Reply) -> PartialReply:
-    """Return the unfinished reply with its text so far; the text is empty if the reply is not shown live."""
+def active_reply(reply: Reply, stream_mask: StreamMask | None) -> PartialReply:
+    """Return the unfinished reply with its text so far; the text is empty if the reply is not shown live.
+
+    `stream_mask` is a new one, which then masks the chunks that follow; None if nothing is masked.
+    """
     deltas = list(chunks_after(reply, 0))
+    text = "".join(delta.text for delta in deltas)
     return PartialReply(
         id=reply.pk,
         attempt=reply.shown_attempt,
         seq=deltas[-1].seq if deltas else 0,
-        text="".join(delta.text for delta in deltas),
+        text=stream_mask.feed(text) if stream_mask else text,
     )
 
 
@@ -270,12 +276,15 @@ def _fields(event: Event, rules: Rules) -> dict[str, Any]:
 
 
 def _reply_fields(event: Event, reply: ReplyFinished, rules: Rules) -> dict[str, Any]:
-    shown = without_blocks(reply.text, event.session.language) if reply.hidden else reply.text
+    shown = mask(reply.text, [Span(one.start, one.end) for one in reply.masked])
+    if reply.hidden:
+        shown = without_blocks(shown, event.session.language)
     return {
         "html": render_markdown(shown),
         "generation": reply.generation,
         "unsolicited": reply.generation is not None and not reply.code_requested,
         "hidden": rules.unsolicited_code if reply.hidden else "",
+        "masked": bool(reply.masked),
         "stopped": reply.stopped,
         "cut": reply.finish_reason == "length",
         "debrief": event.out_of_protocol,

@@ -36,6 +36,7 @@ from tutoring.sessions.conversation import (
     shown_events,
     tutor_view,
 )
+from tutoring.sessions.masking import Names, StreamMask, names_of
 
 logger = logging.getLogger(__name__)
 
@@ -96,6 +97,10 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
     """Monotonic time of the last check of the person's permission."""
     dirty = False
     """Whether the rows may contain something new."""
+    names: Names | None = None
+    """What is masked in replies; None if nothing is."""
+    stream_mask: StreamMask | None = None
+    """Masks the chunks of the reply that the cursor points to; None if nothing is masked."""
     storage_delayed = False
     """Whether the browser must be told that text cannot be stored now."""
 
@@ -130,7 +135,9 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
             fault = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
             await self.send_json({"type": "error", "message": f"invalid request: {fault}"})
             return
-        position = request.reply or ReplyPosition(id=None, attempt=0, seq=0)
+        # Chunks are masked from the beginning of a reply, so a browser that lost some gets the whole text.
+        known = None if self.names else request.reply
+        position = known or ReplyPosition(id=None, attempt=0, seq=0)
         self.cursor = Cursor(request.after, position.id, position.attempt, position.seq)
         self.request_refresh()
 
@@ -198,7 +205,8 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
                 return False
             if cursor.reply == chunk.reply and cursor.attempt < chunk.attempt and chunk.seq == 1:
                 cursor.attempt, cursor.seq = chunk.attempt, 1
-                await self.send_json(_snapshot(chunk.reply, chunk.attempt, 1, chunk.text))
+                self._restart_mask()
+                await self.send_json(_snapshot(chunk.reply, chunk.attempt, 1, self._masked(chunk.text)))
                 continue
             same = (cursor.reply, cursor.attempt) == (chunk.reply, chunk.attempt)
             if same and chunk.seq <= cursor.seq + 1:
@@ -206,7 +214,7 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
                 self.last_activity = time.monotonic()
             if same and chunk.seq == cursor.seq + 1:
                 cursor.seq += 1
-                await self.send_json(_delta(chunk.reply, chunk.attempt, chunk.seq, chunk.text))
+                await self.send_json(_delta(chunk.reply, chunk.attempt, chunk.seq, self._masked(chunk.text)))
             elif not same or chunk.seq > cursor.seq:
                 return True
         return False
@@ -241,7 +249,7 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
         except Session.DoesNotExist:
             return NOT_FOUND
         assert session.protocol is not None
-        self.user, self.rules = user, rules_of(session.protocol)
+        self.user, self.rules, self.names = user, rules_of(session.protocol), names_of(session)
         return 0
 
     def _updates(self) -> list[Message]:
@@ -271,13 +279,23 @@ class SessionConsumer(AsyncJsonWebsocketConsumer):
             cursor.reply, cursor.attempt, cursor.seq = None, 0, 0
             return []
         if (cursor.reply, cursor.attempt) != (reply.pk, reply.shown_attempt):
-            whole = active_reply(reply)
+            self._restart_mask()
+            whole = active_reply(reply, self.stream_mask)
             cursor.reply, cursor.attempt, cursor.seq = whole.id, whole.attempt, whole.seq
             return [_snapshot(whole.id, whole.attempt, whole.seq, whole.text)]
         chunks = chunks_after(reply, cursor.seq)
-        messages = [_delta(reply.pk, reply.shown_attempt, chunk.seq, chunk.text) for chunk in chunks]
+        messages = [
+            _delta(reply.pk, reply.shown_attempt, chunk.seq, self._masked(chunk.text)) for chunk in chunks
+        ]
         cursor.seq += len(messages)
         return messages
+
+    def _restart_mask(self) -> None:
+        """Start masking at the beginning of a reply."""
+        self.stream_mask = StreamMask(self.names) if self.names else None
+
+    def _masked(self, chunk: str) -> str:
+        return self.stream_mask.feed(chunk) if self.stream_mask else chunk
 
 
 def status_message(view: TutorView) -> Message:

@@ -1,0 +1,284 @@
+"""Masking of model names in replies, so that a tutor under a protocol that hides the model does not read its name.
+
+Replies are masked where they leave for the tutor's page. The record keeps the original text and the masked passages.
+Code in fences and between backticks is never masked, and programs are taken from the original text. Names are matched
+within one line, so that a stream of chunks is masked exactly as the whole text is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import NamedTuple
+
+from tutoring.models import Session
+from tutoring.protocols import rules_of
+
+MASK = "[name hidden]"
+
+_NAMES = (
+    r"chat-?gpt(?:[ -]?\d[\w.]*)?",
+    r"gpt-?\d[\w.]*",
+    r"gpt-?oss",
+    r"o[1-5]-(?:mini|preview|pro)",
+    r"open-?ai",
+    r"claude",
+    r"anthropic",
+    r"gemini",
+    r"gemma",
+    r"deep-?mind",
+    r"(?:code-?)?llama[ -]?\d[\w.]*",
+    r"code-?llama",
+    r"mi[sx]tral",
+    r"codestral",
+    r"qwen[\d.]*",
+    r"qwq",
+    r"deep-?seek",
+    r"grok",
+    r"x\.?ai",
+    r"cohere",
+    r"kimi",
+    r"moonshot",
+    r"zhipu",
+    r"(?:chat-?)?glm-?\d[\w.]*",
+    r"chatglm",
+    r"phi-?\d[\w.]*",
+    r"nemotron",
+    r"starcoder",
+    r"minimax-?(?:m\d|text)[\w.]*",
+    r"hunyuan",
+    r"doubao",
+)
+"""Names of models and vendors that are masked wherever they occur in prose."""
+
+_COMMON_NAMES = (
+    r"o[1-5]", r"llama", r"meta", r"google", r"microsoft", r"amazon", r"alibaba", r"nvidia", r"phi", r"falcon", r"yi",
+    r"nova", r"bard", r"command[ -]r", r"copilot", r"gpt", r"ernie", r"minimax", r"baidu", r"tencent", r"bytedance",
+)  # fmt: skip
+"""Names with other meanings. They are masked only where a phrase says that they name the model."""
+
+_VARIANT = (
+    r"(?:[ -](?:(?:\d[\w.]*|mini|nano|turbo|pro|flash|lite|large|medium|small|opus|sonnet|haiku|instruct|chat|coder|"
+    r"reasoner|preview|thinking|max|plus|ultra|r\d|v\d[\w.]*)\b)){0,3}"
+)
+_SPEAKS_OF_ITSELF = (
+    r"\b(?:i(?: a|['’])m|name is|called|named|(?:trained|developed|created|made|built|provided|released) by|"
+    r"(?:model|assistant) (?:by|from))(?: an?| the)?(?: (?:ai|large|language|model|assistant|version of)){0,3} "
+)
+
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_ROOTS = (
+    "chatgpt", "chat-gpt", "gpt", "openai", "open-ai", "o1", "o2", "o3", "o4", "o5", "claude", "anthropic", "gemini",
+    "gemma", "deepmind", "deep-mind", "codellama", "code-llama", "llama", "mistral", "mixtral", "codestral", "qwen",
+    "qwq", "deepseek", "deep-seek", "grok", "xai", "x.ai", "cohere", "kimi", "moonshot", "zhipu", "glm", "chatglm",
+    "chat-glm", "phi", "nemotron", "starcoder", "minimax", "hunyuan", "doubao", "meta", "google", "microsoft", "amazon",
+    "alibaba", "nvidia", "falcon", "yi", "nova", "bard", "command", "copilot", "ernie", "baidu", "tencent", "bytedance",
+)  # fmt: skip
+"""How the names begin. The end of an unfinished line that is the beginning of a root is not shown yet."""
+
+_TWO_WORDS = ("llama", "codellama", "code-llama", "command", "chatgpt", "chat-gpt", "gpt")
+"""Roots of names that may consist of two words."""
+
+_LONGEST_NAME = 60
+"""Characters at the end of an unfinished line in which a name is expected to begin."""
+
+_HELD_CODE = 400
+"""Characters after an opening backtick that are held back until it is closed."""
+
+
+class Span(NamedTuple):
+    """A masked passage, `text[start:end]`."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Names:
+    """What is masked in one session: names of the problem statement are not."""
+
+    statement: str
+    model: str
+    """The model's own name. It is masked if it contains a digit, since others may be ordinary words."""
+
+    def spans(self, text: str) -> list[Span]:
+        """Return the passages of a whole reply that are masked, in order."""
+        found: list[Span] = []
+        position, fence = 0, ""
+        for line in text.splitlines(keepends=True):
+            if not fence and not _FENCE.match(line):
+                found += [Span(position + start, position + end) for start, end in self.in_line(line)]
+            fence = _fence_after(line, fence)
+            position += len(line)
+        return found
+
+    def in_line(self, line: str) -> list[Span]:
+        """Return the masked passages of one line outside of fences."""
+        code = _inline_code(line).closed
+        return [
+            span
+            for span in self._matches(line)
+            if not any(start < span.end and span.start < end for start, end in code)
+        ]
+
+    def unfinished(self, line: str) -> int:
+        """Return the position in an unfinished line from which a name may be arriving, else the line's length."""
+        roots = (*_ROOTS, self.model.rsplit("/", 1)[-1].lower())
+        tail = max(0, len(line) - _LONGEST_NAME)
+        for start in range(tail, len(line)):
+            if start and re.match(r"[\w-]", line[start - 1]):
+                continue
+            first, *others = line[start:].lower().split(" ")
+            whole = re.fullmatch(r"[\w.-]+", first) and any(
+                root.startswith(first) or first.startswith(root) for root in roots if root
+            )
+            if whole and (not others or (first in _TWO_WORDS and len(others) == 1)):
+                return start
+        return len(line)
+
+    def _matches(self, line: str) -> Iterator[Span]:
+        anywhere, of_itself = _patterns(self.model, self.statement)
+        spans = sorted(
+            Span(*match.span("name")) for pattern in (anywhere, of_itself) for match in pattern.finditer(line)
+        )
+        end = 0
+        for span in spans:
+            if span.start >= end:
+                yield span
+                end = span.end
+
+
+@lru_cache(maxsize=256)
+def _patterns(model: str, statement: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return the patterns of names that are masked anywhere, and where the model speaks of itself."""
+    own = model.rsplit("/", 1)[-1]
+    names = [*_NAMES, *([re.escape(own)] if re.search(r"\d", own) else [])]
+    anywhere = [
+        name for name in names if not re.search(rf"(?<![\w-]){name}(?![\w-])", statement, re.IGNORECASE)
+    ]
+    every = "|".join((*names, *_COMMON_NAMES))
+    flags = re.IGNORECASE
+    return (
+        re.compile(rf"(?<![\w-])(?P<name>(?:{'|'.join(anywhere)}){_VARIANT})(?![\w])", flags),
+        re.compile(rf"{_SPEAKS_OF_ITSELF}(?P<name>(?:{every}){_VARIANT})(?![\w])", flags),
+    )
+
+
+def names_of(session: Session) -> Names | None:
+    """Return what is masked in the session's replies, None if its protocol does not hide the model."""
+    if session.protocol is None or not rules_of(session.protocol).hide_model:
+        return None
+    statement = session.problem.statement if session.problem else ""
+    return Names(statement, session.model_spec.partition(":")[2])
+
+
+def masked_spans(session: Session, text: str) -> list[Span]:
+    """Return the passages of a whole reply that the session's protocol hides."""
+    names = names_of(session)
+    return names.spans(text) if names else []
+
+
+def mask(text: str, spans: list[Span]) -> str:
+    """Return the text with the passages replaced by `MASK`."""
+    shown, position = [], 0
+    for start, end in spans:
+        shown += [text[position:start], MASK]
+        position = end
+    return "".join((*shown, text[position:]))
+
+
+@dataclass
+class StreamMask:
+    """Masks a reply that arrives in chunks. What it shows is always a beginning of the whole text's masked form."""
+
+    names: Names
+    fence: str = ""
+    line: str = ""
+    """The current line as far as it has arrived."""
+    shown: int = 0
+    """Characters of the current line's masked form that were shown."""
+    ready: list[str] = field(default_factory=list)
+
+    def feed(self, chunk: str) -> str:
+        """Return the text that can be shown after this chunk has arrived; it may be empty."""
+        self.ready = []
+        *whole, self.line = (self.line + chunk).split("\n")
+        for line in whole:
+            self._show(self._masked(line) + "\n")
+            self.fence = _fence_after(line, self.fence)
+            self.shown = 0
+        self._show(self._beginning(self.line))
+        return "".join(self.ready)
+
+    def _show(self, text: str) -> None:
+        """Show the part of the current line's masked form that was not shown before."""
+        self.ready.append(text[self.shown :])
+        self.shown = max(self.shown, len(text))
+
+    def _masked(self, line: str) -> str:
+        if self.fence or _FENCE.match(line):
+            return line
+        return mask(line, self.names.in_line(line))
+
+    def _beginning(self, line: str) -> str:
+        """Return the masked form of the part of an unfinished line that later text cannot change."""
+        if self.fence:
+            return line
+        if line.lstrip(" ")[:1] in ("`", "~"):
+            return ""  # it may open a fence
+        spans = self.names.in_line(line)
+        cut = min(_inline_code(line).open, self.names.unfinished(line))
+        for start, end in spans:
+            # A name may continue with the word that is arriving.
+            continues = re.fullmatch(r"[ -]?[\w.-]*", line[end:]) is not None
+            if start < cut < end or continues:
+                cut = min(cut, start)
+        return mask(line[:cut], [span for span in spans if span.end <= cut])
+
+
+def stream_mask_of(session: Session) -> StreamMask | None:
+    """Return a mask for the chunks of a new reply, None if the session's protocol does not hide the model."""
+    names = names_of(session)
+    return StreamMask(names) if names else None
+
+
+class _InlineCode(NamedTuple):
+    """The passages of code in a line, and where code begins that later text may close."""
+
+    closed: list[Span]
+    open: int
+
+
+def _inline_code(line: str) -> _InlineCode:
+    """Return the code between runs of backticks of equal length, from left to right.
+
+    A run without another of its length in the next `_HELD_CODE` characters is prose.
+    """
+    closed: list[Span] = []
+    end, open_ = 0, len(line)
+    runs = list(re.finditer(r"`+", line))
+    for number, run in enumerate(runs):
+        if run.start() < end:
+            continue
+        following = (other for other in runs[number + 1 :] if other.start() - run.end() <= _HELD_CODE)
+        close = next((other for other in following if len(other[0]) == len(run[0])), None)
+        # A run at the end of an unfinished line may become longer.
+        if (close is None or close.end() == len(line)) and len(line) - run.end() <= _HELD_CODE + len(run[0]):
+            open_ = min(open_, run.start())
+        if close is not None:
+            end = close.end()
+            closed.append(Span(run.start(), end))
+    return _InlineCode(closed, open_)
+
+
+def _fence_after(line: str, fence: str) -> str:
+    """Return the fence that is open after the line; `fence` is the one before it, empty outside of code."""
+    found = _FENCE.match(line)
+    if not found:
+        return fence
+    if not fence:
+        return found[1]
+    closes = found[1][0] == fence[0] and len(found[1]) >= len(fence) and not line[found.end() :].strip()
+    return "" if closes else fence
