@@ -1,4 +1,4 @@
-"""The check that templates name only what exists. Django prints nothing for an unknown name, so no page would show it."""
+"""The check that templates name only what exists. Django prints nothing for an unknown name, so no page shows it."""
 
 from __future__ import annotations
 
