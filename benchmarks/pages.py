@@ -80,7 +80,7 @@ def measure(dictionaries: list[Path]) -> int:
         "trajectory list": "/trajectories/",
         "trajectory search": "/trajectories/?q=made&outcome=solved",
         "trajectory": f"/trajectories/{session}/",
-        "near misses": "/near-misses/",
+        "program scores": "/program-scores/",
         "training": "/training/",
         "training results": "/training/results/",
     }

@@ -14,7 +14,7 @@ from pytest_django import DjangoDbBlocker
 import judge
 from tests.cached_fixtures import migrated_database
 
-pytest_plugins = ["tests.fake_providers.fixtures", "tests.postgres", "tests.stack"]
+pytest_plugins = ["tests.fake_providers.fixtures", "tests.postgres", "tests.stack", "tests.templates"]
 
 # The same examples in every run and no deadlines: the result of a test depends on the program alone.
 hypothesis.settings.load_profile("ci")

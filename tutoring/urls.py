@@ -1,6 +1,7 @@
 """Addresses of the pages and commands of tutoring."""
 
 from django.urls import path
+from django.views.generic import RedirectView
 
 from tutoring.views import (
     codebook,
@@ -27,7 +28,12 @@ urlpatterns = [
     path("sessions/<uuid:session_id>/check/", codebook.check_draft, name="check_draft"),
     path("codebook/", codebook.codebook, name="codebook"),
     path("codebook/<int:version>/", codebook.codebook, name="codebook_version"),
-    path("near-misses/", program_scores.program_score_list, name="near_misses"),
+    path("program-scores/", program_scores.program_score_list, name="program_scores"),
+    path(
+        "near-misses/",
+        RedirectView.as_view(pattern_name="program_scores", query_string=True),
+        name="near_misses",
+    ),
     path("trajectories/", trajectories.trajectory_list, name="trajectories"),
     path("trajectories/export.jsonl", trajectories.export_all, name="export_trajectories"),
     path("trajectories/<uuid:session_id>/", trajectories.trajectory, name="trajectory"),

@@ -16,7 +16,7 @@ REBUILT = 8
 """Problems for which a new index is built, which takes a second each."""
 
 
-@reproduces("N-5", "Figure 9: what is found with the statements alone", RECOMPUTED)
+@reproduces("N-5", "Figure 9: retrieval by the statements alone", RECOMPUTED)
 def figure_9(files: PublishedData) -> Iterator[Check]:
     corpus = _corpus(files)
     printed = {

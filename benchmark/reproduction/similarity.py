@@ -56,7 +56,9 @@ def published_rankings(files: PublishedData) -> Iterator[Check]:
 
 
 @reproduces(
-    "N-18", "our tagged problems: by statement worse than at random, by solution far better", RECOMPUTED
+    "N-18",
+    "our tagged problems: ranking by statement is worse than random, ranking by solution far better",
+    RECOMPUTED,
 )
 def own_rankings(_files: PublishedData) -> Iterator[Check]:
     problems, _ = _read(TAGGED)

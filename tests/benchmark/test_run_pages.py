@@ -222,7 +222,7 @@ def test_runs_are_compared_on_a_page_and_as_files(
     assert "Runs to compare" in visit(f"/runs/compare/?run={first.pk}")
     both = f"/runs/compare/?run={first.pk}&run={second.pk}"
     page = visit(both)
-    for said in ("+50.00", "not significant", "with a power of 80 %", "1 × reply at step 0"):
+    for said in ("+50.00", "not significant", "with a power of 80 %", "1 × different reply at step 1"):
         assert said in page
     assert f'href="/runs/{second.pk}/items/?problem=1"' in page
     assert "Share of best score" not in page

@@ -20,7 +20,7 @@ READERS_PAGES = [
     "/problems/",
     "/codebook/",
     "/glossary/",
-    "/near-misses/",
+    "/program-scores/",
     "/problems/practice/watering-round/",
     "/trajectories/",
     "/problems/?text=nothing+such",

@@ -32,7 +32,7 @@ PAGES = {
     "sessions": TUTORS, "session": TUTORS,
     "codebook": ANYBODY, "codebook_version": ANYBODY, "training": ANYBODY, "training_result": ANYBODY,
     "training_results": ADMINS,
-    "near_misses": RESEARCHERS,
+    "program_scores": RESEARCHERS,
     "trajectories": READERS, "export_trajectories": READERS, "trajectory": READERS, "export_trajectory": READERS,
     "trajectory_page": READERS, "reviewed_sessions": READERS, "compare_reviews": READERS,
     "review_queue": REVIEWERS, "review": REVIEWERS,
@@ -51,8 +51,8 @@ COMMANDS = {
     "assign_review": ADMINS, "withdraw_review": ADMINS, "answer_flag": ADMINS, "invalidate": ADMINS,
 }  # fmt: skip
 
-OPEN = {"healthz", "login", "logout", "home", "glossary"}
-"""Addresses without data of people: `home` redirects each account to its first page, `glossary` needs no login."""
+OPEN = {"healthz", "login", "logout", "home", "glossary", "near_misses"}
+"""Addresses without data of people: `home` and `near_misses` redirect to other pages, `glossary` needs no login."""
 
 ARGUMENTS = {
     "session_id": UUID(int=0), "review_id": UUID(int=0), "run_id": UUID(int=0), "flag_id": 0, "result_id": 0,

@@ -188,7 +188,7 @@ def test_researchers_see_scores_and_tutors_and_reviewers_do_not(
     client = Client()
     for user in (alice, rita):
         client.force_login(user)
-        assert client.get("/near-misses/").status_code == 403
+        assert client.get("/program-scores/").status_code == 403
         for address in (
             f"/sessions/{closed.pk}/",
             "/sessions/",
@@ -206,7 +206,9 @@ def test_researchers_see_scores_and_tutors_and_reviewers_do_not(
     assert "CANARY" not in pushed
 
     client.force_login(person("rosa", Role.RESEARCHER))
-    page = client.get("/near-misses/?q=doubl").content.decode()
+    older = client.get("/near-misses/?q=doubl")
+    assert (older.status_code, older.headers["Location"]) == (302, "/program-scores/?q=doubl")
+    page = client.get("/program-scores/?q=doubl").content.decode()
     assert "CANARY-TEST" in page
     assert "2 of 3" in page
     assert page.count("not judged yet") == 2

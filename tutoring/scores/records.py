@@ -48,27 +48,27 @@ def check_record(record: dict[str, Any], events: list[dict[str, Any]]) -> None:
     _check_types(record)
     seq = record["event"]
     if not 1 <= seq <= len(events) or events[seq - 1]["kind"] != Event.Kind.REPLY:
-        raise ValueError("a near miss must name the reply that it measures")
+        raise ValueError("a program score must name the reply that it measures")
     if record["generation"] is None or record["distance_to_final"] is None:
-        raise ValueError("a near miss must have a generation and its distance to the final program")
+        raise ValueError("a program score must have a generation and its distance to the final program")
     if record["correct_but_slow"] not in (True, False, None):
-        raise ValueError("correct_but_slow of a near miss must be true, false or null")
+        raise ValueError("correct_but_slow of a program score must be true, false or null")
     if datetime.fromisoformat(record["measured_at"]).tzinfo is None:
-        raise ValueError("the time of a near miss needs its time zone")
+        raise ValueError("the time of a program score needs its time zone")
 
 
 def _check_types(record: dict[str, Any]) -> None:
     if type(record["event"]) is not int:
-        raise ValueError("a near miss must name the reply that it measures")
+        raise ValueError("a program score must name the reply that it measures")
     for column in _NUMBERS:
         if record[column] is not None and not (type(record[column]) is int and 0 <= record[column] < 2**31):
-            raise ValueError(f"{column} of a near miss must be a whole number")
+            raise ValueError(f"{column} of a program score must be a whole number")
     for column in _SHARES:
         if not isinstance(record[column], float | int | None):
-            raise ValueError(f"{column} of a near miss must be a number")
+            raise ValueError(f"{column} of a program score must be a number")
     for column, longest in _TEXTS.items():
         if not isinstance(record[column], str) or len(record[column]) > longest:
-            raise ValueError(f"{column} of a near miss must be a text of at most {longest} characters")
+            raise ValueError(f"{column} of a program score must be a text of at most {longest} characters")
 
 
 def store_records(session: Session, records: list[dict[str, Any]]) -> int:

@@ -21,7 +21,7 @@ from tutoring.models import Event, Review, RuleCheck, Session
 from tutoring.models.payloads import AnyPayload, DialogueReading, DialogueReread, MessageSent, ReplyFinished
 from tutoring.review import records as review_records
 from tutoring.review.content import MalformedContentError
-from tutoring.scores import records as near_miss_records
+from tutoring.scores import records as score_records
 from tutoring.sessions.projections import count_payload
 from tutoring.sessions.recording import append_event, lock_session
 from tutoring.trajectories.record_schema import READ, SCHEMA, check_record, payload_of
@@ -37,16 +37,16 @@ class TrajectoryError(Exception):
     """A file that is not a valid trajectory; the message names the file, the line and the fault."""
 
 
-NearMissRecords = list[dict[str, Any]]
+ScoreRecords = list[dict[str, Any]]
 
 
 def to_record(
     session: Session,
     reviews: Iterable[Review] = (),
     checks: Iterable[RuleCheck] = (),
-    near_misses: NearMissRecords | None = None,
+    scores: ScoreRecords | None = None,
 ) -> dict[str, Any]:
-    """Return the session with its events and these reviews, checks and near misses as plain JSON values."""
+    """Return the session with its events and these reviews, checks and program scores as plain JSON values."""
     head: dict[str, Any] = session.source.get("head") or _head(session)
     recorded = list(session.events.all())
     events = [
@@ -68,7 +68,7 @@ def to_record(
         "events": events,
         "reviews": review_records.to_records(reviews),
         "rule_checks": check_records.to_records(checks, recorded),
-        "near_misses": near_misses or [],
+        "near_misses": scores or [],
     }
 
 
@@ -76,11 +76,11 @@ def to_lines(
     sessions: Iterable[Session],
     reviews_of: Callable[[Session], Iterable[Review]] = review_records.submitted_reviews,
     checks_of: Callable[[Session], Iterable[RuleCheck]] = check_records.recorded_checks,
-    near_misses_of: Callable[[Session], NearMissRecords] = near_miss_records.to_records,
+    scores_of: Callable[[Session], ScoreRecords] = score_records.to_records,
 ) -> Iterator[str]:
     """Yield one line of JSON for each session. Keys are sorted, so that equal sessions give equal bytes."""
     for session in sessions:
-        record = to_record(session, reviews_of(session), checks_of(session), near_misses_of(session))
+        record = to_record(session, reviews_of(session), checks_of(session), scores_of(session))
         yield json.dumps(record, ensure_ascii=False, sort_keys=True) + "\n"
 
 
@@ -188,8 +188,8 @@ def read_record(line: str, where: str) -> dict[str, Any]:
             review_records.check_record(review)
         for check in record["rule_checks"]:
             check_records.check_record(check, len(record["events"]))
-        for near_miss in record["near_misses"]:
-            near_miss_records.check_record(near_miss, record["events"])
+        for score in record["near_misses"]:
+            score_records.check_record(score, record["events"])
     except KeyError as error:
         raise TrajectoryError(f"{where}: the key {error} is missing.") from None
     except (TypeError, ValueError, AttributeError) as error:
@@ -288,10 +288,10 @@ def _store_reading(session: Session, record: dict[str, Any], problem: Problem | 
 
 
 def _store_additions(session: Session, record: dict[str, Any]) -> int:
-    """Store the reviews, checks and near misses that are missing here; return their number."""
+    """Store the reviews, checks and program scores that are missing here; return their number."""
     added = review_records.store_records(session, record["reviews"])
     added += check_records.store_records(session, record["rule_checks"])
-    return added + near_miss_records.store_records(session, record["near_misses"])
+    return added + score_records.store_records(session, record["near_misses"])
 
 
 def _store_session(record: dict[str, Any], problem: Problem | None) -> Session:

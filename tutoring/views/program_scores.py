@@ -30,4 +30,4 @@ def program_score_list(request: HttpRequest) -> HttpResponse:
         "text": text,
         "query": urlencode({"q": text}) if text else "",
     }
-    return render(request, "tutoring/near_miss_list.html", context)
+    return render(request, "tutoring/program_score_list.html", context)

@@ -19,7 +19,7 @@ from tutoring.checks.findings import latest_check, may_see_findings, shown_findi
 from tutoring.checks.records import recorded_checks
 from tutoring.models import Session
 from tutoring.review.records import readable_reviews
-from tutoring.scores.records import to_records as near_misses
+from tutoring.scores.records import to_records as program_scores
 from tutoring.sessions.context import RefusedError
 from tutoring.trajectories.json_lines import RECORDED, to_lines
 from tutoring.trajectories.trajectory import read_trajectory, readable_session, readable_sessions
@@ -91,7 +91,9 @@ def trajectory(request: HttpRequest, session_id: UUID) -> HttpResponse:
             "findings_shown": shown,
             "rule_check": latest_check(session) if shown else None,
             "findings": findings,
-            "near_misses": session.program_scores.select_related("event", "judgement").order_by("generation")
+            "program_scores": session.program_scores.select_related("event", "judgement").order_by(
+                "generation"
+            )
             if has_role(person_of(request), Role.RESEARCHER)
             else [],
             "review_outcomes": session.review_outcomes.order_by("-rule_set"),
@@ -122,7 +124,7 @@ def _download(request: HttpRequest, sessions: Iterable[Session], name: str) -> S
         sessions,
         readable_reviews,
         recorded_checks if sees_findings else _no_rows,
-        near_misses if has_role(person_of(request), Role.RESEARCHER) else _no_rows,
+        program_scores if has_role(person_of(request), Role.RESEARCHER) else _no_rows,
     )
 
     async def stream_lines() -> AsyncIterator[str]:

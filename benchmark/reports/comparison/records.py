@@ -1,6 +1,6 @@
 """The records of a comparison, and the JSON document of it."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -13,12 +13,21 @@ class Divergence:
     """The step at which two chains at a problem diverge.
 
     `kind` is "prompt", "reply" (to the same prompt), "length" (one chain has more steps) or "same", with which `step`
-    is None.
+    is None. Steps are numbered from 0.
     """
 
     problem: str
     kind: str
     step: int | None
+
+    @property
+    def words(self) -> str:
+        """Return the place of the divergence in words. Steps are numbered from 1, as on the page of a chain."""
+        if self.step is None:
+            return "no difference"
+        if self.kind == "length":
+            return f"one chain ends after step {self.step}"
+        return f"different {self.kind} at step {self.step + 1}"
 
 
 @dataclass(frozen=True)
@@ -67,15 +76,18 @@ class Pair:
 
     @property
     def divergence_counts(self) -> dict[str, int]:
-        """Return how many chains diverge at each step: "same", "prompt at step 0", …"""
-        return {where: len(problems) for where, problems in self.diverging_problems.items()}
+        """Return how many chains diverge at each step, for the JSON document: "same", "prompt at step 0", …"""
+        places = (
+            one.kind if one.step is None else f"{one.kind} at step {one.step}" for one in self.divergences
+        )
+        return dict(sorted(Counter(places).items()))
 
     @property
     def diverging_problems(self) -> dict[str, list[str]]:
-        """Return the problems of the chains that diverge at each step, a problem once for each of its chains."""
+        """Return the problems of the chains that diverge at each step, in words; a problem once for each chain."""
         found: dict[str, list[str]] = defaultdict(list)
         for one in self.divergences:
-            found[one.kind if one.step is None else f"{one.kind} at step {one.step}"].append(one.problem)
+            found[one.words].append(one.problem)
         return dict(sorted(found.items()))
 
     @property
@@ -84,11 +96,11 @@ class Pair:
         if not self.inside_noise or self.visible is None:
             return ""
         note = (
-            f"Inside the noise: {self.problems} problems would show a difference of {100 * self.visible:.1f} points "
+            f"Not significant: {self.problems} problems are enough for a difference of {100 * self.visible:.1f} points "
             "with a power of 80 %."
         )
         if self.needed:
-            note += f" This difference needs about {self.needed:,} problems."
+            note += f" This difference requires about {self.needed:,} problems."
         return note
 
 

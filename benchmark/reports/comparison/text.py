@@ -87,7 +87,9 @@ def _named(interval: Interval | None, method: str) -> str:
 
 
 def _pair(pair: Pair, tests: int) -> list[str]:
-    unpaired = ", ".join(f"{count} {where}" for where, count in pair.unpaired.items() if count)
+    unpaired = ", ".join(
+        f"{count} {where.replace('first', 'base')}" for where, count in pair.unpaired.items() if count
+    )
     other = "" if pair.figure == pair.first_figure else f"{pair.figure}: "
     chains = "chains" if pair.curve or pair.first_curve else "attempts"
     lines = [
@@ -99,18 +101,18 @@ def _pair(pair: Pair, tests: int) -> list[str]:
         *_curves(pair),
         f"  95 % intervals: {_named(pair.interval, pair.interval_method)} over problems, "
         f"{_named(pair.contest_interval, pair.contest_interval_method)} over contests",
-        f"  first {chains}: {len(pair.only_first)} solved only by the first run, "
+        f"  first {chains}: {len(pair.only_first)} solved only by the base run, "
         f"{len(pair.only_this)} only by this run; "
         f"McNemar p = {pair.p:.4g}" + (f", Holm for {tests} runs {pair.holm:.4g}" if tests > 1 else ""),
     ]
     if pair.power_note:
         lines.append(f"  {pair.power_note}")
-    for name, ids in (("only by the first run", pair.only_first), ("only by this run", pair.only_this)):
+    for name, ids in (("only by the base run", pair.only_first), ("only by this run", pair.only_this)):
         if ids:
             more = f" and {len(ids) - _SHOWN} more" if len(ids) > _SHOWN else ""
             lines.append(f"  {name}: {', '.join(ids[:_SHOWN])}{more}")
     lines += [f"  {line}" for line in _matrix(pair)]
-    diverging = ", ".join(f"{count} {where}" for where, count in pair.divergence_counts.items())
+    diverging = ", ".join(f"{len(problems)} × {where}" for where, problems in pair.diverging_problems.items())
     return [*lines, f"  chains diverge: {diverging}"] if diverging else lines
 
 
@@ -118,7 +120,7 @@ def _curves(pair: Pair) -> list[str]:
     """Return Refine@1 … Refine@K of the refine runs, and their comparison with independent attempts."""
     lines = [
         f"  {name}, Refine@1 … Refine@{len(curve)}: {', '.join(map(percent, curve))}"
-        for name, curve in (("first", pair.first_curve), ("this", pair.curve))
+        for name, curve in (("base", pair.first_curve), ("this", pair.curve))
         if curve
     ]
     if one := pair.resampling:
@@ -134,7 +136,7 @@ def _curves(pair: Pair) -> list[str]:
 
 
 def verdict_axes(pair: Pair) -> tuple[list[str], list[str]]:
-    """Return the verdicts that occur in the first run and in this run, in the order of the judge."""
+    """Return the verdicts that occur in the base run and in this run, in the order of the judge."""
     order = [*(verdict.value for verdict in Verdict), NO_REPLY]
     in_this = {verdict for row in pair.transitions.values() for verdict in row}
     return [one for one in order if one in pair.transitions], [one for one in order if one in in_this]

@@ -53,7 +53,7 @@ def _repeated_replies(first: Run, other: Run) -> list[str]:
     first_replies, other_replies = (_paid_replies(run) for run in (first, other))
     if other_replies and other_replies <= first_replies:
         return [
-            "This run repeats stored replies of the first run: the variance between them is zero by construction."
+            "This run repeats stored replies of the base run: the variance between them is zero by construction."
         ]
     return []
 
@@ -66,7 +66,7 @@ def _paid_replies(run: Run) -> set[int]:
 
 def _unusable_figures(first: Run, other: Run) -> list[str]:
     warnings = []
-    for run, name in ((first, "The first run"), (other, "This run")):
+    for run, name in ((first, "The base run"), (other, "This run")):
         if run.state != Run.State.FINISHED:
             warnings.append(f"{name} is not finished: only its finished attempts are compared.")
         if run.manifest.get("scripted_model"):
@@ -101,6 +101,6 @@ def _permanent_failures(first: RunOutcomes, other: RunOutcomes, failures: str) -
     treated = "counted as wrong" if failures == "wrong" else "left out"
     return [
         f"{one.rejected} attempt{'s' if one.rejected > 1 else ''} of {name} failed permanently: {treated} (--failures)."
-        for one, name in ((first, "the first run"), (other, "this run"))
+        for one, name in ((first, "the base run"), (other, "this run"))
         if one.rejected
     ]

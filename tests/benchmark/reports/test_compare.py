@@ -39,10 +39,10 @@ def test_differences_tests_transitions_and_what_is_unpaired(
     assert pair["p"] == pair["holm"] == mcnemar(1, 6) == 0.125
     assert pair["transitions"] == {"AC": {"AC": 1, "WA": 1}, "WA": {"AC": 6, "TLE": 1}}
     assert pair["inside_noise"]
-    assert pair["power_note"].startswith("Inside the noise: 9 problems would show a difference of ")
+    assert pair["power_note"].startswith("Not significant: 9 problems are enough for a difference of ")
     call_command("compare", str(first.pk), str(second.pk))
     text = capsys.readouterr().out
-    for said in ("+55.56 points", "not compared: 1 only in the first run, 1 only in this run", "p = 0.125"):
+    for said in ("+55.56 points", "not compared: 1 only in the base run, 1 only in this run", "p = 0.125"):
         assert said in text
 
 

@@ -31,7 +31,7 @@ def test_a_repeated_run_says_that_it_is_a_replay_wherever_its_figures_stand(comm
     rows = csv.DictReader(io.StringIO(commands.manage("report", second, "--format", "csv")[0]))
     assert next(row["value"] for row in rows if row["figure"] == "replies repeated") == "4"
     compared, _ = commands.manage("compare", first["run"], second)
-    assert "repeats stored replies of the first run" in compared
+    assert "repeats stored replies of the base run" in compared
     assert len(commands.fake_providers.requests) == 4
 
 

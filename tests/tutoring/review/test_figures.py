@@ -247,7 +247,7 @@ def test_the_audit_log_names_person_action_and_time_and_has_filters(
 
 
 LISTS = (
-    "/problems/", "/sessions/", "/trajectories/", "/near-misses/", "/review/", "/review/agreement/",
+    "/problems/", "/sessions/", "/trajectories/", "/program-scores/", "/review/", "/review/agreement/",
     "/review/solve-rates/", "/review/sessions/?reviews=2", "/review/sessions/?measure=F1",
     "/review/detectors/", "/review/detectors/messages/?detector=all+detectors&clause=F1&outcome=missed",
     "/review/audit/", "/review/labels.csv", "/training/", "/training/results/",

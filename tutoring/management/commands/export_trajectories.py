@@ -17,7 +17,7 @@ from tutoring.models import Session
 from tutoring.models.sessions import SessionQuerySet
 from tutoring.review.label_table import label_rows
 from tutoring.review.records import submitted_reviews
-from tutoring.scores.records import to_records as near_misses
+from tutoring.scores.records import to_records as program_scores
 from tutoring.trajectories.datasets import write_folder
 from tutoring.trajectories.inspect_logs import to_logs
 from tutoring.trajectories.json_lines import RECORDED, to_lines, to_record
@@ -73,7 +73,9 @@ class Command(BaseCommand):
 
 def _records(sessions: SessionQuerySet) -> Iterator[dict[str, Any]]:
     for session in sessions.iterator(CHUNK):
-        yield to_record(session, submitted_reviews(session), recorded_checks(session), near_misses(session))
+        yield to_record(
+            session, submitted_reviews(session), recorded_checks(session), program_scores(session)
+        )
 
 
 def _write_lines(sessions: Iterable[Session], out: Any) -> None:
