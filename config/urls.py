@@ -2,14 +2,32 @@
 
 from django.contrib import admin
 from django.contrib.auth.decorators import login_not_required
-from django.urls import include, path
+from django.urls import URLPattern, include, path, re_path
+from django.views.generic import RedirectView
 
 from config.health import healthz
 
 handler400 = "config.errors.bad_request"
 
+RENAMED_IN_ADMIN = {
+    "benchmark/keptfigures": "benchmark/cachedrunreport",
+    "tutoring/nearmiss": "tutoring/programscore",
+    "tutoring/settlement": "tutoring/reviewoutcome",
+}
+"""Admin addresses of models that older versions named differently; rows kept their primary keys."""
+
+
+def redirect_in_admin(former: str, current: str) -> URLPattern:
+    """Return a permanent redirect of every address below `former`; GET parameters are kept."""
+    target = f"/admin/{current}/%(rest)s"
+    return re_path(
+        rf"^admin/{former}/(?P<rest>.*)$", RedirectView.as_view(url=target, permanent=True, query_string=True)
+    )
+
+
 urlpatterns = [
     path("healthz", login_not_required(healthz), name="healthz"),
+    path("", include(([redirect_in_admin(*names) for names in RENAMED_IN_ADMIN.items()], "former_admin"))),
     path("admin/", admin.site.urls),
     path("", include("accounts.urls")),
     path("", include("benchmark.urls")),

@@ -41,3 +41,16 @@ def test_a_recorded_table_can_be_listed_and_searched_but_not_changed(
 def test_users_without_the_admin_role_have_no_access(db: None, client: Client):
     client.force_login(User.objects.create_user("tutor"))
     assert client.get("/admin/").status_code == 302
+
+
+@pytest.mark.parametrize(
+    ("former", "current"),
+    [
+        ("benchmark/keptfigures/?o=1", "benchmark/cachedrunreport/?o=1"),
+        ("tutoring/nearmiss/5/change/", "tutoring/programscore/5/change/"),
+        ("tutoring/settlement/?rule_set=1", "tutoring/reviewoutcome/?rule_set=1"),
+    ],
+)
+def test_addresses_of_renamed_models_redirect(admin_client: Client, former: str, current: str) -> None:
+    answer = admin_client.get(f"/admin/{former}")
+    assert (answer.status_code, answer.headers["Location"]) == (301, f"/admin/{current}")

@@ -62,11 +62,11 @@ ARGUMENTS = {
 
 
 def patterns(resolver: URLResolver) -> Iterator[URLPattern]:
-    """Yield every URL pattern except those of Django's administration."""
+    """Yield every URL pattern except those of Django's administration and the redirects to it."""
     for pattern in resolver.url_patterns:
         if isinstance(pattern, URLPattern):
             yield pattern
-        elif pattern.namespace != "admin":
+        elif pattern.namespace not in {"admin", "former_admin"}:
             yield from patterns(pattern)
 
 
