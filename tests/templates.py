@@ -28,7 +28,7 @@ def missing_names() -> Iterator[set[str]]:
     Keys of mappings are excluded, because stored JSON may lack them, and so are attributes of None.
     """
     missing: set[str] = set()
-    resolve = Variable._resolve_lookup
+    resolve = Variable._resolve_lookup  # type: ignore[attr-defined]  # the stubs leave it out
 
     def checked(variable: Variable, context: Any) -> Any:
         try:

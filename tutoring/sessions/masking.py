@@ -196,7 +196,7 @@ class StreamMask:
     names: Names
     fence: str = ""
     line: str = ""
-    """The current line as far as it has arrived."""
+    """The part of the current line that has arrived."""
     shown: int = 0
     """Characters of the current line's masked form that were shown."""
     ready: list[str] = field(default_factory=list)
