@@ -161,10 +161,8 @@ def situation_of(world: World, messages: Sequence[Message]) -> Situation | None:
         if message.role == "assistant" and (found := bug_of(world, slug, message.content)) is not None:
             has_program, bug, since = True, found or None, list(messages[number + 1 :])
     said = "\n".join(message.content for message in since if message.role == "user")
-    if not has_program:
-        base = problem.unaided
-    else:
-        base = problem.keep if bug is None else problem.retry
+    after_program = problem.keep if bug is None else problem.retry
+    base = after_program if has_program else problem.unaided
     effects = [base, *_leaks(slug, problem, said)]
     if bug is not None:
         effects += [problem.bugs[bug].receptivity.get(level, 0.0) for level in _levels(said, slug, bug)]

@@ -132,7 +132,10 @@ class RunOptions:
 def plan_run(
     dataset: Dataset, spec: ModelSpec, method: Method, settings: MethodSettings, scope: RunScope
 ) -> Plan:
-    """Return the plan of a run. Raises CannotRunError when there is nothing to run, SettingsError for the method's own."""
+    """Return the plan of a run.
+
+    Raises CannotRunError when there is nothing to run, and SettingsError when the method refuses the run.
+    """
     chosen = _choose(dataset, scope)
     reasons = _untestable(dataset, method, settings, chosen)
     testable = tuple(problem for problem in chosen if problem.external_id not in reasons)

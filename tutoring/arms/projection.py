@@ -1,7 +1,7 @@
 """Projection: a finished chain of an arm becomes one session of ordinary events.
 
-The session is held once more with the stored replies and verdicts, which gives the same events. Everything is written in
-the transaction that finishes the chain's work item, so no crash can separate the two.
+The session is held once more with the stored replies and verdicts, which gives the same events. Everything is written
+in the transaction that finishes the chain's work item, so no crash can separate the two.
 """
 
 from __future__ import annotations

@@ -11,9 +11,7 @@ from tutoring.arms.human_sessions import human_sessions
 from tutoring.models import Event, Protocol, Session
 from tutoring.models.payloads import (
     AnyPayload,
-    MessageSent,
     ReplyFinished,
-    ReplyRequestedAgain,
     SessionOpened,
 )
 
@@ -88,7 +86,8 @@ def plan_starts(
 
 def _unfit(session: Session, model: str, protocol: Protocol) -> str:
     """Return why no chain can begin with the session; blank if one can."""
-    assert session.protocol is not None and session.problem is not None
+    assert session.protocol is not None
+    assert session.problem is not None
     if session.protocol.content_hash != protocol.content_hash:
         return f"its protocol is {session.protocol}, not {protocol}"
     if session.model_spec != model:
@@ -103,6 +102,4 @@ def _unfit(session: Session, model: str, protocol: Protocol) -> str:
                 return "a reply before its first program was stopped"
             if payload.generation is not None:
                 return ""
-        elif isinstance(payload, ReplyRequestedAgain | MessageSent):
-            continue
     return "it has no program"
