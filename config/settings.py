@@ -132,6 +132,7 @@ WORKER_SWEEPS = [
     "benchmark.runner.distribution.requeue_stalled",
     "benchmark.worker.reports.enqueue_missing_reports",
     "tutoring.sweeps.record_missed_verdicts",
+    "tutoring.sweeps.check_automatic_sessions",
 ]
 
 # Model providers. Only the streamer and the workers use the keys; nothing displays them.

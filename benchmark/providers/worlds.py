@@ -200,7 +200,7 @@ def expected_rate(
     after_right: float | None = None,
     first: float | None = None,
 ) -> float:
-    """Return the probability that a session of so many generations is solved under the stopping rule.
+    """Return the probability that a session of this number of generations is solved under the stopping rule.
 
     `first` is the probability of a right first program (default: unaided), `after_wrong` that of a right program after
     one with a bug (default: retry), `after_right` that after a right one (default: keep).
@@ -233,7 +233,7 @@ def expected_rate(
 
 
 def independent_rate(problem: WorldProblem, generations: int, stopping: StoppingRule = "last") -> float:
-    """Return the probability that one of so many independent first programs counts as right (the arm `again`)."""
+    """Return the probability that one of `generations` independent first programs counts as right (arm `again`)."""
     if stopping == "last":
         return problem.unaided
     if stopping == "perfect":

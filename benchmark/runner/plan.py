@@ -141,7 +141,7 @@ def plan_run(
     testable = tuple(problem for problem in chosen if problem.external_id not in reasons)
     planned = PlannedRun(dataset, spec, settings, testable, scope.attempts, scope.epochs)
     prepared = method.prepare(planned)
-    settings, reasons = prepared.settings, reasons | prepared.left_out
+    settings, reasons = prepared.settings, {**reasons, **prepared.left_out}
     attempts = scope.attempts * scope.epochs
     if prepared.chains is not None:
         attempts = max(prepared.chains.values())

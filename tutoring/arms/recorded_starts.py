@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 from benchmark.methods import Chain, PlannedRun, SettingsError
 from tutoring.arms.human_sessions import human_sessions
@@ -37,13 +38,13 @@ async def recorded_start(chain: Chain) -> RecordedStart | None:
     if starts is None:
         return None
     start = starts[chain.task.id][chain.number]
-    sessions = [one["session"] for of_problem in starts.values() for one in of_problem]
+    sessions = [UUID(one["session"]) for of_problem in starts.values() for one in of_problem]
     payloads = await chain.read_once("beginnings of sessions", lambda: _beginnings(sessions))
     return RecordedStart(start["session"], start["generations"], payloads[start["session"]])
 
 
-def _beginnings(sessions: Sequence[str]) -> dict[str, tuple[AnyPayload, ...]]:
-    found: dict[str, list[AnyPayload]] = {session: [] for session in sessions}
+def _beginnings(sessions: Sequence[UUID]) -> dict[str, tuple[AnyPayload, ...]]:
+    found: dict[str, list[AnyPayload]] = {str(session): [] for session in sessions}
     complete: set[str] = set()
     events = Event.objects.filter(session__in=sessions, kind__in=_COPIED).order_by("session", "seq")
     for event in events:
