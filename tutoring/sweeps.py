@@ -1,10 +1,17 @@
-"""The search of the workers for verdicts that no session holds yet (`settings.WORKER_SWEEPS`)."""
+"""The search of the workers for verdicts that no session holds yet, and for sessions without a rule check.
+
+`settings.WORKER_SWEEPS` lists the functions.
+"""
 
 from __future__ import annotations
 
 from benchmark.models import Judgement
 from tutoring.actions import record_verdict
+from tutoring.checks.checking import check_session
 from tutoring.models import Session
+
+CHECKED_AT_ONCE = 20
+"""Automatic sessions that one sweep checks. A worker must soon look for executions again."""
 
 
 def record_missed_verdicts() -> None:
@@ -14,3 +21,10 @@ def record_missed_verdicts() -> None:
     for session in waiting.select_related("judgement"):
         if session.judgement is not None:
             record_verdict(session.judgement)
+
+
+def check_automatic_sessions() -> None:
+    """Check messages of automatic sessions, which their runs do not check."""
+    unchecked = Session.objects.filter(origin=Session.Origin.AUTOMATIC, rule_checks=None)
+    for session in unchecked.select_related("problem", "protocol").order_by("recorded_at")[:CHECKED_AT_ONCE]:
+        check_session(session)

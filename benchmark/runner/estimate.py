@@ -86,7 +86,12 @@ async def _estimate(plan: RunPlan, texts: SearchTexts) -> dict[str, Estimate]:
         prompts: list[int] = []
         for problem in sampled:
             chain = DryChain(
-                VisibleProblem.of(problem), texts, passes=assumption.passes, reply_characters=letters
+                VisibleProblem.of(problem),
+                texts,
+                passes=assumption.passes,
+                prepared=plan.prepared,
+                language=plan.settings.language,
+                reply_characters=letters,
             )
             for request in await dry_run(plan.method, plan.settings, chain):
                 prompts += [request.characters] * (1 if request.shared else plan.attempts)

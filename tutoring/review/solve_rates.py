@@ -135,9 +135,14 @@ class SolveRateRow:
 
 
 def counted_sessions() -> SessionQuerySet:
-    """Return the closed sessions with a known outcome that are not invalidated."""
+    """Return the closed sessions of people with a known outcome that are not invalidated.
+
+    Sessions of policies are left out: the figures of arms show them.
+    """
     known = (Session.Outcome.SOLVED, Session.Outcome.NOT_SOLVED, Session.Outcome.ABANDONED)
-    return Session.objects.filter(state=Session.State.CLOSED, invalidated=False, outcome__in=known)
+    return Session.objects.filter(state=Session.State.CLOSED, invalidated=False, outcome__in=known).exclude(
+        origin=Session.Origin.AUTOMATIC
+    )
 
 
 def decided_outcome(version: int) -> QuerySet[ReviewOutcome]:

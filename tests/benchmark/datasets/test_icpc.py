@@ -102,7 +102,7 @@ def test_a_model_is_shown_the_samples_and_no_other_test(tmp_path: Path) -> None:
         .messages[0]
         .content
     )
-    for shown in (question, opening_prompt(problem, "python")):
+    for shown in (question, opening_prompt(VisibleProblem.of(problem), "python")):
         assert (
             f"Sample Input 1:\n{'x' * 10_000}\n[cut after 10000 characters]\n\nSample Output 1:\n1\n\n"
             "Explanation of sample 1:\nOne cup." in shown

@@ -1,13 +1,15 @@
 """A chain in memory with scripted replies and sample results."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from benchmark.methods import DryChain
 from benchmark.models import Generation
 from benchmark.prompts import HiddenCount, HiddenRun, Prompt, SampleRun, VisibleProblem
 from benchmark.retrieval import Document, SearchCorpus
 from judge import Verdict
+
+T = TypeVar("T")
 
 
 class Library:
@@ -38,6 +40,9 @@ class Library:
 
     async def represented(self, kind: str) -> SearchCorpus:
         raise AssertionError("only representation retrieval reads representations")
+
+    async def read_once(self, name: str, read: Callable[[], T]) -> T:
+        raise AssertionError("only session arms read texts of their own")
 
 
 class ScriptedChain(DryChain):
