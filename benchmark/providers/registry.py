@@ -52,15 +52,6 @@ PROVIDERS = {
         address="OPENAI_BASE_URL",
         rules=_CHAT_RULES,
     ),
-    "openai-responses": ProviderEntry(
-        "benchmark.providers.openai_responses:OpenAIResponses",
-        requires="OPENAI_API_KEY",
-        batching="benchmark.providers.openai_batches:OpenAIResponsesBatches",
-        batch_price=0.5,
-        address="OPENAI_BASE_URL",
-        endpoints=True,
-        rules=ParameterRules(frozenset({"max_output_tokens", "reasoning"}), seed=False, least_budget=None),
-    ),
     "anthropic": ProviderEntry(
         "benchmark.providers.anthropic_messages:AnthropicProvider",
         requires="ANTHROPIC_API_KEY",
@@ -82,6 +73,15 @@ PROVIDERS = {
         address="COMPATIBLE_BASE_URL",
         endpoints=True,
         rules=_CHAT_RULES,
+    ),
+    "openai-responses": ProviderEntry(
+        "benchmark.providers.openai_responses:OpenAIResponses",
+        requires="OPENAI_API_KEY",
+        batching="benchmark.providers.openai_batches:OpenAIResponsesBatches",
+        batch_price=0.5,
+        address="OPENAI_BASE_URL",
+        endpoints=True,
+        rules=ParameterRules(frozenset({"max_output_tokens", "reasoning"}), seed=False, least_budget=None),
     ),
     "practice": ProviderEntry("benchmark.providers.practice:PracticeProvider", scripted=True),
 }
