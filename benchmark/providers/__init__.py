@@ -3,11 +3,13 @@
 from benchmark.providers.batching import BatchingProvider
 from benchmark.providers.errors import REFUSED, ProviderError
 from benchmark.providers.protocol import (
+    EFFORTS,
     Completed,
     Message,
     Parameters,
     Provider,
     ReasoningDelta,
+    Role,
     StreamEvent,
     TextDelta,
     TokenUsage,
@@ -16,7 +18,10 @@ from benchmark.providers.registry import (
     ModelSpec,
     ModelSpecError,
     address_of,
+    check_extra,
+    check_parameters,
     draws_by_seed,
+    find_endpoint,
     is_scripted,
     open_batching_provider,
     open_provider,
@@ -28,6 +33,7 @@ from benchmark.providers.registry import (
 from benchmark.providers.retries import ModelReply, Restarted, RetryPolicy, complete, stream_with_retries
 
 __all__ = [
+    "EFFORTS",
     "REFUSED",
     "BatchingProvider",
     "Completed",
@@ -41,12 +47,16 @@ __all__ = [
     "ReasoningDelta",
     "Restarted",
     "RetryPolicy",
+    "Role",
     "StreamEvent",
     "TextDelta",
     "TokenUsage",
     "address_of",
+    "check_extra",
+    "check_parameters",
     "complete",
     "draws_by_seed",
+    "find_endpoint",
     "is_scripted",
     "open_batching_provider",
     "open_provider",

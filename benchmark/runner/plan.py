@@ -16,7 +16,7 @@ from benchmark.models import Corpus, Dataset, Problem, Run, TestCase, Verifier
 from benchmark.models.metering import MeteredRun
 from benchmark.oracles.store import problems_without_oracle
 from benchmark.prompts import TemplateError
-from benchmark.providers import ModelSpec, parse_model_spec
+from benchmark.providers import ModelSpec, check_parameters, parse_model_spec
 from benchmark.representations import MissingRepresentationError
 from benchmark.retrieval import training_part
 from benchmark.runner import leases
@@ -134,8 +134,13 @@ def plan_run(
 ) -> RunPlan:
     """Return the plan of a run.
 
-    Raises CannotRunError when there is nothing to run, and SettingsError when the method refuses the run.
+    Raises CannotRunError when there is nothing to run or the model's API refuses the sampling parameters, and
+    SettingsError when the method refuses the run.
     """
+    try:
+        check_parameters(spec.provider, settings.parameters)
+    except ValueError as error:
+        raise CannotRunError(f"{spec}: {error}") from None
     chosen = _choose(dataset, scope)
     reasons = _untestable(dataset, method, settings, chosen)
     testable = tuple(problem for problem in chosen if problem.external_id not in reasons)
@@ -212,7 +217,7 @@ def start_run(plan: RunPlan, options: RunOptions) -> Run:
         dataset=plan.dataset,
         method=plan.method.name,
         model_spec=str(plan.spec),
-        parameters=asdict(plan.settings),
+        parameters=plan.settings.to_json(),
         attempts=plan.attempts,
         epochs=plan.epochs,
     )

@@ -24,4 +24,4 @@ async def test_a_wait_that_the_provider_requests_is_in_the_log(
     assert record.getMessage() == (
         "reply 7 waits 0 seconds before its model is called again: OpenAI: HTTP 429: Scripted failure."
     )
-    await streamer.providers["openai"].aclose()
+    await streamer.providers["openai", ""].aclose()

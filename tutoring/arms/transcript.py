@@ -117,6 +117,7 @@ class Transcript:
                 received_at=answer.created_at,
                 shown_from=None,
                 late_by=None,
+                blocks=answer.blocks or [],
             )
         )
         self.answers[len(self.payloads)] = answer

@@ -188,6 +188,8 @@ class ReplyFinished(Payload):
     late_by: Seconds | None
     """Seconds between the scheduled time and the end of the reply; null without a schedule."""
     masked: list[MaskedPassage] = []
+    blocks: list[dict[str, Any]] = []
+    """Blocks beside the text that the next request to the provider sends back: signed thinking, encrypted reasoning."""
 
 
 class ReplyRestarted(Payload):
