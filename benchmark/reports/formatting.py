@@ -208,10 +208,13 @@ def format_spend(spent: Mapping[str, Any]) -> str:
 
 
 def label(run: Run, *, of: str = "", without: str = "") -> str:
-    """Return a short description of the run: method, model, `of` (such as the dataset) and `non_default_settings`."""
-    return ", ".join(
-        filter(None, [run.method, run.model_spec, of, non_default_settings(run, without=without)])
-    )
+    """Return a short description of the run: method, model, `of` (such as the dataset) and `non_default_settings`.
+
+    It names the site of an imported run.
+    """
+    source = f"imported from {run.source['site']}" if run.source else ""
+    own = non_default_settings(run, without=without)
+    return ", ".join(filter(None, [run.method, run.model_spec, of, own, source]))
 
 
 def non_default_settings(run: Run, *, without: str = "") -> str:
