@@ -24,7 +24,8 @@ def insert_items(run: Run, problems: Sequence[Problem]) -> None:
 def insert_generations(rows: Sequence[Generation]) -> list[Generation]:
     """Insert the rows, set their primary keys and return the new ones.
 
-    A row without `created_at` gets the present time. A row whose step is already stored is skipped and has no key. Raises IntegrityError for a row without its item.
+    A row without `created_at` gets the present time. A row whose step is already stored is skipped and has no key.
+    Raises IntegrityError for a row without its item.
     """
     now = timezone.now()
     columns, as_json = _columns()

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from itertools import islice
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, Literal, TypeVar
 from uuid import UUID
 
 from django.db import connection, transaction
@@ -98,7 +98,7 @@ class _Checked:
     record: RunRecord
     hash: str
     problems: list[ProblemRecord]
-    chains: array[int]
+    chains: "array[int]"
     """The number of replies of each work item."""
     wanted: set[tuple[UUID, Target]]
     """The replies, of this or of other runs, that replies of this run repeat."""
@@ -283,13 +283,18 @@ def _unreadable(record: RunRecord) -> str:
         needed |= {"i", "selection"}
     if missing := sorted(needed - record.parameters.keys()):
         return f"parameters: {missing[0]} is missing"
+    as_settings: Callable[..., object] = settings
+    read_settings = {name: record.parameters[name] for name in needed}
     prices = [record.price, *([record.model.price] if record.model else [])]
     readers: list[tuple[str, Callable[[], object]]] = [
         ("price", lambda: [PRICE.validate_python(price) for price in prices if price]),
         ("budget", lambda: BUDGET.validate_python(record.budget)),
         ("limits", lambda: LIMITS.validate_python(record.limits)),
         ("manifest", lambda: _ManifestEntries.model_validate(record.manifest)),
-        ("parameters", lambda: settings(**{name: record.parameters[name] for name in needed})),
+        (
+            "parameters",
+            lambda: as_settings(**read_settings),
+        ),
     ]
     for name, read in readers:
         try:
@@ -398,11 +403,8 @@ class _RunImport:
             rows = [
                 Judgement(
                     submission_id=submissions[one.submission - 1],
-                    **{
-                        name: getattr(one, name)
-                        for name in JudgementRecord.model_fields
-                        if name != "submission"
-                    },
+                    result=one.result.to_json() if one.result else None,
+                    **{name: getattr(one, name) for name in columns},
                 )
                 for one in batch
             ]
@@ -483,9 +485,9 @@ def _link_repeated(
     for run in runs:
         if run.stored and run.record.id not in replies:
             replies[run.record.id] = _stored_replies(run.stored, _wanted_of(run.record.id, runs))
-    run = Run.objects.get(pk=checked.record.id)
-    items = [pk for _, _, pk in ordered_items(run)]
-    records = (record for _, record in reader.records(run.pk, "generations.jsonl", GenerationRecord))
+    name = checked.record.id
+    items = [pk for _, _, pk in ordered_items(Run.objects.get(pk=name))]
+    records = (record for _, record in reader.records(name, "generations.jsonl", GenerationRecord))
     for batch in _batched(records):
         links = []
         for one in batch:
@@ -493,7 +495,7 @@ def _link_repeated(
                 continue
             other, target = one.reused.run, (one.reused.item, one.reused.step)
             _refuse_if(
-                target not in replies[other], f"{run.pk}", f"a reply repeats one that run {other} lacks here"
+                target not in replies[other], str(name), f"a reply repeats one that run {other} lacks here"
             )
             links.append((replies[other][target], items[one.item - 1], one.step))
         with connection.cursor() as cursor:

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, JsonValue
 
-FORMAT = "hintbench-run/1"
+FORMAT: Literal["hintbench-run/1"] = "hintbench-run/1"
 FAMILY, VERSION = "hintbench-run", 1
 
 _LARGEST_INTEGER = 2**31 - 1

@@ -96,13 +96,13 @@ def read_outcomes(run: Run, failures: str, same: SameProblems) -> RunOutcomes:
     refined = chains_of(run) if scoring_of(run.method) == "refine" else {}
     rejected = 0
     rows = run.items.filter(Q(state=WorkItem.State.DONE) | Q(permanent=True)).order_by("chain")
-    for item, problem, chain, permanent, verdict in rows.values_list(
+    for item, stored_problem, chain, permanent, verdict in rows.values_list(
         "pk", "problem_id", "chain", "permanent", "judgement__verdict"
     ):
         rejected += permanent
         if permanent and failures == "excluded":
             continue
-        problem = same.get(problem, problem)
+        problem = same.get(stored_problem, stored_problem)
         verdicts[problem][chain] = NO_REPLY if permanent else verdict or Verdict.NO_CODE.value
         if item in refined:
             accepted_at[problem].append(refined[item].accepted_at)
