@@ -294,7 +294,7 @@ def _weights(units: int) -> Values:
 
 @calibrates("intervals", "95 % intervals over few problems")
 def cells() -> Sequence[Cell]:
-    """Return the cells: differences, binary pairs, ratios, rates of one arm, contests, independent groups, the e-value."""
+    """Return the cells: differences, pairs, ratios, rates of one arm, contests, independent groups, the e-value."""
     return [
         *_differences(),
         *_binary_pairs(),

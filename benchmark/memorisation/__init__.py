@@ -3,6 +3,7 @@
 from benchmark.memorisation.probing import (
     DEFAULT_SEED,
     Author,
+    Design,
     Material,
     Probe,
     paid_for,
@@ -15,6 +16,7 @@ __all__ = [
     "DEFAULT_SEED",
     "KINDS",
     "Author",
+    "Design",
     "Material",
     "Probe",
     "paid_for",

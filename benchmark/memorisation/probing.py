@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from benchmark.memorisation.scoring import Place, others_of, score
-from benchmark.memorisation.texts import Split, share_of, split_problem
+from benchmark.memorisation.texts import KINDS, Split, share_of, split_problem
 from benchmark.model_calls.budget import Spending
 from benchmark.model_calls.reply_cache import reply_columns
 from benchmark.model_calls.requests import ModelRequest
@@ -29,6 +29,15 @@ class Author:
         """Return the newest row of this model; None without one."""
         digests = content_hash_of(str(self.spec), self.parameters.to_json(), None)
         return LanguageModel.objects.filter(content_hash=digests).order_by("-pk").first()
+
+
+@dataclass(frozen=True)
+class Design:
+    """What is probed of each problem; `seed` draws the shares after the first draw, and the other problems."""
+
+    kinds: Sequence[str] = KINDS
+    draws: int = 1
+    seed: int = DEFAULT_SEED
 
 
 @dataclass(frozen=True)
@@ -64,9 +73,7 @@ class Material:
         return [row for row in rows.defer("messages", "reasoning", "reply", "rest") if row.key in keys]
 
 
-def plan_probes(
-    dataset: Dataset, chosen: Sequence[Problem], author: Author, kinds: Sequence[str], draws: int, seed: int
-) -> Material:
+def plan_probes(dataset: Dataset, chosen: Sequence[Problem], author: Author, design: Design) -> Material:
     """Return the probes of the chosen problems, in their order."""
     everything = list(
         dataset.problems.only(
@@ -86,11 +93,11 @@ def plan_probes(
         return splits[place]
 
     for problem in chosen:
-        others = others_of(problem.pk, places, seed)
+        others = others_of(problem.pk, places, design.seed)
         before = len(probes)
-        for kind in kinds:
-            for draw in range(draws):
-                share = share_of(seed, problem.external_id, draw)
+        for kind in design.kinds:
+            for draw in range(design.draws):
+                share = share_of(design.seed, problem.external_id, draw)
                 if (own := split(problem.pk, kind, share)) is None:
                     continue
                 prompt = completion_prompt(kind, _source(texts[problem.pk]), own.beginning)

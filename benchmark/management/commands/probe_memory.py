@@ -19,7 +19,16 @@ from benchmark.management.model_options import (
     spend_tracker,
 )
 from benchmark.management.progress import progress_bar
-from benchmark.memorisation import DEFAULT_SEED, KINDS, Author, Material, paid_for, plan_probes, requests_for
+from benchmark.memorisation import (
+    DEFAULT_SEED,
+    KINDS,
+    Author,
+    Design,
+    Material,
+    paid_for,
+    plan_probes,
+    requests_for,
+)
 from benchmark.model_calls.heartbeat import AlreadyRunning, exclusive_lock
 from benchmark.model_calls.requests import SpendTracker
 from benchmark.models import Dataset, MemoryProbe, Problem
@@ -76,9 +85,9 @@ class Command(BaseCommand):
             author = Author(parse_model_spec(options["model"]), sampling(options))
         except ModelSpecError as error:
             raise CommandError(str(error)) from None
-        kinds = [options["kind"]] if options["kind"] else KINDS
+        design = Design([options["kind"]] if options["kind"] else KINDS, options["draws"], options["seed"])
         chosen = _choose(dataset, options["problems"], options["limit"])
-        material = plan_probes(dataset, chosen, author, kinds, options["draws"], options["seed"])
+        material = plan_probes(dataset, chosen, author, design)
         if not material.probes:
             raise CommandError(
                 f"Nothing to probe in {dataset.name}: the texts are too short to be completed."
