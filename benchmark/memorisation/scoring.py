@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from benchmark.metrics.overlap import MEASURES, words
+from benchmark.metrics.text_overlap import MEASURES, words
 
 MOST_OTHERS = 20
 """Other problems that a completion is compared with."""

