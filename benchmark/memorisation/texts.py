@@ -52,18 +52,18 @@ def split_statement(statement: str, share: float) -> Split | None:
 
 
 def split_sample(input: str, output: str) -> Split | None:
-    """Split a sample, input and output together, at the first end of a line after half of its characters.
+    """Split a sample, input and output together, at the last end of a line in the first half of its characters.
 
-    A sample whose only line end comes later is split at a blank. Returns None for a rest that is too short.
+    A sample whose first line is longer is split at the last blank of that half. Returns None for a rest that is too
+    short.
     """
     text = f"{input.strip()}\nOutput:\n{output.strip()}"
     half = SAMPLE_SHARE * len(text)
-    ends = [match.end() for match in re.finditer(r"\n", text)]
-    split = _split(text, next((end for end in ends if end >= half), len(text)), "sample")
-    if split is not None:
-        return split
-    blanks = [match.end() for match in re.finditer(r"\s+", text)]
-    return _split(text, next((end for end in blanks if end >= half), len(text)), "sample")
+    for separator in (r"\n", r"\s+"):
+        ends = [match.end() for match in re.finditer(separator, text) if match.end() <= half]
+        if ends:
+            return _split(text, ends[-1], "sample")
+    return None
 
 
 def _split(text: str, place: int, kind: str) -> Split | None:
