@@ -17,6 +17,7 @@ from benchmark.models import (
     Generation,
     Judgement,
     ListedTest,
+    MemoryProbe,
     Option,
     PackageProgram,
     Problem,
@@ -243,6 +244,24 @@ class OptionAdmin(RecordedAdmin):
 class RepresentationAdmin(RecordedAdmin):
     list_display = ["id", "problem", "kind", "model_spec", "section_found", "output_tokens", "created_at"]
     list_filter = ["kind", "section_found", "model_spec"]
+    list_select_related = ["problem__dataset"]
+    search_fields = ["problem__external_id", "request_id"]
+
+
+@admin.register(MemoryProbe)
+class MemoryProbeAdmin(RecordedAdmin):
+    list_display = [
+        "id",
+        "problem",
+        "kind",
+        "draw",
+        "model_spec",
+        "overlap",
+        "chance",
+        "others",
+        "created_at",
+    ]
+    list_filter = ["kind", "model_spec"]
     list_select_related = ["problem__dataset"]
     search_fields = ["problem__external_id", "request_id"]
 

@@ -7,12 +7,22 @@ effect; each arm has the same number of draws at each state.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from statistics import fmean
 
 import numpy as np
 from numpy.typing import NDArray
 
 from benchmark.calibration.registry import Cell, Covered, calibrates
-from benchmark.metrics import Interval, Range, paired_difference, problem_t, ratio_set, sign_e_value, wilson
+from benchmark.metrics import (
+    Interval,
+    Range,
+    independent_difference,
+    paired_difference,
+    problem_t,
+    ratio_set,
+    sign_e_value,
+    wilson,
+)
 from benchmark.metrics.intervals import SEED
 
 Values = NDArray[np.float64]
@@ -208,6 +218,35 @@ def _over_contests(contests: int) -> Cell:
     return Cell("t over contests", contests, f"{least}–{most} problems a contest", 0.0, "≥ 93 %", simulate)
 
 
+def _independent() -> Iterator[Cell]:
+    for problems in SIZES:
+        yield _before_and_after(problems)
+
+
+def _before_and_after(problems: int) -> Cell:
+    """Return the cell of two groups of problems, of which a share is remembered: two thirds in one, none in the other.
+
+    Both have scores of completions that are mostly near zero, in the form of memory probes.
+    """
+    share, spread, other = 2 / 3, 0.05, max(2, problems // 2)
+    truth = share * 0.8
+
+    def simulate(generator: np.random.Generator, studies: int) -> Covered:
+        remembered = generator.random((studies, problems)) < share
+        before = generator.normal(0, spread, remembered.shape) + remembered * generator.normal(
+            0.8, 2 * spread, remembered.shape
+        )
+        after = generator.normal(0, spread, (studies, other))
+        intervals = []
+        for one, two in zip(before.tolist(), after.tolist(), strict=True):
+            first, second = problem_t(one, lowest=-1).interval, problem_t(two, lowest=-1).interval
+            intervals.append(independent_difference(fmean(one), first, fmean(two), second))
+        return Covered(_covering(intervals, truth))
+
+    inside = f"{other} others, two thirds remembered"
+    return Cell("difference of independent groups", problems, inside, truth, "≥ 93 %", simulate)
+
+
 def _e_value() -> Iterator[Cell]:
     def simulate(generator: np.random.Generator, studies: int) -> Covered:
         for_first = generator.integers(0, 2, (studies, _LOOKS)).cumsum(1)
@@ -255,5 +294,13 @@ def _weights(units: int) -> Values:
 
 @calibrates("intervals", "95 % intervals over few problems")
 def cells() -> Sequence[Cell]:
-    """Return the cells: differences, binary pairs, ratios, rates of one arm, contests, the e-value."""
-    return [*_differences(), *_binary_pairs(), *_ratios(), *_rates(), *_contests(), *_e_value()]
+    """Return the cells: differences, pairs, ratios, rates of one arm, contests, independent groups, the e-value."""
+    return [
+        *_differences(),
+        *_binary_pairs(),
+        *_ratios(),
+        *_rates(),
+        *_contests(),
+        *_independent(),
+        *_e_value(),
+    ]

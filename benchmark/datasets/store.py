@@ -171,6 +171,8 @@ def _write_questions(dataset_name: str, records: tuple[QuestionRecord, ...], res
 
 def _refuse_other_format(name: str, format_name: str) -> None:
     dataset = Dataset.objects.filter(name=name).first()
+    if dataset is not None and dataset.known_as:
+        raise SourceError(f"the dataset {name} contains problems of imported runs; choose another name")
     if dataset is not None and dataset.format != format_name:
         raise SourceError(
             f"the dataset {name} contains problems of the format {dataset.format}; choose another name"

@@ -130,7 +130,7 @@ def find_suite(problem: Problem, version: int | None) -> Suite:
 
 
 def find_run(name: str) -> Run:
-    """Return the run of that id. Raises CommandError with the latest runs."""
+    """Return the run of that id. Raises CommandError with similar ids and the latest runs."""
     return _find_by_id(Run.objects.select_related("dataset"), name)
 
 
@@ -144,5 +144,7 @@ def _find_by_id(runs: QuerySet[AnyRun], name: str) -> AnyRun:
         run = runs.filter(pk=UUID(name)).first()
         if run is not None:
             return run
+    near = get_close_matches(name, map(str, runs.values_list("pk", flat=True)), n=3)
+    hint = f" Did you mean {' or '.join(near)}?" if near else ""
     latest = "".join(f"\n  {run.pk}  {run}" for run in runs[:5])
-    raise CommandError(f"There is no run {name!r}. The latest runs: {latest or 'none yet'}")
+    raise CommandError(f"There is no run {name!r}.{hint} The latest runs: {latest or 'none yet'}")

@@ -74,6 +74,17 @@ def _newcombe(first: Sequence[float], second: Sequence[float]) -> NamedInterval:
     return NamedInterval(paired_proportions(*(counts[cell] for cell in table)), "newcombe")
 
 
+def independent_difference(first: float, of_first: Interval, second: float, of_second: Interval) -> Interval:
+    """Return the 95 % interval of the first mean minus the second, which are of different problems.
+
+    The distances of the means to the bounds of their own 95 % intervals are combined (the method of variance estimates
+    recovery: Zou and Donner 2008, Statistics in Medicine 27:1693).
+    """
+    below = sqrt((first - of_first.low) ** 2 + (of_second.high - second) ** 2)
+    above = sqrt((of_first.high - first) ** 2 + (second - of_second.low) ** 2)
+    return Interval(first - second - below, first - second + above)
+
+
 def problems_needed(difference: float, discordant: float) -> int | None:
     """Return the problems that a paired test at 5 % needs for this difference at a power of 80 %.
 

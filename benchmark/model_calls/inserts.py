@@ -32,15 +32,15 @@ def insert_items(run: Run, problems: Sequence[Problem], chains: Mapping[str, int
 def insert_generations(rows: Sequence[Generation]) -> list[Generation]:
     """Insert the rows, set their primary keys and return the new ones.
 
-    A row whose step is already stored is skipped and has no key. Raises IntegrityError for a row without its item.
+    A row without `created_at` gets the present time. A row whose step is already stored is skipped and has no key.
+    Raises IntegrityError for a row without its item.
     """
     now = timezone.now()
-    stored_now = connection.ops.adapt_datetimefield_value(now)
     columns, as_json = _columns()
     values: list[Any] = []
     for row in rows:
-        row.created_at = now
-        known = vars(row) | {"created_at": stored_now}
+        row.created_at = row.created_at or now
+        known = vars(row) | {"created_at": connection.ops.adapt_datetimefield_value(row.created_at)}
         for name in as_json:
             if known[name] is not None:
                 known[name] = connection.ops.adapt_json_value(known[name], None)

@@ -159,7 +159,9 @@ class _Sender:
             reply = await complete(
                 self.provider, self.spec.model, request.prompt.messages, self.parameters, retry=self.retry
             )
-            tracker.spent += await self.commits.run(partial(_store, request, reply, tracker))
+            # Not `spent += await …`, which would read the sum before other calls add to it.
+            spending = await self.commits.run(partial(_store, request, reply, tracker))
+            tracker.spent += spending
         except StopRequestedError:
             return False
         except ProviderError as error:

@@ -4,6 +4,7 @@ from benchmark.models.batches import Batch, BatchedRequest
 from benchmark.models.corpora import Article, Corpus
 from benchmark.models.judging import Judgement, Submission
 from benchmark.models.language_models import FrozenError, LanguageModel
+from benchmark.models.memorisation import MemoryProbe
 from benchmark.models.oracles import Candidate, Verification, Verifier
 from benchmark.models.problems import Dataset, Figure, Problem, ReferenceSolution, TestCase
 from benchmark.models.runs import CachedRunReport, DrawCounter, Generation, Run, Runner, WorkItem
@@ -32,6 +33,7 @@ __all__ = [
     "Judgement",
     "LanguageModel",
     "ListedTest",
+    "MemoryProbe",
     "Option",
     "PackageProgram",
     "Problem",

@@ -20,6 +20,13 @@ class Dataset(models.Model):
 
     name = models.SlugField(max_length=80, unique=True)
     format = models.CharField(max_length=30)
+    known_as = models.CharField(
+        max_length=80,
+        blank=True,
+        default="",
+        help_text="Name of the dataset on other sites, if imported runs alone describe its problems: titles and limits "
+        "without statements and tests. Blank: an ordinary dataset.",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -52,6 +52,11 @@ class Run(MeteredRun):
     distributed = models.BooleanField(default=False, help_text="Whether workers execute the run.")
     started_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True, blank=True)
+    source = models.JSONField(
+        null=True,
+        blank=True,
+        help_text="Where an imported run comes from: site, version, content_hash, imported_at. Null: run here.",
+    )
 
     class Meta:
         ordering = ["-started_at"]

@@ -22,6 +22,7 @@ from benchmark.prompts.assembly import (
 )
 from benchmark.prompts.feedback import FEEDBACKS, Feedback, HiddenCount, SampleResult, SampleRun
 from benchmark.prompts.leaks import PromptLeakError
+from benchmark.prompts.memorisation import completion_prompt
 from benchmark.prompts.oracles import (
     COUNTEREXAMPLE_TEMPLATES,
     TAGGED_TEMPLATES,
@@ -72,6 +73,7 @@ __all__ = [
     "Templates",
     "VisibleProblem",
     "batch_prompt",
+    "completion_prompt",
     "counterexample_prompt",
     "generator_prompt",
     "oracle_prompt",

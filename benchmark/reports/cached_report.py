@@ -8,7 +8,7 @@ import hashlib
 import json
 import time
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import date
 from functools import lru_cache
 from typing import Any
@@ -21,6 +21,7 @@ from benchmark.models import CachedRunReport, Run, WorkItem
 from benchmark.reports.draws import BetweenEpochs
 from benchmark.reports.figures import RunFigures, measure
 from benchmark.reports.groups import GroupFigures, PassAtK, TestsAtK
+from benchmark.reports.memory import run_memory
 from benchmark.reports.published_tables import comparable_rows
 from benchmark.reports.run_metrics import RUN_METRICS
 from benchmark.reports.steps import AfterReflections
@@ -32,7 +33,7 @@ CACHE_VERSION = 5
 LIST_SECONDS = 2.0
 """The time that one page of a list spends on figures that are not stored."""
 
-_NOT_STORED = ("run", "dataset", "model", "method", "parameters", "manifest", "published")
+_NOT_STORED = ("run", "dataset", "model", "method", "parameters", "manifest", "published", "memory")
 """Fields that are read from the run and the published tables instead."""
 
 
@@ -46,10 +47,14 @@ def item_counts(runs: Sequence[Run]) -> dict[Any, dict[str, int]]:
 
 
 def run_report(run: Run) -> RunFigures:
-    """Return the stored figures of the run's present state, or measure them if there are none. Writes nothing."""
+    """Return the stored figures of the run's present state, or measure them if there are none. Writes nothing.
+
+    The scores of memory probes are always read, because probes do not change the state of the run.
+    """
     fingerprint = _fingerprint(run)
     cached = CachedRunReport.objects.filter(run=run, fingerprint=fingerprint).first()
-    return _measured(run.pk, fingerprint) if cached is None else _read(run, cached.figures)
+    found = _measured(run.pk, fingerprint) if cached is None else _read(run, cached.figures)
+    return replace(found, memory=run_memory(run, found.cutoff))
 
 
 def store_report(run: Run) -> RunFigures:

@@ -22,6 +22,7 @@ from benchmark.models.finishes import counted, finish_kind, finish_terms, finish
 from benchmark.reports.cutoffs import cutoff_of
 from benchmark.reports.draws import BetweenEpochs, between_epochs, count_repeated, replay_note
 from benchmark.reports.groups import ChainOutcome, GroupFigures, PassAtK, ProblemFacts, Scale, group_figures
+from benchmark.reports.memory import MemoryScore, run_memory
 from benchmark.reports.published_tables import PublishedRow, comparable_rows
 from benchmark.reports.refinement.curves import Refinement
 from benchmark.reports.refinement.runs import attempts_allowed, chains_of
@@ -42,7 +43,8 @@ class RunFigures:
     `finishes` counts all replies by how they ended (`benchmark.models.finishes`). The usage is as in
     `benchmark.reports.usage.Usage`. `replies_repeated` counts replies that repeat a paid reply of another run.
     `models_returned` are the model names in the provider's replies, `after` the scores after fewer reflections,
-    `metrics` the values of `benchmark.reports.run_metrics`.
+    `metrics` the values of `benchmark.reports.run_metrics`, `memory` the scores of memory probes of the run's problems
+    by its model, for each side of the cutoff.
     """
 
     run: str
@@ -83,6 +85,12 @@ class RunFigures:
     after: tuple[AfterReflections, ...]
     metrics: dict[str, float]
     manifest: dict[str, Any]
+    memory: tuple[MemoryScore, ...] = ()
+
+    def memory_of(self, group: GroupFigures) -> MemoryScore | None:
+        """Return the score of the memory probes of a group by cutoff; None for other groups and without probes."""
+        found = (one for one in self.memory if group.by == "cutoff" and one.group == group.name)
+        return next(found, None)
 
     @property
     def complete(self) -> bool:
@@ -244,6 +252,7 @@ def measure(
         after=after_reflections(run, scale.failures),
         metrics=measure_metrics(items.outcomes, scale),
         manifest=run.manifest,
+        memory=run_memory(run, cutoff),
     )
 
 

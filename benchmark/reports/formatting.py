@@ -130,6 +130,19 @@ def tests_share(figure: TestsAtK) -> str:
     return bound + percent(figure.value)
 
 
+def has_memory_column(figures: RunFigures) -> bool:
+    """Return whether the table of groups has a column for memory probes: if the model's cutoff is known."""
+    return any(group.by == "cutoff" for group in figures.groups)
+
+
+def memory_score(group: GroupFigures, figures: RunFigures) -> str:
+    """Format the score of the memory probes of a group by cutoff, in points with its interval; blank without any."""
+    found = figures.memory_of(group)
+    return (
+        "" if found is None else f"{100 * found.value:z.1f} [{100 * found.low:z.1f}, {100 * found.high:z.1f}]"
+    )
+
+
 def group_name(group: GroupFigures, figures: RunFigures) -> str:
     """Return the name of the group in a table."""
     if group.by == "cutoff" and group.name != "no date":
@@ -208,10 +221,13 @@ def format_spend(spent: Mapping[str, Any]) -> str:
 
 
 def label(run: Run, *, of: str = "", without: str = "") -> str:
-    """Return a short description of the run: method, model, `of` (such as the dataset) and `non_default_settings`."""
-    return ", ".join(
-        filter(None, [run.method, run.model_spec, of, non_default_settings(run, without=without)])
-    )
+    """Return a short description of the run: method, model, `of` (such as the dataset) and `non_default_settings`.
+
+    It names the site of an imported run.
+    """
+    source = f"imported from {run.source['site']}" if run.source else ""
+    own = non_default_settings(run, without=without)
+    return ", ".join(filter(None, [run.method, run.model_spec, of, own, source]))
 
 
 def non_default_settings(run: Run, *, without: str = "") -> str:

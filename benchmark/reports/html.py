@@ -14,9 +14,11 @@ from benchmark.reports.formatting import (
     count_columns,
     format_epochs,
     group_name,
+    has_memory_column,
     headline,
     interval,
     intervals_used,
+    memory_score,
     percent,
     score_columns,
     tests_share,
@@ -50,6 +52,7 @@ def _run(figures: RunFigures) -> dict[str, object]:
         "headline": headline(figures) if figures.headline else "",
         "name": figures.figure_name(figures.headline.k) if figures.headline else "",
         "interval": intervals_used(figures),
+        "memory": has_memory_column(figures),
         "epochs": format_epochs(figures),
         "groups": [
             (GROUP_HEADINGS[by], [_group(group, figures) for group in groups])
@@ -77,4 +80,5 @@ def _group(group: GroupFigures, figures: RunFigures) -> dict[str, object]:
             for point, tests, detailed in score_columns(group)
         ],
         "both": answered_and_planned(group, figures),
+        "memory": [memory_score(group, figures)] * has_memory_column(figures),
     }

@@ -10,9 +10,11 @@ from benchmark.reports.formatting import (
     count_columns,
     format_epochs,
     group_name,
+    has_memory_column,
     headline,
     interval,
     intervals_used,
+    memory_score,
     percent,
     score_columns,
     tests_share,
@@ -86,6 +88,8 @@ def _groups(figures: RunFigures) -> list[str]:
     if figures.rejected and figures.headline:
         name = figures.figure_name(figures.headline.k)
         header += [f"{name} of answered", f"{name} of planned"]
+    with_memory = has_memory_column(figures)
+    header += ["memory probes"] * with_memory
     rows: list[list[str]] = []
     by = "all"
     for group in figures.groups:
@@ -97,6 +101,7 @@ def _groups(figures: RunFigures) -> list[str]:
             row += [percent(point.value), *([interval(point), contest_interval(point)] if detailed else [])]
             row += [tests_share(tests_at)] if tests_at else []
         row += answered_and_planned(group, figures)
+        row += [memory_score(group, figures)] * with_memory
         rows.append(row)
     return _table(header, rows)
 

@@ -50,6 +50,8 @@ _ALL = ("all", "all")
 def _rows(figures: RunFigures) -> Iterator[Row]:
     for group in figures.groups:
         yield from _score_rows(figures, group)
+    for one in figures.memory:
+        yield "memory probes", "cutoff", one.group, one.value, one.low, one.high, one.problems, one.interval
     yield from _epoch_rows(figures)
     yield from _reflection_rows(figures)
     for name, value in figures.metrics.items():

@@ -366,12 +366,22 @@ def _changed(run: Run, subject: str, remedy: str) -> CannotRunError:
     )
 
 
+def check_own(run: Run) -> None:
+    """Raise CannotRunError for an imported run, whose record must not change."""
+    if run.source:
+        raise CannotRunError(
+            f"Run {run.pk} was imported from {run.source['site']}; its record does not change here. "
+            f"`run_baseline --like {run.pk}` starts a run of this site with the same problems, settings and prompts."
+        )
+
+
 def prepare_resume(run: Run, options: RunOptions) -> None:
     """Make everything that is not done pending again, failed items included. Raises CannotRunError.
 
     The run must have the problems and prompts it began with. Another version of the program or of the compiler is
-    allowed and recorded in the manifest.
+    allowed and recorded in the manifest. An imported run cannot be resumed.
     """
+    check_own(run)
     _check_unchanged(run)
     began = run.manifest
     check_judge(run.parameters["language"])

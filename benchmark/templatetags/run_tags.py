@@ -12,9 +12,11 @@ from benchmark.reports.formatting import (
     INTERVAL_NAMES,
     contest_interval,
     duration,
+    has_memory_column,
     headline_index,
     interval,
     label,
+    memory_score,
     money,
     non_default_settings,
     percent,
@@ -142,6 +144,18 @@ def curve_name(figures: RunFigures) -> str:
     """Return the name of the scores in `curve`: "Refine@1 … 4"."""
     last = len(figures.groups[0].refine_at) - 1
     return f"Refine@1 … {last}" if last > 1 else "Refine@1"
+
+
+@register.filter
+def memory_column(figures: RunFigures) -> bool:
+    """Return whether the table of groups has a column for memory probes."""
+    return has_memory_column(figures)
+
+
+@register.simple_tag
+def memory_of(group: GroupFigures, figures: RunFigures) -> str:
+    """Return the score of the memory probes of a group, blank without any."""
+    return memory_score(group, figures)
 
 
 @register.filter

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_safe
 
 from accounts.roles import Role, requires_role
 from benchmark.models import Problem, Run, WorkItem
-from benchmark.reports.comparison import NO_REPLY
+from benchmark.reports.comparison import NO_REPLY, SameProblems, same_problems
 from benchmark.views.access import runs_from_query
 from judge import Verdict
 
@@ -54,21 +54,23 @@ def matrix(request: HttpRequest) -> HttpResponse:
             verdict=Max("judgement__verdict"),
         )
     )
+    same = same_problems(runs) if runs else {}
     cells: dict[int, dict[object, MatrixCell]] = {}
     for problem, run, item, attempts, solved, rejected, verdict in rows:
         only = NO_REPLY if rejected else verdict or Verdict.NO_CODE.value
         text = only if attempts == 1 else f"{solved} of {attempts}"
-        cells.setdefault(problem, {})[run] = MatrixCell(item, text, solved == attempts)
+        cells.setdefault(same.get(problem, problem), {})[run] = MatrixCell(item, text, solved == attempts)
     chosen = set(cells)
     if "differing" in request.GET:
         chosen = {problem for problem, row in cells.items() if len({cell.text for cell in row.values()}) > 1}
     for name, run in zip(("first", "second"), runs, strict=False):
         if request.GET.get(name):
-            chosen &= _with_verdict(run, request.GET[name])
+            chosen &= _mapped(_with_verdict(run, request.GET[name]), same)
     if "both" in request.GET:
         chosen = {problem for problem in chosen if len(cells[problem]) == len(runs)}
     if (only := request.GET.get("only", "")) and len(runs) > 1:
-        chosen &= _accepted_only(tried, *(runs[:2] if only == "first" else runs[1::-1]))
+        one, other = runs[:2] if only == "first" else runs[1::-1]
+        chosen &= _accepted_only(tried, one, other, same)
     problems = (
         Problem.objects.filter(pk__in=chosen).only("external_id", "title", "tier").order_by("external_id")
     )
@@ -92,10 +94,15 @@ def matrix(request: HttpRequest) -> HttpResponse:
     )
 
 
-def _accepted_only(tried: Q, run: Run, other: Run) -> set[int]:
+def _mapped(problems: set[int], same: SameProblems) -> set[int]:
+    return {same.get(problem, problem) for problem in problems}
+
+
+def _accepted_only(tried: Q, run: Run, other: Run, same: SameProblems) -> set[int]:
     """Return the problems whose first chain is accepted in the run, and `tried` but not accepted in the other."""
     missed = other.items.filter(tried, chain=0).exclude(judgement__verdict=Verdict.AC)
-    return _with_verdict(run, Verdict.AC) & set(missed.order_by().values_list("problem_id", flat=True))
+    missing = set(missed.order_by().values_list("problem_id", flat=True))
+    return _mapped(_with_verdict(run, Verdict.AC), same) & _mapped(missing, same)
 
 
 def _with_verdict(run: Run, verdict: str) -> set[int]:

@@ -84,7 +84,7 @@ class Filters:
 def problem_list(request: HttpRequest) -> HttpResponse:
     """Show the problems. Query: text, tier, dataset, page. No statement is read from the database."""
     filters = Filters.of(request)
-    found = filters.apply(Problem.objects.select_related("dataset").only(*LISTED_FIELDS))
+    found = filters.apply(_bank().select_related("dataset").only(*LISTED_FIELDS))
     listed = found.annotate(hidden_tests=Coalesce(Subquery(_hidden_tests()), 0))
     page = Paginator(listed, PAGE_LENGTH).get_page(request.GET.get("page"))
     return render(
@@ -95,10 +95,15 @@ def problem_list(request: HttpRequest) -> HttpResponse:
             "page": page,
             "tiers": _tiers(),
             "datasets": _datasets(),
-            "total": Problem.objects.count(),
+            "total": _bank().count(),
             "with_hidden_tests": found.filter(samples_only=False).count(),
         },
     )
+
+
+def _bank() -> QuerySet[Problem]:
+    """Return the problems with statements, which imported runs alone do not have."""
+    return Problem.objects.filter(dataset__known_as="")
 
 
 def _hidden_tests() -> QuerySet[TestCase, int]:
@@ -108,12 +113,13 @@ def _hidden_tests() -> QuerySet[TestCase, int]:
 
 
 def _tiers() -> list[Choice]:
-    counts = dict(Problem.objects.order_by().values_list("tier").annotate(Count("pk")))
+    counts = dict(_bank().order_by().values_list("tier").annotate(Count("pk")))
     return [Choice(tier.value, tier.label, counts[tier.value]) for tier in Tier if tier.value in counts]
 
 
 def _datasets() -> list[Choice]:
-    counts = Dataset.objects.annotate(count=Count("problems")).values_list("name", "count")
+    ordinary = Dataset.objects.filter(known_as="")
+    counts = ordinary.annotate(count=Count("problems")).values_list("name", "count")
     return [Choice(name, name, count) for name, count in counts]
 
 

@@ -91,7 +91,7 @@ def start_session(request: HttpRequest) -> HttpResponse:
     the consent text that the tutor accepts, if it is not accepted yet.
     """
     problem = get_object_or_404(
-        Problem.objects.select_related("dataset"), pk=number_field(request, "problem")
+        Problem.objects.select_related("dataset"), pk=number_field(request, "problem"), dataset__known_as=""
     )
     protocol = get_object_or_404(Protocol, pk=number_field(request, "protocol"))
     try:

@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from benchmark.management.arguments import find_run, positive
 from benchmark.management.progress import progress_bar
 from benchmark.models import Run
-from benchmark.runner import CannotRunError, check_judge, cores, judge_answers, unjudged_answers
+from benchmark.runner import CannotRunError, check_judge, check_own, cores, judge_answers, unjudged_answers
 
 
 class Command(BaseCommand):
@@ -40,6 +40,7 @@ class Command(BaseCommand):
 
     def _judged(self, run: Run, jobs: int) -> dict[str, Any]:
         try:
+            check_own(run)
             check_judge(run.parameters["language"])
         except CannotRunError as error:
             raise CommandError(str(error)) from None

@@ -43,6 +43,7 @@ from benchmark.runner import (
     RunOptions,
     RunPlan,
     RunScope,
+    check_own,
     dispatch,
     estimate,
     estimate_from_pilot,
@@ -418,6 +419,7 @@ def _resumed(options: dict[str, Any]) -> Run:
     if given:
         raise CommandError(f"A resumed run keeps its options: leave out {', '.join(given)} with --resume.")
     run = find_run(options["resume"])
+    check_own(run)
     if options["cancel_batches"] and not run.in_batches:
         raise CommandError(f"Run {run.pk} has no batches: leave out --cancel-batches.")
     spec = parse_model_spec(run.model_spec)

@@ -6,7 +6,7 @@ first chains (chain 0), the difference uses all chains. A refine run is compared
 """
 
 from benchmark.reports.comparison.comparing import NothingToCompareError, compare
-from benchmark.reports.comparison.outcomes import NO_REPLY
+from benchmark.reports.comparison.outcomes import NO_REPLY, SameProblems, same_problems
 from benchmark.reports.comparison.records import (
     Comparison,
     Divergence,
@@ -24,8 +24,10 @@ __all__ = [
     "NothingToCompareError",
     "Overlap",
     "Pair",
+    "SameProblems",
     "ShareOfBest",
     "compare",
     "comparison_document",
     "comparison_text",
+    "same_problems",
 ]

@@ -8,7 +8,12 @@ from benchmark.metrics import SIGNIFICANCE, holm, overlap
 from benchmark.models import Run
 from benchmark.reports.comparison.best_scores import shares_of_best
 from benchmark.reports.comparison.divergence import divergences, read_chains
-from benchmark.reports.comparison.outcomes import newly_solved, read_outcomes, read_problem_names
+from benchmark.reports.comparison.outcomes import (
+    newly_solved,
+    read_outcomes,
+    read_problem_names,
+    same_problems,
+)
 from benchmark.reports.comparison.pairs import compare_pair
 from benchmark.reports.comparison.records import Comparison, Overlap, Pair
 from benchmark.reports.formatting import label
@@ -26,9 +31,10 @@ def compare(runs: Sequence[Run], *, divergence: bool = True, failures: str = "")
     """
     _check(runs)
     failures = failures or runs[0].failures
-    first, *others = [read_outcomes(run, failures) for run in runs]
+    same = same_problems(runs)
+    first, *others = [read_outcomes(run, failures, same) for run in runs]
     problems = read_problem_names(runs)
-    chains = [read_chains(run) for run in runs] if divergence else []
+    chains = [read_chains(run, same) for run in runs] if divergence else []
     pairs = [
         compare_pair(
             first,

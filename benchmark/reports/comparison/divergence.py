@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from django.db.models.functions import MD5
 
 from benchmark.models import Generation, Run, WorkItem
-from benchmark.reports.comparison.outcomes import ProblemName
+from benchmark.reports.comparison.outcomes import ProblemName, SameProblems
 from benchmark.reports.comparison.records import Divergence
 
 ChainSteps = list[tuple[str, str]]
@@ -16,7 +16,7 @@ RunChains = Mapping[tuple[int, int], ChainSteps]
 """The steps of each finished chain, by problem and number of the chain."""
 
 
-def read_chains(run: Run) -> RunChains:
+def read_chains(run: Run, same: SameProblems) -> RunChains:
     """Read the chains of a run. The database hashes the replies, so that their texts are not transferred."""
     chains: dict[tuple[int, int], ChainSteps] = defaultdict(list)
     rows = (
@@ -25,7 +25,7 @@ def read_chains(run: Run) -> RunChains:
         .values_list("work_item__problem_id", "work_item__chain", "prompt_hash", MD5("text"))
     )
     for problem, chain, prompt, reply in rows:
-        chains[problem, chain].append((prompt, reply))
+        chains[same.get(problem, problem), chain].append((prompt, reply))
     return chains
 
 

@@ -69,19 +69,40 @@ class RunOutcomes:
         return self.verdicts[problem].get(0)
 
 
-def read_outcomes(run: Run, failures: str) -> RunOutcomes:
+SameProblems = Mapping[int, int]
+"""The keys of problems of other datasets, with the keys of the same problems in the dataset of the first run."""
+
+
+def same_problems(runs: Sequence[Run]) -> SameProblems:
+    """Return the problems of the other runs that have identifier and content of a problem of the first run's dataset.
+
+    Runs of two sites may be on copies of one dataset. Problems without a content hash are never the same.
+    """
+    first = runs[0].dataset_id
+    others = {run.dataset_id for run in runs} - {first}
+    if not others:
+        return {}
+    rows = Problem.objects.exclude(content_hash="").order_by()
+    columns = ("external_id", "content_hash", "pk")
+    here = {(name, content): pk for name, content, pk in rows.filter(dataset=first).values_list(*columns)}
+    found = rows.filter(dataset__in=others).values_list(*columns)
+    return {pk: here[name, content] for name, content, pk in found if (name, content) in here}
+
+
+def read_outcomes(run: Run, failures: str, same: SameProblems) -> RunOutcomes:
     """Read the outcomes of a run. With `failures="excluded"`, chains that failed permanently are left out."""
     verdicts: dict[int, dict[int, str]] = defaultdict(dict)
     accepted_at: dict[int, list[int | None]] = defaultdict(list)
     refined = chains_of(run) if scoring_of(run.method) == "refine" else {}
     rejected = 0
     rows = run.items.filter(Q(state=WorkItem.State.DONE) | Q(permanent=True)).order_by("chain")
-    for item, problem, chain, permanent, verdict in rows.values_list(
+    for item, stored_problem, chain, permanent, verdict in rows.values_list(
         "pk", "problem_id", "chain", "permanent", "judgement__verdict"
     ):
         rejected += permanent
         if permanent and failures == "excluded":
             continue
+        problem = same.get(stored_problem, stored_problem)
         verdicts[problem][chain] = NO_REPLY if permanent else verdict or Verdict.NO_CODE.value
         if item in refined:
             accepted_at[problem].append(refined[item].accepted_at)

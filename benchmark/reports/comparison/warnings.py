@@ -23,7 +23,8 @@ _LONGEST_VALUE = 60
 def pair_warnings(first: RunOutcomes, other: RunOutcomes, failures: str) -> tuple[str, ...]:
     """Return the warnings about the comparison of two runs."""
     return (
-        *_different_inputs(first.run, other.run),
+        *_different_inputs(first, other),
+        *_imported(first.run, other.run),
         *_repeated_replies(first.run, other.run),
         *_unusable_figures(first.run, other.run),
         *_different_attempts(first, other),
@@ -31,15 +32,27 @@ def pair_warnings(first: RunOutcomes, other: RunOutcomes, failures: str) -> tupl
     )
 
 
-def _different_inputs(first: Run, other: Run) -> list[str]:
-    if first.dataset_id != other.dataset_id:
-        return ["The runs are on different datasets: no problem is in both."]
+def _different_inputs(first: RunOutcomes, other: RunOutcomes) -> list[str]:
     warnings = []
+    if first.run.dataset_id != other.run.dataset_id:
+        if not first.verdicts.keys() & other.verdicts.keys():
+            return ["The runs are on different datasets: no problem is in both."]
+        warnings.append(
+            "The runs are on different datasets: only problems with the same identifier and content are compared."
+        )
     for path, words in _COMPARED_ENTRIES.items():
-        one, two = _entry(first.manifest, path), _entry(other.manifest, path)
+        one, two = _entry(first.run.manifest, path), _entry(other.run.manifest, path)
         if one != two:
             warnings.append(words + (f": {one} and {two}." if len(str(one)) < _LONGEST_VALUE else "."))
     return warnings
+
+
+def _imported(first: Run, other: Run) -> list[str]:
+    return [
+        f"{name} was imported from {run.source['site']}, where its programs were judged."
+        for run, name in ((first, "The first run"), (other, "This run"))
+        if run.source
+    ]
 
 
 def _entry(manifest: Mapping[str, Any], path: Sequence[str]) -> Any:

@@ -1,0 +1,25 @@
+"""Probes of what a model remembers of problem texts (docs/memorisation.md)."""
+
+from benchmark.memorisation.probing import (
+    DEFAULT_SEED,
+    Author,
+    Design,
+    Material,
+    Probe,
+    paid_for,
+    plan_probes,
+    requests_for,
+)
+from benchmark.memorisation.texts import KINDS
+
+__all__ = [
+    "DEFAULT_SEED",
+    "KINDS",
+    "Author",
+    "Design",
+    "Material",
+    "Probe",
+    "paid_for",
+    "plan_probes",
+    "requests_for",
+]
