@@ -55,6 +55,9 @@ class LanguageModel(models.Model):
         related_name="+",
         help_text="Tutors whose sessions outside of studies may use it. None: all tutors.",
     )
+    automatic = models.BooleanField(
+        default=False, help_text="Whether a command made it for a model that was named as provider:model."
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     frozen_at = models.DateTimeField(null=True, blank=True, help_text="When it was first used.")
 
