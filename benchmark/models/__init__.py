@@ -3,7 +3,7 @@
 from benchmark.models.batches import Batch, BatchedQuestion
 from benchmark.models.corpora import Article, Corpus
 from benchmark.models.judging import Judgement, Submission
-from benchmark.models.language_models import FrozenError, LanguageModel
+from benchmark.models.language_models import FrozenError, LanguageModel, ModelTest
 from benchmark.models.oracles import Candidate, Verification, Verifier
 from benchmark.models.problems import Dataset, Figure, Problem, ReferenceSolution, TestCase
 from benchmark.models.runs import CachedRunReport, DrawCounter, Generation, Run, Runner, WorkItem
@@ -32,6 +32,7 @@ __all__ = [
     "Judgement",
     "LanguageModel",
     "ListedTest",
+    "ModelTest",
     "Option",
     "PackageProgram",
     "Problem",

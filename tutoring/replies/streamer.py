@@ -22,10 +22,10 @@ from django.db import DatabaseError
 from django.utils import timezone
 from redis import RedisError
 
+from benchmark.model_calls.model_tests import claim_tests, perform_test
 from benchmark.models.leases import HEARTBEAT
 from benchmark.providers import (
     Completed,
-    Parameters,
     Provider,
     ProviderError,
     ReasoningDelta,
@@ -132,6 +132,7 @@ class Streamer:
         self.logged_at = -_LOG_INTERVAL
         self.active: dict[int, ActiveReply] = {}
         self.providers: dict[str, Provider] = {}
+        self.model_tests: set[asyncio.Task[None]] = set()
         self.text_waiting = asyncio.Event()
         self.replies_waiting = asyncio.Event()
         self.flushing = asyncio.Lock()
@@ -149,6 +150,8 @@ class Streamer:
             for reply in self.active.values():
                 if reply.task is not None:
                     reply.task.cancel()
+            for task in self.model_tests:
+                task.cancel()
             for provider in self.providers.values():
                 await provider.aclose()
 
@@ -175,6 +178,10 @@ class Streamer:
                     reply = ActiveReply.of(claimed)
                     self.active[claimed.pk] = reply
                     reply.task = asyncio.create_task(self._write(reply))
+            for test in await self._stored(claim_tests):
+                task = asyncio.create_task(perform_test(test))
+                self.model_tests.add(task)
+                task.add_done_callback(self.model_tests.discard)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self.replies_waiting.wait(), _CLAIM_INTERVAL)
             self.replies_waiting.clear()
@@ -247,7 +254,7 @@ class Streamer:
         provider = self.providers.get(spec.provider)
         if provider is None:
             provider = self.providers[spec.provider] = await asyncio.to_thread(open_provider, spec)
-        parameters = Parameters()
+        parameters = reply.claimed.parameters
         retry = RetryPolicy(announce=partial(_log_wait, reply.claimed.pk))
         events = stream_with_retries(provider, spec.model, reply.claimed.messages, parameters, retry=retry)
         async for event in events:
