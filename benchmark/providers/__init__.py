@@ -3,6 +3,7 @@
 from benchmark.providers.batching import BatchingProvider
 from benchmark.providers.errors import REFUSED, ProviderError
 from benchmark.providers.protocol import (
+    EFFORTS,
     Completed,
     Message,
     Parameters,
@@ -27,6 +28,7 @@ from benchmark.providers.registry import (
 from benchmark.providers.retries import ModelReply, Restarted, RetryPolicy, complete, stream_with_retries
 
 __all__ = [
+    "EFFORTS",
     "REFUSED",
     "BatchingProvider",
     "Completed",

@@ -3,30 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal, Protocol
 
 Role = Literal["system", "user", "assistant"]
 
+EFFORTS = ("minimal", "low", "medium", "high", "xhigh", "max")
+"""The words for a reasoning effort, from least to most. A model may accept only some of them."""
+
 
 @dataclass(frozen=True)
 class Message:
-    """A message of a conversation."""
+    """A message of a conversation.
+
+    `blocks` are the blocks that the provider returned beside the text of an assistant's message, such as signed
+    thinking. Only the provider that wrote them sends them back.
+    """
 
     role: Role
     content: str
+    blocks: tuple[Mapping[str, Any], ...] = field(default=(), hash=False)
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """Sampling parameters. None: the parameter is not sent, and the provider's default applies."""
+    """Sampling parameters. None: the parameter is not sent, and the provider's default applies.
+
+    `reasoning` is an effort (one of `EFFORTS`) or a number of tokens; `extra` are further request fields, which
+    `check_extra` validates.
+    """
 
     temperature: float | None = None
     top_p: float | None = None
     max_output_tokens: int | None = None
     seed: int | None = None
+    reasoning: str | int | None = None
+    extra: Mapping[str, Any] | None = field(default=None, hash=False)
 
-    def to_json(self) -> dict[str, float | int]:
+    def to_json(self) -> dict[str, Any]:
         """Return the parameters that are set."""
         return {name: value for name, value in vars(self).items() if value is not None}
 
@@ -70,13 +84,15 @@ class ReasoningDelta:
 class Completed:
     """The last event of every complete reply; `model` is the id that the provider returned, not the requested one.
 
-    `finish_reason` is "stop", "length", "refusal", or the provider's own word for anything else.
+    `finish_reason` is "stop", "length", "refusal", or the provider's own word for anything else. `blocks` belong in
+    `Message.blocks` when the reply becomes a message of the next request.
     """
 
     usage: TokenUsage
     model: str
     finish_reason: str
     request_id: str
+    blocks: tuple[Mapping[str, Any], ...] = field(default=(), hash=False)
 
 
 StreamEvent = TextDelta | ReasoningDelta | Completed

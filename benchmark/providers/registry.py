@@ -57,13 +57,21 @@ class ModelSpecError(ValueError):
 
 @dataclass(frozen=True)
 class ModelSpec:
-    """A model of a provider; `str()` returns its `provider:model` text."""
+    """A model of a provider; `str()` returns its `provider:model` or `provider@endpoint:model` text.
+
+    `endpoint` is the name of a server in the setting MODEL_ENDPOINTS; blank: the provider's usual address.
+    """
 
     provider: str
     model: str
+    endpoint: str = ""
 
     def __str__(self) -> str:
-        return f"{self.provider}:{self.model}"
+        return (
+            f"{self.provider}@{self.endpoint}:{self.model}"
+            if self.endpoint
+            else f"{self.provider}:{self.model}"
+        )
 
 
 def parse_model_spec(text: str) -> ModelSpec:
