@@ -47,8 +47,8 @@ def find(text: str) -> LanguageModel:
     labels = LanguageModel.objects.order_by("label").values_list("label", flat=True).distinct()
     known = ", ".join(labels[:20]) or "none yet"
     raise CatalogueError(
-        f"There is no model {text!r}. Write PROVIDER:MODEL, or the label of a model. Labels: {known} "
-        "(manage.py models)."
+        f"{text!r} is not a model: write PROVIDER:MODEL, for instance openai:gpt-4o, or the label of a model "
+        f"(manage.py models). Labels: {known}."
     )
 
 
@@ -62,6 +62,15 @@ def choose(text: str) -> tuple[ModelSpec, LanguageModel | None]:
     row = find(text)
     refuse_inactive(row)
     return parse_model_spec(row.spec), row
+
+
+def named(text: str) -> LanguageModel:
+    """Return the row of a label, or that of a `provider:model` text with the provider's default sampling.
+
+    Raises ModelSpecError and CatalogueError.
+    """
+    spec, row = choose(text)
+    return row or model_for(spec, Parameters())
 
 
 def refuse_inactive(row: LanguageModel) -> None:
@@ -196,8 +205,12 @@ def price_of(row: LanguageModel, *, batch: bool = False) -> Price | None:
 
     Raises ProviderError (kind "configuration") for batches of a provider without them.
     """
-    given = Price(**row.price) if row.price else None
-    return price_for(parse_model_spec(row.spec), given, batch=batch)
+    return price_for(parse_model_spec(row.spec), typed_price(row), batch=batch)
+
+
+def typed_price(row: LanguageModel) -> Price | None:
+    """Return the price that an admin typed, or None."""
+    return Price(**row.price) if row.price else None
 
 
 def session_choice(user: User) -> LanguageModel | None:

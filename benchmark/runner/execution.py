@@ -48,6 +48,7 @@ from benchmark.runner import leases
 from benchmark.runner.chain import ChainServices, StoredChain
 from benchmark.runner.judges import JudgeFaultError, RunJudge, judge_threads
 from benchmark.runner.reply_store import ReplyStore
+from benchmark.runner.sampling import sampling_of
 from benchmark.runner.texts import SearchTexts
 from judge import Verdict
 
@@ -166,6 +167,7 @@ class _Execution:
         self._runner = resources.runner
         self._method = METHODS[run.method]
         self._settings: MethodSettings = self._method.settings(**run.parameters)
+        self._sampling = sampling_of(self._settings, run.model)
         self._commits = resources.commits
         self._progress = progress
         self._stop = stop
@@ -312,7 +314,7 @@ class _Execution:
         return await self._method.solve(chain, self._settings)
 
     async def _call(self, prompt: Prompt, key: str) -> ModelReply:
-        parameters = prompt.parameters(self._settings.parameters)
+        parameters = prompt.parameters(self._sampling)
         if self._batches:
             self._stop.check()
             return await self._batches.reply(key, prompt.messages, parameters)

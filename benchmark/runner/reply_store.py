@@ -16,6 +16,7 @@ from benchmark.model_calls.reply_cache import cache_key, draw_name, find_paid, r
 from benchmark.models import Generation, Run, WorkItem
 from benchmark.prompts import Prompt
 from benchmark.providers import ModelReply, parse_model_spec
+from benchmark.runner.sampling import sampling_of
 
 _find_paid = partial(find_paid, Generation)
 
@@ -56,6 +57,7 @@ class ReplyStore:
         """`call` sends a prompt with its cache key; `on_stored` gets each new row and the spending of the run."""
         self._run = run
         self._settings = settings
+        self._sampling = sampling_of(settings, run.model)
         self._spec = parse_model_spec(run.model_spec)
         self._commits = commits
         self._call = call
@@ -66,7 +68,7 @@ class ReplyStore:
 
     async def reply_to(self, request: ChainRequest) -> Generation:
         """Return the stored reply. Raises ProviderError."""
-        parameters = request.prompt.parameters(self._settings.parameters).to_json()
+        parameters = request.prompt.parameters(self._sampling).to_json()
         number, chain = self._run.draw_of(request.item.chain)
         draw = draw_name(number, 0 if request.shared else chain, request.repetition)
         key = cache_key(self._spec, parameters, request.prompt_hash, draw)
@@ -82,9 +84,7 @@ class ReplyStore:
         finally:
             lock.release()
 
-    async def _reply(
-        self, request: ChainRequest, parameters: Mapping[str, float | int], key: str
-    ) -> Generation:
+    async def _reply(self, request: ChainRequest, parameters: Mapping[str, Any], key: str) -> Generation:
         paid = await self._commits.submit(_find_paid, key)
         if paid is not None:
             columns = reused_columns(paid) | {"text": paid.text, "first_token": paid.first_token}

@@ -11,10 +11,12 @@ from django.db.models import Prefetch
 from django.utils import timezone
 
 from benchmark.datasets.question_sets import LETTERS
-from benchmark.model_calls import Spending, Stop
+from benchmark.model_calls import Spending, Stop, catalogue
+from benchmark.model_calls.catalogue import CatalogueError
 from benchmark.model_calls.reply_cache import cache_key, draw_name, find_paid, reused_columns
 from benchmark.model_calls.requests import ModelRequest, RequestMonitor, SpendTracker, send_all
 from benchmark.models import (
+    LanguageModel,
     Option,
     Problem,
     Question,
@@ -68,6 +70,8 @@ class Plan:
     limit: int | None = None
     draw: int | None = 0
     """The draw number of the choices; None: a fresh one, reserved when the run starts."""
+    model: LanguageModel | None = None
+    """The row that a label named. The run has this row, or a version of it with this sampling."""
 
     def __post_init__(self) -> None:
         needs_model = self.kind.generated or self.task == Task.CHOOSE
@@ -105,7 +109,13 @@ class Plan:
             given["correct_at"],
             given["limit"],
             given.get("draw", 0),
+            run.model,
         )
+
+    @property
+    def stored_model(self) -> LanguageModel | None:
+        """The row whose price and context apply; None: no row has this model and this sampling."""
+        return self.model or (catalogue.matching(self.spec, self.sampling) if self.spec else None)
 
     @property
     def author(self) -> Author | None:
@@ -138,10 +148,21 @@ def start_run(plan: Plan, options: RunOptions) -> SimilarityRun:
     )
     options.apply_to(run)
     with transaction.atomic():
+        run.model = _frozen_model(plan)
         if plan.task == Task.CHOOSE:
             run.parameters["draw"] = reserve_draws(run.model_spec, 1, plan.draw)
         run.save()
     return run
+
+
+def _frozen_model(plan: Plan) -> LanguageModel | None:
+    """Return the row of the plan's model, made if there is none; None without a model. Raises CannotRunError."""
+    try:
+        if plan.model:
+            return catalogue.variant_of(plan.model, plan.sampling)
+        return catalogue.model_for(plan.spec, plan.sampling) if plan.spec else None
+    except CatalogueError as error:
+        raise CannotRunError(str(error)) from None
 
 
 def run_inputs(plan: Plan) -> dict[str, object]:

@@ -72,7 +72,7 @@ class Session(models.Model):
         blank=True,
         on_delete=models.PROTECT,
         related_name="sessions",
-        help_text="The model's version. Null in imported and in older sessions.",
+        help_text="The model's version. Null in imported sessions.",
     )
     model_spec = models.CharField(max_length=200, blank=True, help_text="provider:model; blank if unknown.")
     language = models.CharField(max_length=20, default="python")

@@ -131,7 +131,7 @@ class Streamer:
         self.limit = limit
         self.logged_at = -_LOG_INTERVAL
         self.active: dict[int, ActiveReply] = {}
-        self.providers: dict[str, Provider] = {}
+        self.providers: dict[tuple[str, str], Provider] = {}
         self.model_tests: set[asyncio.Task[None]] = set()
         self.text_waiting = asyncio.Event()
         self.replies_waiting = asyncio.Event()
@@ -251,9 +251,10 @@ class Streamer:
     async def _stream(self, reply: ActiveReply) -> None:
         """Collect the model's answer. Raises ProviderError."""
         spec = parse_model_spec(reply.claimed.model_spec)
-        provider = self.providers.get(spec.provider)
+        server = (spec.provider, spec.endpoint)
+        provider = self.providers.get(server)
         if provider is None:
-            provider = self.providers[spec.provider] = await asyncio.to_thread(open_provider, spec)
+            provider = self.providers[server] = await asyncio.to_thread(open_provider, spec)
         parameters = reply.claimed.parameters
         retry = RetryPolicy(announce=partial(_log_wait, reply.claimed.pk))
         events = stream_with_retries(provider, spec.model, reply.claimed.messages, parameters, retry=retry)
