@@ -6,7 +6,9 @@ every process shows it and does not start.
 
 import math
 import os
+import re
 from collections.abc import Collection
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -53,7 +55,10 @@ def env_url(name: str, default: str, schemes: tuple[str, ...]) -> str:
     text = env_text(name, default)
     if not text:
         return text
-    scheme = urlsplit(text).scheme
+    try:
+        scheme = urlsplit(text).scheme
+    except ValueError:
+        raise ImproperlyConfigured(f"{name} is no valid URL.") from None
     if scheme not in schemes:
         raise ImproperlyConfigured(
             f"{name} has the scheme {scheme!r}; it must start with one of: {', '.join(s + '://' for s in schemes)}."
@@ -95,3 +100,52 @@ def env_factors(name: str, known: Collection[str]) -> dict[str, float]:
             )
         factors[key] = number
     return factors
+
+
+@dataclass(frozen=True)
+class ModelEndpoint:
+    """A model server that the operator has named; the representation omits address and key, which are secret."""
+
+    url: str = field(repr=False)
+    key: str = field(default="", repr=False)
+
+
+def env_endpoints(prefix: str) -> dict[str, ModelEndpoint]:
+    """Return the endpoints of the variables `prefix`NAME_URL and `prefix`NAME_KEY, by name in lower case.
+
+    An endpoint without a key is valid, a key without an address is an error. Errors omit the values.
+    """
+    names = set()
+    for variable in sorted(os.environ):
+        if not variable.startswith(prefix) or not env_text(variable):
+            continue
+        match = re.fullmatch(r"([A-Z0-9_]+)_(?:URL|KEY)", variable.removeprefix(prefix))
+        if match is None:
+            raise ImproperlyConfigured(
+                f"{variable} is no variable of an endpoint: use {prefix}NAME_URL and {prefix}NAME_KEY, with a NAME of "
+                "upper-case letters, digits and _."
+            )
+        names.add(match[1])
+    endpoints = {}
+    for name in sorted(names):
+        variable = f"{prefix}{name}_URL"
+        url = env_url(variable, "", ("http", "https"))
+        if not url:
+            raise ImproperlyConfigured(
+                f"{prefix}{name}_KEY is set and {variable} is not: set the address as well."
+            )
+        if not _has_host(url):
+            raise ImproperlyConfigured(
+                f"{variable} has no host. Use an address like http://localhost:8000/v1."
+            )
+        endpoints[name.lower()] = ModelEndpoint(url, env_text(f"{prefix}{name}_KEY"))
+    return endpoints
+
+
+def _has_host(url: str) -> bool:
+    """Return whether the URL has a host and a valid port."""
+    try:
+        parts = urlsplit(url)
+        return bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        return False

@@ -11,7 +11,16 @@ from csp.constants import NONCE, NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
 import judge
-from config.env import env_factors, env_flag, env_folder, env_integer, env_list, env_text, env_url
+from config.env import (
+    env_endpoints,
+    env_factors,
+    env_flag,
+    env_folder,
+    env_integer,
+    env_list,
+    env_text,
+    env_url,
+)
 from config.secret_key import secret_key
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -138,6 +147,7 @@ ANTHROPIC_API_KEY = env_text("ANTHROPIC_API_KEY")
 ANTHROPIC_BASE_URL = env_url("ANTHROPIC_BASE_URL", "", ("http", "https"))
 COMPATIBLE_API_KEY = env_text("COMPATIBLE_API_KEY")
 COMPATIBLE_BASE_URL = env_url("COMPATIBLE_BASE_URL", "", ("http", "https"))
+MODEL_ENDPOINTS = env_endpoints("MODEL_ENDPOINT_")
 PROVIDER_TIMEOUT = env_integer("PROVIDER_TIMEOUT", 600, 1, 86_400)
 PRACTICE_WORD_DELAY = env_integer("PRACTICE_WORD_DELAY_MS", 12, 0, 10_000) / 1000
 TUTORING_MODEL = env_text("TUTORING_MODEL", "practice:student")

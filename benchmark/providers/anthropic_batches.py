@@ -11,7 +11,7 @@ import anthropic
 from anthropic.types import Message as AnthropicMessage
 from anthropic.types.messages import MessageBatch, MessageBatchIndividualResponse
 
-from benchmark.providers.anthropic_messages import FINISH_REASONS, AnthropicProvider, usage_of
+from benchmark.providers.anthropic_messages import FINISH_REASONS, AnthropicProvider, blocks_of, usage_of
 from benchmark.providers.batching import BatchLimits, BatchResult, BatchState, unanswered
 from benchmark.providers.protocol import (
     Completed,
@@ -43,7 +43,7 @@ class AnthropicBatches(AnthropicProvider):
     def request(
         self, name: str, model: str, messages: Sequence[Message], parameters: Parameters
     ) -> dict[str, Any]:
-        """See `BatchingProvider.request`. Raises ProviderError for a seed."""
+        """See `BatchingProvider.request`. Raises ProviderError for parameters that the API refuses."""
         return {"custom_id": name, "params": self.body(model, messages, parameters)}
 
     async def prepare_batch(self, requests: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
@@ -148,5 +148,6 @@ def _events(answer: AnthropicMessage) -> tuple[StreamEvent, ...]:
         model=answer.model,
         finish_reason=FINISH_REASONS.get(reason, reason),
         request_id=answer.id,
+        blocks=blocks_of(block.to_dict() for block in answer.content),
     )
     return (*events, completed)

@@ -21,6 +21,7 @@ import httpx2
 from django.conf import settings
 
 from benchmark.providers.errors import ProviderError, kind_of_failure, retry_after_seconds
+from benchmark.providers.registry import find_endpoint
 
 _KEY_LIKE = re.compile(r"\b(?:sk|pk|key)-[\w*.-]+|\bBearer\s+\S+", re.IGNORECASE)
 _CONNECT_TIMEOUT = 10.0  # seconds
@@ -29,9 +30,10 @@ CONNECTIONS = httpx2.Limits(max_connections=1000, max_keepalive_connections=1000
 _LONGEST_DETAIL = 400  # characters of the provider's own message
 
 # Exceptions of a client besides its SDK's base class: the transport's errors pass through both SDKs, and invalid data
-# from a server raises one of the last three.
+# from a server raises one of the others.
 _TRANSPORT_ERRORS = (httpx2.HTTPError, httpx2.InvalidURL, aiohttp.ClientError)
-CLIENT_ERRORS = (*_TRANSPORT_ERRORS, ValueError, TypeError, AttributeError)
+_INVALID_DATA = (ValueError, TypeError, AttributeError, LookupError)
+CLIENT_ERRORS = (*_TRANSPORT_ERRORS, *_INVALID_DATA)
 
 _NO_SUCH_ADDRESS = frozenset({404, 405, 501})
 """Statuses of an address that the server does not have."""
@@ -45,12 +47,28 @@ def trusted_certificates() -> ssl.SSLContext:
 
 @dataclass(frozen=True)
 class Endpoint:
-    """A provider's server; `name` appears in messages, `variables` is the prefix of its settings."""
+    """A provider's server; `name` appears in messages, with the variables of its address and key.
+
+    The address may contain a password.
+    """
 
     name: str
-    variables: str
-    url: str
+    url_variable: str
+    key_variable: str
+    url: str = field(repr=False)
     key: str = field(repr=False)
+
+    def __post_init__(self) -> None:
+        if not self.url:
+            raise ProviderError(
+                "configuration",
+                f"{self.name}: no address. Set {self.url_variable}, for instance to http://localhost:11434/v1.",
+            )
+        if not (self.key.isascii() and self.key.isprintable()) or " " in self.key:
+            raise ProviderError(
+                "configuration",
+                f"{self.key_variable} contains blanks or characters that no key has. Copy it again.",
+            )
 
     @classmethod
     def from_settings(cls, name: str, variables: str, default_url: str) -> Endpoint:
@@ -60,17 +78,17 @@ class Endpoint:
         """
         url = getattr(settings, f"{variables}_BASE_URL") or default_url
         key = getattr(settings, f"{variables}_API_KEY")
-        if not url:
-            raise ProviderError(
-                "configuration",
-                f"{name}: no address. Set {variables}_BASE_URL, for instance to http://localhost:11434/v1.",
-            )
-        if not (key.isascii() and key.isprintable()) or " " in key:
-            raise ProviderError(
-                "configuration",
-                f"{variables}_API_KEY contains blanks or characters that no key has. Copy it again.",
-            )
-        return cls(name, variables, url, key)
+        return cls(name, f"{variables}_BASE_URL", f"{variables}_API_KEY", url, key)
+
+    @classmethod
+    def named(cls, name: str) -> Endpoint:
+        """Return the endpoint of this name in MODEL_ENDPOINTS; the key may be empty.
+
+        Raises ProviderError (kind "configuration") for an unknown name or a key that cannot be sent.
+        """
+        found = find_endpoint(name)
+        variable = f"MODEL_ENDPOINT_{name.upper()}"
+        return cls(f"Endpoint {name}", f"{variable}_URL", f"{variable}_KEY", found.url, found.key)
 
     @property
     def address(self) -> str:
@@ -87,7 +105,7 @@ class Endpoint:
         """Raise ProviderError (kind "configuration") without a key."""
         if not self.key:
             raise ProviderError(
-                "configuration", f"{self.name}: no key. Set {self.variables}_API_KEY and start again."
+                "configuration", f"{self.name}: no key. Set {self.key_variable} and start again."
             )
 
     @property
@@ -161,14 +179,14 @@ class Endpoint:
                 "bad_request", f"{self.name}: the messages contain a character that UTF-8 cannot encode."
             )
         cause = next((cause for cause in causes if isinstance(cause, _TRANSPORT_ERRORS)), error)
-        if cause is error and isinstance(error, ValueError | TypeError | AttributeError):
+        if cause is error and isinstance(error, _INVALID_DATA):
             return ProviderError(
                 "server", f"{self.name}: the answer is unreadable: {self._sanitized(str(error))}"
             )
         return ProviderError(
             "connection",
             f"{self.name}: the connection to {self._host()} failed ({type(cause).__name__}). "
-            f"Check the network and {self.variables}_BASE_URL.",
+            f"Check the network and {self.url_variable}.",
         )
 
     def _reported(
@@ -188,7 +206,7 @@ class Endpoint:
         kind = kind_of_failure(status, types)
         if kind == "authentication" and status == 401:
             # The provider's own message quotes parts of the key.
-            message = f"{self.name}: the key in {self.variables}_API_KEY was refused (HTTP 401). Check it."
+            message = f"{self.name}: the key in {self.key_variable} was refused (HTTP 401). Check it."
             return ProviderError(kind, message)
         words = self._sanitized(str(details.get("message") or getattr(error, "message", "") or error))
         source = f"HTTP {status}" if status and status >= 400 else where

@@ -1,35 +1,23 @@
-"""OpenAI's batches of chat completions: a file of requests, a batch, and files of replies and errors."""
+"""OpenAI's batches of chat completions and responses: a file of requests, a batch, and files of replies and errors."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Collection, Container, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import openai
 from openai.types import Batch
 
 from benchmark.providers.batching import BatchLimits, BatchResult, BatchState, unanswered
 from benchmark.providers.errors import ProviderError
-from benchmark.providers.openai_chat import (
-    ChatCompletions,
-    CompatibleProvider,
-    OpenAIProvider,
-    finish_reason_of,
-    reasoning_of,
-    usage_of,
-)
-from benchmark.providers.protocol import (
-    Completed,
-    Message,
-    Parameters,
-    ReasoningDelta,
-    StreamEvent,
-    TextDelta,
-)
+from benchmark.providers.openai_chat import CompatibleProvider, OpenAIProvider
+from benchmark.providers.openai_client import OpenAIClient
+from benchmark.providers.openai_responses import OpenAIResponses
+from benchmark.providers.protocol import Message, Parameters, StreamEvent
 
-_ENDPOINT: Literal["/v1/chat/completions"] = "/v1/chat/completions"
+_BatchPath = Literal["/v1/chat/completions", "/v1/responses"]
 _MARKER = "hintbench"
 _CLOCK_TOLERANCE = timedelta(minutes=10)
 """The largest assumed difference between the provider's clock and ours."""
@@ -38,10 +26,15 @@ _UNANSWERED = frozenset({"batch_expired", "batch_cancelled", "request_timeout"})
 """Codes of requests without an answer, which may be sent again."""
 
 
-class _Batches(ChatCompletions):
+class _Batches(OpenAIClient):
     """A `BatchingProvider` for one endpoint."""
 
     limits = BatchLimits(50_000, 200_000_000)
+
+    @property
+    def _batch_path(self) -> _BatchPath:
+        """The path of the requests, as a batch names it."""
+        return cast(_BatchPath, f"/v1{self.path}")
 
     async def check_batches(self) -> None:
         """See `BatchingProvider.check_batches`; lists one batch."""
@@ -52,7 +45,7 @@ class _Batches(ChatCompletions):
     ) -> dict[str, Any]:
         """See `BatchingProvider.request`."""
         body = self.body(model, messages, parameters)
-        return {"custom_id": name, "method": "POST", "url": _ENDPOINT, "body": body}
+        return {"custom_id": name, "method": "POST", "url": self._batch_path, "body": body}
 
     async def prepare_batch(self, requests: Sequence[dict[str, Any]]) -> str:
         """Return the id of the uploaded file, which OpenAI deletes after a month."""
@@ -66,7 +59,7 @@ class _Batches(ChatCompletions):
         with self._endpoint.errors(openai.OpenAIError):
             batch = await self._client.batches.create(
                 completion_window="24h",
-                endpoint=_ENDPOINT,
+                endpoint=self._batch_path,
                 input_file_id=prepared,
                 metadata={_MARKER: marker},
             )
@@ -113,6 +106,8 @@ class _Batches(ChatCompletions):
     def _result(self, line: Mapping[str, Any]) -> BatchResult:
         try:
             return BatchResult(line["custom_id"], self._outcome(line))
+        except ProviderError as error:
+            return BatchResult(line["custom_id"], error)
         except (LookupError, TypeError, AttributeError) as error:
             return BatchResult(line["custom_id"], self._endpoint.failure(ValueError(repr(error))))
 
@@ -124,7 +119,7 @@ class _Batches(ChatCompletions):
         response = line["response"]
         if response["status_code"] >= 400:
             return self._endpoint.batch_error(response["body"].get("error"), response["status_code"])
-        return _events(response["body"], response.get("request_id") or "")
+        return self.read_whole(response["body"], response.get("request_id") or "")
 
     async def cancel_batch(self, batch_id: str) -> None:
         """See `BatchingProvider.cancel_batch`; the conflict of a batch that has ended is no error."""
@@ -137,7 +132,11 @@ class _Batches(ChatCompletions):
 
 
 class OpenAIBatches(OpenAIProvider, _Batches):
-    """OpenAI's own batches."""
+    """OpenAI's own batches of chat completions."""
+
+
+class OpenAIResponsesBatches(OpenAIResponses, _Batches):
+    """Batches of the Responses API."""
 
 
 class CompatibleBatches(CompatibleProvider, _Batches):
@@ -153,22 +152,3 @@ async def _lines(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
             yield line
     if rest.strip():
         yield rest
-
-
-def _events(body: Mapping[str, Any], request_id: str) -> tuple[StreamEvent, ...]:
-    """Return a complete reply as the events of a stream."""
-    choice = body["choices"][0]
-    message = choice["message"]
-    refusal = message.get("refusal") or ""
-    completed = Completed(
-        usage=usage_of(body.get("usage")),
-        model=body["model"],
-        finish_reason=finish_reason_of(choice["finish_reason"], refusal),
-        request_id=request_id or body.get("id") or "",
-    )
-    reasoning, text = reasoning_of(message), message.get("content") or refusal
-    return (
-        *([ReasoningDelta(reasoning)] if reasoning else []),
-        *([TextDelta(text)] if text else []),
-        completed,
-    )

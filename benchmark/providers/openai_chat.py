@@ -1,20 +1,12 @@
-"""OpenAI, and any server with its chat completions format (Ollama, vLLM, llama.cpp …)."""
+"""OpenAI's chat completions, and any server with their format (Ollama, vLLM, llama.cpp …)."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import aclosing
-from itertools import count
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
-from uuid import uuid4
 
-import httpx2
-import openai
-
-from benchmark.providers.endpoint import CLIENT_ERRORS, CONNECTIONS, Endpoint, trusted_certificates
-from benchmark.providers.errors import ProviderError
-from benchmark.providers.event_stream import event_data
+from benchmark.providers.endpoint import Endpoint
+from benchmark.providers.openai_client import OPENAI_URL, OpenAIClient, openai_endpoint
 from benchmark.providers.protocol import (
     Completed,
     Message,
@@ -24,133 +16,133 @@ from benchmark.providers.protocol import (
     TextDelta,
     TokenUsage,
 )
+from benchmark.providers.registry import require_valid
 
-_OPENAI_URL = "https://api.openai.com/v1"
+CHAT_FIELDS = {
+    "reasoning": "reasoning_effort",
+    "temperature": "temperature",
+    "top_p": "top_p",
+    "seed": "seed",
+}
+"""The request's fields by parameter; the name of the limit depends on the server."""
 
 
-class ChatCompletions:
+class ChatCompletions(OpenAIClient):
     """A client for streamed chat completions of one endpoint."""
 
-    scripted = False
+    provider: str
+    path = "/chat/completions"
+    stream_fields = {"stream": True, "stream_options": {"include_usage": True}}
 
     def __init__(self, endpoint: Endpoint, limit_name: str) -> None:
         """`limit_name` is the request's field for the longest reply."""
-        self._endpoint = endpoint
+        super().__init__(endpoint)
         self._limit_name = limit_name
-        # The whole URL: the SDK takes an eighth of a call's time to append a path to its base URL.
-        self._url = f"{endpoint.address.rstrip('/')}/chat/completions"
-        # Idempotency keys, which the SDK would otherwise draw from the system for each call.
-        self._prefix, self._calls = uuid4(), count()
-        self._client = openai.AsyncOpenAI(
-            api_key=endpoint.key or "none",  # the SDK requires one; servers without keys ignore it
-            http_client=openai.DefaultAioHttpClient(verify=trusted_certificates(), limits=CONNECTIONS),
-            **endpoint.client_options,
-        )
-
-    async def stream(
-        self, model: str, messages: Sequence[Message], parameters: Parameters
-    ) -> AsyncIterator[StreamEvent]:
-        """See `Provider.stream`."""
-        completed: Completed | None = None
-        failure: ProviderError | None = None
-        try:
-            request = self.body(model, messages, parameters)
-            request |= {"stream": True, "stream_options": {"include_usage": True}}
-            # Not the SDK's stream: docs/decisions.md, "Server-sent events".
-            async with aclosing(
-                await self._client.post(
-                    self._url,
-                    cast_to=httpx2.Response,
-                    body=request,
-                    options={"idempotency_key": f"{self._prefix}-{next(self._calls)}"},
-                    stream=True,
-                )
-            ) as response:
-                request_id = response.headers.get("x-request-id", "")
-                usage: Mapping[str, Any] | None = None
-                finish_reason = refusal = ""
-                async for chunk in self._chunks(response):
-                    for choice in chunk.get("choices") or ():
-                        delta = choice["delta"]
-                        if reasoning := reasoning_of(delta):
-                            yield ReasoningDelta(reasoning)
-                        if text := delta.get("content") or delta.get("refusal"):
-                            yield TextDelta(text)
-                        refusal = refusal or (delta.get("refusal") or "")
-                        finish_reason = choice.get("finish_reason") or finish_reason
-                    usage = chunk.get("usage") or usage
-                    if finish_reason:
-                        # The usage comes in one more chunk; without it the reply is still complete.
-                        completed = Completed(
-                            usage=usage_of(usage),
-                            model=chunk.get("model") or model,
-                            finish_reason=finish_reason_of(finish_reason, refusal),
-                            request_id=request_id or chunk.get("id") or "",
-                        )
-        except ProviderError as error:
-            failure = error
-        except (openai.OpenAIError, *CLIENT_ERRORS) as error:
-            failure = self._endpoint.failure(error)
-        if completed is None:
-            # Raised here, not above: the SDK's exception must not become its context.
-            raise failure or self._endpoint.incomplete_reply()
-        yield completed
-
-    async def _chunks(self, response: httpx2.Response) -> AsyncIterator[dict[str, Any]]:
-        """Yield the chunks of a reply. Raises ValueError for invalid JSON, ProviderError for an error event."""
-        async for data in event_data(response.aiter_bytes()):
-            if data.startswith(b"[DONE]"):
-                continue
-            chunk: dict[str, Any] = json.loads(data)
-            if error := chunk.get("error"):
-                raise self._endpoint.stream_error(error)
-            yield chunk
 
     def body(self, model: str, messages: Sequence[Message], parameters: Parameters) -> dict[str, Any]:
-        """Return the body of the request, without the fields for a stream."""
+        """See `OpenAIClient.body`."""
+        require_valid(self.provider, parameters)
         request: dict[str, Any] = {
             "model": model,
             "messages": [{"role": message.role, "content": message.content} for message in messages],
-            **parameters.to_json(),
         }
-        if "max_output_tokens" in request:
-            request[self._limit_name] = request.pop("max_output_tokens")
-        return request
+        names = CHAT_FIELDS | {"max_output_tokens": self._limit_name}
+        given = parameters.to_json()
+        extra = given.pop("extra", {})
+        return request | {names[name]: value for name, value in given.items()} | extra
 
-    async def aclose(self) -> None:
-        """See `Provider.aclose`."""
-        await self._client.close()
+    def reader(self, model: str, request_id: str) -> _ChatReader:
+        """See `OpenAIClient.reader`."""
+        return _ChatReader(model, request_id)
+
+    def read_whole(self, reply: Mapping[str, Any], request_id: str) -> tuple[StreamEvent, ...]:
+        """See `OpenAIClient.read_whole`."""
+        choice = reply["choices"][0]
+        message = choice["message"]
+        refusal = message.get("refusal") or ""
+        completed = Completed(
+            usage=_usage_of(reply.get("usage")),
+            model=reply["model"],
+            finish_reason=_finish_reason_of(choice["finish_reason"], refusal),
+            request_id=request_id or reply.get("id") or "",
+        )
+        reasoning, text = _reasoning_of(message), message.get("content") or refusal
+        return (
+            *([ReasoningDelta(reasoning)] if reasoning else []),
+            *([TextDelta(text)] if text else []),
+            completed,
+        )
 
 
 class OpenAIProvider(ChatCompletions):
     """OpenAI's service, or a proxy in front of it (OPENAI_BASE_URL)."""
 
+    provider = "openai"
+
     def __init__(self) -> None:
-        endpoint = Endpoint.from_settings("OpenAI", "OPENAI", _OPENAI_URL)
-        endpoint.require_key()
+        endpoint = openai_endpoint()
         # OpenAI's newer models refuse `max_tokens`; most other servers accept nothing else.
-        super().__init__(endpoint, "max_completion_tokens" if endpoint.url == _OPENAI_URL else "max_tokens")
+        super().__init__(endpoint, "max_completion_tokens" if endpoint.url == OPENAI_URL else "max_tokens")
 
 
 class CompatibleProvider(ChatCompletions):
-    """Any server with OpenAI's wire format (COMPATIBLE_BASE_URL), with or without a key."""
+    """Any server with OpenAI's wire format (COMPATIBLE_BASE_URL or a named endpoint), with or without a key."""
 
-    def __init__(self) -> None:
-        super().__init__(Endpoint.from_settings("Compatible server", "COMPATIBLE", ""), "max_tokens")
+    provider = "compatible"
+
+    def __init__(self, endpoint: str = "") -> None:
+        """`endpoint` is the name of a server in MODEL_ENDPOINTS; blank: COMPATIBLE_BASE_URL."""
+        server = (
+            Endpoint.named(endpoint)
+            if endpoint
+            else Endpoint.from_settings("Compatible server", "COMPATIBLE", "")
+        )
+        super().__init__(server, "max_tokens")
 
 
-def reasoning_of(delta: Mapping[str, Any]) -> str:
+class _ChatReader:
+    """The reader of one streamed chat completion."""
+
+    def __init__(self, model: str, request_id: str) -> None:
+        self.completed: Completed | None = None
+        self._model = model
+        self._request_id = request_id
+        self._usage: Mapping[str, Any] | None = None
+        self._finish_reason = self._refusal = ""
+
+    def read(self, chunk: Mapping[str, Any]) -> Iterator[TextDelta | ReasoningDelta]:
+        """See `ReplyReader.read`."""
+        for choice in chunk.get("choices") or ():
+            delta = choice["delta"]
+            if reasoning := _reasoning_of(delta):
+                yield ReasoningDelta(reasoning)
+            if text := delta.get("content") or delta.get("refusal"):
+                yield TextDelta(text)
+            self._refusal = self._refusal or (delta.get("refusal") or "")
+            self._finish_reason = choice.get("finish_reason") or self._finish_reason
+        self._usage = chunk.get("usage") or self._usage
+        if self._finish_reason:
+            # The usage comes in one more chunk; without it the reply is still complete.
+            self.completed = Completed(
+                usage=_usage_of(self._usage),
+                model=chunk.get("model") or self._model,
+                finish_reason=_finish_reason_of(self._finish_reason, self._refusal),
+                request_id=self._request_id or chunk.get("id") or "",
+            )
+
+
+def _reasoning_of(delta: Mapping[str, Any]) -> str:
     """Return the visible reasoning of a delta, in the field that vLLM, DeepSeek and Ollama add to OpenAI's format."""
     reasoning = delta.get("reasoning_content") or delta.get("reasoning")
     return reasoning if isinstance(reasoning, str) else ""
 
 
-def finish_reason_of(reported: str, refusal: str) -> str:
+def _finish_reason_of(reported: str, refusal: str) -> str:
     """Return the finish reason of a reply in the form of `Completed`."""
     return "refusal" if refusal or reported == "content_filter" else reported
 
 
-def usage_of(usage: Mapping[str, Any] | None) -> TokenUsage:
+def _usage_of(usage: Mapping[str, Any] | None) -> TokenUsage:
     """Return the tokens of a reply; those that the server does not report are None."""
     if usage is None:
         return TokenUsage(None, None, None, None)

@@ -1,7 +1,12 @@
-"""The registry of providers, and the `provider:model` texts that select one. Importing this module loads no SDK."""
+"""The registry of providers, and the texts that select a model of one: `provider:model`, `provider@endpoint:model`.
+
+Importing this module loads no SDK.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from typing import cast
@@ -10,7 +15,9 @@ from django.conf import settings
 
 from benchmark.providers.batching import BatchingProvider
 from benchmark.providers.errors import ProviderError
-from benchmark.providers.protocol import Provider
+from benchmark.providers.protocol import EFFORTS, Parameters, Provider
+from benchmark.providers.rules import ANY_PARAMETERS, ParameterRules
+from config.env import ModelEndpoint
 
 
 @dataclass(frozen=True)
@@ -18,7 +25,8 @@ class ProviderEntry:
     """A provider; `path` and `batching` are "module:class", loaded at first use, without constructor arguments.
 
     `requires` is the setting without which it cannot be opened; blank: none. `batching` is blank for a provider without
-    batches; a call in a batch costs `batch_price` times the usual price.
+    batches; a call in a batch costs `batch_price` times the usual price. `address` is the setting with the address.
+    Classes of a provider with `endpoints` accept the name of a server in MODEL_ENDPOINTS as an argument.
     """
 
     path: str
@@ -26,7 +34,14 @@ class ProviderEntry:
     scripted: bool = False
     batching: str = ""
     batch_price: float = 1.0
+    address: str = ""
+    endpoints: bool = False
+    rules: ParameterRules = ANY_PARAMETERS
 
+
+_CHAT_RULES = ParameterRules(
+    frozenset({"max_completion_tokens", "reasoning_effort", "seed"}), least_budget=None
+)
 
 PROVIDERS = {
     "openai": ProviderEntry(
@@ -34,17 +49,39 @@ PROVIDERS = {
         requires="OPENAI_API_KEY",
         batching="benchmark.providers.openai_batches:OpenAIBatches",
         batch_price=0.5,
+        address="OPENAI_BASE_URL",
+        rules=_CHAT_RULES,
+    ),
+    "openai-responses": ProviderEntry(
+        "benchmark.providers.openai_responses:OpenAIResponses",
+        requires="OPENAI_API_KEY",
+        batching="benchmark.providers.openai_batches:OpenAIResponsesBatches",
+        batch_price=0.5,
+        address="OPENAI_BASE_URL",
+        endpoints=True,
+        rules=ParameterRules(frozenset({"max_output_tokens", "reasoning"}), seed=False, least_budget=None),
     ),
     "anthropic": ProviderEntry(
         "benchmark.providers.anthropic_messages:AnthropicProvider",
         requires="ANTHROPIC_API_KEY",
         batching="benchmark.providers.anthropic_batches:AnthropicBatches",
         batch_price=0.5,
+        address="ANTHROPIC_BASE_URL",
+        rules=ParameterRules(
+            frozenset({"thinking", "output_config"}),
+            seed=False,
+            efforts=EFFORTS[1:],
+            least_budget=1024,
+            fixed_sampling=True,
+        ),
     ),
     "compatible": ProviderEntry(
         "benchmark.providers.openai_chat:CompatibleProvider",
         requires="COMPATIBLE_BASE_URL",
         batching="benchmark.providers.openai_batches:CompatibleBatches",
+        address="COMPATIBLE_BASE_URL",
+        endpoints=True,
+        rules=_CHAT_RULES,
     ),
     "practice": ProviderEntry("benchmark.providers.practice:PracticeProvider", scripted=True),
 }
@@ -74,18 +111,63 @@ class ModelSpec:
         )
 
 
-def parse_model_spec(text: str) -> ModelSpec:
-    """Return the model of a `provider:model` text. The model's name may contain colons and slashes.
+_ENDPOINT_NAME = re.compile(r"[a-z0-9_]+")
 
-    Raises ModelSpecError for an unknown provider or an empty or unprintable model name.
+
+def parse_model_spec(text: str) -> ModelSpec:
+    """Return the model of a `provider:model` or `provider@endpoint:model` text.
+
+    The model's name may contain colons and slashes. The endpoint need not be known: texts in old rows stay readable.
+    Raises ModelSpecError for an unknown provider, an endpoint where the provider has none, or an empty or unprintable
+    model name.
     """
-    provider, colon, model = (part.strip() for part in text.partition(":"))
+    selected, colon, model = (part.strip() for part in text.partition(":"))
+    provider, at, endpoint = selected.partition("@")
     if provider not in PROVIDERS or not colon or not model or not model.isprintable():
         raise ModelSpecError(
             f"{text!r} is not a model: write PROVIDER:MODEL, for instance openai:gpt-4o or practice:student. "
             f"Known providers: {', '.join(PROVIDERS)}."
         )
-    return ModelSpec(provider, model)
+    if at and not (PROVIDERS[provider].endpoints and _ENDPOINT_NAME.fullmatch(endpoint)):
+        names = ", ".join(name for name, entry in PROVIDERS.items() if entry.endpoints)
+        raise ModelSpecError(
+            f"{text!r} is not a model: write PROVIDER@ENDPOINT:MODEL, for instance compatible@lab:llama3, with an "
+            f"endpoint of lower-case letters, digits and _. Providers with named endpoints: {names}."
+        )
+    return ModelSpec(provider, model, endpoint)
+
+
+def find_endpoint(name: str) -> ModelEndpoint:
+    """Return the named endpoint of the settings.
+
+    Raises ProviderError (kind "configuration") for an unknown one; the message lists the known names.
+    """
+    endpoints: Mapping[str, ModelEndpoint] = settings.MODEL_ENDPOINTS
+    if name not in endpoints:
+        raise ProviderError(
+            "configuration",
+            f"There is no endpoint {name!r}. Set MODEL_ENDPOINT_{name.upper()}_URL and start again. "
+            f"Known endpoints: {', '.join(sorted(endpoints)) or 'none'}.",
+        )
+    return endpoints[name]
+
+
+def check_parameters(provider: str, parameters: Parameters) -> None:
+    """Raise ValueError for parameters that the provider's API refuses; the message says what to change."""
+    PROVIDERS[provider].rules.check(parameters)
+
+
+def check_extra(provider: str, extra: object) -> None:
+    """Raise ValueError for extra request fields that the provider does not allow; the message names the field."""
+    PROVIDERS[provider].rules.check_extra(extra)
+
+
+def require_valid(provider: str, parameters: Parameters) -> None:
+    """Raise ProviderError (kind "bad_request") for parameters that the provider's API refuses."""
+    try:
+        check_parameters(provider, parameters)
+    except ValueError as error:
+        raise ProviderError("bad_request", f"{provider}: {error}") from None
 
 
 def provider_names() -> list[str]:
@@ -104,22 +186,27 @@ def is_scripted(spec: ModelSpec) -> bool:
 
 
 def address_of(spec: ModelSpec) -> str:
-    """Return the provider's address where it differs from the usual one: another server is another model."""
-    address: str = getattr(settings, f"{spec.provider.upper()}_BASE_URL", "")
+    """Return the address of the model's server where it differs from the usual one: another server is another model.
+
+    Raises ProviderError (kind "configuration") for an unknown endpoint.
+    """
+    if spec.endpoint:
+        return find_endpoint(spec.endpoint).url
+    address: str = getattr(settings, PROVIDERS[spec.provider].address, "")
     return address
 
 
 def open_provider(spec: ModelSpec) -> Provider:
     """Return a new client for the caller's event loop; the caller closes it with `aclose`.
 
-    Raises ProviderError (kind "configuration") when a key or an address is missing.
+    Raises ProviderError (kind "configuration") when a key or an address is missing, or the endpoint is unknown.
     """
-    return cast(Provider, _open(PROVIDERS[spec.provider].path))
+    return cast(Provider, _open(PROVIDERS[spec.provider].path, spec))
 
 
 def open_batching_provider(spec: ModelSpec) -> BatchingProvider:
     """Return a new client with batches; see `open_provider`. Raises ProviderError for a provider without batches."""
-    return cast(BatchingProvider, _open(_batching(spec).batching))
+    return cast(BatchingProvider, _open(_batching(spec).batching, spec))
 
 
 def price_factor(spec: ModelSpec, *, batch: bool) -> float:
@@ -139,6 +226,7 @@ def _batching(spec: ModelSpec) -> ProviderEntry:
     return entry
 
 
-def _open(path: str) -> object:
+def _open(path: str, spec: ModelSpec) -> object:
     module, _, name = path.partition(":")
-    return getattr(import_module(module), name)()
+    provider = getattr(import_module(module), name)
+    return provider(spec.endpoint) if spec.endpoint else provider()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import random
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import cast
+from typing import Any, cast
 
 from benchmark.providers.errors import ProviderError
 from benchmark.providers.protocol import (
@@ -91,6 +92,7 @@ class ModelReply:
     attempts: int
     latency: float
     first_token: float | None
+    blocks: tuple[Mapping[str, Any], ...] = ()
 
 
 async def stream_with_retries(
@@ -162,6 +164,7 @@ async def _complete_once(
                     attempts=attempt,
                     latency=time.monotonic() - started,
                     first_token=first_token,
+                    blocks=event.blocks,
                 )
             if first_token is None:
                 first_token = time.monotonic() - started
@@ -172,7 +175,7 @@ async def _complete_once(
 async def _events(
     provider: Provider, model: str, messages: Sequence[Message], parameters: Parameters
 ) -> AsyncGenerator[StreamEvent, None]:
-    """Yield the provider's events, with text that any database can store."""
+    """Yield the provider's events, with text and blocks that any database can store."""
     # By its contract a provider's stream is a generator; closing it ends the costs.
     stream = cast("AsyncGenerator[StreamEvent, None]", provider.stream(model, messages, parameters))
     halves: dict[type[TextDelta | ReasoningDelta], str] = {}
@@ -181,7 +184,7 @@ async def _events(
             if isinstance(event, Completed):
                 for kind, half in halves.items():
                     yield kind(_storable(half))
-                yield event
+                yield event if _is_storable(event.blocks) else replace(event, blocks=())
                 return
             text = halves.pop(type(event), "") + event.text
             if (
@@ -196,3 +199,9 @@ def _storable(text: str) -> str:
     """Return the text with surrogate pairs joined; NUL and lone surrogates become U+FFFD."""
     whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return whole.replace("\0", "\ufffd")
+
+
+def _is_storable(blocks: tuple[Mapping[str, Any], ...]) -> bool:
+    """Return whether any database can store the blocks unchanged: no NUL and no lone surrogate is in them."""
+    text = json.dumps(blocks, ensure_ascii=False)
+    return _storable(text) == text and "\\u0000" not in text
