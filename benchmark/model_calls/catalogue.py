@@ -16,7 +16,14 @@ from django.utils import timezone
 from benchmark.model_calls.budget import Price
 from benchmark.model_calls.pricing import price_for
 from benchmark.models import LanguageModel
-from benchmark.providers import ModelSpec, ModelSpecError, Parameters, parse_model_spec
+from benchmark.providers import (
+    ModelSpec,
+    Parameters,
+    ProviderError,
+    check_parameters,
+    find_endpoint,
+    parse_model_spec,
+)
 
 LONGEST_LABEL = 80
 _TYPED_PRICES = ("input", "output", "cached_input")
@@ -241,11 +248,15 @@ def check(row: LanguageModel) -> None:
         faults.append(
             f"The label has letters, digits, dots, hyphens and underscores, at most {LONGEST_LABEL}."
         )
-    try:
-        parse_model_spec(row.spec)
-    except ModelSpecError as error:
-        faults.append(str(error))
     faults += _parameter_faults(row)
+    try:
+        spec = parse_model_spec(row.spec)
+        if spec.endpoint:
+            find_endpoint(spec.endpoint)
+        if not faults:
+            check_parameters(spec.provider, Parameters.from_json(row.parameters))
+    except (ProviderError, ValueError) as error:
+        faults.append(str(error))
     if row.price is not None:
         faults += _price_faults(row.price)
     if row.context_tokens is not None and not _is_count(row.context_tokens):

@@ -7,8 +7,12 @@ from urllib.parse import urlsplit
 from benchmark.model_calls.budget import Price
 from benchmark.providers import ModelSpec, address_of, is_scripted, price_factor
 
-_LISTED = {"openai": "api.openai.com", "anthropic": "api.anthropic.com"}
-"""Providers with prices in the snapshot, and the host that these prices apply to."""
+_LISTED = {
+    "openai": ("openai", "api.openai.com"),
+    "openai-responses": ("openai", "api.openai.com"),
+    "anthropic": ("anthropic", "api.anthropic.com"),
+}
+"""Providers with prices in the snapshot, their names there, and the host that these prices apply to."""
 
 SCRIPTED = Price(0.0, 0.0, source="a program, no model")
 """The price of scripted replies."""
@@ -30,8 +34,8 @@ def _listed_price(spec: ModelSpec) -> Price | None:
 
     For models that cost more with long prompts (100,000 tokens and above) it is the price of shorter ones.
     """
-    host = urlsplit(address_of(spec)).hostname
-    if spec.provider not in _LISTED or host not in (None, _LISTED[spec.provider]):
+    listed_as, usual_host = _LISTED.get(spec.provider, ("", None))
+    if not listed_as or urlsplit(address_of(spec)).hostname not in (None, usual_host):
         return None
     # Imported here: loading the snapshot takes 0.2 s and up to 100 MB.
     import genai_prices
@@ -39,7 +43,7 @@ def _listed_price(spec: ModelSpec) -> Price | None:
 
     usage = genai_prices.Usage(input_tokens=0, output_tokens=0)
     try:
-        found = genai_prices.calc_price(usage, spec.model, provider_id=spec.provider)
+        found = genai_prices.calc_price(usage, spec.model, provider_id=listed_as)
     except LookupError:
         return None
 

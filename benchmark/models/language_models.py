@@ -10,6 +10,7 @@ from django.conf import settings
 from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models import Q
+from django.urls import reverse
 from django.utils import timezone
 
 from benchmark.models.leases import MODEL_TEST_LEASE, Claimable
@@ -74,6 +75,9 @@ class LanguageModel(models.Model):
 
     def __str__(self) -> str:
         return f"{self.label} v{self.version}"
+
+    def get_absolute_url(self) -> str:
+        return reverse("model", args=[self.pk])
 
     def save(self, *arguments: Any, **options: Any) -> None:
         """Store the row with the hash of its content. Raises FrozenError if a frozen row has another content."""
