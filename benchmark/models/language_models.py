@@ -76,9 +76,6 @@ class LanguageModel(models.Model):
     def __str__(self) -> str:
         return f"{self.label} v{self.version}"
 
-    def get_absolute_url(self) -> str:
-        return reverse("model", args=[self.pk])
-
     def save(self, *arguments: Any, **options: Any) -> None:
         """Store the row with the hash of its content. Raises FrozenError if a frozen row has another content."""
         digest = content_hash_of(self.spec, self.parameters, self.context_tokens)
@@ -86,6 +83,9 @@ class LanguageModel(models.Model):
             raise FrozenError(f"{self} was used already. Make a new version of it instead.")
         self.content_hash = digest
         super().save(*arguments, **options)
+
+    def get_absolute_url(self) -> str:
+        return reverse("model", args=[self.pk])
 
 
 class ModelTest(Claimable):

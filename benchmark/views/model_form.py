@@ -154,16 +154,18 @@ class LanguageModelForm(forms.Form):
 
     @property
     def columns(self) -> dict[str, Any]:
-        """The columns of the row, without its tutors."""
+        """The columns of the row that the form may change, without its tutors."""
         values = self.cleaned_data
         names = (*NUMBERS, "reasoning", "extra")
         prices = {"input": "input_price", "output": "output_price", "cached_input": "cached_price"}
         price = {name: values[field] for name, field in prices.items() if values[field] is not None}
-        return {
+        content = {
             "label": values["label"],
             "spec": f"{values['server']}:{values['name'].strip()}",
             "parameters": {name: values[name] for name in names if values[name] is not None},
             "context_tokens": values["context_tokens"],
+        }
+        return ({} if self.frozen else content) | {
             "price": price or None,
             "cutoff": values["cutoff"],
             "active": values["active"],
