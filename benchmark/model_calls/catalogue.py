@@ -248,15 +248,16 @@ def check(row: LanguageModel) -> None:
         faults.append(
             f"The label has letters, digits, dots, hyphens and underscores, at most {LONGEST_LABEL}."
         )
-    faults += _parameter_faults(row)
+    invalid = _parameter_faults(row)
     try:
         spec = parse_model_spec(row.spec)
         if spec.endpoint:
             find_endpoint(spec.endpoint)
-        if not faults:
+        if not invalid:
             check_parameters(spec.provider, Parameters.from_json(row.parameters))
     except (ProviderError, ValueError) as error:
         faults.append(str(error))
+    faults += invalid
     if row.price is not None:
         faults += _price_faults(row.price)
     if row.context_tokens is not None and not _is_count(row.context_tokens):

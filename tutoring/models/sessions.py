@@ -28,7 +28,7 @@ class SessionQuerySet(models.QuerySet["Session"]):
     def listed(self) -> SessionQuerySet:
         """Select the related rows that lists show, without the long texts of the problems."""
         texts = ("statement", "statement_html", "analysis", "analysis_html")
-        related = self.select_related("problem__dataset", "protocol")
+        related = self.select_related("problem__dataset", "protocol", "model")
         return related.defer(*(f"problem__{text}" for text in texts))
 
 
