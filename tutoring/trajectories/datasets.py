@@ -119,12 +119,12 @@ def _session(record: Record) -> Record:
         "tier": problem.get("tier"),
         "protocol": f"{protocol['name']} v{protocol['version']}" if protocol else None,
         "protocol_hash": protocol.get("content_hash"),
-        **{
-            key: record.get(key) for key in ("tutor", "model", "language", "number", "opened_at", "closed_at")
-        },
+        "tutor": record.get("tutor"),
+        "model": record.get("model"),
         "model_label": model.get("label"),
         "model_version": model.get("version"),
         "model_parameters": json.dumps(model["parameters"], sort_keys=True) if model else None,
+        **{key: record.get(key) for key in ("language", "number", "opened_at", "closed_at")},
         "state": record["state"],
         "outcome": record["outcome"],
         "outcome_claimed": record["outcome_claimed"],
