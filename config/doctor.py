@@ -250,3 +250,13 @@ def _providers() -> Iterator[Requirement]:
             f"models named {provider}:… cannot be used; practice:student can",
             f"Set {variable} in the environment of ./run.",
         )
+    for name, endpoint in settings.MODEL_ENDPOINTS.items():
+        variable = f"MODEL_ENDPOINT_{name.upper()}"
+        yield Requirement(
+            f"endpoint {name}",
+            True,
+            Need.OPTIONAL,
+            f"{variable}_URL is set and {variable}_KEY is {'set' if endpoint.key else 'not set'}",
+            f"models named compatible@{name}:… cannot be used",
+            f"Set {variable}_URL in the environment of ./run.",
+        )

@@ -51,6 +51,7 @@ Environment variables configure it; docs/operator.md lists all of them. The most
   DATABASE_URL    postgres://… to use PostgreSQL instead of SQLite
   REDIS_URL       redis://… to use your own queue server
   OPENAI_API_KEY, ANTHROPIC_API_KEY, COMPATIBLE_BASE_URL and COMPATIBLE_API_KEY   model providers
+  MODEL_ENDPOINT_NAME_URL and MODEL_ENDPOINT_NAME_KEY   any number of named model servers
 """
 
 

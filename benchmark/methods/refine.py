@@ -45,7 +45,7 @@ async def refine(chain: Chain, settings: RefineSettings, _retrieved: Retrieved) 
             result = await _judge(chain, answer)
             if result.verdict is Verdict.AC:
                 return answer
-            turns.append(RefineTurn(answer.text, result))
+            turns.append(RefineTurn(answer.text, result, tuple(answer.blocks or ())))
     return answer
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from dataclasses import asdict
 from difflib import get_close_matches
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal, TypeVar, cast, get_args, get_origin
@@ -14,7 +15,7 @@ from pydantic_core import CoreSchema, core_schema
 from benchmark.models import Problem
 from benchmark.prompts import MemoryUnit, PromptFormat, TemplateError, our_templates, templates_with
 from benchmark.prompts.published import source_of
-from benchmark.providers import Parameters
+from benchmark.providers import EFFORTS, Parameters
 from judge import LANGUAGES, Policy
 
 Text = Annotated[str, Field(min_length=1)]
@@ -53,6 +54,9 @@ class MethodSettings:
         None, "share of likely words to draw from; none leaves it to the provider", ge=0, le=1
     )
     max_output_tokens: int | None = option(4096, "longest reply; none leaves it to the provider", ge=1)
+    reasoning: Annotated[str, OneOf(EFFORTS)] | Annotated[int, Field(ge=1)] | None = option(
+        None, "reasoning effort, or for some providers a number of tokens; none leaves it to the provider"
+    )
     seed: int | None = option(None, "seed of the sampling, for providers that accept one; none sends none")
     language: Annotated[str, OneOf(LANGUAGES)] = option("python", "language of the programs")
     policy: Annotated[str, OneOf(policy.value for policy in Policy)] = option(
@@ -87,7 +91,11 @@ class MethodSettings:
     @property
     def parameters(self) -> Parameters:
         """The sampling parameters that are sent to the provider."""
-        return Parameters(self.temperature, self.top_p, self.max_output_tokens, self.seed)
+        return Parameters(self.temperature, self.top_p, self.max_output_tokens, self.seed, self.reasoning)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the settings in their stored form, without `reasoning` if it is none, as in older runs."""
+        return {name: value for name, value in asdict(self).items() if (name, value) != ("reasoning", None)}
 
     @property
     def shows_whole_output(self) -> bool:
@@ -203,7 +211,7 @@ def _fault(text: str, field: FieldInfo) -> str:
         return f"not a {_valid_values(field)}" if bool not in _types(field) else "not true or false"
     near = get_close_matches(text, choices, n=1)
     hint = f" (did you mean {near[0]}?)" if near else ""
-    return f"not one of {', '.join(choices)}{hint}"
+    return f"not one of {', '.join([*choices, *_numbers_beside_choices(field)])}{hint}"
 
 
 def _types(field: FieldInfo) -> tuple[Any, ...]:
@@ -215,13 +223,21 @@ def _types(field: FieldInfo) -> tuple[Any, ...]:
 def _choices(field: FieldInfo) -> tuple[str, ...]:
     if get_origin(field.annotation) is Literal:
         return get_args(field.annotation)
-    return next((one.choices for one in field.metadata if isinstance(one, OneOf)), ())
+    members = [field, *(FieldInfo.from_annotation(one) for one in get_args(field.annotation))]
+    known = (one for member in members for one in member.metadata if isinstance(one, OneOf))
+    return next((one.choices for one in known), ())
+
+
+def _numbers_beside_choices(field: FieldInfo) -> list[str]:
+    """Return the other valid values of a field with choices: a whole number if it may be one, and none."""
+    types = _types(field)
+    return [*(["a whole number from 1"] if int in types else []), *(["none"] if type(None) in types else [])]
 
 
 def _valid_values(field: FieldInfo) -> str:
     """Return the valid values in words, for example "number from 0 to 2 or none"."""
     if choices := _choices(field):
-        return " | ".join(choices)
+        return " | ".join([*choices, *_numbers_beside_choices(field)])
     types = _types(field)
     if bool in types:
         return "true | false"

@@ -7,7 +7,7 @@ from django.db import migrations, models
 
 from benchmark.migrations._model_rows import ModelRows
 
-SAMPLING = ("temperature", "top_p", "max_output_tokens", "seed")
+SAMPLING = ("temperature", "top_p", "max_output_tokens", "seed", "reasoning")
 BATCH = 500
 
 
@@ -37,7 +37,7 @@ def _sampling(parameters):
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("benchmark", "0033_language_models"),
+        ("benchmark", "0034_blocks_of_generations"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -12,7 +12,7 @@ _LISTED = {
     "openai-responses": ("openai", "api.openai.com"),
     "anthropic": ("anthropic", "api.anthropic.com"),
 }
-"""Providers with prices in the snapshot, their names there, and the host that these prices apply to."""
+"""Providers with prices in the snapshot: their name there, and the host that these prices apply to."""
 
 SCRIPTED = Price(0.0, 0.0, source="a program, no model")
 """The price of scripted replies."""
@@ -34,8 +34,10 @@ def _listed_price(spec: ModelSpec) -> Price | None:
 
     For models that cost more with long prompts (100,000 tokens and above) it is the price of shorter ones.
     """
-    listed_as, usual_host = _LISTED.get(spec.provider, ("", None))
-    if not listed_as or urlsplit(address_of(spec)).hostname not in (None, usual_host):
+    if spec.provider not in _LISTED:
+        return None
+    listed_provider, listed_host = _LISTED[spec.provider]
+    if urlsplit(address_of(spec)).hostname not in (None, listed_host):
         return None
     # Imported here: loading the snapshot takes 0.2 s and up to 100 MB.
     import genai_prices
@@ -43,7 +45,7 @@ def _listed_price(spec: ModelSpec) -> Price | None:
 
     usage = genai_prices.Usage(input_tokens=0, output_tokens=0)
     try:
-        found = genai_prices.calc_price(usage, spec.model, provider_id=listed_as)
+        found = genai_prices.calc_price(usage, spec.model, provider_id=listed_provider)
     except LookupError:
         return None
 

@@ -187,6 +187,12 @@ class Generation(models.Model):
     )
     text = models.TextField()
     reasoning = models.TextField(blank=True)
+    blocks = models.JSONField(
+        null=True,
+        blank=True,
+        help_text="Blocks beside the text that the next request to the provider sends back: signed thinking, encrypted "
+        "reasoning. Null: none.",
+    )
     code = models.TextField(blank=True, help_text="The extracted program; blank means NO_CODE.")
     extraction = models.JSONField(
         default=dict, blank=True, help_text="Rule, span and number of candidate blocks."

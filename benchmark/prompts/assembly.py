@@ -11,7 +11,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
 from benchmark.functional import Signature
 from benchmark.models import Problem
@@ -133,9 +133,13 @@ class Prompt:
         """Return the sampling parameters of this prompt in a run with the parameters `usual`."""
         return usual if self.temperature is None else replace(usual, temperature=self.temperature)
 
-    def to_json(self) -> list[dict[str, str]]:
-        """Return the messages in their stored form."""
-        return [{"role": message.role, "content": message.content} for message in self.messages]
+    def to_json(self) -> list[dict[str, Any]]:
+        """Return the messages in their stored form; one without blocks has no field for them."""
+        return [
+            {"role": message.role, "content": message.content}
+            | ({"blocks": list(message.blocks)} if message.blocks else {})
+            for message in self.messages
+        ]
 
 
 SOLVE_TEMPLATES = ("instructions", "problem")

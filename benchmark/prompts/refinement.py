@@ -4,8 +4,9 @@ The model gets only the name of the verdict on hidden tests. `HiddenRun` contain
 except the compiler output, which is independent of the tests.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from benchmark.models import Judgement
 from benchmark.prompts.assembly import Prompt, PromptFormat, Task, problem_section
@@ -47,6 +48,8 @@ class RefineTurn:
 
     reply: str
     failed: SampleRun | HiddenRun
+    blocks: tuple[Mapping[str, Any], ...] = ()
+    """See `Message.blocks`."""
 
 
 def refine_prompt(
@@ -60,9 +63,8 @@ def refine_prompt(
     messages = [Message("user", first)]
     for turn in turns:
         # Providers refuse a message without text.
-        messages.append(
-            Message("assistant", turn.reply.strip() or form.templates.render("refine/empty_answer"))
-        )
+        text = turn.reply.strip() or form.templates.render("refine/empty_answer")
+        messages.append(Message("assistant", text, turn.blocks))
         messages.append(Message("user", _repair(turn.failed, form)))
     used = ("refine/instructions", "problem", *(REFINE_TEMPLATES[1:] if turns else ()))
     return Prompt(tuple(messages), form.templates.hash(*used), temperature)

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from typing import cast
+from typing import Protocol, cast
 
 from django.conf import settings
 
@@ -17,7 +17,6 @@ from benchmark.providers.batching import BatchingProvider
 from benchmark.providers.errors import ProviderError
 from benchmark.providers.protocol import EFFORTS, Parameters, Provider
 from benchmark.providers.rules import ANY_PARAMETERS, ParameterRules
-from config.env import ModelEndpoint
 
 
 @dataclass(frozen=True)
@@ -52,15 +51,6 @@ PROVIDERS = {
         address="OPENAI_BASE_URL",
         rules=_CHAT_RULES,
     ),
-    "openai-responses": ProviderEntry(
-        "benchmark.providers.openai_responses:OpenAIResponses",
-        requires="OPENAI_API_KEY",
-        batching="benchmark.providers.openai_batches:OpenAIResponsesBatches",
-        batch_price=0.5,
-        address="OPENAI_BASE_URL",
-        endpoints=True,
-        rules=ParameterRules(frozenset({"max_output_tokens", "reasoning"}), seed=False, least_budget=None),
-    ),
     "anthropic": ProviderEntry(
         "benchmark.providers.anthropic_messages:AnthropicProvider",
         requires="ANTHROPIC_API_KEY",
@@ -83,9 +73,27 @@ PROVIDERS = {
         endpoints=True,
         rules=_CHAT_RULES,
     ),
+    "openai-responses": ProviderEntry(
+        "benchmark.providers.openai_responses:OpenAIResponses",
+        requires="OPENAI_API_KEY",
+        batching="benchmark.providers.openai_batches:OpenAIResponsesBatches",
+        batch_price=0.5,
+        address="OPENAI_BASE_URL",
+        endpoints=True,
+        rules=ParameterRules(frozenset({"max_output_tokens", "reasoning"}), seed=False, least_budget=None),
+    ),
     "practice": ProviderEntry("benchmark.providers.practice:PracticeProvider", scripted=True),
 }
 """All providers by name. A new one is a module, an entry here, and its settings in config/settings.py."""
+
+
+class NamedEndpoint(Protocol):
+    """An entry of the setting MODEL_ENDPOINTS. Both values are secret: the address may contain a password."""
+
+    @property
+    def url(self) -> str: ...
+    @property
+    def key(self) -> str: ...
 
 
 class ModelSpecError(ValueError):
@@ -137,12 +145,12 @@ def parse_model_spec(text: str) -> ModelSpec:
     return ModelSpec(provider, model, endpoint)
 
 
-def find_endpoint(name: str) -> ModelEndpoint:
+def find_endpoint(name: str) -> NamedEndpoint:
     """Return the named endpoint of the settings.
 
     Raises ProviderError (kind "configuration") for an unknown one; the message lists the known names.
     """
-    endpoints: Mapping[str, ModelEndpoint] = settings.MODEL_ENDPOINTS
+    endpoints: Mapping[str, NamedEndpoint] = settings.MODEL_ENDPOINTS
     if name not in endpoints:
         raise ProviderError(
             "configuration",

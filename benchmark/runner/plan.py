@@ -18,7 +18,7 @@ from benchmark.models import Corpus, Dataset, LanguageModel, Problem, Run, TestC
 from benchmark.models.metering import MeteredRun
 from benchmark.oracles.store import problems_without_oracle
 from benchmark.prompts import TemplateError
-from benchmark.providers import ModelSpec, Parameters, parse_model_spec
+from benchmark.providers import ModelSpec, Parameters, check_parameters, parse_model_spec
 from benchmark.representations import MissingRepresentationError
 from benchmark.retrieval import training_part
 from benchmark.runner import leases
@@ -143,7 +143,14 @@ class RunOptions:
 def plan_run(
     dataset: Dataset, spec: ModelSpec, method: Method, settings: MethodSettings, scope: RunScope
 ) -> Plan:
-    """Return the plan of a run. Raises CannotRunError when there is nothing to run."""
+    """Return the plan of a run.
+
+    Raises CannotRunError when there is nothing to run or the model's API refuses the sampling parameters.
+    """
+    try:
+        check_parameters(spec.provider, settings.parameters)
+    except ValueError as error:
+        raise CannotRunError(f"{spec}: {error}") from None
     chosen = _choose(dataset, scope)
     reasons = _untestable(dataset, method, settings, chosen)
     problems = tuple(problem for problem in chosen if problem.external_id not in reasons)
@@ -214,7 +221,7 @@ def start_run(plan: Plan, options: RunOptions) -> Run:
         dataset=plan.dataset,
         method=plan.method.name,
         model_spec=str(plan.spec),
-        parameters=asdict(plan.settings),
+        parameters=plan.settings.to_json(),
         attempts=plan.attempts,
         epochs=plan.epochs,
     )

@@ -20,6 +20,9 @@ from benchmark.runner.sampling import sampling_of
 
 _find_paid = partial(find_paid, Generation)
 
+_OWN_COLUMNS = ("text", "first_token", "blocks")
+"""Columns of a reply that only generations have, or that have another name in other tables."""
+
 
 @dataclass(frozen=True)
 class ChainRequest:
@@ -87,10 +90,11 @@ class ReplyStore:
     async def _reply(self, request: ChainRequest, parameters: Mapping[str, Any], key: str) -> Generation:
         paid = await self._commits.submit(_find_paid, key)
         if paid is not None:
-            columns = reused_columns(paid) | {"text": paid.text, "first_token": paid.first_token}
+            columns = reused_columns(paid) | {name: getattr(paid, name) for name in _OWN_COLUMNS}
         else:
             reply = await self._call(request.prompt, key)
-            columns = reply_columns(reply) | {"text": reply.text, "first_token": reply.first_token}
+            own = {"text": reply.text, "first_token": reply.first_token, "blocks": [*reply.blocks] or None}
+            columns = reply_columns(reply) | own
         row = self._row(request, columns | {"parameters": parameters, "cache_key": key})
         row, spent = await self._commits.submit(store, (self._run, row))
         self._on_stored(row, spent)

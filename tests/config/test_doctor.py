@@ -29,12 +29,18 @@ def test_a_running_hintbench_is_healthy(stack: Stack):
 def faulty(
     run_program: RunProgram, tmp_path_factory: pytest.TempPathFactory
 ) -> subprocess.CompletedProcess[str]:
-    """Return the report on an empty folder open to others, a queue server without an answer, and a key."""
+    """Return the report on an empty folder open to others, a queue server without an answer, and keys."""
     folder = tmp_path_factory.mktemp("faulty")
     (folder / "var").mkdir()
     (folder / "var").chmod(0o755)
     return run_program(
-        folder / "var", *DOCTOR, "--json", REDIS_URL="redis://127.0.0.1:1/0", OPENAI_API_KEY="sk-very-secret"
+        folder / "var",
+        *DOCTOR,
+        "--json",
+        REDIS_URL="redis://127.0.0.1:1/0",
+        OPENAI_API_KEY="sk-very-secret",
+        MODEL_ENDPOINT_LAB_URL="http://user:sk-very-secret@gpu-1/v1",
+        MODEL_ENDPOINT_LAB_KEY="sk-very-secret",
     )
 
 
@@ -66,6 +72,8 @@ def test_an_unprotected_queue_server_on_another_host_is_reported(run_program: Ru
 
 def test_keys_are_reported_as_set_and_never_displayed(faulty: subprocess.CompletedProcess[str]):
     assert "sk-very-secret" not in faulty.stdout + faulty.stderr
+    detail = "MODEL_ENDPOINT_LAB_URL is set and MODEL_ENDPOINT_LAB_KEY is set"
+    assert parts_of(faulty)["endpoint lab"]["detail"] == detail
     assert parts_of(faulty)["provider openai"] == {
         "name": "provider openai",
         "ok": True,

@@ -167,7 +167,8 @@ def test_the_operators_table_lists_exactly_the_variables_that_are_read():
     read = set()
     for source in ("settings.py", "secret_key.py"):
         read |= set(re.findall(r"env_\w+\(\s*\"([A-Z_]+)\"", (REPOSITORY / "config" / source).read_text()))
-    assert documented_variables() == read
+    named = {"MODEL_ENDPOINT_NAME_URL", "MODEL_ENDPOINT_NAME_KEY"}
+    assert documented_variables() == read - {"MODEL_ENDPOINT_"} | named
 
 
 def test_every_local_link_leads_to_a_file():

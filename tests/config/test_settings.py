@@ -81,6 +81,43 @@ def test_the_error_for_a_url_does_not_contain_its_password(monkeypatch: pytest.M
     assert "s3cret" not in str(refusal.value)
 
 
+def test_endpoints_are_read_by_name(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("SERVER_LAB_URL", "http://user:s3cret@gpu-1:8000/v1")
+    monkeypatch.setenv("SERVER_LAB_KEY", "sk-lab")
+    monkeypatch.setenv("SERVER_MY_2ND_URL", "https://host/v1")
+    monkeypatch.setenv("SERVER_BLANK_KEY", " ")
+    endpoints = env.env_endpoints("SERVER_")
+    assert {name: (one.url, one.key) for name, one in endpoints.items()} == {
+        "lab": ("http://user:s3cret@gpu-1:8000/v1", "sk-lab"),
+        "my_2nd": ("https://host/v1", ""),
+    }
+    assert "s3cret" not in repr(endpoints)
+    assert "sk-lab" not in repr(endpoints)
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "message"),
+    [
+        ("SERVER_LAB_KEY", "sk-s3cret", "SERVER_LAB_KEY is set and SERVER_LAB_URL is not"),
+        ("SERVER_LAB_URL", "s3cret", "SERVER_LAB_URL has the scheme ''"),
+        ("SERVER_LAB_URL", "ftp://s3cret", "SERVER_LAB_URL has the scheme 'ftp'"),
+        ("SERVER_LAB_URL", "http://:s3cret@/v1", "SERVER_LAB_URL has no host"),
+        ("SERVER_LAB_URL", "http://host:s3cret/v1", "SERVER_LAB_URL has no host"),
+        ("SERVER_LAB_URL", "http://[s3cret", "SERVER_LAB_URL is no valid URL"),
+        ("SERVER_LAB_ADDRESS", "http://s3cret", "SERVER_LAB_ADDRESS is no variable of an endpoint"),
+        ("SERVER_lab_URL", "http://s3cret", "SERVER_lab_URL is no variable of an endpoint"),
+    ],
+)
+def test_an_invalid_endpoint_is_refused_without_its_value(
+    monkeypatch: pytest.MonkeyPatch, variable: str, value: str, message: str
+):
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(ImproperlyConfigured) as refusal:
+        env.env_endpoints("SERVER_")
+    assert str(refusal.value).startswith(message)
+    assert "s3cret" not in str(refusal.value)
+
+
 def test_the_secret_key_is_created_once_and_for_the_owner_only(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):

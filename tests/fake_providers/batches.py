@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from tests.fake_providers.scripts import BatchScript, Hold, Script
-from tests.fake_providers.wire import Anthropic, OpenAI
+from tests.fake_providers.wire import WIRES, Anthropic, OpenAI, Wire
 
 _PATHS = ("/v1/files", "/v1/batches", "/v1/messages/batches")
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
@@ -166,7 +166,7 @@ class Batches:
             if not script.invalid:
                 self._count(path, body)
             scripted.append((name, body, self._next_script(body)))
-        prefix = "batch_" if path.endswith("completions") else "msgbatch_"
+        prefix = "batch_" if path in _OpenAIBatches.paths else "msgbatch_"
         self.created.append(_Batch(f"{prefix}{len(self.created)}", script, scripted, details))
 
     def file(self, name: str, lines: list[dict[str, Any]]) -> str | None:
@@ -180,7 +180,7 @@ class Batches:
 class _OpenAIBatches:
     """The wire format of /v1/batches."""
 
-    path = "/v1/chat/completions"
+    paths = ("/v1/chat/completions", "/v1/responses")
 
     def __init__(self, batches: Batches, call: HttpRequest) -> None:
         self.batches, self.call = batches, call
@@ -188,16 +188,17 @@ class _OpenAIBatches:
     def create(self, script: BatchScript) -> str:
         """Create the batch; return the reason for a rejection, or "". The lines of the file are validated later."""
         document = json.loads(self.call.content)
-        if (document["endpoint"], document["completion_window"]) != (self.path, "24h"):
+        path = document["endpoint"]
+        if path not in self.paths or document["completion_window"] != "24h":
             return "Unknown endpoint or window."
         lines = self.batches.uploaded(document["input_file_id"])
-        assert all((line["method"], line["url"]) == ("POST", self.path) for line in lines)
+        assert all((line["method"], line["url"]) == ("POST", path) for line in lines)
         names = [line["custom_id"] for line in lines]
         models = {line["body"]["model"] for line in lines}
         assert len(set(names)) == len(names)
         assert len(models) == 1
         requests = [(line["custom_id"], line["body"]) for line in lines]
-        self.batches.create(script, self.path, requests, **document)
+        self.batches.create(script, path, requests, **document)
         return ""
 
     def as_json(self, batch: _Batch) -> dict[str, Any]:
@@ -232,7 +233,7 @@ class _OpenAIBatches:
         if index >= batch.answered:
             code = "batch_cancelled" if batch.cancelled else "batch_expired"
             return line | {"error": {"code": code, "message": "This request was not executed."}}
-        wire = OpenAI(body, f"{body['model'][:60]}@fake")
+        wire = WIRES[batch.details["endpoint"]](body, f"{body['model'][:60]}@fake")
         status, answer = _alone(wire, script)
         return line | {
             "response": {"status_code": status, "request_id": f"{batch.id}_{index}", "body": answer}
@@ -310,7 +311,7 @@ class _AnthropicBatches:
 _Wire = _OpenAIBatches | _AnthropicBatches
 
 
-def _alone(wire: OpenAI | Anthropic, script: Script) -> tuple[int, dict[str, Any]]:
+def _alone(wire: Wire, script: Script) -> tuple[int, dict[str, Any]]:
     """Return status and body of the reply to one request."""
     if script.status >= 400:
         return script.status, wire.error(script.error, "Scripted failure.")

@@ -40,11 +40,13 @@ class Script:
 
     `ending` happens after `after` pieces (None: all of them): "complete"; "cut" drops the connection;
     "unfinished" closes the stream without a finish marker; "error" sends an error event of type
-    `error`; "hang" sends nothing more. With `tokens` None the reply reports no usage.
+    `error`; "hang" sends nothing more. With `tokens` None the reply reports no usage. `redacted` is the data of a
+    block of redacted thinking (Anthropic).
     """
 
     pieces: tuple[str, ...] = ("Hello", ", ", "world.")
     reasoning: tuple[str, ...] = ()
+    redacted: str = ""
     delay: float = 0.0
     ending: Literal["complete", "cut", "unfinished", "error", "hang"] = "complete"
     after: int | None = None

@@ -1,4 +1,4 @@
-"""A local server that speaks OpenAI's chat completions and Anthropic's messages, for tests with the real SDKs."""
+"""A local server that speaks OpenAI's and Anthropic's APIs, for tests with the real SDKs."""
 
 from __future__ import annotations
 
@@ -13,12 +13,7 @@ from typing import Any
 
 from tests.fake_providers.batches import Batches, HttpRequest, wait_for
 from tests.fake_providers.scripts import NOW, BatchScript, Script, failure, script_for
-from tests.fake_providers.wire import Anthropic, OpenAI
-
-_FORMATS: dict[str, type[OpenAI] | type[Anthropic]] = {
-    "/v1/chat/completions": OpenAI,
-    "/v1/messages": Anthropic,
-}
+from tests.fake_providers.wire import WIRES, Wire
 
 
 @dataclass
@@ -119,12 +114,12 @@ class FakeProviders:
         if self.batches.handles(path):
             http_request = HttpRequest(method, path, content, f"http://{headers['host']}")
             return await self.batches.answer(http_request, reader, writer)
-        if path not in _FORMATS:
+        if path not in WIRES:
             return await _send(writer, 404, {"error": {"message": f"No such path: {path}"}}, {})
         body = json.loads(content or "{}")
         request = Request(path, headers, body)
         self.requests.append(request)
-        wire = _FORMATS[path](body, f"{body['model'][:60]}@fake")
+        wire = WIRES[path](body, f"{body['model'][:60]}@fake")
         answer_headers = {wire.request_id_header: f"req_{len(self.requests)}"}
         key = headers.get("x-api-key") or headers.get("authorization", "").removeprefix("Bearer ")
         script = failure(401) if "wrong" in key else self._next_script(body)
@@ -140,13 +135,14 @@ class FakeProviders:
     def _next_script(self, body: dict[str, Any]) -> Script:
         if self._queue:
             return self._queue.popleft()
-        call = json.dumps([body["model"], body["messages"]])
+        messages = body.get("messages") or body["input"]
+        call = json.dumps([body["model"], messages])
         first_time = call not in self._seen
         self._seen.add(call)
-        return script_for(body["model"], body["messages"][-1]["content"], first_time)
+        return script_for(body["model"], messages[-1]["content"], first_time)
 
 
-def _whole_reply(wire: OpenAI | Anthropic, script: Script, key: str) -> tuple[int, dict[str, Any]]:
+def _whole_reply(wire: Wire, script: Script, key: str) -> tuple[int, dict[str, Any]]:
     """Return status and body of a reply that is not streamed."""
     if script.status >= 400:
         message = f"Incorrect API key provided: {key}." if script.status == 401 else "Scripted failure."
@@ -168,7 +164,7 @@ async def _send(writer: asyncio.StreamWriter, status: int, body: object, headers
 async def _stream(
     reader: asyncio.StreamReader,
     writer: asyncio.StreamWriter,
-    wire: OpenAI | Anthropic,
+    wire: Wire,
     script: Script,
     headers: dict[str, str],
 ) -> bool:

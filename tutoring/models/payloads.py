@@ -178,6 +178,8 @@ class ReplyFinished(Payload):
     shown_from: Moment | None
     late_by: Seconds | None
     """Seconds between the scheduled time and the end of the reply; null without a schedule."""
+    blocks: list[dict[str, Any]] = []
+    """Blocks beside the text that the next request to the provider sends back: signed thinking, encrypted reasoning."""
 
 
 class ReplyRestarted(Payload):

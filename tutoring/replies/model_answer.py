@@ -28,5 +28,6 @@ class ModelAnswer:
         """Return the answer that `to_json` gave."""
         completed = data["completed"]
         if completed is not None:
-            completed = Completed(**{**completed, "usage": TokenUsage(**completed["usage"])})
+            usage, blocks = TokenUsage(**completed["usage"]), tuple(completed.get("blocks", ()))
+            completed = Completed(**{**completed, "usage": usage, "blocks": blocks})
         return cls(**{**data, "completed": completed})

@@ -247,6 +247,8 @@ def finish_reply(claimed: ClaimedReply, answer: ModelAnswer, *, stopped: bool = 
             received_at=_moment(answer.ended_at),
             shown_from=shown_from,
             late_by=late_by,
+            # The blocks of a stopped reply belong to text that the tutor has not seen.
+            blocks=[dict(block) for block in completed.blocks] if completed and not stopped else [],
             phase=message.payload.phase,
         )
         append_event(session, payload)

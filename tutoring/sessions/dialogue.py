@@ -10,11 +10,10 @@ import re
 from collections.abc import Iterable
 from itertools import groupby
 from pathlib import Path
-from typing import Literal
 
 import judge
 from benchmark.models import Problem
-from benchmark.providers import Message
+from benchmark.providers import Message, Role
 from tutoring.models import Event
 from tutoring.models.payloads import MessageSent, Mode, ReplyFinished, ReplyRequestedAgain, SessionOpened
 
@@ -58,23 +57,26 @@ def without_program_text() -> str:
     return _fill("without_program.txt", {})
 
 
-Turn = tuple[Literal["user", "assistant"], str]
-
-
-def _turn(event: Event) -> Turn | None:
-    """Return who said what in the event; None if the model gets nothing of it."""
+def _turn(event: Event) -> Message | None:
+    """Return the event as a message of the dialogue; None if the model gets nothing of it."""
     match event.payload:
         case SessionOpened(prompt=text) | MessageSent(sent=text) | ReplyRequestedAgain(sent=str(text)):
-            return "user", text
-        case ReplyFinished(text=text) if text.strip():
-            return "assistant", text
+            return Message("user", text)
+        case ReplyFinished(text=text, blocks=blocks) if text.strip():
+            return Message("assistant", text, tuple(blocks))
     return None
 
 
 def model_messages(events: Iterable[Event]) -> list[Message]:
-    """Return the dialogue so far, oldest first. Consecutive user turns are joined: some providers refuse them."""
+    """Return the dialogue so far, oldest first. Consecutive user turns are joined: some providers refuse them.
+
+    A reply has the blocks that its provider returned. Every reply of a session is by the session's provider, and
+    providers send only their own blocks back.
+    """
     turns = [turn for event in events if (turn := _turn(event)) is not None]
-    return [
-        Message(role=role, content="\n\n".join(text for _, text in group))
-        for role, group in groupby(turns, key=lambda turn: turn[0])
-    ]
+    return [_joined(role, list(group)) for role, group in groupby(turns, key=lambda turn: turn.role)]
+
+
+def _joined(role: Role, turns: list[Message]) -> Message:
+    text = "\n\n".join(turn.content for turn in turns)
+    return Message(role, text, tuple(block for turn in turns for block in turn.blocks))

@@ -225,7 +225,7 @@ class Command(BaseCommand):
                 {
                     "dry_run": True,
                     "method": plan.method.name,
-                    "parameters": asdict(plan.settings),
+                    "parameters": plan.settings.to_json(),
                     "problems": len(plan.problems),
                     "attempts": plan.attempts,
                     "epochs": plan.epochs,

@@ -33,9 +33,16 @@ ONCE = RetryPolicy(attempts=1)
 DATE_IN_590_SECONDS = "a date in 590 seconds"
 DEFAULTS = Parameters()
 KEY = "sk-fake-000000"
+VARIABLES = {"openai-responses": "OPENAI"}
+"""The prefix of a provider's variables where it is not its name."""
 
-everyone = pytest.mark.parametrize("name", ["openai", "anthropic", "compatible"])
-each_sdk = pytest.mark.parametrize("name", ["openai", "anthropic"])
+everyone = pytest.mark.parametrize("name", ["openai", "anthropic", "compatible", "openai-responses"])
+each_sdk = pytest.mark.parametrize("name", ["openai", "anthropic", "openai-responses"])
+
+
+def variables_of(name: str) -> str:
+    """Return the prefix of the variables of a provider."""
+    return VARIABLES.get(name, name.upper())
 
 
 @asynccontextmanager
@@ -64,13 +71,20 @@ async def error_of(name: str, model: str, retry: RetryPolicy = ONCE) -> Provider
 async def test_a_reply_streams_in_pieces_and_ends_with_its_record(fake_providers: FakeProviders, name):
     async with opened(name) as provider:
         events = [event async for event in provider.stream("reasoning", MESSAGES, DEFAULTS)]
+    signed = {"type": "thinking", "thinking": "Let me think.", "signature": "signed-04c73480"}
     assert events == [
         ReasoningDelta("Let me "),
         ReasoningDelta("think."),
         TextDelta("Hello"),
         TextDelta(", "),
         TextDelta("world."),
-        Completed(TokenUsage(11, 7, 3, 2), "reasoning@fake", "stop", "req_1"),
+        Completed(
+            TokenUsage(11, 7, 3, 2),
+            "reasoning@fake",
+            "stop",
+            "req_1",
+            (signed,) if name == "anthropic" else (),
+        ),
     ]
 
 
@@ -108,9 +122,12 @@ async def test_only_the_parameters_asked_for_are_sent(fake_providers: FakeProvid
     assert sent.get("max_tokens") == (16_384 if name == "anthropic" else None)
     await reply_to(name, "echo", parameters=Parameters(temperature=0.0, top_p=0.5, max_output_tokens=99))
     sent = fake_providers.requests[1].body
-    assert (sent["temperature"], sent["top_p"], sent["max_tokens"]) == (0.0, 0.5, 99)
+    limit, messages = (
+        ("max_output_tokens", "input") if name == "openai-responses" else ("max_tokens", "messages")
+    )
+    assert (sent["temperature"], sent["top_p"], sent[limit]) == (0.0, 0.5, 99)
     assert sent["model"] == "echo"
-    assert sent["messages"][-1] == {"role": "user", "content": "Say hi there."}
+    assert sent[messages][-1] == {"role": "user", "content": "Say hi there."}
 
 
 async def test_system_messages_go_where_each_provider_wants_them(fake_providers: FakeProviders):
@@ -132,7 +149,7 @@ async def test_a_seed_is_sent_where_there_is_one_and_refused_where_not(fake_prov
 
 
 async def test_openai_itself_gets_the_newer_name_of_the_limit(fake_providers: FakeProviders, monkeypatch):
-    monkeypatch.setattr("benchmark.providers.openai_chat._OPENAI_URL", fake_providers.openai_url)
+    monkeypatch.setattr("benchmark.providers.openai_chat.OPENAI_URL", fake_providers.openai_url)
     await reply_to("openai", "echo", parameters=Parameters(max_output_tokens=99))
     assert fake_providers.requests[0].body["max_completion_tokens"] == 99
     assert "max_tokens" not in fake_providers.requests[0].body
@@ -140,7 +157,7 @@ async def test_openai_itself_gets_the_newer_name_of_the_limit(fake_providers: Fa
 
 @everyone
 async def test_a_key_that_is_refused_is_named_and_not_shown(fake_providers: FakeProviders, settings, name):
-    setting = f"{name.upper()}_API_KEY"
+    setting = f"{variables_of(name)}_API_KEY"
     setattr(settings, setting, "sk-wrong-987654")
     error = await error_of(name, "echo", FAST)
     assert (error.kind, error.retryable, len(fake_providers.requests)) == ("authentication", False, 1)
@@ -287,7 +304,7 @@ async def test_silence_ends_with_a_timeout(fake_providers: FakeProviders, settin
 
 @everyone
 async def test_an_unreachable_server_is_a_connection_error(fake_providers: FakeProviders, settings, name):
-    setattr(settings, f"{name.upper()}_BASE_URL", "http://user:secret@127.0.0.1:1/v1")
+    setattr(settings, f"{variables_of(name)}_BASE_URL", "http://user:secret@127.0.0.1:1/v1")
     error = await error_of(name, "echo")
     assert error.kind == "connection"
     assert "127.0.0.1:1 " in error.message
@@ -301,8 +318,8 @@ async def test_an_unreachable_server_is_a_connection_error(fake_providers: FakeP
 async def test_nonsense_from_a_server_is_an_error_of_ours(
     fake_providers: FakeProviders, monkeypatch, name, nonsense
 ):
-    wire = "Anthropic" if name == "anthropic" else "OpenAI"
-    event = nonsense if wire == "OpenAI" else f"event: message_start\n{nonsense}"
+    wire = {"anthropic": "Anthropic", "openai-responses": "Responses"}.get(name, "OpenAI")
+    event = f"event: message_start\n{nonsense}" if wire == "Anthropic" else nonsense
     monkeypatch.setattr(f"tests.fake_providers.wire.{wire}.piece", lambda self, text: event)
     monkeypatch.setattr(f"tests.fake_providers.wire.{wire}.ending", lambda self, script: "")
     error = await error_of(name, "echo")
@@ -392,7 +409,7 @@ def test_keys_are_in_no_representation(fake_providers: FakeProviders):
 async def test_a_name_and_password_in_the_address_go_with_the_call(
     fake_providers: FakeProviders, settings, name
 ):
-    setting = f"{name.upper()}_BASE_URL"
+    setting = f"{variables_of(name)}_BASE_URL"
     setattr(settings, setting, getattr(settings, setting).replace("://", "://user:p%40ss@"))
     assert (await reply_to(name, "echo")).text == "Say hi there."
     assert fake_providers.requests[0].headers["authorization"] == "Basic dXNlcjpwQHNz"
