@@ -91,7 +91,7 @@ def test_every_export_names_the_version_and_the_parameters_of_the_model(
         '{"temperature": 0.2}',
     )
 
-    copy = record | {"id": str(uuid4())}
+    copy = record | {"id": str(uuid4()), "reviews": [], "rule_checks": [], "near_misses": []}
     path = tmp_path / "sessions.jsonl"
     path.write_text(json.dumps(copy) + "\n")
     call_command("import_trajectories", str(path), stdout=io.StringIO())

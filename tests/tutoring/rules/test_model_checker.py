@@ -120,5 +120,5 @@ def test_a_label_names_the_checker_with_its_parameters(
     row.refresh_from_db()
     row.active = False
     row.save()
-    with pytest.raises(CommandError, match="judge v1 .openai:checker. is inactive"):
+    with pytest.raises(CommandError, match=r"judge v1 .openai:checker. is inactive"):
         run("judge")
