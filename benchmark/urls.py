@@ -1,4 +1,4 @@
-"""Addresses of the problem bank and of runs. External ids may hold any printable character."""
+"""Addresses of the problem bank, of models and of runs. External ids may hold any printable character."""
 
 from django.urls import path
 
@@ -11,6 +11,7 @@ from benchmark.views.items import items
 from benchmark.views.leaderboard import leaderboard
 from benchmark.views.matrix import matrix
 from benchmark.views.mcqs import question, question_set, question_sets
+from benchmark.views.models import add_model, edit_model, model, model_test, models, new_version, test_model
 from benchmark.views.oracles import candidate_rankings, verifier, verifiers
 from benchmark.views.published import published
 from benchmark.views.refinement import refinement
@@ -19,6 +20,13 @@ from benchmark.views.suites import suite, suites
 
 urlpatterns = [
     path("glossary/", glossary_page, name="glossary"),
+    path("models/", models, name="models"),
+    path("models/add/", add_model, name="add_model"),
+    path("models/<int:model_id>/", model, name="model"),
+    path("models/<int:model_id>/edit/", edit_model, name="edit_model"),
+    path("models/<int:model_id>/new-version/", new_version, name="new_model_version"),
+    path("models/<int:model_id>/test/", test_model, name="test_model"),
+    path("models/<int:model_id>/test/result/", model_test, name="model_test"),
     path("problems/", views.problem_list, name="problems"),
     # An address of a figure ends without a slash, so that no external id matches it.
     path("problems/<slug:dataset>/<path:external_id>/figures/<str:name>", views.figure, name="figure"),

@@ -44,12 +44,15 @@ import json
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.auth.models import Group, User
 from django.contrib.sessions.backends.db import SessionStore
+from benchmark.model_calls.catalogue import model_for
 from benchmark.models import Problem
+from benchmark.providers import Parameters, parse_model_spec
 from tutoring.actions import StartSession
 from tutoring.protocols import PRESETS, freeze
 problem = Problem.objects.filter(dataset__name="practice").first()
 as_it_arrives = dict(characters_per_second=None, seconds_to_first_word=None, consent="")
 protocol = freeze("as-it-arrives", PRESETS["usaco-2024"].with_settings(**as_it_arrives))
+model = model_for(parse_model_spec("openai:clock-{pause}ms-{tokens}"), Parameters())
 chats = []
 for number in range({chats}):
     tutor = User.objects.create(username=f"load-{{number}}")
@@ -59,7 +62,7 @@ for number in range({chats}):
     store[BACKEND_SESSION_KEY] = "django.contrib.auth.backends.ModelBackend"
     store[HASH_SESSION_KEY] = tutor.get_session_auth_hash()
     store.create()
-    session = StartSession(tutor, problem, protocol, "openai:clock-{pause}ms-{tokens}").execute()
+    session = StartSession(tutor, problem, protocol, model).execute()
     chats.append((store.session_key, str(session.pk)))
 print(json.dumps(chats))
 """

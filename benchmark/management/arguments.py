@@ -131,7 +131,7 @@ def find_suite(problem: Problem, version: int | None) -> Suite:
 
 def find_run(name: str) -> Run:
     """Return the run of that id. Raises CommandError with similar ids and the latest runs."""
-    return _find_by_id(Run.objects.select_related("dataset"), name)
+    return _find_by_id(Run.objects.select_related("dataset", "model"), name)
 
 
 def find_similarity_run(name: str) -> SimilarityRun:

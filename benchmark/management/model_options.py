@@ -3,7 +3,7 @@
 from argparse import ArgumentTypeError
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
@@ -12,11 +12,20 @@ from tqdm import tqdm
 from benchmark.management.arguments import dollars, positive
 from benchmark.management.interrupts import run_interruptibly
 from benchmark.management.progress import write_line
-from benchmark.model_calls import Price, RateLimits, RunBudget, Spending, Stop
+from benchmark.model_calls import Price, RateLimits, RunBudget, Spending, Stop, catalogue
+from benchmark.model_calls.catalogue import CatalogueError
 from benchmark.model_calls.pricing import price_for
 from benchmark.model_calls.requests import ModelRequest, RequestMonitor, SpendTracker, send_all
-from benchmark.providers import ModelSpec, Parameters, open_batching_provider, open_provider
+from benchmark.models import LanguageModel
+from benchmark.providers import (
+    ModelSpec,
+    ModelSpecError,
+    Parameters,
+    open_batching_provider,
+    open_provider,
+)
 from benchmark.reports.formatting import format_faults
+from benchmark.representations import Author
 from benchmark.runner import Estimate, RunOptions
 from judge.management.tables import aligned
 
@@ -26,9 +35,14 @@ REQUEST_ASSUMPTIONS = (
 )
 
 
+_SAMPLING_OPTIONS = ("temperature", "max_output_tokens")
+
+MODEL_METAVAR = "PROVIDER:MODEL|LABEL"
+"""The value of --model: a model of a provider, or the label of a row, with @VERSION for one of its versions."""
+
 PRICE_HELP = (
-    "US dollars for a million tokens; default: the price of the model that the package genai-prices ships, else the "
-    "cost is unknown"
+    "US dollars for a million tokens; default: the price of the model's row (manage.py models), else the one that the "
+    "package genai-prices ships, else the cost is unknown"
 )
 
 
@@ -88,17 +102,57 @@ def add_limits(parser: CommandParser, concurrency: str = "calls in flight; defau
     )
 
 
+@dataclass(frozen=True)
+class ChosenModel:
+    """The model of a command with its sampling parameters, and its row if a label named it."""
+
+    spec: ModelSpec
+    parameters: Parameters
+    row: LanguageModel | None
+
+    @property
+    def author(self) -> Author:
+        """The model as the author of representations and programs."""
+        return Author(str(self.spec), self.parameters)
+
+
+def chosen_model(options: Mapping[str, Any]) -> ChosenModel:
+    """Return the model of --model, PROVIDER:MODEL or a label. The sampling options override a row's parameters.
+
+    Raises CommandError.
+    """
+    try:
+        spec, row = catalogue.choose(options["model"])
+    except (CatalogueError, ModelSpecError) as error:
+        raise CommandError(str(error)) from None
+    usual = Parameters.from_json(row.parameters) if row else Parameters()
+    return ChosenModel(spec, sampling(options, usual), row)
+
+
+def sampling(options: Mapping[str, Any], usual: Parameters = Parameters()) -> Parameters:  # noqa: B008  (frozen)
+    """Return the parameters `usual` with those that the options set."""
+    given = {name: options[name] for name in _SAMPLING_OPTIONS if options[name] is not None}
+    return replace(usual, **given)
+
+
 def price_of(
-    options: Mapping[str, Any], spec: ModelSpec | None, *, former: Price | None = None, batch: bool = False
+    options: Mapping[str, Any],
+    spec: ModelSpec | None,
+    *,
+    row: LanguageModel | None = None,
+    former: Price | None = None,
+    batch: bool = False,
 ) -> Price | None:
-    """Return the price from --price, else the run's `former` price, else the listed one; None: unknown.
+    """Return the price from --price, else the run's `former` price, else that of the row or the list; None: unknown.
 
     Raises ProviderError for batches of a provider without them.
     """
     if spec is None:
         return None
     given = Price(*options["price"]) if options["price"] else None
-    return former if former and not given else price_for(spec, given, batch=batch)
+    if former and not given:
+        return former
+    return price_for(spec, given or (catalogue.typed_price(row) if row else None), batch=batch)
 
 
 def run_options(options: Mapping[str, Any], price: Price | None, former: RunOptions) -> RunOptions:
@@ -124,17 +178,20 @@ def _temperature(text: str) -> float:
     raise ArgumentTypeError(f"{text!r} is not a number from 0 to 2")
 
 
-def sampling(options: Mapping[str, Any]) -> Parameters:
-    """Return the sampling parameters of the options."""
-    return Parameters(temperature=options["temperature"], max_output_tokens=options["max_output_tokens"])
+def with_context(options: RunOptions, row: LanguageModel | None) -> RunOptions:
+    """Return the options with the context length of the model's row, if it has one."""
+    if row is None or row.context_tokens is None:
+        return options
+    return replace(options, limits=replace(options.limits, context_tokens=row.context_tokens))
 
 
-def spend_tracker(options: Mapping[str, Any], spec: ModelSpec, spent: Spending) -> SpendTracker:
+def spend_tracker(options: Mapping[str, Any], model: ChosenModel, spent: Spending) -> SpendTracker:
     """Return a tracker without a run, which starts at `spent`. Raises CommandError for --max-cost without a price."""
-    chosen = run_options(options, price_of(options, spec), RunOptions())
+    price = price_of(options, model.spec, row=model.row)
+    chosen = run_options(options, price, with_context(RunOptions(), model.row))
     if chosen.budget.cost is not None and chosen.price is None:
         raise CommandError(
-            f"--max-cost needs --price INPUT OUTPUT: no price is listed for {spec}, so its cost is unknown."
+            f"--max-cost needs --price INPUT OUTPUT: no price is listed for {model.spec}, so its cost is unknown."
         )
     return SpendTracker(chosen.price, chosen.budget, chosen.limits, spent=spent)
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from benchmark.memorisation.scoring import Place, others_of, score
 from benchmark.memorisation.texts import KINDS, Split, share_of, split_problem
+from benchmark.model_calls import catalogue
 from benchmark.model_calls.budget import Spending
 from benchmark.model_calls.reply_cache import reply_columns
 from benchmark.model_calls.requests import ModelRequest
 from benchmark.models import Dataset, LanguageModel, MemoryProbe, Problem
-from benchmark.models.language_models import content_hash_of
 from benchmark.prompts import Prompt, completion_prompt
 from benchmark.providers import ModelReply, ModelSpec, Parameters, address_of
 
@@ -27,8 +27,7 @@ class Author:
 
     def row(self) -> LanguageModel | None:
         """Return the newest row of this model; None without one."""
-        digests = content_hash_of(str(self.spec), self.parameters.to_json(), None)
-        return LanguageModel.objects.filter(content_hash=digests).order_by("-pk").first()
+        return catalogue.matching(self.spec, self.parameters)
 
 
 @dataclass(frozen=True)

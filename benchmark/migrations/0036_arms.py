@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("benchmark", "0034_blocks_of_generations"),
+        ("benchmark", "0035_catalogue"),
     ]
 
     operations = [

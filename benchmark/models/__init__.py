@@ -3,7 +3,7 @@
 from benchmark.models.batches import Batch, BatchedRequest
 from benchmark.models.corpora import Article, Corpus
 from benchmark.models.judging import Judgement, Submission
-from benchmark.models.language_models import FrozenError, LanguageModel
+from benchmark.models.language_models import FrozenError, LanguageModel, ModelTest
 from benchmark.models.memorisation import MemoryProbe
 from benchmark.models.oracles import Candidate, Verification, Verifier
 from benchmark.models.problems import Dataset, Figure, Problem, ReferenceSolution, TestCase
@@ -34,6 +34,7 @@ __all__ = [
     "LanguageModel",
     "ListedTest",
     "MemoryProbe",
+    "ModelTest",
     "Option",
     "PackageProgram",
     "Problem",

@@ -10,6 +10,10 @@ from django.conf import settings
 from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models import Q
+from django.urls import reverse
+from django.utils import timezone
+
+from benchmark.models.leases import MODEL_TEST_LEASE, Claimable
 
 
 class FrozenError(Exception):
@@ -55,6 +59,9 @@ class LanguageModel(models.Model):
         related_name="+",
         help_text="Tutors whose sessions outside of studies may use it. None: all tutors.",
     )
+    automatic = models.BooleanField(
+        default=False, help_text="Whether a command made it for a model that was named as provider:model."
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     frozen_at = models.DateTimeField(null=True, blank=True, help_text="When it was first used.")
 
@@ -76,6 +83,41 @@ class LanguageModel(models.Model):
             raise FrozenError(f"{self} was used already. Make a new version of it instead.")
         self.content_hash = digest
         super().save(*arguments, **options)
+
+    def get_absolute_url(self) -> str:
+        return reverse("model", args=[self.pk])
+
+
+class ModelTest(Claimable):
+    """One question to a model that an admin requested on the page of models. A streamer sends it."""
+
+    class State(models.TextChoices):
+        WAITING = "waiting"
+        RUNNING = "running"
+        DONE = "done"
+        FAILED = "failed"
+
+    LEASE = MODEL_TEST_LEASE
+    WAITING = State.WAITING
+    HELD = State.RUNNING
+
+    model = models.ForeignKey(LanguageModel, on_delete=models.CASCADE, related_name="tests")
+    content_hash = models.CharField(max_length=64, help_text="Hash of the model's content at the request.")
+    state = models.CharField(max_length=10, choices=State.choices, default=State.WAITING, db_index=True)
+    requested_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    requested_at = models.DateTimeField(default=timezone.now)
+    result = models.JSONField(
+        null=True, blank=True, help_text="benchmark.model_calls.model_tests.TestResult. Null: no reply."
+    )
+    error = models.TextField(blank=True, help_text="Why there is no reply, in the provider's words.")
+
+    class Meta:
+        ordering = ["-pk"]
+
+    def __str__(self) -> str:
+        return f"test of {self.model}: {self.state}"
 
 
 def content_hash_of(spec: str, parameters: dict[str, Any], context_tokens: int | None) -> str:

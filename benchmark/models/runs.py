@@ -31,7 +31,7 @@ class Run(MeteredRun):
         blank=True,
         on_delete=models.PROTECT,
         related_name="runs",
-        help_text="The model's version. Null in runs that are older than the table of models.",
+        help_text="The model's version. Null in older runs whose model is unknown.",
     )
     model_spec = models.CharField(max_length=200, help_text="provider:model")
     parameters = models.JSONField(

@@ -7,6 +7,7 @@ import uuid
 from django.db import models
 from django.urls import reverse
 
+from benchmark.models.language_models import LanguageModel
 from benchmark.models.metering import MeteredRun
 from benchmark.models.problems import Dataset, Problem
 
@@ -137,6 +138,14 @@ class SimilarityRun(MeteredRun):
     question_set = models.ForeignKey(QuestionSet, on_delete=models.PROTECT, related_name="runs")
     task = models.CharField(max_length=10, choices=Task.choices)
     representation = models.CharField(max_length=20)
+    model = models.ForeignKey(
+        LanguageModel,
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="similarity_runs",
+        help_text="The model's version. Null: no model was called.",
+    )
     model_spec = models.CharField(
         max_length=200, blank=True, help_text="provider:model. Blank: no model was called."
     )

@@ -73,7 +73,7 @@ def _enqueue(run_id: UUID, count: int) -> None:
 
 def work_on_run(run_id: str) -> None:
     """Work on the run for one time slice, then enqueue a job for the rest."""
-    run = Run.objects.select_related("dataset").filter(pk=run_id, state=Run.State.OPEN).first()
+    run = Run.objects.select_related("dataset", "model").filter(pk=run_id, state=Run.State.OPEN).first()
     if run is None or not _has_pending(run):
         return
     try:

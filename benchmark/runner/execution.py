@@ -49,6 +49,7 @@ from benchmark.runner import leases
 from benchmark.runner.chain import ChainServices, StoredChain
 from benchmark.runner.judges import JudgeFaultError, RunJudge, judge_threads
 from benchmark.runner.reply_store import ReplyStore
+from benchmark.runner.sampling import sampling_of
 from benchmark.runner.texts import SearchTexts
 from judge import Verdict
 
@@ -167,6 +168,7 @@ class _RunExecution:
         self._runner = resources.runner
         self._method = METHODS[run.method]
         self._settings: MethodSettings = self._method.settings(**run.parameters)
+        self._sampling = sampling_of(self._settings, run.model)
         self._commits = resources.commits
         self._progress = progress
         self._stop = stop

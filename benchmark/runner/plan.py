@@ -9,14 +9,16 @@ from django.db import transaction
 from pydantic import ValidationError
 
 from benchmark.methods import METHODS, Method, MethodSettings, PlannedRun
+from benchmark.model_calls import catalogue
 from benchmark.model_calls.budget import Price, RunBudget
+from benchmark.model_calls.catalogue import CatalogueError
 from benchmark.model_calls.inserts import insert_items
 from benchmark.model_calls.rate_limit import RateLimits
-from benchmark.models import Corpus, Dataset, Problem, Run, TestCase, Verifier
+from benchmark.models import Corpus, Dataset, LanguageModel, Problem, Run, TestCase, Verifier
 from benchmark.models.metering import MeteredRun
 from benchmark.oracles.store import problems_without_oracle
 from benchmark.prompts import TemplateError
-from benchmark.providers import ModelSpec, check_parameters, parse_model_spec
+from benchmark.providers import ModelSpec, Parameters, check_parameters, parse_model_spec
 from benchmark.representations import MissingRepresentationError
 from benchmark.retrieval import training_part
 from benchmark.runner import leases
@@ -31,6 +33,7 @@ from benchmark.runner.manifest import (
     textbook,
 )
 from benchmark.runner.pilot import Pilot, choose_pilot
+from benchmark.runner.sampling import sampling_of
 from judge import ToolMissingError, compiler_version, sandbox_status
 
 
@@ -80,6 +83,18 @@ class RunPlan:
     """The record of the method's preparation for the manifest."""
     chains: Mapping[str, int] | None = None
     """Chains of each problem by its id; None: `attempts` of each."""
+    model: LanguageModel | None = None
+    """The row that a label named. The run has this row, or a version of it with the sampling of the settings."""
+
+    @property
+    def sampling(self) -> Parameters:
+        """The sampling parameters of all requests."""
+        return sampling_of(self.settings, self.model)
+
+    @property
+    def stored_model(self) -> LanguageModel | None:
+        """The row whose price, context and cutoff apply; None: no row has this model and these parameters."""
+        return self.model or catalogue.matching(self.spec, self.sampling)
 
 
 Draws = Literal["repeat", "fresh"]
@@ -212,7 +227,10 @@ def _untestable(
 
 
 def start_run(plan: RunPlan, options: RunOptions) -> Run:
-    """Store a new run with one pending item for each problem and chain, and return it. Raises CannotRunError."""
+    """Store a new run with one pending item for each problem and chain, and return it. Raises CannotRunError.
+
+    The run freezes the row of its model.
+    """
     run = Run(
         dataset=plan.dataset,
         method=plan.method.name,
@@ -237,10 +255,23 @@ def start_run(plan: RunPlan, options: RunOptions) -> Run:
         manifest["pilot"] = plan.pilot.to_json()
     run.manifest = manifest
     with transaction.atomic():
+        run.model = _frozen_model(plan)
+        if run.model.cutoff:
+            manifest["cutoff"] = run.model.cutoff.isoformat()
         run.first_draw = reserve_draws(run.model_spec, run.epochs, plan.first_draw)
         run.save()
         insert_items(run, plan.problems, plan.chains)
     return run
+
+
+def _frozen_model(plan: RunPlan) -> LanguageModel:
+    """Return the row of the model with the plan's sampling; make it if there is none. Raises CannotRunError."""
+    try:
+        if plan.model:
+            return catalogue.variant_of(plan.model, plan.sampling)
+        return catalogue.model_for(plan.spec, plan.sampling)
+    except CatalogueError as error:
+        raise CannotRunError(str(error)) from None
 
 
 def _choose(dataset: Dataset, scope: RunScope) -> list[Problem]:
@@ -322,7 +353,7 @@ def plan_like(run: Run, draws: Draws = "repeat") -> RunPlan:
     )
     settings = method.settings(**run.parameters)
     plan = plan_run(run.dataset, parse_model_spec(run.model_spec), method, settings, scope)
-    return replace(plan, profile=run.manifest.get("profile"), failures=run.failures)
+    return replace(plan, profile=run.manifest.get("profile"), failures=run.failures, model=run.model)
 
 
 def _check_unchanged(run: Run) -> None:

@@ -23,6 +23,7 @@ from benchmark.model_calls.reply_cache import (
 from benchmark.models import Generation, Run, WorkItem
 from benchmark.prompts import Prompt
 from benchmark.providers import ModelReply, Parameters, draws_by_seed, parse_model_spec
+from benchmark.runner.sampling import sampling_of
 
 _find_paid = partial(find_paid, Generation)
 
@@ -69,6 +70,7 @@ class ReplyStore:
         """
         self._run = run
         self._settings = settings
+        self._sampling = sampling_of(settings, run.model)
         self._spec = parse_model_spec(run.model_spec)
         self._draws_by_seed = draws_by_seed(self._spec)
         self._commits = commits
@@ -80,7 +82,7 @@ class ReplyStore:
 
     async def reply_to(self, request: ChainRequest) -> Generation:
         """Return the stored reply. Raises ProviderError."""
-        parameters = request.prompt.parameters(self._settings.parameters)
+        parameters = request.prompt.parameters(self._sampling)
         number, chain = self._run.draw_of(request.item.chain)
         draw = draw_name(number, 0 if request.shared else chain, request.repetition)
         if self._draws_by_seed:

@@ -11,10 +11,12 @@ from django.db.models import Prefetch
 from django.utils import timezone
 
 from benchmark.datasets.question_sets import LETTERS
-from benchmark.model_calls import Spending, Stop
+from benchmark.model_calls import Spending, Stop, catalogue
+from benchmark.model_calls.catalogue import CatalogueError
 from benchmark.model_calls.reply_cache import cache_key, draw_name, find_paid, reused_columns
 from benchmark.model_calls.requests import ModelRequest, RequestMonitor, SpendTracker, send_all
 from benchmark.models import (
+    LanguageModel,
     Option,
     Problem,
     Question,
@@ -49,7 +51,7 @@ from benchmark.similarity.ties import Placing, tied_best
 
 logger = logging.getLogger(__name__)
 
-Task = SimilarityRun.Task
+VisibleProblem = SimilarityRun.Task
 PROVIDERS_DEFAULT = Parameters()
 
 
@@ -68,9 +70,11 @@ class SimilarityPlan:
     limit: int | None = None
     draw: int | None = 0
     """The draw number of the choices; None: a fresh one, reserved when the run starts."""
+    model: LanguageModel | None = None
+    """The row that a label named. The run has this row, or a version of it with this sampling."""
 
     def __post_init__(self) -> None:
-        needs_model = self.kind.generated or self.task == Task.CHOOSE
+        needs_model = self.kind.generated or self.task == VisibleProblem.CHOOSE
         if needs_model and self.spec is None:
             raise CannotRunError(
                 f"A model is needed to {self.task} by {self.kind.name}: name one with --model."
@@ -105,7 +109,13 @@ class SimilarityPlan:
             given["correct_at"],
             given["limit"],
             given.get("draw", 0),
+            run.model,
         )
+
+    @property
+    def stored_model(self) -> LanguageModel | None:
+        """The row whose price and context apply; None: no row has this model and this sampling."""
+        return self.model or (catalogue.matching(self.spec, self.sampling) if self.spec else None)
 
     @property
     def author(self) -> Author | None:
@@ -138,17 +148,28 @@ def start_run(plan: SimilarityPlan, options: RunOptions) -> SimilarityRun:
     )
     options.apply_to(run)
     with transaction.atomic():
-        if plan.task == Task.CHOOSE:
+        run.model = _frozen_model(plan)
+        if plan.task == VisibleProblem.CHOOSE:
             run.parameters["draw"] = reserve_draws(run.model_spec, 1, plan.draw)
         run.save()
     return run
+
+
+def _frozen_model(plan: SimilarityPlan) -> LanguageModel | None:
+    """Return the row of the plan's model, made if there is none; None without a model. Raises CannotRunError."""
+    try:
+        if plan.model:
+            return catalogue.variant_of(plan.model, plan.sampling)
+        return catalogue.model_for(plan.spec, plan.sampling) if plan.spec else None
+    except CatalogueError as error:
+        raise CannotRunError(str(error)) from None
 
 
 def run_inputs(plan: SimilarityPlan) -> dict[str, object]:
     """Return everything that must not change before a run resumes."""
     templates = our_templates()
     names = [plan.kind.template] if plan.kind.generated else []
-    names += TEMPLATES if plan.task == Task.CHOOSE else []
+    names += TEMPLATES if plan.task == VisibleProblem.CHOOSE else []
     return {
         "questions": plan.question_set.content_hash,
         "dataset": {
@@ -243,9 +264,9 @@ async def execute(
         assert author is not None
         await send(generation_requests(plan.kind, author, missing))
         await sync_to_async(work.load)()
-    if plan.task == Task.RANK and not work.missing():
+    if plan.task == VisibleProblem.RANK and not work.missing():
         await sync_to_async(_rank)(work, encoder, monitor.advance)
-    elif plan.task == Task.CHOOSE and not stop.reason:
+    elif plan.task == VisibleProblem.CHOOSE and not stop.reason:
         ready = [q for q in work.questions if all(p.external_id in work.texts for p in _problems(q))]
         await send(await sync_to_async(_choices)(work, ready, monitor.advance))
     await sync_to_async(_conclude)(run, stop, faults)

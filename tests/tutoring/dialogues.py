@@ -8,8 +8,9 @@ from uuid import UUID, uuid4
 from django.contrib.auth.models import User
 
 from benchmark.judging import perform
-from benchmark.models import Problem
-from benchmark.providers import Completed, TokenUsage
+from benchmark.model_calls.catalogue import model_for
+from benchmark.models import LanguageModel, Problem
+from benchmark.providers import Completed, Parameters, TokenUsage, parse_model_spec
 from tutoring.actions import AcceptConsent, Execute, SendMessage, StartSession
 from tutoring.models import Event, Protocol, Session
 from tutoring.models.payloads import Mode
@@ -25,7 +26,12 @@ TALK = "I would read the number first."
 def start(person: User, problem: Problem, protocol: Protocol, model_spec: str = "openai:m") -> Session:
     """Accept the consent text and start a session, as the page does."""
     AcceptConsent(person, protocol, consent_hash(rules_of(protocol))).execute()
-    return StartSession(person, problem, protocol, model_spec).execute()
+    return StartSession(person, problem, protocol, model(model_spec)).execute()
+
+
+def model(spec: str) -> LanguageModel:
+    """Return the row of a model with the provider's default sampling."""
+    return model_for(parse_model_spec(spec), Parameters())
 
 
 @dataclass

@@ -17,7 +17,7 @@ from django.test import Client
 from django.utils import timezone
 
 from benchmark.models import Problem
-from tests.tutoring.dialogues import RIGHT, TALK, WRONG, SessionUnderTest, start
+from tests.tutoring.dialogues import RIGHT, TALK, WRONG, SessionUnderTest, model, start
 from tutoring.actions import ConsentMissingError, StartSession, StopReply
 from tutoring.checks.checking import check_session
 from tutoring.models import Consent, Event, Protocol, Reply
@@ -194,15 +194,15 @@ def test_consent_is_asked_for_once_a_text(alice: User, doubling: Problem, protoc
     later = freeze(protocol.name, rules)
     assert later.version == protocol.version + 1
     with pytest.raises(ConsentMissingError):
-        StartSession(alice, doubling, later, "openai:m").execute()
+        StartSession(alice, doubling, later, model("openai:m")).execute()
     start(alice, doubling, protocol, "openai:m")
-    assert StartSession(alice, doubling, later, "openai:other").execute(), "the text is the same"
+    assert StartSession(alice, doubling, later, model("openai:other")).execute(), "the text is the same"
     changed = freeze(protocol.name, rules.with_settings(consent="Other terms."))
     with pytest.raises(ConsentMissingError):
-        StartSession(alice, doubling, changed, "openai:third").execute()
+        StartSession(alice, doubling, changed, model("openai:third")).execute()
     assert Consent.objects.count() == 1
     silent = freeze("silent", rules.with_settings(consent=""))
-    assert StartSession(alice, doubling, silent, "openai:m").execute()
+    assert StartSession(alice, doubling, silent, model("openai:m")).execute()
 
 
 def test_blind_reply_is_shown_at_an_even_pace(under: Under):

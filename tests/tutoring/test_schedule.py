@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from accounts.roles import Role
 from benchmark.models import Problem
-from benchmark.providers import Completed, TokenUsage
+from benchmark.providers import Completed, Parameters, TokenUsage
 from tests.tutoring.conftest import PersonFactory
 from tests.tutoring.dialogues import RIGHT, SessionUnderTest, start
 from tutoring.actions import AskAgain
@@ -83,7 +83,7 @@ def test_released_chunks_and_their_times_are_the_same_for_every_model(
 ) -> None:
     """A tick is 50 ms, the reply is scheduled for tick 400, and the model writes until tick `whole_at`."""
     claimed = ClaimedReply(
-        pk=1, attempt=1, session_id=uuid4(), model_spec="m", messages=(), live=True,
+        pk=1, attempt=1, session_id=uuid4(), model_spec="m", parameters=Parameters(), messages=(), live=True,
         characters_per_second=240, shown_from=DUE, answer=None,
     )  # fmt: skip
     chat = ActiveReply(claimed)

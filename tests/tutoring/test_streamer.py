@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import pytest
 
-from benchmark.providers import Message
+from benchmark.providers import Message, Parameters
 from tests.fake_providers import FakeProviders, Script, failure
 from tutoring.replies.streamer import ActiveReply, Streamer
 
@@ -15,7 +15,12 @@ async def test_a_wait_that_the_provider_requests_is_in_the_log(
 ) -> None:
     fake_providers.script(failure(429, retry_after="0"), Script())
     claimed = SimpleNamespace(
-        pk=7, model_spec="openai:m", messages=[Message("user", "Hello")], shown_from=None, answer=None
+        pk=7,
+        model_spec="openai:m",
+        parameters=Parameters(),
+        messages=[Message("user", "Hello")],
+        shown_from=None,
+        answer=None,
     )
     streamer, chat = Streamer(1), ActiveReply(cast("Any", claimed))
     await streamer._stream(chat)

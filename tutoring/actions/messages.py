@@ -12,7 +12,8 @@ from django.db.models import F, Q
 from django.utils import timezone
 
 from accounts.roles import Role, has_role
-from benchmark.models import Problem
+from benchmark.model_calls import catalogue
+from benchmark.models import LanguageModel, Problem
 from benchmark.prompts import VisibleProblem
 from benchmark.providers import is_scripted, parse_model_spec
 from tutoring.actions.base import SessionAction
@@ -76,24 +77,27 @@ class AcceptConsent:
 
 @dataclass(frozen=True)
 class StartSession:
-    """Open a session on a problem, unless the tutor has one open there or has used all sessions."""
+    """Open a session with a model on a problem, unless the tutor has one open there or has used all sessions.
+
+    The session freezes the model's row.
+    """
 
     person: User
     problem: Problem
     protocol: Protocol
-    model_spec: str
+    model: LanguageModel
 
     def execute(self) -> Session:
         """Return the new session. Raises PermissionDenied, ConsentMissingError or RefusedError."""
         if not has_role(self.person, Role.TUTOR):
             raise PermissionDenied("Only tutors hold sessions.")
         rules = rules_of(self.protocol)
-        if is_scripted(parse_model_spec(self.model_spec)) and not (
+        if is_scripted(parse_model_spec(self.model.spec)) and not (
             rules.language == "python" and has_scripted_student(self.problem)
         ):
             raise RefusedError(
                 "The scripted practice student writes Python and replies on practice problems only. Choose a "
-                "practice problem and a Python protocol, or ask an operator for a real model (TUTORING_MODEL)."
+                "practice problem and a Python protocol, or ask an admin for another model."
             )
         consent = consent_of(self.person, self.protocol)
         if rules.consent and consent is None:
@@ -108,7 +112,7 @@ class StartSession:
             tutor=self.person,
             problem=self.problem,
             protocol__name=self.protocol.name,
-            model_spec=self.model_spec,
+            model_spec=self.model.spec,
         )
         if earlier.exclude(state=Session.State.CLOSED).exists():
             raise RefusedError(
@@ -122,7 +126,8 @@ class StartSession:
             tutor=self.person,
             problem=self.problem,
             protocol=self.protocol,
-            model_spec=self.model_spec,
+            model=catalogue.freeze(self.model),
+            model_spec=self.model.spec,
             language=rules.language,
             number=number,
             opened_at=now,
@@ -132,7 +137,7 @@ class StartSession:
             problem_hash=self.problem.content_hash,
             protocol=str(self.protocol),
             protocol_hash=self.protocol.content_hash,
-            model_spec=self.model_spec,
+            model_spec=self.model.spec,
             consent=None
             if consent is None
             else ConsentGiven(text_hash=consent.text_hash, accepted_at=consent.accepted_at),

@@ -5,16 +5,18 @@ from __future__ import annotations
 import asyncio
 import logging
 
+from benchmark.model_calls import catalogue
+from benchmark.models import LanguageModel
 from benchmark.providers import (
     Message,
     ModelReply,
     ModelSpec,
     Parameters,
-    Provider,
     ProviderError,
     RetryPolicy,
     complete,
     open_provider,
+    parse_model_spec,
 )
 from tutoring.checks import model_checker
 from tutoring.checks.contexts import message_contexts
@@ -30,19 +32,22 @@ MAXIMUM_CONCURRENT_CALLS = 8
 """Concurrent model calls for one session."""
 
 
-def check_session_with_model(session: Session, spec: ModelSpec) -> RuleCheck:
-    """Check every message of the tutor with the model and store its answers as findings.
+def check_session_with_model(session: Session, model: LanguageModel) -> RuleCheck:
+    """Check every message of the tutor with the model and store its answers as findings. The check freezes the row.
 
-    If the same model has checked the same session with the same prompts, return that check without a call. Raise
-    ProviderError if a call fails permanently and UnreadableAnswerError for an answer of another form; nothing is stored
-    in both cases.
+    If the same model with the same parameters has checked the same session with the same prompts, return that check
+    without a call. Raise ProviderError if a call fails permanently and UnreadableAnswerError for an answer of another
+    form; nothing is stored in both cases.
     """
     rules = current_rule_set()
     events = [event for event in session.events.all() if not event.out_of_protocol]
     prompt_hash = model_checker.prompt_hash(rules)
     detectors = {model_checker.NAME: model_checker.VERSION}
     problem = session.problem
-    basis = basis_of(str(spec), detectors, prompt_hash, problem and problem.content_hash, len(events))
+    spec = parse_model_spec(model.spec)
+    # Checks with the provider's default sampling have the basis that they had before models were rows.
+    caller = [str(spec), model.parameters] if model.parameters else str(spec)
+    basis = basis_of(caller, detectors, prompt_hash, problem and problem.content_hash, len(events))
     existing = session.rule_checks.filter(basis=basis).first()
     if existing is not None:
         return existing
@@ -51,7 +56,7 @@ def check_session_with_model(session: Session, spec: ModelSpec) -> RuleCheck:
         model_checker.prompt(event.payload_as(MessageSent).text, context, rules)
         for event, context in contexts
     ]
-    replies = asyncio.run(_call_all(spec, prompts))
+    replies = asyncio.run(_call_all(spec, Parameters.from_json(model.parameters), prompts))
     findings = [
         to_finding(event, detection)
         for (event, _), reply in zip(contexts, replies, strict=True)
@@ -64,6 +69,7 @@ def check_session_with_model(session: Session, spec: ModelSpec) -> RuleCheck:
         findings,
         detectors=detectors,
         model=_model_name(replies, spec),
+        language_model=catalogue.freeze(model),
         prompt_hash=prompt_hash,
     )
 
@@ -73,27 +79,24 @@ def _model_name(replies: list[ModelReply], spec: ModelSpec) -> str:
     return ", ".join(sorted({reply.model for reply in replies}))[:200] or str(spec)
 
 
-async def _call_all(spec: ModelSpec, prompts: list[str]) -> list[ModelReply]:
+async def _call_all(spec: ModelSpec, parameters: Parameters, prompts: list[str]) -> list[ModelReply]:
     provider = open_provider(spec)
     limit = asyncio.Semaphore(MAXIMUM_CONCURRENT_CALLS)
+    retry = RetryPolicy(announce=_log_retry)
+
+    async def call(prompt_text: str) -> ModelReply:
+        async with limit:
+            messages = [Message("user", prompt_text)]
+            return await complete(provider, spec.model, messages, parameters, retry=retry)
+
     try:
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(_call(provider, spec, limit, prompt_text)) for prompt_text in prompts]
+            tasks = [group.create_task(call(prompt_text)) for prompt_text in prompts]
     except ExceptionGroup as failures:
         raise failures.exceptions[0] from None
     finally:
         await provider.aclose()
     return [task.result() for task in tasks]
-
-
-async def _call(
-    provider: Provider, spec: ModelSpec, limit: asyncio.Semaphore, prompt_text: str
-) -> ModelReply:
-    async with limit:
-        messages = [Message("user", prompt_text)]
-        return await complete(
-            provider, spec.model, messages, Parameters(), retry=RetryPolicy(announce=_log_retry)
-        )
 
 
 def _log_retry(seconds: float, error: ProviderError) -> None:

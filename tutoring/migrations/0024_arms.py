@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("tutoring", "0021_models_of_sessions"),
+        ("tutoring", "0023_rule_checks_by_models"),
         ("benchmark", "0036_arms"),
     ]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.db import models
 from django.utils import timezone
 
+from benchmark.models import LanguageModel
 from tutoring.models.append_only import AppendOnlyModel
 from tutoring.models.sessions import Event, Session
 from tutoring.rules import severity
@@ -39,6 +40,14 @@ class RuleCheck(AppendOnlyModel):
         max_length=200,
         blank=True,
         help_text="Name that the provider returned; blank for checks by detectors.",
+    )
+    language_model = models.ForeignKey(
+        LanguageModel,
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="rule_checks",
+        help_text="The row of the model. Null for checks by detectors, older checks and imported checks.",
     )
     prompt_hash = models.CharField(
         max_length=64,

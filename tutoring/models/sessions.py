@@ -28,7 +28,7 @@ class SessionQuerySet(models.QuerySet["Session"]):
     def listed(self) -> SessionQuerySet:
         """Select the related rows that lists show, without the long texts of the problems."""
         texts = ("statement", "statement_html", "analysis", "analysis_html")
-        related = self.select_related("problem__dataset", "protocol")
+        related = self.select_related("problem__dataset", "protocol", "model")
         return related.defer(*(f"problem__{text}" for text in texts))
 
 
@@ -72,7 +72,7 @@ class Session(models.Model):
         blank=True,
         on_delete=models.PROTECT,
         related_name="sessions",
-        help_text="The model's version. Null in imported and in older sessions.",
+        help_text="The model's version. Null in imported sessions.",
     )
     model_spec = models.CharField(max_length=200, blank=True, help_text="provider:model; blank if unknown.")
     language = models.CharField(max_length=20, default="python")

@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from benchmark.extraction import Ended, extract_program
 from benchmark.models.owners import new_owner
-from benchmark.providers import Message
+from benchmark.providers import Message, Parameters
 from tutoring.models import Event, Reply, ReplyDelta, Session
 from tutoring.models.payloads import (
     MaskedPassage,
@@ -47,6 +47,7 @@ class ClaimedReply:
     attempt: int
     session_id: UUID
     model_spec: str
+    parameters: Parameters
     messages: tuple[Message, ...]
     live: bool
     """Whether the tutor sees the text while it arrives. If not, the reply appears when it is whole."""
@@ -126,6 +127,7 @@ def _claimed(session: Session, reply: Reply) -> ClaimedReply:
         attempt=reply.attempt,
         session_id=session.pk,
         model_spec=session.model_spec,
+        parameters=Parameters.from_json(session.model.parameters if session.model else {}),
         messages=tuple(model_messages(session.events.all())),
         live=reply.live,
         characters_per_second=_pace(session),

@@ -22,11 +22,11 @@ from django.db import DatabaseError
 from django.utils import timezone
 from redis import RedisError
 
+from benchmark.model_calls.model_tests import claim_tests, perform_test
 from benchmark.model_calls.reply_cache import draw_seed
 from benchmark.models.leases import HEARTBEAT
 from benchmark.providers import (
     Completed,
-    Parameters,
     Provider,
     ProviderError,
     ReasoningDelta,
@@ -134,6 +134,7 @@ class Streamer:
         self.logged_at = -_LOG_INTERVAL
         self.active: dict[int, ActiveReply] = {}
         self.providers: dict[tuple[str, str], Provider] = {}
+        self.model_tests: set[asyncio.Task[None]] = set()
         self.text_waiting = asyncio.Event()
         self.replies_waiting = asyncio.Event()
         self.flushing = asyncio.Lock()
@@ -151,6 +152,8 @@ class Streamer:
             for reply in self.active.values():
                 if reply.task is not None:
                     reply.task.cancel()
+            for task in self.model_tests:
+                task.cancel()
             for provider in self.providers.values():
                 await provider.aclose()
 
@@ -177,6 +180,10 @@ class Streamer:
                     reply = ActiveReply.of(claimed)
                     self.active[claimed.pk] = reply
                     reply.task = asyncio.create_task(self._write(reply))
+            for test in await self._stored(claim_tests):
+                task = asyncio.create_task(perform_test(test))
+                self.model_tests.add(task)
+                task.add_done_callback(self.model_tests.discard)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self.replies_waiting.wait(), _CLAIM_INTERVAL)
             self.replies_waiting.clear()
@@ -246,11 +253,11 @@ class Streamer:
     async def _stream(self, reply: ActiveReply) -> None:
         """Collect the model's answer. Raises ProviderError."""
         spec = parse_model_spec(reply.claimed.model_spec)
-        server = spec.provider, spec.endpoint
+        server = (spec.provider, spec.endpoint)
         provider = self.providers.get(server)
         if provider is None:
             provider = self.providers[server] = await asyncio.to_thread(open_provider, spec)
-        parameters = Parameters()
+        parameters = reply.claimed.parameters
         if draws_by_seed(spec):
             parameters = replace(parameters, seed=draw_seed(f"reply {reply.claimed.pk}", parameters.seed))
         retry = RetryPolicy(announce=partial(_log_wait, reply.claimed.pk))

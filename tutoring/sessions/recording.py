@@ -24,7 +24,7 @@ def lock_session(session_id: UUID) -> Session:
     """
     return (
         Session.objects.select_for_update(of=("self",))
-        .select_related("protocol", "problem")
+        .select_related("protocol", "problem", "model")
         .get(pk=session_id)
     )
 

@@ -3,11 +3,11 @@
 from typing import Any
 
 from django import template
-from django.conf import settings
 from django.utils.safestring import SafeString, mark_safe
 
+from benchmark.model_calls import catalogue
 from benchmark.models import Problem
-from benchmark.providers import is_scripted, parse_model_spec
+from benchmark.providers import is_scripted
 from benchmark.rendering import text_diff
 from tutoring.actions import has_scripted_student
 from tutoring.models import Session
@@ -32,7 +32,7 @@ def changed_into(draft: str, sent: str) -> SafeString:
 @register.inclusion_tag("tutoring/_start_session.html", takes_context=True)
 def start_session_form(context: dict[str, Any], problem: Problem) -> dict[str, Any]:
     """Return the context of `{% start_session_form problem %}`, with the protocols that can be started."""
-    scripted = is_scripted(parse_model_spec(settings.TUTORING_MODEL))
+    scripted = is_scripted(catalogue.session_spec(context["user"]))
     protocols = current_protocols()
     if scripted:
         knows = has_scripted_student(problem)

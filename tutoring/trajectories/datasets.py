@@ -29,7 +29,8 @@ _MESSAGE = {
 
 _SESSION = {
     "id": "string", "dataset": "string", "problem": "string", "title": "string", "tier": "string",
-    "protocol": "string", "protocol_hash": "string", "tutor": "string", "model": "string", "language": "string",
+    "protocol": "string", "protocol_hash": "string", "tutor": "string", "model": "string",
+    "model_label": "string", "model_version": "int32", "model_parameters": "string", "language": "string",
     "number": "int32", "opened_at": "string", "closed_at": "string", "state": "string", "outcome": "string",
     "outcome_claimed": "bool", "outcome_claimed_by": "string", "invalidated": "bool", "code_generations": "int32",
     "executions": "int32",
@@ -105,7 +106,8 @@ def _line(row: Record) -> str:
 
 
 def _session(record: Record) -> Record:
-    problem, protocol, judgement = (record.get(key) or {} for key in ("problem", "protocol", "judgement"))
+    keys = ("problem", "protocol", "judgement", "language_model")
+    problem, protocol, judgement, model = (record.get(key) or {} for key in keys)
     payloads = map(payload_of, record["events"])
     verdicts = [payload for payload in payloads if isinstance(payload, VerdictRecorded)]
     verdict = verdicts[-1] if verdicts else None
@@ -117,9 +119,12 @@ def _session(record: Record) -> Record:
         "tier": problem.get("tier"),
         "protocol": f"{protocol['name']} v{protocol['version']}" if protocol else None,
         "protocol_hash": protocol.get("content_hash"),
-        **{
-            key: record.get(key) for key in ("tutor", "model", "language", "number", "opened_at", "closed_at")
-        },
+        "tutor": record.get("tutor"),
+        "model": record.get("model"),
+        "model_label": model.get("label"),
+        "model_version": model.get("version"),
+        "model_parameters": json.dumps(model["parameters"], sort_keys=True) if model else None,
+        **{key: record.get(key) for key in ("language", "number", "opened_at", "closed_at")},
         "state": record["state"],
         "outcome": record["outcome"],
         "outcome_claimed": record["outcome_claimed"],

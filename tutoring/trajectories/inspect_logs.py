@@ -1,8 +1,8 @@
 """Trajectories as logs of Inspect (inspect_ai), for its viewer and its data frames.
 
 Schema: version 2 of `inspect_ai.log.EvalLog`, as inspect_ai 0.3.285 reads it. An Inspect log covers one task and one
-model, so there is one for each data set, protocol and model. A session is a sample; several sessions on one problem
-are its epochs. Fields that Inspect does not have are in the metadata.
+model, so there is one for each data set, protocol and version of a model. A session is a sample; several sessions on
+one problem are its epochs. Fields that Inspect does not have are in the metadata.
 """
 
 from __future__ import annotations
@@ -67,6 +67,8 @@ class _Group:
     dataset: str
     protocol: str
     model: str
+    version: str = ""
+    """Label and version of the model; blank if unknown."""
     records: list[Record] = field(default_factory=list)
 
     @property
@@ -81,13 +83,16 @@ def to_logs(records: Iterable[Record], exported_at: datetime) -> dict[str, Recor
     Inspect lists JSON files only with names of the form `<created>_<task>_<id>`, where no part has an underscore and
     the id has no hyphen.
     """
-    groups: dict[tuple[str, str, str], _Group] = {}
+    groups: dict[tuple[str, str, str, str], _Group] = {}
     for record in records:
-        problem, protocol = record.get("problem") or {}, record.get("protocol") or {}
+        problem, protocol, model = (
+            record.get(key) or {} for key in ("problem", "protocol", "language_model")
+        )
         key = (
             problem.get("dataset") or UNKNOWN,
             f"{protocol['name']}-v{protocol['version']}" if protocol else UNKNOWN,
             record.get("model") or UNKNOWN,
+            f"{model['label']}@{model['version']}" if model else "",
         )
         groups.setdefault(key, _Group(*key)).records.append(record)
     logs = {}
@@ -105,7 +110,7 @@ def _log(group: _Group, exported_at: datetime) -> Record:
         problem = record.get("problem")
         sample_id = problem["id"] if problem else f"{UNKNOWN}-{record['id']}"
         samples.append(_sample(record, sample_id, next(epochs.setdefault(sample_id, itertools.count(1)))))
-    protocol = group.records[0].get("protocol") or {}
+    protocol, model = (group.records[0].get(key) or {} for key in ("protocol", "language_model"))
     started = min((time for record in group.records if (time := _time(record, "opened_at"))), default=None)
     ended = [_time(record, "closed_at") for record in group.records]
     identifier = group.identifier.hex
@@ -132,7 +137,11 @@ def _log(group: _Group, exported_at: datetime) -> Record:
             },
             "model": group.model,
             "config": {"epochs": max(sample["epoch"] for sample in samples), "epochs_reducer": ["mean"]},
-            "metadata": {"schema": group.records[0]["schema"], "protocol": protocol or None},
+            "metadata": {
+                "schema": group.records[0]["schema"],
+                "protocol": protocol or None,
+                "language_model": model or None,
+            },
             "scorers": [
                 {
                     "name": score["name"],

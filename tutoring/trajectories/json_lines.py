@@ -96,7 +96,7 @@ def about_problem(problem: Problem) -> dict[str, str]:
 
 
 def _head(session: Session) -> dict[str, Any]:
-    problem, protocol = session.problem, session.protocol
+    problem, protocol, model = session.problem, session.protocol, session.model
     return {
         "schema": SCHEMA,
         "id": str(session.pk),
@@ -110,6 +110,13 @@ def _head(session: Session) -> dict[str, Any]:
         },
         "tutor": pseudonym(session.tutor) if session.tutor else None,
         "model": session.model_spec or None,
+        "language_model": model
+        and {
+            "label": model.label,
+            "version": model.version,
+            "content_hash": model.content_hash,
+            "parameters": model.parameters,
+        },
         "language": session.language,
         "number": session.number,
         "opened_at": session.opened_at.isoformat() if session.opened_at else None,

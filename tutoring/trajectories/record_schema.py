@@ -55,6 +55,15 @@ class ProtocolRecord(Record):
     rules: Rules
 
 
+class LanguageModelRecord(Record):
+    """The version of the model that the session names, with the sampling parameters of every request."""
+
+    label: Annotated[str, Field(max_length=80)]
+    version: int
+    content_hash: str
+    parameters: dict[str, Any]
+
+
 class TestRecord(Record):
     """The result of one test: CPU seconds and bytes."""
 
@@ -87,6 +96,7 @@ class TrajectoryRecord(Record):
     protocol: ProtocolRecord | None = None
     tutor: Annotated[str, Field(max_length=80)] | None = None
     model: Annotated[str, Field(max_length=200)] | None = None
+    language_model: LanguageModelRecord | None = None
     language: Annotated[str, Field(max_length=20)]
     number: Small | None = None
     opened_at: Moment | None = None

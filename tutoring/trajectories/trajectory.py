@@ -62,7 +62,7 @@ def readable_sessions(person: Person) -> SessionQuerySet:
 
 def readable_session(person: Person, session_id: UUID) -> Session:
     """Return a readable session with its problem, protocol and judgement. Raises Http404."""
-    related = readable_sessions(person).select_related("problem__dataset", "protocol", "judgement")
+    related = readable_sessions(person).select_related("problem__dataset", "protocol", "model", "judgement")
     return get_object_or_404(related, pk=session_id)
 
 

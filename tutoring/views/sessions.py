@@ -5,16 +5,19 @@ from __future__ import annotations
 from typing import cast, get_args
 from uuid import UUID
 
-from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import BadRequest, PermissionDenied
 from django.core.paginator import Paginator
+from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
 from accounts.roles import Role, has_role, requires_role
-from benchmark.models import Problem
+from benchmark.model_calls import catalogue
+from benchmark.model_calls.catalogue import CatalogueError
+from benchmark.models import LanguageModel, Problem
+from benchmark.providers import ModelSpecError, Parameters, parse_model_spec
 from benchmark.rendering import render_markdown
 from tutoring.actions import (
     AcceptConsent,
@@ -97,14 +100,26 @@ def start_session(request: HttpRequest) -> HttpResponse:
     try:
         if text_hash := request.POST.get("consent"):
             AcceptConsent(person_of(request), protocol, text_hash).execute()
-        model = PRACTICE_STUDENT if "training" in request.POST else settings.TUTORING_MODEL
-        started = StartSession(person_of(request), problem, protocol, model).execute()
+        with transaction.atomic():  # a refused session leaves no row of a model behind
+            model = _session_model(request)
+            started = StartSession(person_of(request), problem, protocol, model).execute()
     except ConsentMissingError:
         return _request_consent(request, problem, protocol)
     except RefusedError as refused:
         messages.error(request, str(refused))
         return redirect(problem)
     return redirect(started)
+
+
+def _session_model(request: HttpRequest) -> LanguageModel:
+    """Return the model of the training, or that of the tutor's next session. Raises RefusedError without a model."""
+    try:
+        if "training" in request.POST:
+            return catalogue.model_for(parse_model_spec(PRACTICE_STUDENT), Parameters())
+        return catalogue.session_model(person_of(request))
+    except (CatalogueError, ModelSpecError):
+        # The reason names the model, which tutors must not learn. Admins see it on the page of models.
+        raise RefusedError("No model is available for sessions now. Please tell an admin.") from None
 
 
 def _request_consent(request: HttpRequest, problem: Problem, protocol: Protocol) -> HttpResponse:

@@ -10,11 +10,13 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from benchmark.datasets.records import TestKind
 from benchmark.management.arguments import find_problems, positive
 from benchmark.management.model_options import (
+    MODEL_METAVAR,
+    ChosenModel,
     add_model_options,
+    chosen_model,
     estimates_json,
     estimates_table,
     price_of,
-    sampling,
     send_under_bar,
     spend_tracker,
 )
@@ -22,9 +24,8 @@ from benchmark.management.progress import progress_bar
 from benchmark.management.suite_output import add_judging, each_problem, stage_bars, suites_text
 from benchmark.model_calls.heartbeat import AlreadyRunningError, exclusive_lock
 from benchmark.models import PackageProgram, Problem
-from benchmark.providers import ModelSpecError, ProviderError, parse_model_spec
+from benchmark.providers import ProviderError
 from benchmark.reports.formatting import format_spend
-from benchmark.representations import Author
 from benchmark.similarity.estimates import estimate_prompts
 from benchmark.suites import (
     COUNTS,
@@ -56,7 +57,7 @@ class Command(BaseCommand):
             )
         parser.add_argument("--seed", type=int, default=1, help="of the generators (default: 1)")
         add_judging(parser)
-        parser.add_argument("--model", metavar="PROVIDER:MODEL", help="the model that writes the generators")
+        parser.add_argument("--model", metavar=MODEL_METAVAR, help="the model that writes the generators")
         parser.add_argument(
             "--writing",
             type=positive,
@@ -69,15 +70,15 @@ class Command(BaseCommand):
     def handle(self, **options: Any) -> None:
         problems = find_problems(options["problems"])
         counts = {kind: max(0, options[kind]) for kind in COUNTS}
-        author = _author(options)
+        model = chosen_model(options) if options["model"] else None
         if options["dry_run"]:
-            self._print_estimates(problems, author, options)
+            self._print_estimates(problems, model, options)
             return
         try:
             with ExitStack() as alone:
                 for dataset in sorted({problem.dataset.name for problem in problems}):
                     alone.enter_context(exclusive_lock(f"Building suites for {dataset}"))
-                self._build(problems, counts, author, options)
+                self._build(problems, counts, model, options)
         except (AlreadyRunningError, ProviderError) as error:
             raise CommandError(str(error)) from None
 
@@ -85,17 +86,17 @@ class Command(BaseCommand):
         self,
         problems: Sequence[Problem],
         counts: Mapping[TestKind, int],
-        author: Author | None,
+        model: ChosenModel | None,
         options: dict[str, Any],
     ) -> None:
-        spent = _write(problems, author, options) if author else None
+        spent = _write(problems, model, options) if model else None
 
         def build(problem: Problem) -> SuiteReport:
-            if author:
+            if model:
                 validators = problem.package_programs.filter(
                     role=PackageProgram.Role.INPUT_VALIDATOR, author=""
                 )
-                programs = [*validators, *written_programs(problem, author, options["writing"])]
+                programs = [*validators, *written_programs(problem, model.author, options["writing"])]
                 recipe = recipe_of(problem, programs, seed=options["seed"], counts=counts)
             else:
                 recipe = package_recipe(problem, seed=options["seed"], counts=counts)
@@ -121,12 +122,13 @@ class Command(BaseCommand):
             )
 
     def _print_estimates(
-        self, problems: Sequence[Problem], author: Author | None, options: dict[str, Any]
+        self, problems: Sequence[Problem], model: ChosenModel | None, options: dict[str, Any]
     ) -> None:
-        if author is None:
+        if model is None:
             raise CommandError("--dry-run needs --model: without a model nothing is paid for.")
-        price = price_of(options, parse_model_spec(author.spec))
-        calls = [call for problem in problems for call in missing_calls(problem, author, options["writing"])]
+        price = price_of(options, model.spec, row=model.row)
+        author, writing = model.author, options["writing"]
+        calls = [call for problem in problems for call in missing_calls(problem, author, writing)]
         estimates = estimate_prompts([call.prompt for call in calls], author.parameters)
         if options["json"]:
             document = {"dry_run": True, "missing": len(calls), "estimates": estimates_json(estimates, price)}
@@ -136,23 +138,13 @@ class Command(BaseCommand):
             self.stdout.write("\n".join(estimates_table(estimates, price)))
 
 
-def _author(options: dict[str, Any]) -> Author | None:
-    if options["model"] is None:
-        return None
-    try:
-        return Author(str(parse_model_spec(options["model"])), sampling(options))
-    except ModelSpecError as error:
-        raise CommandError(str(error)) from None
-
-
-def _write(problems: Sequence[Problem], author: Author, options: dict[str, Any]) -> dict[str, Any]:
+def _write(problems: Sequence[Problem], model: ChosenModel, options: dict[str, Any]) -> dict[str, Any]:
     """Request missing programs from the model and return the spending. Raises CommandError when some remain."""
-    writing = options["writing"]
+    author, writing = model.author, options["writing"]
     calls = [call for problem in problems for call in missing_calls(problem, author, writing)]
-    spec = parse_model_spec(author.spec)
-    tracker = spend_tracker(options, spec, paid_for(problems, author, writing))
+    tracker = spend_tracker(options, model, paid_for(problems, author, writing))
     with progress_bar(total=len(calls), unit="program") as bar:
-        reasons = send_under_bar(bar, calls, spec, author.parameters, tracker)
+        reasons = send_under_bar(bar, calls, model.spec, author.parameters, tracker)
     if reasons is not None:
         raise CommandError(
             "\n".join([*reasons, "Some programs are missing. Repeat the command to continue."])

@@ -10,11 +10,13 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from benchmark.management.arguments import day, find_dataset, find_problem, not_negative, positive
 from benchmark.management.model_options import (
+    MODEL_METAVAR,
+    ChosenModel,
     add_model_options,
+    chosen_model,
     estimates_json,
     estimates_table,
     price_of,
-    sampling,
     send_under_bar,
     spend_tracker,
 )
@@ -32,7 +34,7 @@ from benchmark.memorisation import (
 from benchmark.model_calls.heartbeat import AlreadyRunningError, exclusive_lock
 from benchmark.model_calls.requests import SpendTracker
 from benchmark.models import Dataset, MemoryProbe, Problem
-from benchmark.providers import ModelSpecError, ProviderError, is_scripted, parse_model_spec
+from benchmark.providers import ProviderError, is_scripted
 from benchmark.reports.cutoffs import cutoff_of
 from benchmark.reports.formatting import format_spend
 from benchmark.reports.memory import MemoryScore, difference, read_scores, score_of, scores_by_side
@@ -52,7 +54,7 @@ class Command(BaseCommand):
     requires_system_checks = []  # it shows no page, so it need not load them
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--model", required=True, metavar="PROVIDER:MODEL")
+        parser.add_argument("--model", required=True, metavar=MODEL_METAVAR)
         parser.add_argument("--dataset", required=True, metavar="NAME")
         parser.add_argument("--problems", metavar="ID,ID…", help="only these problems")
         parser.add_argument("--limit", type=positive, metavar="N", help="only the first N problems by id")
@@ -81,10 +83,8 @@ class Command(BaseCommand):
             raise CommandError(
                 f"{dataset.name} holds problems of imported runs, which have no statements. Import {dataset.known_as}."
             )
-        try:
-            author = Author(parse_model_spec(options["model"]), sampling(options))
-        except ModelSpecError as error:
-            raise CommandError(str(error)) from None
+        model = chosen_model(options)
+        author = Author(model.spec, model.parameters)
         design = Design([options["kind"]] if options["kind"] else KINDS, options["draws"], options["seed"])
         chosen = _choose(dataset, options["problems"], options["limit"])
         material = plan_probes(dataset, chosen, author, design)
@@ -93,19 +93,19 @@ class Command(BaseCommand):
                 f"Nothing to probe in {dataset.name}: the texts are too short to be completed."
             )
         if options["dry_run"]:
-            self._print_estimates(material, author, options)
+            self._print_estimates(material, model, options)
             return
         try:
             with exclusive_lock(f"Memory probes of {dataset.name} by {author.spec}"):
-                self._probe(material, author, options)
+                self._probe(material, author, model, options)
         except (AlreadyRunningError, ProviderError) as error:
             raise CommandError(str(error)) from None
 
-    def _print_estimates(self, material: Material, author: Author, options: dict[str, Any]) -> None:
+    def _print_estimates(self, material: Material, model: ChosenModel, options: dict[str, Any]) -> None:
         there = {row.key for row in material.stored()}
         prompts = [probe.prompt for probe in material.probes if probe.key not in there]
-        estimates = estimate_prompts(prompts, author.parameters)
-        price = price_of(options, author.spec)
+        estimates = estimate_prompts(prompts, model.parameters)
+        price = price_of(options, model.spec, row=model.row)
         if options["json"]:
             document = {"dry_run": True, "missing": len(prompts), "left_out": dict(material.left_out)}
             self.stdout.write(json.dumps(document | {"estimates": estimates_json(estimates, price)}))
@@ -115,9 +115,9 @@ class Command(BaseCommand):
         )
         self.stdout.write("\n".join(estimates_table(estimates, price)))
 
-    def _probe(self, material: Material, author: Author, options: dict[str, Any]) -> None:
+    def _probe(self, material: Material, author: Author, model: ChosenModel, options: dict[str, Any]) -> None:
         there = material.stored()
-        tracker = spend_tracker(options, author.spec, paid_for(there))
+        tracker = spend_tracker(options, model, paid_for(there))
         with progress_bar(total=len(material.probes), initial=len(there), unit="probe") as bar:
             requests = requests_for(material, author, there)
             reasons = send_under_bar(bar, requests, author.spec, author.parameters, tracker)

@@ -8,11 +8,13 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from benchmark.management.arguments import find_dataset
 from benchmark.management.model_options import (
+    MODEL_METAVAR,
+    ChosenModel,
     add_model_options,
+    chosen_model,
     estimates_json,
     estimates_table,
     price_of,
-    sampling,
     send_under_bar,
     spend_tracker,
 )
@@ -20,11 +22,10 @@ from benchmark.management.progress import progress_bar
 from benchmark.model_calls.heartbeat import AlreadyRunningError, exclusive_lock
 from benchmark.model_calls.requests import SpendTracker
 from benchmark.models import Problem, Representation
-from benchmark.providers import ModelSpecError, ProviderError, parse_model_spec
+from benchmark.providers import ProviderError
 from benchmark.reports.formatting import format_spend
 from benchmark.representations import (
     KINDS,
-    Author,
     RepresentationKind,
     find,
     generation_of,
@@ -47,36 +48,36 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--dataset", required=True, metavar="NAME")
-        parser.add_argument("--model", required=True, metavar="PROVIDER:MODEL")
+        parser.add_argument("--model", required=True, metavar=MODEL_METAVAR)
         parser.add_argument("--representation", required=True, choices=GENERATED)
         add_model_options(parser, "this representation, over all repetitions of the command, has")
 
     def handle(self, **options: Any) -> None:
         dataset = find_dataset(options["dataset"])
         kind = KINDS[options["representation"]]
-        try:
-            spec = parse_model_spec(options["model"])
-        except ModelSpecError as error:
-            raise CommandError(str(error)) from None
-        author = Author(str(spec), sampling(options))
+        model = chosen_model(options)
         problems = list(dataset.problems.only("external_id", "statement", "dataset"))
         if options["dry_run"]:
-            self._print_estimates(kind, author, problems, options)
+            self._print_estimates(kind, model, problems, options)
             return
         try:
-            with exclusive_lock(generation_of(kind, dataset, author)):
-                self._write(kind, author, problems, options)
+            with exclusive_lock(generation_of(kind, dataset, model.author)):
+                self._write(kind, model, problems, options)
         except (AlreadyRunningError, ProviderError) as error:
             raise CommandError(str(error)) from None
 
     def _print_estimates(
-        self, kind: RepresentationKind, author: Author, problems: Sequence[Problem], options: dict[str, Any]
+        self,
+        kind: RepresentationKind,
+        model: ChosenModel,
+        problems: Sequence[Problem],
+        options: dict[str, Any],
     ) -> None:
-        there = find(kind, author, problems)
+        there = find(kind, model.author, problems)
         missing = [problem for problem in problems if problem.external_id not in there]
         prompts = [representation_prompt(kind, problem.statement) for problem in missing]
-        estimates = estimate_prompts(prompts, author.parameters)
-        price = price_of(options, parse_model_spec(author.spec))
+        estimates = estimate_prompts(prompts, model.parameters)
+        price = price_of(options, model.spec, row=model.row)
         if options["json"]:
             document = {"dry_run": True, "missing": len(missing)}
             self.stdout.write(json.dumps(document | {"estimates": estimates_json(estimates, price)}))
@@ -85,17 +86,19 @@ class Command(BaseCommand):
         self.stdout.write("\n".join(estimates_table(estimates, price)))
 
     def _write(
-        self, kind: RepresentationKind, author: Author, problems: Sequence[Problem], options: dict[str, Any]
+        self,
+        kind: RepresentationKind,
+        model: ChosenModel,
+        problems: Sequence[Problem],
+        options: dict[str, Any],
     ) -> None:
-        there = find(kind, author, problems)
+        there = find(kind, model.author, problems)
         missing = [problem for problem in problems if problem.external_id not in there]
-        spec = parse_model_spec(author.spec)
-        tracker = spend_tracker(options, spec, paid_for(there.values()))
+        requests = generation_requests(kind, model.author, missing)
+        tracker = spend_tracker(options, model, paid_for(there.values()))
         with progress_bar(total=len(problems), initial=len(there), unit="problem") as bar:
-            reasons = send_under_bar(
-                bar, generation_requests(kind, author, missing), spec, author.parameters, tracker
-            )
-        self._print_result(len(problems), find(kind, author, problems), tracker, options)
+            reasons = send_under_bar(bar, requests, model.spec, model.parameters, tracker)
+        self._print_result(len(problems), find(kind, model.author, problems), tracker, options)
         if reasons is not None:
             raise CommandError("\n".join([*reasons, "Not finished. Repeat the command to continue."]))
 

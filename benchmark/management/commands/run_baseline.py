@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from typing import Any, get_args
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -18,15 +18,18 @@ from benchmark.methods import (
     Method,
     ReflexionSettings,
     SettingsError,
+    format_value,
     parse_settings,
 )
-from benchmark.model_calls import IN_BATCHES, Price, Spending, Stop
-from benchmark.models import Run
+from benchmark.model_calls import IN_BATCHES, Price, Spending, Stop, catalogue
+from benchmark.model_calls.catalogue import CatalogueError
+from benchmark.models import LanguageModel, Run
 from benchmark.models.finishes import finish_warnings
 from benchmark.models.problems import Tier
 from benchmark.providers import (
     ModelSpec,
     ModelSpecError,
+    Parameters,
     ProviderError,
     parse_model_spec,
     price_factor,
@@ -84,7 +87,11 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--dataset", metavar="NAME")
-        parser.add_argument("--model", metavar="PROVIDER:MODEL")
+        parser.add_argument(
+            "--model",
+            metavar=model_options.MODEL_METAVAR,
+            help="a label (manage.py models) or a label with @VERSION gives the settings of sampling their defaults",
+        )
         parser.add_argument("--method", type=_canonical_method_name, choices=[*METHODS, _ALL])
         parser.add_argument(
             "--profile", choices=PROFILES, help="settings and attempts of a published evaluation"
@@ -199,7 +206,8 @@ class Command(BaseCommand):
         """Store and return a new run. Raises the errors of invalid options before anything is stored."""
         plan = _planned(options)
         usual = RunOptions(batch=True, limits=IN_BATCHES) if _uses_batches(options) else RunOptions()
-        run_options = _run_options(options, usual, plan.spec)
+        row = plan.stored_model
+        run_options = _run_options(options, model_options.with_context(usual, row), plan.spec, row)
         asyncio.run(model_options.try_to_open(plan.spec, batch=run_options.batch))
         run = start_run(plan, run_options)
         for reason in sorted(set(plan.skipped.values())):
@@ -213,7 +221,7 @@ class Command(BaseCommand):
 
     def _print_estimates(self, options: dict[str, Any]) -> None:
         plans, batch = _all_planned(options), _uses_batches(options)
-        price = model_options.price_of(options, plans[0].spec, batch=batch)
+        price = model_options.price_of(options, plans[0].spec, row=plans[0].stored_model, batch=batch)
         estimates = asyncio.run(estimate(plans))
         if options["json"]:
             documents = [
@@ -318,7 +326,14 @@ def _command_errors() -> Iterator[None]:
     """Turn the errors of a run that cannot start or resume into CommandError."""
     try:
         yield
-    except (CannotRunError, ModelSpecError, ProviderError, QueueUnavailableError, SettingsError) as error:
+    except (
+        CannotRunError,
+        CatalogueError,
+        ModelSpecError,
+        ProviderError,
+        QueueUnavailableError,
+        SettingsError,
+    ) as error:
         raise CommandError(str(error)) from None
 
 
@@ -376,8 +391,9 @@ def _planned(options: dict[str, Any]) -> RunPlan:
     method = METHODS[options["method"]]
     profile = PROFILES[options["profile"]] if options["profile"] else None
     dataset = find_dataset(options["dataset"])
-    spec = parse_model_spec(options["model"])
-    defaults = profile.settings_for(spec.model, method.name) if profile else []
+    spec, row = catalogue.choose(options["model"])
+    defaults = _sampling_settings(row) if row else []
+    defaults += profile.settings_for(spec.model, method.name) if profile else []
     settings = parse_settings(method.settings, options["set"] or [], defaults)
     attempts = profile.attempts.get(method.name, 1) if profile else 1
     scope = RunScope(
@@ -390,7 +406,13 @@ def _planned(options: dict[str, Any]) -> RunPlan:
         pilot=options["pilot"],
     )
     plan = plan_run(dataset, spec, method, settings, scope)
-    return replace(plan, profile=profile.record if profile else None)
+    return replace(plan, profile=profile.record if profile else None, model=row)
+
+
+def _sampling_settings(row: LanguageModel) -> list[str]:
+    """Return the row's sampling parameters as settings of a method: `none` for those that are not sent."""
+    names = [field.name for field in fields(Parameters) if field.name != "extra"]
+    return [f"{name}={format_value(row.parameters.get(name))}" for name in names]
 
 
 def _default_draws(method: Method) -> Draws:
@@ -407,9 +429,11 @@ def _discount(spec: ModelSpec) -> str:
     return f"at {part:.0%} of the usual price" if part < 1 else "for which no discount is known"
 
 
-def _run_options(options: dict[str, Any], former: RunOptions, spec: ModelSpec) -> RunOptions:
+def _run_options(
+    options: dict[str, Any], former: RunOptions, spec: ModelSpec, row: LanguageModel | None
+) -> RunOptions:
     """Return the former run options with what the command line sets, and the price."""
-    price = model_options.price_of(options, spec, former=former.price, batch=former.batch)
+    price = model_options.price_of(options, spec, row=row, former=former.price, batch=former.batch)
     return model_options.run_options(options, price, former)
 
 
@@ -424,5 +448,5 @@ def _resumed(options: dict[str, Any]) -> Run:
         raise CommandError(f"Run {run.pk} has no batches: leave out --cancel-batches.")
     spec = parse_model_spec(run.model_spec)
     asyncio.run(model_options.try_to_open(spec, batch=run.in_batches))
-    prepare_resume(run, _run_options(options, RunOptions.of_run(run), spec))
+    prepare_resume(run, _run_options(options, RunOptions.of_run(run), spec, run.model))
     return run

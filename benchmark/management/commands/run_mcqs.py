@@ -12,7 +12,9 @@ from benchmark.management.arguments import find_question_set, find_similarity_ru
 from benchmark.management.encoding import add_encoding, encoding
 from benchmark.management.interrupts import run_interruptibly
 from benchmark.management.model_options import (
+    MODEL_METAVAR,
     add_model_options,
+    chosen_model,
     estimates_json,
     estimates_table,
     monitor_under,
@@ -20,13 +22,14 @@ from benchmark.management.model_options import (
     run_options,
     sampling,
     try_to_open,
+    with_context,
 )
 from benchmark.management.progress import progress_bar
 from benchmark.model_calls import Stop
 from benchmark.model_calls.heartbeat import AlreadyRunningError, exclusive_lock
 from benchmark.model_calls.requests import SpendTracker
 from benchmark.models import SimilarityRun
-from benchmark.providers import ModelSpecError, ProviderError, parse_model_spec
+from benchmark.providers import ModelSpecError, ProviderError
 from benchmark.reports.formatting import format_faults
 from benchmark.representations import KINDS
 from benchmark.retrieval import TOKENIZERS
@@ -67,7 +70,7 @@ class Command(BaseCommand):
         parser.add_argument("--representation", choices=KINDS, help="representation of a problem")
         parser.add_argument(
             "--model",
-            metavar="PROVIDER:MODEL",
+            metavar=MODEL_METAVAR,
             help="model that writes and chooses; none for ranking by statement or solution",
         )
         parser.add_argument(
@@ -112,8 +115,8 @@ class Command(BaseCommand):
         try:
             stored = find_similarity_run(options["resume"]) if options["resume"] else None
             plan = self._resumed(options, stored) if stored else self._planned(options)
-            former = RunOptions.of_run(stored) if stored else RunOptions()
-            price = price_of(options, plan.spec, former=former.price)
+            former = RunOptions.of_run(stored) if stored else with_context(RunOptions(), plan.stored_model)
+            price = price_of(options, plan.spec, row=plan.stored_model, former=former.price)
             chosen = run_options(options, price, former)
             if options["dry_run"]:
                 work = Work(plan, stored)
@@ -175,17 +178,19 @@ class Command(BaseCommand):
             raise CommandError("--draws has no use with --task rank: no model chooses.")
         names = ("tokenizer", "k1", "b", "epsilon", "statistics")
         scorer = Scorer(options["scorer"] or Scorer.name, **{name: options[name] for name in names})
+        model = chosen_model(options) if options["model"] else None
         return SimilarityPlan(
             find_question_set(options["questions"]),
             options["task"],
             KINDS[options["representation"]],
-            parse_model_spec(options["model"]) if options["model"] else None,
-            sampling(options),
+            model.spec if model else None,
+            model.parameters if model else sampling(options),
             scorer if rank else None,
             options["shuffle"],
             options["correct_at"] or "",
             options["limit"],
             None if options["draws"] == "fresh" else 0,
+            model.row if model else None,
         )
 
     def _resumed(self, options: dict[str, Any], run: SimilarityRun) -> SimilarityPlan:

@@ -8,8 +8,11 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from tqdm import tqdm
 
-from benchmark.models import Dataset
-from benchmark.providers import ModelSpec, ModelSpecError, ProviderError, parse_model_spec
+from benchmark.management.model_options import MODEL_METAVAR
+from benchmark.model_calls import catalogue
+from benchmark.model_calls.catalogue import CatalogueError
+from benchmark.models import Dataset, LanguageModel
+from benchmark.providers import ModelSpecError, ProviderError
 from tutoring.checks.checking import check_session
 from tutoring.checks.findings import findings_of, one_line, to_json
 from tutoring.checks.model_checker import UnreadableAnswerError
@@ -27,15 +30,15 @@ class Command(BaseCommand):
         parser.add_argument("--dataset", default="", help="check only sessions on problems of this dataset")
         parser.add_argument(
             "--model",
-            metavar="PROVIDER:MODEL",
+            metavar=MODEL_METAVAR,
             help="also check with this model: one paid call for each message of a session that it has not checked",
         )
         parser.add_argument("--json", action="store_true", help="print one JSON document")
 
     def handle(self, *_: Any, dataset: str, model: str | None, **options: Any) -> None:
         try:
-            spec = parse_model_spec(model) if model else None
-        except ModelSpecError as error:
+            checker = catalogue.named(model) if model else None
+        except (CatalogueError, ModelSpecError) as error:
             raise CommandError(str(error)) from None
         sessions = Session.objects.filter(state=Session.State.CLOSED).select_related(
             "problem__dataset", "protocol"
@@ -51,8 +54,8 @@ class Command(BaseCommand):
         ):
             before = session.rule_checks.count()
             findings = findings_of(check_session(session))
-            if spec is not None:
-                findings += findings_of(self._check_with_model(session, spec))
+            if checker is not None:
+                findings += findings_of(self._check_with_model(session, checker))
             report.append(
                 {
                     "id": str(session.pk),
@@ -71,12 +74,12 @@ class Command(BaseCommand):
         if options["json"]:
             self.stdout.write(json.dumps({"sessions": report}, indent=2, ensure_ascii=False))
 
-    def _check_with_model(self, session: Session, spec: ModelSpec) -> RuleCheck:
+    def _check_with_model(self, session: Session, checker: LanguageModel) -> RuleCheck:
         """Check one session with the model. Raise CommandError if a call fails; earlier sessions remain stored."""
         try:
-            return check_session_with_model(session, spec)
+            return check_session_with_model(session, checker)
         except (ProviderError, UnreadableAnswerError) as error:
             raise CommandError(
-                f"Session {session.pk}: {spec}: {str(error).rstrip('.')}. Nothing was stored for this "
+                f"Session {session.pk}: {checker.spec}: {str(error).rstrip('.')}. Nothing was stored for this "
                 "session. The sessions before it are stored; the same command continues with this one."
             ) from None

@@ -51,7 +51,9 @@ class Command(BaseCommand):
         )
 
     def handle(self, *_: Any, **options: Any) -> None:
-        sessions = Session.objects.select_related("problem__dataset", "protocol", "tutor", "judgement")
+        sessions = Session.objects.select_related(
+            "problem__dataset", "protocol", "model", "tutor", "judgement"
+        )
         if options["session"] is not None:
             sessions = sessions.filter(pk=options["session"])
             if not sessions.exists():

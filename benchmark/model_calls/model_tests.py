@@ -1,0 +1,136 @@
+"""Tests of models: one question, and what the reply says about the model's speed, cost and identity."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+
+from asgiref.sync import sync_to_async
+from django.contrib.auth.models import User
+from django.utils import timezone
+
+from benchmark.model_calls.catalogue import price_of
+from benchmark.models import LanguageModel, ModelTest
+from benchmark.models.owners import new_owner
+from benchmark.providers import (
+    Completed,
+    Message,
+    Parameters,
+    ProviderError,
+    TextDelta,
+    open_provider,
+    parse_model_spec,
+)
+
+logger = logging.getLogger(__name__)
+
+QUESTION = "What is 17 + 25? Reply with the number."
+
+TIMEOUT = 60.0
+"""Seconds that a test may take. It is shorter than the lease of a test."""
+
+PATIENCE = timedelta(seconds=10)
+"""How long a test waits for a streamer."""
+
+_LONGEST_TEXT = 500
+_TESTS_AT_ONCE = 8
+
+
+@dataclass(frozen=True)
+class TestResult:
+    """The reply to the question. Times are in seconds after the request; None: unknown, or no text arrived."""
+
+    text: str
+    first_text: float | None
+    seconds: float
+    input_tokens: int | None
+    output_tokens: int | None
+    reasoning_tokens: int | None
+    finish_reason: str
+    model: str
+    """The name that the provider returned."""
+    cost: float | None
+    """US dollars."""
+
+
+async def ask_model(row: LanguageModel) -> TestResult:
+    """Send the question to the model with the row's parameters, without retries. Raises ProviderError."""
+    spec = parse_model_spec(row.spec)
+    parameters = Parameters.from_json(row.parameters)
+    price = await asyncio.to_thread(price_of, row)  # the first call loads the listed prices
+    provider = await asyncio.to_thread(open_provider, spec)
+    text, first_text = "", None
+    completed: Completed | None = None
+    started = time.monotonic()
+    try:
+        async with asyncio.timeout(TIMEOUT):
+            async for event in provider.stream(spec.model, [Message("user", QUESTION)], parameters):
+                if isinstance(event, TextDelta):
+                    first_text = first_text or time.monotonic() - started
+                    text += event.text
+                elif isinstance(event, Completed):
+                    completed = event
+    except TimeoutError:
+        raise ProviderError("connection", f"The reply was not complete after {TIMEOUT:.0f} s.") from None
+    finally:
+        await provider.aclose()
+    if completed is None:
+        raise ProviderError("connection", "The stream ended without a finish marker.")
+    usage = completed.usage
+    known = price is not None and usage.input_tokens is not None and usage.output_tokens is not None
+    return TestResult(
+        text=text[:_LONGEST_TEXT],
+        first_text=first_text,
+        seconds=time.monotonic() - started,
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        reasoning_tokens=usage.reasoning_tokens,
+        finish_reason=completed.finish_reason,
+        model=completed.model,
+        cost=price.of(usage.input_tokens or 0, usage.output_tokens or 0, usage.cached_input_tokens or 0)
+        if known and price is not None
+        else None,
+    )
+
+
+def request_test(row: LanguageModel, person: User) -> ModelTest:
+    """Store a test of the row, which a streamer claims."""
+    return ModelTest.objects.create(model=row, content_hash=row.content_hash, requested_by=person)
+
+
+def latest_test(row: LanguageModel) -> ModelTest | None:
+    """Return the latest test of the row's present content, or None."""
+    return row.tests.filter(content_hash=row.content_hash).order_by("-pk").first()
+
+
+def missed(test: ModelTest, now: datetime) -> bool:
+    """Return whether no streamer has claimed the test in time; none claims it any more."""
+    return test.state == ModelTest.State.WAITING and now - test.requested_at > PATIENCE
+
+
+def claim_tests() -> list[ModelTest]:
+    """Claim the tests that still wait for a streamer."""
+    now = timezone.now()
+    waiting = ModelTest.objects.waiting().filter(requested_at__gte=now - PATIENCE).order_by("pk")
+    claimed = []
+    for pk in waiting.values_list("pk", flat=True)[:_TESTS_AT_ONCE]:
+        claimed += ModelTest.claim(new_owner(), 1, now, ("model_id",), id=pk)
+    return claimed
+
+
+async def perform_test(test: ModelTest) -> None:
+    """Carry out a claimed test and store its result, or the error."""
+    result, error = None, ""
+    try:
+        row = await LanguageModel.objects.aget(pk=test.model_id)
+        result = asdict(await ask_model(row))
+    except ProviderError as failure:
+        error = failure.message
+    except Exception as failure:
+        logger.exception("the test of model %s failed", test.model_id)
+        error = f"{type(failure).__name__} in the streamer"
+    state = ModelTest.State.FAILED if result is None else ModelTest.State.DONE
+    await sync_to_async(test.end)(state, result=result, error=error)
