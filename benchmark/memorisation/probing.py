@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 
 from benchmark.memorisation.scoring import Place, others_of, score
 from benchmark.memorisation.texts import KINDS, Split, share_of, split_problem
@@ -14,6 +15,7 @@ from benchmark.model_calls.requests import ModelRequest
 from benchmark.models import Dataset, LanguageModel, MemoryProbe, Problem
 from benchmark.prompts import Prompt, completion_prompt
 from benchmark.providers import ModelReply, ModelSpec, Parameters, address_of
+from benchmark.reports.cutoffs import cutoff_of
 
 DEFAULT_SEED = 307
 
@@ -26,8 +28,13 @@ class Author:
     parameters: Parameters
 
     def row(self) -> LanguageModel | None:
-        """Return the newest row of this model; None without one."""
+        """Return the newest row of this model with these parameters; None without one."""
         return catalogue.matching(self.spec, self.parameters)
+
+    def cutoff(self) -> date | None:
+        """Return the cutoff of the newest row of the model that has one, else the known one; None if unknown."""
+        rows = LanguageModel.objects.filter(spec=str(self.spec), cutoff__isnull=False).order_by("-pk")
+        return rows.values_list("cutoff", flat=True).first() or cutoff_of(self.spec.model)
 
 
 @dataclass(frozen=True)
@@ -102,7 +109,7 @@ def plan_probes(dataset: Dataset, chosen: Sequence[Problem], author: Author, des
                 prompt = completion_prompt(kind, _source(texts[problem.pk]), own.beginning)
                 foreign = (split(other, kind, share) for other in others)
                 rests = tuple(other.rest for other in foreign if other)
-                key = probe_key(author, problem, kind, draw, prompt)
+                key = probe_key(author, texts[problem.pk], kind, draw, prompt)
                 probes.append(Probe(texts[problem.pk], kind, draw, own, prompt, key, rests))
         if len(probes) == before:
             left_out[problem.external_id] = "its texts are too short to be completed"
@@ -116,7 +123,7 @@ def _source(problem: Problem) -> str:
 def probe_key(author: Author, problem: Problem, kind: str, draw: int, prompt: Prompt) -> str:
     """Return the sha256 of everything that a completion depends on, and of the problem."""
     model = f"{author.spec} {address_of(author.spec)}"
-    parts = [model, author.parameters.to_json(), prompt.hash, problem.pk, kind, draw]
+    parts = [model, author.parameters.to_json(), prompt.hash, problem.pk, problem.content_hash, kind, draw]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 

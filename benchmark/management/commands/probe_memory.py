@@ -35,7 +35,6 @@ from benchmark.model_calls.heartbeat import AlreadyRunningError, exclusive_lock
 from benchmark.model_calls.requests import SpendTracker
 from benchmark.models import Dataset, MemoryProbe, Problem
 from benchmark.providers import ProviderError, is_scripted
-from benchmark.reports.cutoffs import cutoff_of
 from benchmark.reports.formatting import format_spend
 from benchmark.reports.memory import MemoryScore, difference, read_scores, score_of, scores_by_side
 from benchmark.similarity.estimates import estimate_prompts
@@ -129,7 +128,7 @@ class Command(BaseCommand):
         self, material: Material, author: Author, tracker: SpendTracker, options: dict[str, Any]
     ) -> None:
         stored = material.stored()
-        cutoff = options["cutoff"] or _cutoff(author)
+        cutoff = options["cutoff"] or author.cutoff()
         scores = read_scores(MemoryProbe.objects.filter(pk__in=[row.pk for row in stored]), cutoff)
         groups = [*([score_of("all", scores)] if scores else []), *(scores_by_side(scores) if cutoff else ())]
         gap = difference(groups)
@@ -177,11 +176,6 @@ def _choose(dataset: Dataset, names: str | None, limit: int | None) -> Sequence[
     if not problems:
         raise CommandError(f"{dataset.name} has no problems. `manage.py import_problems` brings them in.")
     return problems[:limit]
-
-
-def _cutoff(author: Author) -> date | None:
-    row = author.row()
-    return (row.cutoff if row else None) or cutoff_of(author.spec.model)
 
 
 def _table(groups: Sequence[MemoryScore], cutoff: date | None) -> list[str]:
