@@ -99,7 +99,8 @@ def _matching(rows: QuerySet[LanguageModel], parameters: Parameters) -> Language
     ordered = rows.order_by("-active", "-pk")
     # The database compares JSON by its text, in which the order of the keys counts.
     keys = (pk for pk, stored in ordered.values_list("pk", "parameters").iterator() if stored == wanted)
-    return rows.filter(pk=next(keys, None)).first()
+    found = next(keys, None)
+    return None if found is None else rows.filter(pk=found).first()
 
 
 def model_for(spec: ModelSpec, parameters: Parameters) -> LanguageModel:
