@@ -45,7 +45,7 @@ class ReplyReader(Protocol):
 
 
 class OpenAIClient:
-    """A client for streamed requests to one path of a server; a subclass knows the form of requests and replies."""
+    """A client for streamed requests to one path of a server; a subclass defines the form of requests and replies."""
 
     scripted = False
     path: ClassVar[str]

@@ -17,7 +17,7 @@ _RESERVED = frozenset(
         "stream", "stream_options", "system", "temperature", "tool_choice", "tools", "top_p", "web_search_options",
     }
 )  # fmt: skip
-"""Fields of all APIs that choose the model, the messages, tools or the form of the reply, or that Parameters has."""
+"""Fields of all APIs that choose the model, the messages, tools or the form of the reply, or sampling parameters."""
 
 _FIELD_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 EXTRA_DEPTH = 5
@@ -91,7 +91,7 @@ class ParameterRules:
             # Some servers ignore the case of a field's name.
             if name.lower() in _RESERVED | self.fields:
                 raise ValueError(
-                    f"The extra request field {name!r} is not allowed: Hintbench sets it itself."
+                    f"The extra request field {name!r} is not allowed: only Hintbench may set it."
                 )
             _check_json(name, value, 1)
         if len(json.dumps(dict(extra))) > EXTRA_BYTES:
@@ -126,10 +126,10 @@ def _check_json(field: str, value: object, depth: int) -> None:
     """Raise ValueError for a value that is no JSON, that no database can store, or that is nested too deeply."""
     if depth > EXTRA_DEPTH:
         raise ValueError(f"The extra request field {field!r} is nested more than {EXTRA_DEPTH} levels deep.")
-    if isinstance(value, list | tuple):
+    if isinstance(value, list):
         for one in value:
             _check_json(field, one, depth + 1)
-    elif isinstance(value, Mapping) and all(isinstance(name, str) and _is_storable(name) for name in value):
+    elif isinstance(value, dict) and all(isinstance(name, str) and _is_storable(name) for name in value):
         for one in value.values():
             _check_json(field, one, depth + 1)
     elif not _is_plain(value):
