@@ -160,7 +160,7 @@ def test_an_admin_adds_a_model_on_its_page(admin: Client, lab: None) -> None:
         ({"temperature": "3"}, "less than or equal to 2"),
         ({"server": "anthropic", "seed": "3"}, "The API accepts no seed"),
         ({"reasoning": "much"}, "is not an effort that the API accepts"),
-        ({"extra": '{"messages": []}'}, "Hintbench sets it itself"),
+        ({"extra": '{"messages": []}'}, "only Hintbench may set it"),
         ({"extra": "{"}, "This is not JSON"),
         ({"extra": "[1]"}, "not a JSON object"),
         ({"input_price": "1"}, "both the input and the output price"),
