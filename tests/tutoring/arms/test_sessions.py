@@ -116,9 +116,9 @@ def test_a_projection_is_made_once_and_reuses_the_judgements(doubling: Problem) 
         answer.hidden_judgement for answer in Generation.objects.order_by("step")
     ]
     assert (session.code_generations, session.executions, session.number) == (2, 1, 1)
-    times = list(session.events.order_by("seq").values_list("at", flat=True))
+    times = [at for at in session.events.order_by("seq").values_list("at", flat=True) if at is not None]
+    assert len(times) == session.events.count()
     assert times == sorted(times)
-    assert times[0] is not None
     check_automatic_sessions()
     check_automatic_sessions()
     assert session.rule_checks.count() == 1
