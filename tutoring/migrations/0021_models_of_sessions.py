@@ -5,21 +5,35 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('benchmark', '0033_language_models'),
-        ('tutoring', '0020_review_help_texts'),
+        ("benchmark", "0033_language_models"),
+        ("tutoring", "0020_review_help_texts"),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='session',
-            name='model',
-            field=models.ForeignKey(blank=True, help_text="The model's version. Null in imported and in older sessions.", null=True, on_delete=django.db.models.deletion.PROTECT, related_name='sessions', to='benchmark.languagemodel'),
+            model_name="session",
+            name="model",
+            field=models.ForeignKey(
+                blank=True,
+                help_text="The model's version. Null in imported and in older sessions.",
+                null=True,
+                on_delete=django.db.models.deletion.PROTECT,
+                related_name="sessions",
+                to="benchmark.languagemodel",
+            ),
         ),
         migrations.AlterField(
-            model_name='session',
-            name='origin',
-            field=models.CharField(choices=[('tutored', 'held here'), ('imported', 'Imported'), ('automatic', 'automatic (a policy in place of a tutor)')], default='tutored', max_length=10),
+            model_name="session",
+            name="origin",
+            field=models.CharField(
+                choices=[
+                    ("tutored", "held here"),
+                    ("imported", "Imported"),
+                    ("automatic", "automatic (a policy in place of a tutor)"),
+                ],
+                default="tutored",
+                max_length=10,
+            ),
         ),
     ]
