@@ -131,13 +131,17 @@ def missing_compiler(language: str) -> str:
     return ""
 
 
+def stored_or_published_programs(problem: Problem) -> list[Program]:
+    """Return the reference solutions of a problem, or the complete programs in its analysis if it has none."""
+    stored = [Program(row.language, row.source) for row in problem.references.all()]
+    return stored or extract_programs(problem.analysis)
+
+
 def reference_work(problem: Problem, suite: Judgement.Suite) -> ReferenceWork:
     """Return the problem's programs and the tests of the suite, ready for the judge."""
-    stored = [Program(row.language, row.source) for row in problem.references.all()]
-    programs = stored or extract_programs(problem.analysis)
     return ReferenceWork(
         problem=problem.external_id,
-        programs=tuple(programs),
+        programs=tuple(stored_or_published_programs(problem)),
         tests=tuple(judge_tests(problem, suite)),
         limits=judge.Limits(time=problem.time_limit, memory=problem.memory_limit),
         checker=checker_for(problem, judge.Policy.FAIR),

@@ -13,6 +13,7 @@ from tutoring.checks.checking import check_once_closed
 from tutoring.models import AbandonReason, AuditEntry, Session
 from tutoring.models.payloads import SessionClosed, SessionInvalidated
 from tutoring.scores.program_scores import request_scores
+from tutoring.sessions.assignments import end_assignment
 from tutoring.sessions.context import RefusedError, SessionContext
 from tutoring.sessions.recording import append_event
 
@@ -39,6 +40,7 @@ class CloseSession(SessionAction):
             reason=self.reason.strip() or self.why.label, outcome=Session.Outcome.ABANDONED, why=self.why
         )
         append_event(session, payload, actor=self.person, command=self.command)
+        end_assignment(session, session.closed_at)
         check_once_closed(session)
         request_scores(session)
 

@@ -190,8 +190,8 @@ def _too_few(problem: str, able: Sequence[str], tutors: Sequence[str], places: i
     knowing = sorted(set(tutors) - set(able))
     why = f"; {', '.join(knowing)} had a session on it before" if knowing else ""
     return (
-        f"Problem {problem} needs {places} tutors (human arms × sessions a cell), but only {len(able)} can take it{why}. "
-        "Add tutors, leave the problem out, or use fewer sessions a cell."
+        f"Problem {problem} needs {places} tutors (human arms × sessions a cell), but only {len(able)} can take "
+        f"it{why}. Add tutors, leave the problem out, or use fewer sessions a cell."
     )
 
 
