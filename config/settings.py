@@ -128,6 +128,7 @@ WORKER_SWEEPS = [
     "benchmark.runner.distribution.requeue_stalled",
     "benchmark.worker.reports.enqueue_missing_reports",
     "tutoring.sweeps.record_missed_verdicts",
+    "tutoring.sweeps.advance_studies",
 ]
 
 # Model providers. Only the streamer and the workers use the keys; nothing displays them.

@@ -1,10 +1,10 @@
-"""The search of the workers for verdicts that no session holds yet (`settings.WORKER_SWEEPS`)."""
+"""What workers do every few seconds: find verdicts without a session, advance studies (`settings.WORKER_SWEEPS`)."""
 
 from __future__ import annotations
 
 from benchmark.models import Judgement
 from tutoring.actions import record_verdict
-from tutoring.models import Session
+from tutoring.models import Session, Study
 
 
 def record_missed_verdicts() -> None:
@@ -14,3 +14,11 @@ def record_missed_verdicts() -> None:
     for session in waiting.select_related("judgement"):
         if session.judgement is not None:
             record_verdict(session.judgement)
+
+
+def advance_studies() -> None:
+    """Expire, replace, stop and close what is due in studies. The import is deferred: most sites have no study."""
+    if Study.objects.filter(state__in=Study.UNFINISHED).exists():
+        from tutoring.studies.upkeep import advance_studies
+
+        advance_studies()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from django.contrib.auth.models import User
+from django.db.models import QuerySet
 
 from benchmark.models import Problem
 from tutoring.models import Assignment, Session, Study
@@ -18,7 +19,12 @@ def end_assignment(session: Session, at: datetime) -> None:
 
 
 def closed_by_study(person: User, problem: Problem) -> bool:
-    """Return whether an unfinished study of this tutor contains the problem, so that free sessions on it are refused."""
+    """Return whether an unfinished study of this tutor contains the problem: free sessions on it are refused."""
     return Study.objects.filter(
         tutors=person, state__in=Study.UNFINISHED, assignments__problem=problem
     ).exists()
+
+
+def rehearsed_sessions() -> QuerySet[Assignment, dict[str, object]]:
+    """Return the ids of the sessions of rehearsals, which every figure leaves out, for use in a query."""
+    return Assignment.objects.filter(study__rehearsal=True, session__isnull=False).values("session")

@@ -244,11 +244,15 @@ class StartAssigned:
     def execute(self) -> Session:
         """Return the session; the same one if it is open already.
 
-        Raises PermissionDenied, Assignment.DoesNotExist for another tutor's assignment, ConsentMissingError, or
+        Raises PermissionDenied, Study.DoesNotExist for another tutor's assignment, ConsentMissingError, or
         RefusedError. No message names the model or the arm.
         """
         with transaction.atomic():
-            assignment = _locked(self.assignment_id, tutor=self.person)
+            # Rows are locked in the same order everywhere: tutor, study, assignment.
+            User.objects.select_for_update().get(pk=self.person.pk)
+            study = Study.objects.filter(assignments=self.assignment_id, assignments__tutor=self.person)
+            lock_study(study.values_list("pk", flat=True).first() or 0)
+            assignment = _locked(self.assignment_id)
             if assignment.session is not None:
                 return assignment.session
             refusal = _refusal_to_start(assignment)
@@ -271,10 +275,9 @@ class StartAssigned:
         return session
 
 
-def _locked(assignment_id: int, **conditions: object) -> Assignment:
+def _locked(assignment_id: int) -> Assignment:
     related = ("study", "arm__protocol", "arm__model", "problem__dataset", "session")
-    rows = Assignment.objects.select_for_update(of=("self",)).select_related(*related)
-    return rows.get(pk=assignment_id, **conditions)
+    return Assignment.objects.select_for_update(of=("self",)).select_related(*related).get(pk=assignment_id)
 
 
 def _refusal_to_start(assignment: Assignment) -> str | None:
@@ -405,7 +408,7 @@ class RecordDeviation:
         ids = set(self.assignment_ids)
         if report is not None:
             ids |= set(report.assignments.values_list("pk", flat=True))
-        rows = list(study.assignments.select_for_update(of=("self",)).filter(pk__in=ids).order_by("pk"))
+        rows = list(study.assignments.select_related("session").filter(pk__in=ids).order_by("pk"))
         if missing := ids - {row.pk for row in rows}:
             raise StudyRefusedError(f"{study} has no assignment {min(missing)}.")
         return rows
@@ -428,13 +431,13 @@ class RecordDeviation:
             )
 
     def _exclude(self, row: Assignment) -> None:
-        row.state, row.reason = Assignment.State.EXCLUDED, Deviation.Kind.INFRASTRUCTURE
-        row.ended_at = timezone.now()
-        row.save(update_fields=["state", "reason", "ended_at"])
         if row.session is not None and not row.session.invalidated and self.person is not None:
             Invalidate(
                 session_id=row.session.pk, person=self.person, command=self.command, reason=self.reason
             ).execute()
+        row.state, row.reason = Assignment.State.EXCLUDED, Deviation.Kind.INFRASTRUCTURE
+        row.ended_at = timezone.now()
+        row.save(update_fields=["state", "reason", "ended_at"])
         replace(row)
 
 

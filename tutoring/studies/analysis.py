@@ -145,7 +145,7 @@ def current_figures(study: Study, data: StudyData | None = None) -> Figures:
         differences = [fmean(outcomes[first][one]) - fmean(outcomes[second][one]) for one in pairs]
         value = e_value(differences, design.stopping.threshold)
     reached = value is not None and value.reached_at is not None
-    full = len(pairs) >= maximum
+    full = design.stopping.maximum is not None and len(pairs) >= maximum
     return Figures(
         outcome=design.primary_outcome,
         pairs=len(pairs),

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 
 from benchmark.metrics import (
+    Interval,
     IntervalMethod,
     holm,
     mcnemar,
-    paired_difference,
+    paired_proportions,
+    problem_t,
     problem_t_test,
     rate_interval,
     sign_e_value,
@@ -87,7 +90,11 @@ def arm_rate(arm: str, outcomes: Outcomes) -> ArmRate:
 
 
 def contrast(names: tuple[str, str], first: Outcomes, second: Outcomes) -> Contrast | None:
-    """Return the contrast of two arms over the problems with outcomes in both; None without any."""
+    """Return the contrast of two arms over the problems with outcomes in both; None without any.
+
+    The interval is Newcombe's for one outcome a problem and arm, else t on problem means, whatever the number of
+    problems; without spread it is the bound of `problem_t`.
+    """
     common = sorted(problem for problem in first if first[problem] and second.get(problem))
     if not common:
         return None
@@ -96,8 +103,10 @@ def contrast(names: tuple[str, str], first: Outcomes, second: Outcomes) -> Contr
     counts = [sum(len(arm[problem]) for problem in common) for arm in (first, second)]
     single = counts == [len(common), len(common)]
     differences = [a - b for a, b in zip(one, other, strict=True)]
-    found = paired_difference(one, other, binary=single)
+    (low, high), method = problem_t(differences, lowest=-1)
     won, lost = sum(value > 0 for value in differences), sum(value < 0 for value in differences)
+    if single and method == "t":
+        (low, high), method = _newcombe(one, other), "newcombe"
     if single:
         p, detectable = mcnemar(won, lost), visible_difference(len(common), (won + lost) / len(common))
     else:
@@ -110,13 +119,19 @@ def contrast(names: tuple[str, str], first: Outcomes, second: Outcomes) -> Contr
         second_sessions=counts[1],
         first_rate=fmean(one),
         second_rate=fmean(other),
-        difference=found.mean,
-        low=found.interval.low,
-        high=found.interval.high,
-        method=found.method,
+        difference=fmean(differences),
+        low=low,
+        high=high,
+        method=method,
         p=p if len(common) >= FEWEST_TESTED_PROBLEMS else None,
         detectable=detectable,
     )
+
+
+def _newcombe(first: Sequence[float], second: Sequence[float]) -> Interval:
+    counts = Counter(zip(map(bool, first), map(bool, second), strict=True))
+    table = ((True, True), (True, False), (False, True), (False, False))
+    return paired_proportions(*(counts[cell] for cell in table))
 
 
 def with_holm(contrasts: Iterable[Contrast]) -> list[Contrast]:
