@@ -122,6 +122,10 @@ WORKER_JOBS: dict[str, tuple[type, ...]] = {
     "benchmark.worker.reports.store_run_report": (str,),
     "benchmark.worker.reports.store_similarity_figures": (str,),
 }
+METHOD_MODULES = [
+    # Modules that register methods of run_baseline; `benchmark.methods` imports them when it is imported.
+    "tutoring.arms.methods",
+]
 WORKER_SWEEPS = [
     # Functions that find work whose job, worker or notification was lost. Every worker calls them every few seconds.
     "benchmark.judging.requeue_lost",
@@ -141,6 +145,7 @@ COMPATIBLE_API_KEY = env_text("COMPATIBLE_API_KEY")
 COMPATIBLE_BASE_URL = env_url("COMPATIBLE_BASE_URL", "", ("http", "https"))
 PROVIDER_TIMEOUT = env_integer("PROVIDER_TIMEOUT", 600, 1, 86_400)
 PRACTICE_WORD_DELAY = env_integer("PRACTICE_WORD_DELAY_MS", 12, 0, 10_000) / 1000
+SIMULATED_WORLDS = env_text("SIMULATED_WORLDS")
 TUTORING_MODEL = env_text("TUTORING_MODEL", "practice:student")
 REVIEW_FINDINGS_FIRST = env_flag("REVIEW_FINDINGS_FIRST")
 

@@ -9,9 +9,11 @@ class TutoringConfig(AppConfig):
 
     def ready(self) -> None:
         from benchmark.judging import judgement_finished
+        from benchmark.models.signals import items_finished
 
         post_migrate.connect(create_presets, sender=self)
         judgement_finished.connect(record_verdict, dispatch_uid="tutoring")
+        items_finished.connect(project_sessions, dispatch_uid="tutoring")
 
 
 def record_verdict(**judged: Any) -> None:
@@ -19,6 +21,14 @@ def record_verdict(**judged: Any) -> None:
     from tutoring.actions import record_verdict
 
     record_verdict(**judged)
+
+
+def project_sessions(*, run: Any, items: list[Any], **_: Any) -> None:
+    """Store the sessions of finished items of an arm's run. The import is deferred: most commands execute no run."""
+    if "prepared" in run.manifest:
+        from tutoring.arms.projection import project
+
+        project(run, items)
 
 
 def create_presets(**_: Any) -> None:

@@ -1,13 +1,18 @@
 """The methods of the papers and their controls, each composed of the components in this folder.
 
-A new method is a module with a `Strategy` or a `Retriever`, and a line in `METHODS`.
+A new method is a module with a `Strategy` or a `Retriever`, and a line in `METHODS`. Packages above this one register
+their methods with `register_method` in the modules that `settings.METHOD_MODULES` lists.
 """
+
+from importlib import import_module
+
+from django.conf import settings as django_settings
 
 from benchmark.methods.algo import IMPLICIT, ITERATIVE, TAG_ENUMERATION, VERIFIER, VerifierSettings
 from benchmark.methods.composition import compose
 from benchmark.methods.dry_run import DryChain, count_calls, dry_run
 from benchmark.methods.episodic import EPISODIC
-from benchmark.methods.method import Chain, Method, Scoring
+from benchmark.methods.method import Chain, Example, Method, PlannedRun, Preparation, Scoring
 from benchmark.methods.oracle_assisted import ORACLE_ASSISTED
 from benchmark.methods.profiles import PROFILES, Profile
 from benchmark.methods.program_tester import ProgramTester, VerifierScore
@@ -40,6 +45,12 @@ METHODS: dict[str, Method] = {
 """All methods by name, in the order in which commands and documents list them."""
 
 
+def register_method(method: Method) -> None:
+    """Add a method of a package above this one. Raises ValueError for a name that another method has."""
+    if METHODS.setdefault(method.name, method) is not method:
+        raise ValueError(f"There is another method {method.name!r}.")
+
+
 def scoring_of(method: str) -> Scoring:
     """Return the scoring of the method's runs; pass@k for a method that this version does not have."""
     return METHODS[method].scoring if method in METHODS else "pass"
@@ -55,8 +66,11 @@ __all__ = [
     "PROFILES",
     "Chain",
     "DryChain",
+    "Example",
     "Method",
     "MethodSettings",
+    "PlannedRun",
+    "Preparation",
     "Profile",
     "ProgramTester",
     "RefineSettings",
@@ -74,6 +88,10 @@ __all__ = [
     "format_value",
     "methods_scored_by",
     "parse_settings",
+    "register_method",
     "scoring_of",
     "select_answer",
 ]
+
+for _module in django_settings.METHOD_MODULES:
+    import_module(_module)

@@ -1,9 +1,9 @@
 """Dry runs of a method: a chain without a model, whose placeholder replies are counted and cost nothing."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from benchmark.methods.method import Method, TextLibrary
 from benchmark.methods.program_tester import DryProgramTester
@@ -12,6 +12,8 @@ from benchmark.models import Generation
 from benchmark.prompts import HiddenCount, HiddenRun, Prompt, SampleResult, SampleRun, Task
 from benchmark.retrieval import Corpus, Document, ProblemText
 from judge import Verdict
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -30,14 +32,26 @@ class DryRequest:
 
 
 class DryChain:
-    """A `Chain` whose replies are `reply_characters` times the letter x; drafts are that letter alone.
+    """A `Chain` whose replies are a program of `reply_characters` characters; drafts are the letter x.
 
     No prompt shows a draft, and one letter does not change a search, so all searches have the same query. `passes` says
     whether all programs pass all tests or fail the first. `requests` records the prompts.
     """
 
-    def __init__(self, task: Task, library: TextLibrary, *, passes: bool, reply_characters: int = 10) -> None:
+    number = 0
+
+    def __init__(
+        self,
+        task: Task,
+        library: TextLibrary,
+        *,
+        passes: bool,
+        prepared: Mapping[str, Any] | None = None,
+        language: str = "python",
+        reply_characters: int = 40,
+    ) -> None:
         self.task = task
+        self.prepared = prepared or {}
         self.program_tester = DryProgramTester(passes=passes)
         self.requests: list[DryRequest] = []
         self.problems, self.textbook, self.represented = (
@@ -45,9 +59,15 @@ class DryChain:
             library.textbook,
             library.represented,
         )
+        self._read = library.read_once
         self._passes = passes
         self._verdict = Verdict.AC if passes else Verdict.WA
-        self._reply = "x" * reply_characters
+        begin, end = f"```{language}\nprint(", ")\n```"
+        self._reply = begin + "x" * max(1, reply_characters - len(begin) - len(end)) + end
+
+    async def read_once(self, name: str, read: Callable[[], T]) -> T:
+        """Return the text from the library."""
+        return await self._read(name, read)
 
     async def request(
         self,
@@ -61,6 +81,10 @@ class DryChain:
         self.requests.append(DryRequest(prompt, purpose, retrieval, shared))
         text = "x" if purpose == Generation.Purpose.DRAFT else self._reply
         return Generation(purpose=purpose, text=text, code=text)
+
+    async def adopt(self, _prompt: Prompt, text: str, _source: Mapping[str, Any]) -> Generation:
+        """Return the text as a reply without a call."""
+        return Generation(purpose=Generation.Purpose.RECORDED, text=text, code=text)
 
     async def run_samples(self, _answer: Generation) -> SampleRun:
         """Return the assumed result, with one failed sample of 100 characters a text."""
@@ -87,14 +111,22 @@ def count_calls(method: Method) -> str:
     """Return the fewest and the most calls of an attempt with the default settings, as "1" or "1 to 4"."""
     task = Task("0", "statement", time_limit=1, memory_limit=2**20)
     fewest, most = (
-        len(asyncio.run(dry_run(method, method.settings(), DryChain(task, _MinimalLibrary(), passes=passes))))
+        len(asyncio.run(dry_run(method, method.settings(), _example_chain(method, task, passes=passes))))
         for passes in (True, False)
     )
     return str(fewest) if fewest == most else f"{fewest} to {most}"
 
 
+def _example_chain(method: Method, task: Task, *, passes: bool) -> DryChain:
+    example = method.example()
+    return DryChain(task, _MinimalLibrary(example.texts), passes=passes, prepared=example.prepared)
+
+
 class _MinimalLibrary:
-    """The smallest library in which every method finds something."""
+    """The smallest library in which every method finds something; `texts` are the results of `read_once`."""
+
+    def __init__(self, texts: Mapping[str, Any]) -> None:
+        self._texts = texts
 
     async def problems(self) -> Corpus:
         """Return three problems."""
@@ -108,3 +140,8 @@ class _MinimalLibrary:
     async def represented(self, _kind: str) -> Corpus:
         """Return the three problems."""
         return await self.problems()
+
+    async def read_once(self, name: str, _read: Callable[[], T]) -> T:
+        """Return the text of this name."""
+        text: T = self._texts[name]
+        return text

@@ -1,14 +1,17 @@
 """The interfaces of a method: the method itself, and the chain that it works on."""
 
-from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, TypeVar
 
 from benchmark.methods.program_tester import ProgramTester
 from benchmark.methods.settings import MethodSettings
-from benchmark.models import Generation
+from benchmark.models import Dataset, Generation, Problem
 from benchmark.prompts import HiddenCount, HiddenRun, Prompt, SampleRun, Task
+from benchmark.providers import ModelSpec
 from benchmark.retrieval import Corpus
+
+T = TypeVar("T")
 
 Scoring = Literal["pass", "refine", "none"]
 """The score of a chain: pass@k of independent attempts, Refine@K of successive attempts, or none without attempts."""
@@ -29,11 +32,19 @@ class TextLibrary(Protocol):
         """Return all problems of the run's dataset, each as its representation of that kind by the run's model."""
         ...
 
+    async def read_once(self, name: str, read: Callable[[], T]) -> T:
+        """Return the result of `read`, which may query the database; it is called once for all chains of a run."""
+        ...
+
 
 class Chain(TextLibrary, Protocol):
     """One attempt at one problem from the view of a method: the problem, the texts, a model and a judge."""
 
     task: Task
+    number: int
+    """0 for the first attempt at the problem, 1 …"""
+    prepared: Mapping[str, Any]
+    """The record of the method's `Preparation`, fixed when the run started."""
 
     @property
     def program_tester(self) -> ProgramTester:
@@ -55,6 +66,13 @@ class Chain(TextLibrary, Protocol):
         """
         ...
 
+    async def adopt(self, prompt: Prompt, text: str, source: Mapping[str, Any]) -> Generation:
+        """Store a recorded text as the reply to the chain's next prompt, at no cost, and return it.
+
+        `source` names the record of the text; it is stored with the reply.
+        """
+        ...
+
     async def run_samples(self, answer: Generation) -> SampleRun:
         """Return the result of the answer's program on the samples of the statement, which is judged once."""
         ...
@@ -66,6 +84,53 @@ class Chain(TextLibrary, Protocol):
     async def count_hidden(self, answer: Generation) -> HiddenCount:
         """Return the number of hidden tests that the answer's program passes; every test is judged once."""
         ...
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    """The parts of a new run that a method checks before any call is paid for."""
+
+    dataset: Dataset
+    spec: ModelSpec
+    settings: Any
+    """The settings of the method."""
+    problems: Sequence[Problem]
+    """The problems that can be tested, without their long texts."""
+    attempts: int
+    """Chains a problem in each epoch."""
+    epochs: int
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """What a method fixes when a run starts."""
+
+    settings: MethodSettings
+    """The settings with names replaced by the versions that they denote now."""
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    """The ids of problems that the method cannot be tested on, with the reasons."""
+    record: Mapping[str, Any] = field(default_factory=dict)
+    """JSON for the manifest of the run, which every chain gets as `Chain.prepared`."""
+    chains: Mapping[str, int] | None = None
+    """Chains of each problem by its id; None: the attempts of the run."""
+
+
+def prepare_nothing(planned: PlannedRun) -> Preparation:
+    """Return the settings as they are."""
+    return Preparation(planned.settings)
+
+
+@dataclass(frozen=True)
+class Example:
+    """What `count_calls` gives a method in place of a run: a record, and the results of `read_once` by name."""
+
+    prepared: Mapping[str, Any] = field(default_factory=dict)
+    texts: Mapping[str, Any] = field(default_factory=dict)
+
+
+def no_texts() -> Mapping[str, str]:
+    """Return no texts: the method uses the templates of `benchmark.prompts` only."""
+    return {}
 
 
 @dataclass(frozen=True)
@@ -95,3 +160,13 @@ class Method:
     """Whether the USACO paper evaluates it; `run_baseline --method all` selects these."""
     scoring: Scoring
     solve: Callable[[Chain, Any], Coroutine[Any, Any, Generation]]
+    prepare: Callable[[PlannedRun], Preparation] = prepare_nothing
+    """Checks a new run before any call is paid for. Raises SettingsError."""
+    texts: Callable[[], Mapping[str, str]] = no_texts
+    """Returns the prompt texts outside of `benchmark.prompts` by name. A run resumes only while they are unchanged."""
+    fresh_draws: bool = False
+    """Whether new runs get draw numbers above those of all earlier runs with the model, unless --draws is given."""
+    judges_every_program: bool = False
+    """Whether every program of a chain is judged on the samples and on all tests, and not only the attempt."""
+    example: Callable[[], Example] = Example
+    """Returns an example of a run with the default settings."""

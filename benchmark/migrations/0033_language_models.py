@@ -7,50 +7,130 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('benchmark', '0032_cached_run_report'),
+        ("benchmark", "0032_cached_run_report"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='LanguageModel',
+            name="LanguageModel",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('label', models.CharField(help_text='Name for researchers. Tutors never see it.', max_length=80, validators=[django.core.validators.RegexValidator('^[\\w.-]+\\Z', 'Use letters, digits, dots, hyphens and underscores.')])),
-                ('version', models.PositiveIntegerField(default=1)),
-                ('spec', models.CharField(help_text='provider:model, or provider@endpoint:model for a named endpoint.', max_length=200)),
-                ('parameters', models.JSONField(blank=True, default=dict, help_text='Sampling parameters that every request sends (benchmark.providers.Parameters).')),
-                ('context_tokens', models.PositiveIntegerField(blank=True, help_text='Longest prompt and reply together, in tokens. Null: unknown.', null=True)),
-                ('content_hash', models.CharField(editable=False, help_text='sha256 of the content.', max_length=64)),
-                ('price', models.JSONField(blank=True, help_text='US dollars for a million tokens as typed (benchmark.model_calls.budget.Price). Null: the listed price.', null=True)),
-                ('cutoff', models.DateField(blank=True, help_text='End of the training data. Null: unknown.', null=True)),
-                ('active', models.BooleanField(default=True, help_text='Whether new sessions, runs and studies may use it.')),
-                ('for_sessions', models.BooleanField(default=False, help_text='Whether sessions outside of studies use it.')),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('frozen_at', models.DateTimeField(blank=True, help_text='When it was first used.', null=True)),
-                ('tutors', models.ManyToManyField(blank=True, help_text='Tutors whose sessions outside of studies may use it. None: all tutors.', related_name='+', to=settings.AUTH_USER_MODEL)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "label",
+                    models.CharField(
+                        help_text="Name for researchers. Tutors never see it.",
+                        max_length=80,
+                        validators=[
+                            django.core.validators.RegexValidator(
+                                "^[\\w.-]+\\Z", "Use letters, digits, dots, hyphens and underscores."
+                            )
+                        ],
+                    ),
+                ),
+                ("version", models.PositiveIntegerField(default=1)),
+                (
+                    "spec",
+                    models.CharField(
+                        help_text="provider:model, or provider@endpoint:model for a named endpoint.",
+                        max_length=200,
+                    ),
+                ),
+                (
+                    "parameters",
+                    models.JSONField(
+                        blank=True,
+                        default=dict,
+                        help_text="Sampling parameters that every request sends (benchmark.providers.Parameters).",
+                    ),
+                ),
+                (
+                    "context_tokens",
+                    models.PositiveIntegerField(
+                        blank=True,
+                        help_text="Longest prompt and reply together, in tokens. Null: unknown.",
+                        null=True,
+                    ),
+                ),
+                (
+                    "content_hash",
+                    models.CharField(editable=False, help_text="sha256 of the content.", max_length=64),
+                ),
+                (
+                    "price",
+                    models.JSONField(
+                        blank=True,
+                        help_text="US dollars for a million tokens as typed (benchmark.model_calls.budget.Price). Null: the listed price.",
+                        null=True,
+                    ),
+                ),
+                (
+                    "cutoff",
+                    models.DateField(
+                        blank=True, help_text="End of the training data. Null: unknown.", null=True
+                    ),
+                ),
+                (
+                    "active",
+                    models.BooleanField(
+                        default=True, help_text="Whether new sessions, runs and studies may use it."
+                    ),
+                ),
+                (
+                    "for_sessions",
+                    models.BooleanField(
+                        default=False, help_text="Whether sessions outside of studies use it."
+                    ),
+                ),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "frozen_at",
+                    models.DateTimeField(blank=True, help_text="When it was first used.", null=True),
+                ),
+                (
+                    "tutors",
+                    models.ManyToManyField(
+                        blank=True,
+                        help_text="Tutors whose sessions outside of studies may use it. None: all tutors.",
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
             options={
-                'ordering': ['label', '-version'],
+                "ordering": ["label", "-version"],
             },
         ),
         migrations.AddField(
-            model_name='run',
-            name='model',
-            field=models.ForeignKey(blank=True, help_text="The model's version. Null in runs that are older than the table of models.", null=True, on_delete=django.db.models.deletion.PROTECT, related_name='runs', to='benchmark.languagemodel'),
+            model_name="run",
+            name="model",
+            field=models.ForeignKey(
+                blank=True,
+                help_text="The model's version. Null in runs that are older than the table of models.",
+                null=True,
+                on_delete=django.db.models.deletion.PROTECT,
+                related_name="runs",
+                to="benchmark.languagemodel",
+            ),
         ),
         migrations.AddIndex(
-            model_name='languagemodel',
-            index=models.Index(fields=['content_hash'], name='benchmark_l_content_53c7c1_idx'),
+            model_name="languagemodel",
+            index=models.Index(fields=["content_hash"], name="benchmark_l_content_53c7c1_idx"),
         ),
         migrations.AddConstraint(
-            model_name='languagemodel',
-            constraint=models.UniqueConstraint(fields=('label', 'version'), name='model_version_once'),
+            model_name="languagemodel",
+            constraint=models.UniqueConstraint(fields=("label", "version"), name="model_version_once"),
         ),
         migrations.AddConstraint(
-            model_name='languagemodel',
-            constraint=models.CheckConstraint(condition=models.Q(('label', ''), _negated=True), name='model_has_a_label'),
+            model_name="languagemodel",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("label", ""), _negated=True), name="model_has_a_label"
+            ),
         ),
     ]

@@ -37,6 +37,15 @@ def draw_name(number: int, chain: int, repetition: int) -> str:
     return f"{chain}.{repetition}" if number == 0 else f"{chain}.{repetition}.{number}"
 
 
+def draw_seed(draw: str, seed: int | None) -> int:
+    """Return the seed for a draw of a provider whose replies depend on the messages and the seed alone.
+
+    `seed` is that of the settings. Equal draws have equal seeds on every machine.
+    """
+    digest = hashlib.sha256(f"{'' if seed is None else seed}\n{draw}".encode()).digest()
+    return int.from_bytes(digest[:4])
+
+
 def cache_key(spec: ModelSpec, parameters: Mapping[str, Any], prompt_hash: str, draw: str) -> str:
     """Return the sha256 of everything that a reply depends on: model, address, parameters, messages and draw."""
     parts = [f"{spec} {address_of(spec)}", json.dumps(parameters, sort_keys=True), prompt_hash, draw]

@@ -171,6 +171,8 @@ class Generation(models.Model):
         REFLECT = "reflect", "reflect (an answer after the results of previous answers)"
         CRITIQUE = "critique", "critique (an analysis of a failure in words, never an attempt)"
         REPAIR = "repair", "repair (an attempt after the verdict on the previous one)"
+        SESSION = "session", "session (a reply to a tutor's message)"
+        RECORDED = "recorded", "recorded (a reply of another session that the chain begins with, at no cost)"
 
     # Its index is the constraint's.
     work_item = models.ForeignKey(

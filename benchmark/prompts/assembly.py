@@ -36,6 +36,8 @@ class Task:
     memory_limit: int
     samples: str = ""
     """The samples, where the statement does not contain them."""
+    title: str = ""
+    """The title, which prompts of sessions state."""
     signature: Signature | None = None
     """The method that a functional problem requires; None where programs read standard input."""
 
@@ -49,6 +51,7 @@ class Task:
             problem.time_limit,
             problem.memory_limit,
             problem.samples_text,
+            problem.title,
             signature,
         )
 

@@ -173,7 +173,7 @@ def reply_to(messages: Sequence[Message]) -> str:
 def _read(messages: Sequence[Message]) -> _Conversation | None:
     """Return the state after these messages; None if no user message names a practice problem."""
     user_texts = [message.content for message in messages if message.role == "user"]
-    openings = ((number, _script_named_in(text)) for number, text in enumerate(user_texts))
+    openings = ((number, script_named_in(text)) for number, text in enumerate(user_texts))
     number, script = next(((number, script) for number, script in openings if script), (0, None))
     if script is None:
         return None
@@ -185,10 +185,15 @@ def _read(messages: Sequence[Message]) -> _Conversation | None:
     stage = script.stages[position]
     program = _collapse_spaces(stage.program)
     shown = any(program in _collapse_spaces(message.content) for message in messages)
-    return _Conversation(script, stage, helped, shown, talk=bool(_TALK.search(user_texts[-1])))
+    return _Conversation(script, stage, helped, shown, talk=requests_no_program(user_texts[-1]))
 
 
-def _script_named_in(text: str) -> StudentScript | None:
+def requests_no_program(text: str) -> bool:
+    """Return whether a message requests a reply without a program."""
+    return bool(_TALK.search(text))
+
+
+def script_named_in(text: str) -> StudentScript | None:
     """Return the script of the practice problem that a prompt is about; of several the one named first.
 
     Only the text between the last pair of problem markers counts, if there is one, because examples and instructions

@@ -26,6 +26,8 @@ class ProviderEntry:
     scripted: bool = False
     batching: str = ""
     batch_price: float = 1.0
+    draws_by_seed: bool = False
+    """Whether replies depend on the messages and the seed alone, so that every draw needs a seed of its own."""
 
 
 PROVIDERS = {
@@ -47,6 +49,9 @@ PROVIDERS = {
         batching="benchmark.providers.openai_batches:CompatibleBatches",
     ),
     "practice": ProviderEntry("benchmark.providers.practice:PracticeProvider", scripted=True),
+    "simulated": ProviderEntry(
+        "benchmark.providers.simulated:SimulatedProvider", scripted=True, draws_by_seed=True
+    ),
 }
 """All providers by name. A new one is a module, an entry here, and its settings in config/settings.py."""
 
@@ -93,6 +98,11 @@ def required_settings() -> dict[str, str]:
 def is_scripted(spec: ModelSpec) -> bool:
     """Return whether the replies are scripted; results must not be drawn from them."""
     return PROVIDERS[spec.provider].scripted
+
+
+def draws_by_seed(spec: ModelSpec) -> bool:
+    """Return whether the provider's replies depend on the messages and the seed alone."""
+    return PROVIDERS[spec.provider].draws_by_seed
 
 
 def address_of(spec: ModelSpec) -> str:

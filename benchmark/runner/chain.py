@@ -1,9 +1,9 @@
 """One chain of a run: it sends the prompts that have no stored reply, and stores each reply when it arrives."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from benchmark.model_calls.commit_queue import CommitQueue
 from benchmark.models import Generation, Judgement, TestCase, WorkItem
@@ -13,6 +13,8 @@ from benchmark.runner.program_tester import JudgedProgramTester
 from benchmark.runner.reply_store import ChainRequest, ReplyStore
 from benchmark.runner.texts import SearchTexts
 from judge import Verdict
+
+T = TypeVar("T")
 
 
 class PromptChangedError(Exception):
@@ -28,6 +30,7 @@ class ChainServices:
     texts: SearchTexts
     commits: CommitQueue
     language: str
+    prepared: Mapping[str, Any]
 
 
 class StoredChain:
@@ -39,6 +42,10 @@ class StoredChain:
 
     def __init__(self, item: WorkItem, stored: Mapping[int, Generation], services: ChainServices) -> None:
         self.task = Task.of(item.problem)
+        self.number = item.chain
+        self.prepared = services.prepared
+        self.answers: list[Generation] = []
+        """The replies to the prompts sent so far, in order."""
         self.program_tester = JudgedProgramTester(item, services.judge, services.language)
         self.problems = services.texts.problems
         self.textbook = services.texts.textbook
@@ -58,17 +65,43 @@ class StoredChain:
         shared: bool = False,
     ) -> Generation:
         """See `benchmark.methods.Chain`. Raises ProviderError and PromptChangedError."""
-        step, prompt_hash = self._steps, prompt.hash
-        request = ChainRequest(
-            self._item, step, purpose, prompt, prompt_hash, retrieval, self._sent[prompt_hash], shared
+        request = self._next_request(prompt, purpose, retrieval, shared=shared)
+        return self._checked(
+            request, self._stored.get(request.step) or await self._services.replies.reply_to(request)
         )
+
+    async def adopt(self, prompt: Prompt, text: str, source: Mapping[str, Any]) -> Generation:
+        """See `benchmark.methods.Chain`. Raises PromptChangedError."""
+        request = self._next_request(prompt, Generation.Purpose.RECORDED, source, shared=False)
+        return self._checked(
+            request, self._stored.get(request.step) or await self._services.replies.adopt(request, text)
+        )
+
+    async def read_once(self, name: str, read: Callable[[], T]) -> T:
+        """See `benchmark.methods.TextLibrary`."""
+        return await self._services.texts.read_once(name, read)
+
+    def _next_request(
+        self,
+        prompt: Prompt,
+        purpose: Generation.Purpose,
+        retrieval: Mapping[str, Any] | None,
+        *,
+        shared: bool,
+    ) -> ChainRequest:
+        step, prompt_hash = self._steps, prompt.hash
+        repetition = self._sent[prompt_hash]
         self._steps += 1
         self._sent[prompt_hash] += 1
-        reply = self._stored.get(step) or await self._services.replies.reply_to(request)
-        if reply.prompt_hash != prompt_hash:
+        return ChainRequest(self._item, step, purpose, prompt, prompt_hash, retrieval, repetition, shared)
+
+    def _checked(self, request: ChainRequest, reply: Generation) -> Generation:
+        """Return the reply after it is added to the answers. Raises PromptChangedError for one to another prompt."""
+        if reply.prompt_hash != request.prompt_hash:
             raise PromptChangedError(
-                f"the stored reply of step {step} belongs to another prompt than is sent now"
+                f"the stored reply of step {request.step} belongs to another prompt than is sent now"
             )
+        self.answers.append(reply)
         return reply
 
     async def run_samples(self, answer: Generation) -> SampleRun:

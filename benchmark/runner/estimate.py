@@ -85,7 +85,14 @@ async def _estimate(plan: Plan, texts: SearchTexts) -> dict[str, Estimate]:
         letters = round(reply * assumption.characters_per_token)
         prompts: list[int] = []
         for problem in sampled:
-            chain = DryChain(Task.of(problem), texts, passes=assumption.passes, reply_characters=letters)
+            chain = DryChain(
+                Task.of(problem),
+                texts,
+                passes=assumption.passes,
+                prepared=plan.prepared,
+                language=plan.settings.language,
+                reply_characters=letters,
+            )
             for request in await dry_run(plan.method, plan.settings, chain):
                 prompts += [request.characters] * (1 if request.shared else plan.attempts)
         input_tokens = sum(math.ceil(characters / assumption.characters_per_token) for characters in prompts)

@@ -36,6 +36,7 @@ from benchmark.prompts import Prompt
 from benchmark.providers import (
     BatchingProvider,
     ModelReply,
+    Parameters,
     Provider,
     ProviderError,
     complete,
@@ -188,6 +189,7 @@ class _Execution:
             SearchTexts(run.dataset, self._settings.language, run.model_spec),
             resources.commits,
             self._settings.language,
+            run.manifest.get("prepared", {}),
         )
         self._problems: dict[int, Problem] = {}
         self._stored: dict[int, dict[int, Generation]] = defaultdict(dict)
@@ -245,11 +247,11 @@ class _Execution:
         """Solve items one after another; each is judged while the next is solved."""
         judging: asyncio.Task[None] | None = None
         while not self._stop.reason and (item := await self._next()):
-            selected = await self._isolated(item, self._solve(item))
+            solved = await self._isolated(item, self._solve(item))
             if judging:
                 await judging
-            if selected is not None:
-                judging = asyncio.create_task(self._isolated(item, self._judge_attempt(item, selected)))
+            if solved is not None:
+                judging = asyncio.create_task(self._isolated(item, self._judge_and_finish(item, *solved)))
         self._open_chains -= 1
         if judging:
             await judging
@@ -282,6 +284,7 @@ class _Execution:
             self._stored[row.work_item_id][row.step] = row
         for item in items:
             item.problem = self._problems[item.problem_id]
+            item.run = self._run
         return [*items, *[None] * (len(wanted) - len(items))]
 
     async def _isolated(self, item: WorkItem, work: Coroutine[Any, Any, T]) -> T | None:
@@ -307,12 +310,13 @@ class _Execution:
         self._progress.on_change(self._progress)
         return None
 
-    async def _solve(self, item: WorkItem) -> Generation:
+    async def _solve(self, item: WorkItem) -> tuple[Generation, list[Generation]]:
+        """Return the answer that counts, and the answers to judge."""
         chain = StoredChain(item, self._stored.pop(item.pk, {}), self._services)
-        return await self._method.solve(chain, self._settings)
+        selected = await self._method.solve(chain, self._settings)
+        return selected, chain.answers if self._method.judges_every_program else [selected]
 
-    async def _call(self, prompt: Prompt, key: str) -> ModelReply:
-        parameters = prompt.parameters(self._settings.parameters)
+    async def _call(self, prompt: Prompt, parameters: Parameters, key: str) -> ModelReply:
         if self._batches:
             self._stop.check()
             return await self._batches.reply(key, prompt.messages, parameters)
@@ -331,12 +335,19 @@ class _Execution:
         self._progress.spent = spent
         self._progress.on_change(self._progress)
 
-    async def _judge_attempt(self, item: WorkItem, selected: Generation) -> None:
-        """Judge the selected answer on all tests, unless it is a verifier's program, and finish the item."""
+    async def _judge_and_finish(
+        self, item: WorkItem, selected: Generation, answers: list[Generation]
+    ) -> None:
+        """Judge the answers on all tests, except a verifier's programs, and finish the item."""
         solved = False
-        if selected.code and selected.purpose != Generation.Purpose.VERIFIER:
-            judgement = await self._judge.judge(selected, item.problem, Judgement.Suite.ALL)
-            solved = judgement.verdict == Verdict.AC
+        for answer in answers:
+            if not answer.code or answer.purpose == Generation.Purpose.VERIFIER:
+                continue
+            if self._method.judges_every_program:
+                await self._judge.judge(answer, item.problem, Judgement.Suite.SAMPLES)
+            judgement = await self._judge.judge(answer, item.problem, Judgement.Suite.ALL)
+            if answer is selected:
+                solved = judgement.verdict == Verdict.AC
         await self._commits.submit(leases.finish, (item, selected))
         self._progress.done += 1
         self._progress.solved += solved

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from benchmark.models import Generation, Run, WorkItem
 from benchmark.models.leases import ClaimableQuerySet
+from benchmark.models.signals import items_finished
 
 
 def release_lost(run_id: UUID, owner: str = "") -> int:
@@ -52,7 +53,7 @@ def renew(run_id: UUID, owner: str) -> None:
 def finish(finished: list[tuple[WorkItem, Generation]]) -> list[None]:
     """Store the selected generation of each item, and its judgement on all tests. Call it in a transaction.
 
-    An item whose claim is lost is left unchanged.
+    An item whose claim is lost is left unchanged. `items_finished` is sent in the same transaction.
     """
     rows = [
         (WorkItem.State.DONE, selected.pk, selected.hidden_judgement_id, item.pk, item.attempt, WorkItem.HELD)
@@ -66,6 +67,7 @@ def finish(finished: list[tuple[WorkItem, Generation]]) -> list[None]:
             "lease_until = NULL WHERE id = %s AND attempt = %s AND state = %s",
             rows,
         )
+    items_finished.send(WorkItem, run=finished[0][0].run, items=[item for item, _ in finished])
     return [None] * len(finished)
 
 

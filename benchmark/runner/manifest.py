@@ -84,9 +84,10 @@ def suites(dataset: Dataset, settings: MethodSettings) -> dict[str, int] | None:
 
 
 def template_hashes(method: Method, settings: MethodSettings) -> dict[str, str]:
-    """Return the hash of each template that the method uses, and of whole prompts. Raises TemplateError."""
+    """Return the hash of each text and template that the method uses, and of whole prompts. Raises TemplateError."""
     templates = settings.form.templates
-    return {name: templates.hash(name) for name in (*method.templates(settings), *templates.whole)}
+    hashes = {name: templates.hash(name) for name in (*method.templates(settings), *templates.whole)}
+    return hashes | {name: hashlib.sha256(text.encode()).hexdigest() for name, text in method.texts().items()}
 
 
 def environment(language: str) -> dict[str, Any]:

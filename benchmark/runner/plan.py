@@ -8,7 +8,7 @@ from typing import Any, Literal
 from django.db import transaction
 from pydantic import ValidationError
 
-from benchmark.methods import METHODS, Method, MethodSettings
+from benchmark.methods import METHODS, Method, MethodSettings, PlannedRun
 from benchmark.model_calls.budget import Budget, Price
 from benchmark.model_calls.inserts import insert_items
 from benchmark.model_calls.rate_limit import Limits
@@ -76,6 +76,10 @@ class Plan:
     """None: fresh draws, numbered when the run starts."""
     failures: str = "wrong"
     """How permanent failures count in the headline: as wrong, or excluded."""
+    prepared: Mapping[str, Any] = field(default_factory=dict)
+    """The record of the method's preparation for the manifest."""
+    chains: Mapping[str, int] | None = None
+    """Chains of each problem by its id; None: `attempts` of each."""
 
 
 Draws = Literal["repeat", "fresh"]
@@ -128,9 +132,16 @@ class RunOptions:
 def plan_run(
     dataset: Dataset, spec: ModelSpec, method: Method, settings: MethodSettings, scope: RunScope
 ) -> Plan:
-    """Return the plan of a run. Raises CannotRunError when there is nothing to run."""
+    """Return the plan of a run. Raises CannotRunError when there is nothing to run, SettingsError for the method's own."""
     chosen = _choose(dataset, scope)
     reasons = _untestable(dataset, method, settings, chosen)
+    testable = tuple(problem for problem in chosen if problem.external_id not in reasons)
+    planned = PlannedRun(dataset, spec, settings, testable, scope.attempts, scope.epochs)
+    prepared = method.prepare(planned)
+    settings, reasons = prepared.settings, reasons | prepared.left_out
+    attempts = scope.attempts * scope.epochs
+    if prepared.chains is not None:
+        attempts = max(prepared.chains.values())
     problems = tuple(problem for problem in chosen if problem.external_id not in reasons)
     left_out = {
         problem.external_id: reasons[problem.external_id]
@@ -143,7 +154,7 @@ def plan_run(
         raise CannotRunError(f"Nothing to run in {dataset.name}: {why}.")
     _textbook(settings)
     _representations(dataset, spec, settings)
-    pilot = choose_pilot(problems, scope.pilot, scope.attempts * scope.epochs) if scope.pilot else None
+    pilot = choose_pilot(problems, scope.pilot, attempts) if scope.pilot else None
     if pilot:
         problems = tuple(problem for problem in problems if problem.external_id in pilot.problems)
     samples = TestCase.objects.filter(problem__dataset=dataset, origin=TestCase.Origin.SAMPLE)
@@ -153,13 +164,15 @@ def plan_run(
         spec,
         method,
         settings,
-        scope.attempts * scope.epochs,
+        attempts,
         problems,
         left_out=left_out,
         without_samples=tuple(problem.external_id for problem in problems if problem.pk not in sampled),
         pilot=pilot,
         epochs=scope.epochs,
         first_draw=scope.first_draw,
+        prepared=prepared.record,
+        chains=prepared.chains,
     )
 
 
@@ -207,6 +220,9 @@ def start_run(plan: Plan, options: RunOptions) -> Run:
     manifest["without_samples"] = plan.without_samples
     manifest["batch"] = options.batch
     manifest["failures"] = plan.failures
+    manifest["draws"] = "fresh" if plan.first_draw is None else "repeat"
+    if plan.prepared:
+        manifest["prepared"] = dict(plan.prepared)
     if plan.profile:
         manifest["profile"] = dict(plan.profile)
     if plan.pilot:
@@ -215,7 +231,7 @@ def start_run(plan: Plan, options: RunOptions) -> Run:
     with transaction.atomic():
         run.first_draw = reserve_draws(run.model_spec, run.epochs, plan.first_draw)
         run.save()
-        insert_items(run, plan.problems)
+        insert_items(run, plan.problems, plan.chains)
     return run
 
 

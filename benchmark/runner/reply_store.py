@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 from weakref import WeakValueDictionary
@@ -12,10 +12,17 @@ from benchmark.methods import MethodSettings
 from benchmark.model_calls.budget import Spending
 from benchmark.model_calls.commit_queue import CommitQueue
 from benchmark.model_calls.inserts import insert_generations
-from benchmark.model_calls.reply_cache import cache_key, draw_name, find_paid, reply_columns, reused_columns
+from benchmark.model_calls.reply_cache import (
+    cache_key,
+    draw_name,
+    draw_seed,
+    find_paid,
+    reply_columns,
+    reused_columns,
+)
 from benchmark.models import Generation, Run, WorkItem
 from benchmark.prompts import Prompt
-from benchmark.providers import ModelReply, parse_model_spec
+from benchmark.providers import ModelReply, Parameters, draws_by_seed, parse_model_spec
 
 _find_paid = partial(find_paid, Generation)
 
@@ -50,13 +57,14 @@ class ReplyStore:
         run: Run,
         settings: MethodSettings,
         commits: CommitQueue,
-        call: Callable[[Prompt, str], Awaitable[ModelReply]],
+        call: Callable[[Prompt, Parameters, str], Awaitable[ModelReply]],
         on_stored: Callable[[Generation, Spending], None],
     ) -> None:
-        """`call` sends a prompt with its cache key; `on_stored` gets each new row and the spending of the run."""
+        """`call` sends a prompt with its parameters and its cache key; `on_stored` gets each new row and the spending of the run."""
         self._run = run
         self._settings = settings
         self._spec = parse_model_spec(run.model_spec)
+        self._draws_by_seed = draws_by_seed(self._spec)
         self._commits = commits
         self._call = call
         self._on_stored = on_stored
@@ -66,10 +74,12 @@ class ReplyStore:
 
     async def reply_to(self, request: ChainRequest) -> Generation:
         """Return the stored reply. Raises ProviderError."""
-        parameters = request.prompt.parameters(self._settings.parameters).to_json()
+        parameters = request.prompt.parameters(self._settings.parameters)
         number, chain = self._run.draw_of(request.item.chain)
         draw = draw_name(number, 0 if request.shared else chain, request.repetition)
-        key = cache_key(self._spec, parameters, request.prompt_hash, draw)
+        if self._draws_by_seed:
+            parameters = replace(parameters, seed=draw_seed(draw, parameters.seed))
+        key = cache_key(self._spec, parameters.to_json(), request.prompt_hash, draw)
         # One chain at a time sends a prompt; two problems may have the same text.
         lock = self._locks.setdefault(key, asyncio.Lock())
         self.blocked += 1
@@ -82,16 +92,21 @@ class ReplyStore:
         finally:
             lock.release()
 
-    async def _reply(
-        self, request: ChainRequest, parameters: Mapping[str, float | int], key: str
-    ) -> Generation:
+    async def adopt(self, request: ChainRequest, text: str) -> Generation:
+        """Store a recorded text as the reply to the request, at no cost, and return its row."""
+        no_call = {"input_tokens": 0, "output_tokens": 0, "cached_input_tokens": 0, "reasoning_tokens": 0}
+        columns = {"text": text, "latency": 0.0, "parameters": {}, "finish_reason": "stop", **no_call}
+        row, _ = await self._commits.submit(store, (self._run, self._row(request, columns)))
+        return row
+
+    async def _reply(self, request: ChainRequest, parameters: Parameters, key: str) -> Generation:
         paid = await self._commits.submit(_find_paid, key)
         if paid is not None:
             columns = reused_columns(paid) | {"text": paid.text, "first_token": paid.first_token}
         else:
-            reply = await self._call(request.prompt, key)
+            reply = await self._call(request.prompt, parameters, key)
             columns = reply_columns(reply) | {"text": reply.text, "first_token": reply.first_token}
-        row = self._row(request, columns | {"parameters": parameters, "cache_key": key})
+        row = self._row(request, columns | {"parameters": parameters.to_json(), "cache_key": key})
         row, spent = await self._commits.submit(store, (self._run, row))
         self._on_stored(row, spent)
         return row
@@ -125,7 +140,7 @@ def store(entries: list[tuple[Run, Generation]]) -> Sequence[tuple[Generation, S
     paid = (
         Spending.of_reply(row.input_tokens, row.output_tokens, row.cached_input_tokens)
         for row in new
-        if row.reused_id is None
+        if row.reused_id is None and row.purpose != Generation.Purpose.RECORDED
     )
     spent = sum(paid, Spending()).add_to(run)
     return [

@@ -22,6 +22,8 @@ TITLES = {
     Generation.Purpose.REFLECT: "Answer after reflection",
     Generation.Purpose.CRITIQUE: "Critique (not an attempt)",
     Generation.Purpose.VERIFIER: "Verifier program (not an attempt)",
+    Generation.Purpose.SESSION: "Reply in a session",
+    Generation.Purpose.RECORDED: "Recorded reply (no call)",
 }
 """The title of a reply by its purpose."""
 

@@ -4,7 +4,7 @@ Views, the streamer, workers and management commands call them. Replies are writ
 """
 
 from tutoring.actions.closing import CloseSession, Invalidate, close_expired
-from tutoring.actions.execution import Execute, record_verdict
+from tutoring.actions.execution import Execute, record_verdict, verdict_of
 from tutoring.actions.messages import (
     AcceptConsent,
     AskAgain,
@@ -34,4 +34,5 @@ __all__ = [
     "consent_of",
     "has_scripted_student",
     "record_verdict",
+    "verdict_of",
 ]

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 import judge
 from benchmark.judging import enqueue, request_judgement, store_submission
-from benchmark.models import Judgement
+from benchmark.models import Judgement, Problem
 from tutoring.actions.base import SessionAction
 from tutoring.checks.checking import check_once_closed
 from tutoring.models import Session
@@ -66,22 +66,27 @@ def _reopen(session: Session, judgement: Judgement) -> None:
     append_event(session, ExecutionFailed(judgement=judgement.pk, fault=judgement.fault))
 
 
-def _close_with_verdict(session: Session, judgement: Judgement) -> None:
-    now = timezone.now()
+def verdict_of(judgement: Judgement, problem: Problem | None) -> VerdictRecorded:
+    """Return what a session records of a finished judgement."""
     result = judgement.result or {}
     failed_test, time = _decisive_test(judgement)
-    verdict = VerdictRecorded(
+    return VerdictRecorded(
         judgement=judgement.pk,
         verdict=judge.Verdict(judgement.verdict),
         passed=judgement.passed,
         total=judgement.total,
-        samples_only=session.problem is not None and session.problem.samples_only,
+        samples_only=problem is not None and problem.samples_only,
         policy=judgement.policy,
         judge_version=result.get("judge_version"),
         isolation=result.get("isolation"),
         failed_test=failed_test,
         time=time,
     )
+
+
+def _close_with_verdict(session: Session, judgement: Judgement) -> None:
+    now = timezone.now()
+    verdict = verdict_of(judgement, session.problem)
     append_event(session, verdict, at=now)
     solved = verdict.verdict == judge.Verdict.AC
     outcome = Session.Outcome.SOLVED if solved else Session.Outcome.NOT_SOLVED

@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from accounts.roles import Role, has_role
 from benchmark.models import Problem
+from benchmark.prompts import Task
 from benchmark.providers import is_scripted, parse_model_spec
 from tutoring.actions.base import SessionAction
 from tutoring.checks.checking import check_message
@@ -135,7 +136,7 @@ class StartSession:
             opened_at=now,
         )
         payload = SessionOpened(
-            prompt=opening_prompt(self.problem, rules.language),
+            prompt=opening_prompt(Task.of(self.problem), rules.language),
             problem_hash=self.problem.content_hash,
             protocol=str(self.protocol),
             protocol_hash=self.protocol.content_hash,

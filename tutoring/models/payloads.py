@@ -120,6 +120,8 @@ class MessageSent(Payload):
     text: str
     sent: str
     check: DraftCheckRecord | None = None
+    fresh: bool = False
+    """Whether the message begins a new dialogue: the model gets it after the opening prompt alone."""
 
 
 class ReplyStopRequested(Payload):

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import models
 from django.urls import reverse
 
-from benchmark.models import Judgement, LanguageModel, Problem
+from benchmark.models import Judgement, LanguageModel, Problem, WorkItem
 from benchmark.providers import ModelSpecError, is_scripted, parse_model_spec
 from tutoring.models.choices import EventKind, SessionOutcome
 from tutoring.models.protocols import Protocol
@@ -81,7 +81,19 @@ class Session(models.Model):
         blank=True,
         help_text="1 for the tutor's first session on this problem with this model, 2 …",
     )
-    source = models.JSONField(default=dict, blank=True, help_text="Head of an imported record.")
+    work_item = models.OneToOneField(
+        WorkItem,
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="session",
+        help_text="The chain of a run that an automatic session shows.",
+    )
+    source = models.JSONField(
+        default=dict,
+        blank=True,
+        help_text="Head of an imported record, or run and item of an automatic session.",
+    )
     opened_at = models.DateTimeField(
         null=True, blank=True, help_text="Unknown for imported files without times."
     )

@@ -15,7 +15,7 @@ from django.db import transaction
 from django.db.models import Manager, QuerySet
 from django.utils import timezone
 
-from benchmark.extraction import Ended, counts_as_generation, extract_program
+from benchmark.extraction import Ended, extract_program
 from benchmark.models.owners import new_owner
 from benchmark.providers import Message
 from tutoring.models import Event, Reply, ReplyDelta, Session
@@ -30,6 +30,7 @@ from tutoring.models.payloads import (
 from tutoring.protocols import Rules, rules_of
 from tutoring.replies.model_answer import ModelAnswer
 from tutoring.sessions.dialogue import model_messages, without_program_text
+from tutoring.sessions.generations import count_reply
 from tutoring.sessions.recording import append_event, lock_session, queue_reply
 
 MAXIMUM_ATTEMPTS = 5
@@ -215,11 +216,10 @@ def finish_reply(claimed: ClaimedReply, answer: ModelAnswer, *, stopped: bool = 
         message = reply.message
         code_requested = message.payload_as(MessageSent).mode == "code"
         judged = not message.out_of_protocol
-        hides = judged and not code_requested and _rules(session).unsolicited_code != "count"
-        hidden = hides and counts_as_generation(text, session.language, Ended.COMPLETE)
-        counts = (
-            judged and not hides and counts_as_generation(text, session.language, _ended(answer, stopped))
-        )
+        counts, hidden = False, False
+        if judged:
+            ended = _ended(answer, stopped)
+            counts, hidden = count_reply(text, ended, _rules(session), code_requested=code_requested)
         generation = session.code_generations + 1 if counts else None
         completed = answer.completed
         shown_from, late_by = _lateness(reply, answer)

@@ -11,7 +11,7 @@ import contextlib
 import logging
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from typing import TypeVar
@@ -22,6 +22,7 @@ from django.db import DatabaseError
 from django.utils import timezone
 from redis import RedisError
 
+from benchmark.model_calls.reply_cache import draw_seed
 from benchmark.models.leases import HEARTBEAT
 from benchmark.providers import (
     Completed,
@@ -32,6 +33,7 @@ from benchmark.providers import (
     Restarted,
     RetryPolicy,
     TextDelta,
+    draws_by_seed,
     open_provider,
     parse_model_spec,
     stream_with_retries,
@@ -248,6 +250,8 @@ class Streamer:
         if provider is None:
             provider = self.providers[spec.provider] = await asyncio.to_thread(open_provider, spec)
         parameters = Parameters()
+        if draws_by_seed(spec):
+            parameters = replace(parameters, seed=draw_seed(f"reply {reply.claimed.pk}", parameters.seed))
         retry = RetryPolicy(announce=partial(_log_wait, reply.claimed.pk))
         events = stream_with_retries(provider, spec.model, reply.claimed.messages, parameters, retry=retry)
         async for event in events:

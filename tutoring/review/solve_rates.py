@@ -136,10 +136,13 @@ class SolveRateRow:
 
 
 def counted_sessions() -> SessionQuerySet:
-    """Return the closed sessions with a known outcome, without invalidated ones and those of rehearsals."""
+    """Return the closed sessions of people with a known outcome, without invalidated ones and those of rehearsals.
+
+    Sessions of policies are left out: the figures of arms show them.
+    """
     known = (Session.Outcome.SOLVED, Session.Outcome.NOT_SOLVED, Session.Outcome.ABANDONED)
     counted = Session.objects.filter(state=Session.State.CLOSED, invalidated=False, outcome__in=known)
-    return counted.exclude(pk__in=rehearsed_sessions())
+    return counted.exclude(origin=Session.Origin.AUTOMATIC).exclude(pk__in=rehearsed_sessions())
 
 
 def decided_outcome(version: int) -> QuerySet[ReviewOutcome]:

@@ -13,10 +13,17 @@ from pathlib import Path
 from typing import Literal
 
 import judge
-from benchmark.models import Problem
+from benchmark.prompts import Task
 from benchmark.providers import Message
 from tutoring.models import Event
-from tutoring.models.payloads import MessageSent, Mode, ReplyFinished, ReplyRequestedAgain, SessionOpened
+from tutoring.models.payloads import (
+    AnyPayload,
+    MessageSent,
+    Mode,
+    ReplyFinished,
+    ReplyRequestedAgain,
+    SessionOpened,
+)
 
 _PROMPTS = Path(__file__).parent / "prompts"
 
@@ -27,17 +34,22 @@ def _fill(template: str, values: dict[str, str]) -> str:
     return re.sub(r"\{\{(\w+)\}\}", lambda match: values[match.group(1)], text).strip()
 
 
-def opening_prompt(problem: Problem, language: str) -> str:
+def prompt_texts() -> dict[str, str]:
+    """Return the templates of all prompts of sessions by name."""
+    return {path.stem: path.read_text(encoding="utf-8") for path in sorted(_PROMPTS.glob("*.txt"))}
+
+
+def opening_prompt(task: Task, language: str) -> str:
     """Return the first message of every session (docs/spec.md 6, P-1b): the task and the statement."""
     return _fill(
         "opening.txt",
         {
             "language": judge.get_language(language).title,
             "fence": language,
-            "title": problem.title,
-            "time_limit": f"{problem.time_limit:g}",
-            "memory_limit": f"{problem.memory_limit / 2**20:g}",
-            "statement": f"{problem.statement.strip()}\n\n{problem.samples_text}".strip(),
+            "title": task.title,
+            "time_limit": f"{task.time_limit:g}",
+            "memory_limit": f"{task.memory_limit / 2**20:g}",
+            "statement": f"{task.statement.strip()}\n\n{task.samples}".strip(),
         },
     )
 
@@ -61,9 +73,9 @@ def without_program_text() -> str:
 Turn = tuple[Literal["user", "assistant"], str]
 
 
-def _turn(event: Event) -> Turn | None:
+def _turn(payload: AnyPayload) -> Turn | None:
     """Return who said what in the event; None if the model gets nothing of it."""
-    match event.payload:
+    match payload:
         case SessionOpened(prompt=text) | MessageSent(sent=text) | ReplyRequestedAgain(sent=str(text)):
             return "user", text
         case ReplyFinished(text=text) if text.strip():
@@ -73,7 +85,17 @@ def _turn(event: Event) -> Turn | None:
 
 def model_messages(events: Iterable[Event]) -> list[Message]:
     """Return the dialogue so far, oldest first. Consecutive user turns are joined: some providers refuse them."""
-    turns = [turn for event in events if (turn := _turn(event)) is not None]
+    return messages_of(event.payload for event in events)
+
+
+def messages_of(payloads: Iterable[AnyPayload]) -> list[Message]:
+    """Return the dialogue of these events; see `model_messages`. A fresh message follows the opening prompt alone."""
+    turns: list[Turn] = []
+    for payload in payloads:
+        if isinstance(payload, MessageSent) and payload.fresh:
+            del turns[1:]
+        if (turn := _turn(payload)) is not None:
+            turns.append(turn)
     return [
         Message(role=role, content="\n\n".join(text for _, text in group))
         for role, group in groupby(turns, key=lambda turn: turn[0])

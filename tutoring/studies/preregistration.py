@@ -23,7 +23,8 @@ def assumptions(design: Design) -> list[str]:
         "The figures describe the population from which these problems are drawn, with these tutors and these model "
         "versions.",
         "Analysis is by assignment: a session that is abandoned or not finished in time counts as not solved in the "
-        "arm to which it was assigned. An expired offer and a fault of the infrastructure are replaced in the same cell.",
+        "arm to which it was assigned. An expired offer and a fault of the infrastructure are replaced in the "
+        "same cell.",
         "Outcomes of different problems are independent given the arms; all problems have equal weight.",
         "A tutor meets a problem once. Which of a problem's tutors gets which arm is an independent random permutation "
         "for each problem.",

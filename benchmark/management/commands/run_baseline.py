@@ -12,7 +12,14 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from benchmark.management import model_options
 from benchmark.management.arguments import add_failures, day, find_dataset, find_run, positive
 from benchmark.management.run_progress import execute_run, run_bar
-from benchmark.methods import METHODS, PROFILES, ReflexionSettings, SettingsError, parse_settings
+from benchmark.methods import (
+    METHODS,
+    PROFILES,
+    Method,
+    ReflexionSettings,
+    SettingsError,
+    parse_settings,
+)
 from benchmark.model_calls import IN_BATCHES, Price, Spending, Stop
 from benchmark.models import Run
 from benchmark.models.finishes import finish_warnings
@@ -99,7 +106,8 @@ class Command(BaseCommand):
         parser.add_argument(
             "--draws",
             choices=get_args(Draws),
-            help="repeat: prompts with a paid reply get the stored reply (default); fresh: every prompt is sent again",
+            help="repeat: prompts with a paid reply get the stored reply; fresh: every prompt is sent again. Default: "
+            "repeat, but fresh for the arms (session-…), whose replies must not be those that selected the problems",
         )
         parser.add_argument("--problems", metavar="ID,ID…", help="only these problems")
         parser.add_argument("--tier", choices=Tier.values)
@@ -374,7 +382,7 @@ def _planned(options: dict[str, Any]) -> Plan:
     scope = RunScope(
         attempts=options["attempts"] or attempts,
         epochs=options["epochs"] or 1,
-        first_draw=None if options["draws"] == "fresh" else 0,
+        first_draw=None if (options["draws"] or _default_draws(method)) == "fresh" else 0,
         problem_ids=[name.strip() for name in (options["problems"] or "").split(",") if name.strip()],
         tier=options["tier"] or "",
         limit=options["limit"],
@@ -382,6 +390,10 @@ def _planned(options: dict[str, Any]) -> Plan:
     )
     plan = plan_run(dataset, spec, method, settings, scope)
     return replace(plan, profile=profile.record if profile else None)
+
+
+def _default_draws(method: Method) -> Draws:
+    return "fresh" if method.fresh_draws else "repeat"
 
 
 def _uses_batches(options: dict[str, Any]) -> bool:

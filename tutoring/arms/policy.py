@@ -1,0 +1,103 @@
+"""What a policy is: a function from what a tutor may know to an act.
+
+`TutorView` has no place for hidden tests or for results that quote them. Privileged facts are there only if the policy
+declares them in `knows`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from benchmark.methods import Chain
+from benchmark.prompts import Task
+from benchmark.providers import Message
+
+Fact = Literal["analysis", "references", "program_right"]
+"""A fact that the student does not have: the official analysis without programs, reference programs in the language of
+the session, and whether the latest program passes all tests."""
+
+
+@dataclass(frozen=True)
+class RemainingBudget:
+    """What is left of the protocol's budget."""
+
+    code_generations: int
+    executions: int
+
+
+@dataclass(frozen=True)
+class TutorView:
+    """Everything that a policy may know before its next act."""
+
+    problem: Task
+    """The texts of the problem as the student has them."""
+    language: str
+    dialogue: tuple[Message, ...]
+    """The messages that the student gets, and its replies."""
+    programs: tuple[str, ...]
+    """The programs that count as generations, oldest first."""
+    messages_sent: int
+    budget: RemainingBudget
+    analysis: str | None = None
+    """None: not declared."""
+    references: tuple[str, ...] | None = None
+    """None: not declared."""
+    program_right: bool | None = None
+    """None: not declared, or there is no program."""
+
+
+@dataclass(frozen=True)
+class Talk:
+    """Send a message that requests no program."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class AskCode:
+    """Send a message that requests a program. Only the first message may be empty."""
+
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Execute:
+    """Submit the latest program for judging, which ends the session."""
+
+
+@dataclass(frozen=True)
+class GiveUp:
+    """Close the session without an execution."""
+
+    reason: str
+
+
+Act = Talk | AskCode | Execute | GiveUp
+Decide = Callable[[TutorView], Act | Awaitable[Act]]
+
+
+@dataclass(frozen=True)
+class Policy:
+    """A policy by name. `begin` returns the deciding function of one session; it may read what the run's record names.
+
+    The decisions must follow from the view and the record: an interrupted session is resumed by deciding again.
+    """
+
+    name: str
+    knows: frozenset[Fact]
+    begin: Callable[[Chain], Awaitable[Decide]]
+    texts: tuple[str, ...] = ()
+    """The fixed texts of its messages. A run resumes only while they are unchanged."""
+    fresh_dialogues: bool = False
+    """Whether every message begins a new dialogue."""
+
+
+def stateless(decide: Decide) -> Callable[[Chain], Awaitable[Decide]]:
+    """Return the `Policy.begin` of a policy that decides by the view alone."""
+
+    async def begin(_chain: Chain) -> Decide:
+        return decide
+
+    return begin

@@ -1,0 +1,263 @@
+"""Projection: a finished chain of an arm becomes one session of ordinary events.
+
+The session is held once more with the stored replies and verdicts, which gives the same events. Everything is written in
+the transaction that finishes the chain's work item, so no crash can separate the two.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections import defaultdict
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, TypeVar
+
+from django.utils import timezone
+
+from accounts.pseudonyms import policy_pseudonym
+from benchmark.methods import ProgramTester
+from benchmark.models import Generation, Problem, Run, WorkItem
+from benchmark.prompts import HiddenCount, HiddenRun, Prompt, SampleRun, Task
+from benchmark.retrieval import Corpus, problem_corpus
+from tutoring.actions import verdict_of
+from tutoring.arms.methods import POLICIES
+from tutoring.arms.policy import Execute, GiveUp
+from tutoring.arms.transcript import PROTOCOL, Transcript, hold_session
+from tutoring.models import AbandonReason, Event, ProgramScore, Protocol, Session
+from tutoring.models.payloads import (
+    AnyPayload,
+    ExecutionRequested,
+    MessageSent,
+    ReplyFinished,
+    SessionClosed,
+    SessionOpened,
+    VerdictRecorded,
+)
+from tutoring.sessions.programs import distance, program_tokens
+from tutoring.sessions.projections import count_payload
+
+T = TypeVar("T")
+
+_BY_TUTOR = (SessionOpened, MessageSent, ExecutionRequested)
+"""The events that a tutor causes; they bear the pseudonym."""
+
+
+def project(run: Run, items: Sequence[WorkItem]) -> list[Session]:
+    """Store a session for each of the run's items that is done and has none; return the new sessions.
+
+    Call it in a transaction. Runs of other methods have no sessions.
+    """
+    if run.method not in POLICIES:
+        return []
+    wanted = WorkItem.objects.filter(
+        pk__in=[item.pk for item in items], state=WorkItem.State.DONE, session__isnull=True
+    )
+    keys = set(wanted.order_by().values_list("pk", flat=True))
+    if not keys:
+        return []
+    answers: dict[int, dict[int, Generation]] = defaultdict(dict)
+    rows = Generation.objects.filter(work_item__in=keys).defer("messages", "parameters", "retrieval")
+    for row in rows.select_related("hidden_judgement").order_by("work_item", "step"):
+        answers[row.work_item_id][row.step] = row
+    projection = _Projection(run)
+    return projection.store([(item, answers[item.pk]) for item in items if item.pk in keys])
+
+
+def project_run(run: Run) -> list[Session]:
+    """Store the sessions that items of the run lack, for example after an import; return them."""
+    items = run.items.filter(state=WorkItem.State.DONE, session__isnull=True).select_related(
+        "problem__dataset"
+    )
+    return project(run, list(items))
+
+
+class _StoredChain:
+    """A `benchmark.methods.Chain` over the stored replies and verdicts of a finished item."""
+
+    program_tester: ProgramTester
+
+    def __init__(self, item: WorkItem, answers: Mapping[int, Generation], shared: _Projection) -> None:
+        self.task = Task.of(item.problem)
+        self.number = item.chain
+        self.prepared = shared.prepared
+        self._answers = iter([answers[step] for step in sorted(answers)])
+        self._shared = shared
+
+    async def problems(self) -> Corpus:
+        return self._shared.read("problems", self._shared.corpus)
+
+    async def textbook(self, name: str) -> Corpus:
+        raise NotImplementedError(f"Sessions do not search the textbook {name}.")
+
+    async def represented(self, kind: str) -> Corpus:
+        raise NotImplementedError(f"Sessions do not search representations of the kind {kind}.")
+
+    async def read_once(self, name: str, read: Callable[[], T]) -> T:
+        return self._shared.read(name, read)
+
+    async def request(self, _prompt: Prompt, _purpose: Generation.Purpose, **_options: Any) -> Generation:
+        return next(self._answers)
+
+    async def adopt(self, _prompt: Prompt, _text: str, _source: Mapping[str, Any]) -> Generation:
+        return next(self._answers)
+
+    async def run_samples(self, answer: Generation) -> SampleRun:
+        raise NotImplementedError(f"No policy sees the samples' results of {answer}.")
+
+    async def run_hidden(self, answer: Generation) -> HiddenRun:
+        assert answer.hidden_judgement is not None
+        return HiddenRun.of(answer.hidden_judgement)
+
+    async def count_hidden(self, answer: Generation) -> HiddenCount:
+        raise NotImplementedError(f"No policy sees the number of tests that {answer} passes.")
+
+
+class _Projection:
+    """The parts that the sessions of one run share."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self.prepared: Mapping[str, Any] = run.manifest["prepared"]
+        protocol = self.prepared[PROTOCOL]
+        self._protocol = Protocol.objects.get(name=protocol["name"], version=protocol["version"])
+        self._by = policy_pseudonym(str(run.pk))
+        self._read: dict[str, Any] = {}
+
+    def corpus(self) -> Corpus:
+        return problem_corpus(self._run.dataset, self._run.parameters["language"])
+
+    def read(self, name: str, read: Callable[[], T]) -> T:
+        if name not in self._read:
+            self._read[name] = read()
+        result: T = self._read[name]
+        return result
+
+    def store(self, chains: Sequence[tuple[WorkItem, Mapping[int, Generation]]]) -> list[Session]:
+        """Store the sessions of these items with all their events and program scores."""
+        sessions: list[Session] = []
+        events: list[Event] = []
+        scores: list[ProgramScore] = []
+        for item, answers in chains:
+            session, of_session, of_programs = self._session(item, answers)
+            sessions.append(session)
+            events += of_session
+            scores += of_programs
+        Session.objects.bulk_create(sessions)
+        Event.objects.bulk_create(events)
+        ProgramScore.objects.bulk_create(scores)
+        return sessions
+
+    def _session(
+        self, item: WorkItem, answers: Mapping[int, Generation]
+    ) -> tuple[Session, list[Event], list[ProgramScore]]:
+        transcript = _result(hold_session(_StoredChain(item, answers, self), POLICIES[self._run.method]))
+        timed = _timed(item.problem, self._run, transcript)
+        closed = timed[-1][1]
+        assert isinstance(closed, SessionClosed)
+        executed = transcript.programs[-1][1] if isinstance(transcript.end, Execute) else None
+        session = Session(
+            pk=uuid.uuid5(self._run.pk, f"{item.problem.external_id} {item.chain}"),
+            origin=Session.Origin.AUTOMATIC,
+            problem=item.problem,
+            protocol=self._protocol,
+            model_id=self._run.model_id,
+            model_spec=self._run.model_spec,
+            language=transcript.rules.language,
+            number=self._run.draw_of(item.chain)[1] + 1,
+            work_item=item,
+            source={"run": str(self._run.pk), "item": item.pk},
+            opened_at=timed[0][0],
+            closed_at=timed[-1][0],
+            state=Session.State.CLOSED,
+            outcome=closed.outcome,
+            judgement_id=executed.hidden_judgement_id if executed else None,
+        )
+        events = []
+        for seq, (at, payload) in enumerate(timed, start=1):
+            count_payload(session, payload)
+            by = self._by if isinstance(payload, _BY_TUTOR) else ""
+            data = payload.to_json()
+            events.append(
+                Event(
+                    session=session,
+                    seq=seq,
+                    kind=payload.KIND,
+                    version=payload.VERSION,
+                    by=by,
+                    data=data,
+                    at=at,
+                )
+            )
+        return session, events, _scores(session, events, transcript)
+
+
+def _timed(problem: Problem, run: Run, transcript: Transcript) -> list[tuple[datetime, AnyPayload]]:
+    """Return all events with their times, which never decrease: those of the generations, then of the verdict."""
+    opened, *later = transcript.payloads
+    assert isinstance(opened, SessionOpened)
+    first = next(iter(transcript.answers.values()))
+    at = first.created_at - timedelta(seconds=first.latency)
+    opened = opened.model_copy(update={"problem_hash": problem.content_hash, "model_spec": run.model_spec})
+    timed: list[tuple[datetime, AnyPayload]] = [(at, opened)]
+    for number, payload in enumerate(later, start=2):
+        if isinstance(payload, ReplyFinished):
+            at = max(at, transcript.answers[number].created_at)
+        timed.append((at, payload))
+    if isinstance(transcript.end, GiveUp):
+        reason = SessionClosed(
+            reason=transcript.end.reason, outcome=Session.Outcome.ABANDONED, why=AbandonReason.MODEL_STUCK
+        )
+        return [*timed, (at, reason)]
+    number, program = transcript.programs[-1]
+    judgement = program.hidden_judgement
+    timed.append(
+        (
+            at,
+            ExecutionRequested(
+                generation=len(transcript.programs),
+                program=number,
+                judgement=judgement.pk if judgement else None,
+            ),
+        )
+    )
+    if judgement is None:
+        # A reply may count as a generation without a program that could be judged (NO_CODE).
+        return [*timed, (at, SessionClosed(reason="executed", outcome=Session.Outcome.NOT_SOLVED))]
+    at = max(at, judgement.finished_at or timezone.now())
+    verdict = verdict_of(judgement, problem)
+    return [*timed, (at, verdict), (at, SessionClosed(reason="executed", outcome=_outcome(verdict)))]
+
+
+def _outcome(verdict: VerdictRecorded) -> Session.Outcome:
+    return Session.Outcome.SOLVED if verdict.verdict == "AC" else Session.Outcome.NOT_SOLVED
+
+
+def _scores(session: Session, events: Sequence[Event], transcript: Transcript) -> list[ProgramScore]:
+    """Return the scores of the programs, whose judgements are those of the run."""
+    judged = [
+        (generation, number, answer)
+        for generation, (number, answer) in enumerate(transcript.programs, start=1)
+        if answer.hidden_judgement_id is not None
+    ]
+    tokens = [program_tokens(answer.code, session.language) for _, _, answer in judged]
+    return [
+        ProgramScore(
+            session=session,
+            event=events[number - 1],
+            generation=generation,
+            distance_to_previous=distance(tokens[at - 1], tokens[at]) if at else None,
+            distance_to_final=distance(tokens[at], tokens[-1]),
+            judgement_id=answer.hidden_judgement_id,
+        )
+        for at, (generation, number, answer) in enumerate(judged)
+    ]
+
+
+def _result(session: Coroutine[Any, Any, T]) -> T:
+    """Return the result of a coroutine that waits for nothing."""
+    try:
+        session.send(None)
+    except StopIteration as ended:
+        result: T = ended.value
+        return result
+    raise RuntimeError("A projected session must not wait for a model.")

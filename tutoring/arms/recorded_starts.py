@@ -1,0 +1,108 @@
+"""Yoked chains: each begins with the first program of a session of a person, and ends after as many generations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from benchmark.methods import Chain, PlannedRun, SettingsError
+from tutoring.arms.human_sessions import human_sessions
+from tutoring.models import Event, Protocol, Session
+from tutoring.models.payloads import (
+    AnyPayload,
+    MessageSent,
+    ReplyFinished,
+    ReplyRequestedAgain,
+    SessionOpened,
+)
+
+STARTS = "from_first"
+"""The key of the starts in the record of a run: for each problem a list of session and generations, one a chain."""
+
+_COPIED = {Event.Kind.MESSAGE, Event.Kind.REPLY}
+
+
+@dataclass(frozen=True)
+class RecordedStart:
+    """The beginning of a session of a person: its messages and replies up to the first program."""
+
+    session: str
+    generations: int
+    """The generations of code that the session used."""
+    payloads: tuple[AnyPayload, ...]
+
+
+async def recorded_start(chain: Chain) -> RecordedStart | None:
+    """Return the beginning of the chain; None if the run is not yoked."""
+    starts: Mapping[str, Sequence[Mapping[str, Any]]] | None = chain.prepared.get(STARTS)
+    if starts is None:
+        return None
+    start = starts[chain.task.id][chain.number]
+    sessions = [one["session"] for of_problem in starts.values() for one in of_problem]
+    payloads = await chain.read_once("beginnings of sessions", lambda: _beginnings(sessions))
+    return RecordedStart(start["session"], start["generations"], payloads[start["session"]])
+
+
+def _beginnings(sessions: Sequence[str]) -> dict[str, tuple[AnyPayload, ...]]:
+    found: dict[str, list[AnyPayload]] = {session: [] for session in sessions}
+    complete: set[str] = set()
+    events = Event.objects.filter(session__in=sessions, kind__in=_COPIED).order_by("session", "seq")
+    for event in events:
+        name = str(event.session_id)
+        if name not in complete:
+            found[name].append(event.payload)
+            if isinstance(event.payload, ReplyFinished) and event.payload.generation is not None:
+                complete.add(name)
+    return {name: tuple(payloads) for name, payloads in found.items()}
+
+
+def plan_starts(
+    planned: PlannedRun, protocol: Protocol, text: str
+) -> tuple[dict[str, list[dict[str, Any]]], dict[str, str], dict[str, str]]:
+    """Return the starts by problem, the reasons of problems without any, and the reasons of sessions left out.
+
+    Raises SettingsError if no session is left.
+    """
+    starts: dict[str, list[dict[str, Any]]] = {}
+    left_out: dict[str, str] = {}
+    known = {problem.pk: problem.external_id for problem in planned.problems}
+    sessions = human_sessions(text).filter(problem__in=known).select_related("problem", "protocol")
+    for session in sessions.prefetch_related("events"):
+        if reason := _unfit(session, str(planned.spec), protocol):
+            left_out[str(session.pk)] = reason
+        else:
+            start = {"session": str(session.pk), "generations": session.code_generations}
+            starts.setdefault(known[session.problem_id or 0], []).append(start)
+    if not starts:
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
+        raise SettingsError(
+            f"from_first={text}: no session of a person on the chosen problems can begin a chain. "
+            + (f"Left out: {reasons}." if reasons else "No session fits.")
+        )
+    without = {
+        name: "it has no session of a person to begin with" for name in known.values() if name not in starts
+    }
+    return starts, without, left_out
+
+
+def _unfit(session: Session, model: str, protocol: Protocol) -> str:
+    """Return why no chain can begin with the session; blank if one can."""
+    assert session.protocol is not None and session.problem is not None
+    if session.protocol.content_hash != protocol.content_hash:
+        return f"its protocol is {session.protocol}, not {protocol}"
+    if session.model_spec != model:
+        return f"its model is {session.model_spec}, not {model}"
+    payloads = [event.payload for event in session.events.all()]
+    opened = next((one for one in payloads if isinstance(one, SessionOpened)), None)
+    if opened is None or opened.problem_hash != session.problem.content_hash:
+        return "its problem has changed since"
+    for payload in payloads:
+        if isinstance(payload, ReplyFinished):
+            if payload.stopped:
+                return "a reply before its first program was stopped"
+            if payload.generation is not None:
+                return ""
+        elif isinstance(payload, ReplyRequestedAgain | MessageSent):
+            continue
+    return "it has no program"
