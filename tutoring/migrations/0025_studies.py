@@ -7,8 +7,8 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("benchmark", "0033_language_models"),
-        ("tutoring", "0021_models_of_sessions"),
+        ("benchmark", "0036_arms"),
+        ("tutoring", "0024_arms"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
