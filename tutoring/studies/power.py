@@ -54,7 +54,8 @@ class PowerInputs:
     rule: StoppingRule = "fixed"
     threshold: float = FEWEST_E_VALUE
     minutes_per_session: float | None = None
-    human_arms: int = 2
+    human_sessions: int | None = None
+    """Sessions of tutors a problem, of all human arms; None: those of both arms."""
 
     def check(self) -> None:
         """Raise PowerError for the first input out of range."""
@@ -128,7 +129,8 @@ def simulate_power(inputs: PowerInputs, studies: int = STUDIES) -> Power:
         found = _t_test(differences)
     count = int(found.sum())
     low, high = wilson(count, studies)
-    sessions = inputs.problems * inputs.sessions_per_cell * inputs.human_arms
+    both = inputs.sessions_per_cell + (inputs.control_sessions or inputs.sessions_per_cell)
+    sessions = inputs.problems * (both if inputs.human_sessions is None else inputs.human_sessions)
     minutes = inputs.minutes_per_session
     return Power(
         power=count / studies,

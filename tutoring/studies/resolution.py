@@ -13,7 +13,7 @@ from django.db.models import Q
 
 from accounts.pseudonyms import pseudonym
 from accounts.roles import Role, has_role
-from benchmark.methods import METHODS, SettingsError, parse_settings
+from benchmark.methods import METHODS, SettingsError, format_value, parse_settings
 from benchmark.models import Dataset, LanguageModel, Problem, WorkItem
 from benchmark.providers import ModelSpecError, is_scripted, parse_model_spec
 from tutoring.actions import has_scripted_student
@@ -173,7 +173,9 @@ def _automatic_faults(arm: AutomaticArm, model: LanguageModel | None) -> Iterato
         yield f"Arm {arm.name} names the unknown method {arm.method}.{hint} `manage.py methods` lists them."
         return
     try:
-        parse_settings(method.settings, [f"{name}={value}" for name, value in arm.settings.items()])
+        parse_settings(
+            method.settings, [f"{name}={format_value(value)}" for name, value in arm.settings.items()]
+        )
     except SettingsError as error:
         yield f"Arm {arm.name}: {error}"
     if model is not None:

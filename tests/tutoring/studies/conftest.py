@@ -71,7 +71,7 @@ def freeze(problems: list[Problem], model: LanguageModel, tutors: list[User]) ->
 
     def make(**changes: Any) -> Study:
         names = [one.username for one in tutors]
-        data = design_data(problems={"dataset": "practice"}, tutors=names) | changes
+        data = design_data(problems={"dataset": "practice"}, tutors=names, strata="none") | changes
         return FreezeStudy(None, parse_design(data), accept_gate=True).execute()
 
     return make
