@@ -228,8 +228,7 @@ def parse_design(data: object) -> Design:
     try:
         return Design.model_validate_json(json.dumps(data, default=str))
     except ValidationError as error:
-        faults = describe_faults(error, Design).split("; ")
-        raise DesignError(*(f"The design is not valid: {fault}." for fault in faults)) from None
+        raise DesignError(f"The design is not valid. {describe_faults(error, Design)}.") from None
 
 
 def parse_frozen(data: dict[str, Any]) -> FrozenDesign:
