@@ -138,6 +138,7 @@ WORKER_SWEEPS = [
     "benchmark.worker.reports.enqueue_missing_reports",
     "tutoring.sweeps.record_missed_verdicts",
     "tutoring.sweeps.advance_studies",
+    "tutoring.sweeps.check_automatic_sessions",
 ]
 
 # Model providers. Only the streamer and the workers use the keys; nothing displays them.
