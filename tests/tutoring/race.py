@@ -192,7 +192,7 @@ def next_sessions() -> tuple[list[str], int]:
 
 def next_session_tabs() -> tuple[list[str], int]:
     """One tutor asks for the next session in several tabs at once, and starts it in all of them."""
-    [person, *_] = study_of("tabs", 2, 5)
+    [person, *_] = study_of("own-tabs", 2, 5)
     protocol = Protocol.objects.get(name="usaco-2024")
     AcceptConsent(person, protocol, consent_hash(rules_of(protocol))).execute()
 

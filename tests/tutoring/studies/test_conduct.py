@@ -9,7 +9,9 @@ import pytest
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 
+from benchmark.judging.references import ReferenceResult, store_reference_verdicts
 from benchmark.models import LanguageModel, Problem
+from judge import Verdict
 from tests.tutoring.dialogues import start
 from tests.tutoring.studies.conftest import FreezeFactory, abandon, begin, finish, hold_all, let_expire
 from tests.tutoring.studies.designs import design_data
@@ -35,6 +37,7 @@ from tutoring.studies.actions import (
 from tutoring.studies.analysis import current_figures, results_unlocked, visible_figures
 from tutoring.studies.design import DesignError, parse_design, parse_frozen
 from tutoring.studies.flow import study_flow
+from tutoring.studies.gate import gate_findings
 from tutoring.studies.upkeep import advance_studies
 
 E_VALUE = {"rule": "sign e-value"}
@@ -150,6 +153,26 @@ def test_the_gate_lists_problems_and_freezes_nothing(
     assert "Problem practice/doubling-1: no hidden tests." in str(refused.value)
     assert "accept the gate's findings" in refused.value.faults[-1]
     assert not Study.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("verdict", "kind"),
+    [
+        ("AC", None),
+        ("TLE", "limits not met"),
+        ("WA", "reference not accepted"),
+        ("NO_CODE", "reference not judged"),
+    ],
+)
+def test_the_gate_reads_the_stored_verdicts_on_reference_programs(
+    problems: list[Problem], verdict: str, kind: str | None
+):
+    result = ReferenceResult("doubling", "python", Verdict(verdict), "" if verdict == "AC" else "test 2")
+    store_reference_verdicts(problems[:1], [result])
+    assert [one.kind for one in gate_findings(problems[:1])] == ([kind] if kind else [])
+    problems[0].content_hash = "1" * 64
+    [changed] = gate_findings(problems[:1])
+    assert (changed.kind, "verify_references practice" in changed.detail) == ("reference not judged", True)
 
 
 def test_a_tutor_has_one_assignment_at_a_time(freeze: FreezeFactory, tutors: list[User], rosa: User):
