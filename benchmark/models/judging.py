@@ -97,7 +97,7 @@ class Judgement(Claimable):
 
 
 class ReferenceVerdict(models.Model):
-    """The best verdict on the reference programs of a problem on all tests, as `manage.py verify_references` found it."""
+    """The best verdict on the reference programs of a problem on all tests, from `manage.py verify_references`."""
 
     problem = models.ForeignKey(Problem, on_delete=models.CASCADE, related_name="reference_verdicts")
     problem_hash = models.CharField(max_length=64, help_text="content_hash of the problem at the time.")

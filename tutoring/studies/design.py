@@ -12,9 +12,6 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 from benchmark.models.problems import Tier
 from tutoring.models.payloads import Record, describe_faults
 
-FORMAT = 1
-"""Version of the form of a frozen design."""
-
 PrimaryOutcome = Literal["solved", "solved without major breach", "solved and compliant"]
 OUTCOMES: tuple[PrimaryOutcome, ...] = ("solved", "solved without major breach", "solved and compliant")
 """The outcomes that a study can have, each 0 or 1 for a session. The last two need complete reviews."""
@@ -188,7 +185,8 @@ class SeenBefore(Record):
 class FrozenDesign(Record):
     """A design with everything that it refers to, as `Study.design` stores it. `tutors` are pseudonyms."""
 
-    format: Literal[1] = FORMAT
+    format: Literal[1] = 1
+    """Version of this schema."""
     version: int
     """The version of the study."""
     design: Design

@@ -25,7 +25,8 @@ from judge.management.tables import aligned
 class Command(BaseCommand):
     help = (
         "Judge the reference solutions of a dataset, or the programs in the analysis of a problem without any. A "
-        "problem passes if one of its programs is accepted. The verdicts on all tests are stored for the gate of studies."
+        "problem passes if one of its programs is accepted. The verdicts on all tests are stored for the gate of "
+        "studies."
     )
 
     requires_system_checks = []  # the checks import all pages, which this command does not need

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import time
 from uuid import uuid4
 
 import pytest
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 
+from accounts.roles import Role
 from benchmark.judging.references import ReferenceResult, store_reference_verdicts
 from benchmark.models import LanguageModel, Problem
 from judge import Verdict
+from tests.tutoring.conftest import PersonFactory
 from tests.tutoring.dialogues import start
 from tests.tutoring.studies.conftest import FreezeFactory, abandon, begin, finish, hold_all, let_expire
 from tests.tutoring.studies.designs import design_data
@@ -462,3 +465,23 @@ def test_a_rehearsal_is_left_out_of_figures(freeze: FreezeFactory, tutors: list[
     freeze(rehearsal=True)
     finish(begin(tutors[0]), solved=True)
     assert not counted_sessions().exists()
+
+
+def test_a_thousand_assignments_are_frozen_within_a_second(
+    problems: list[Problem], model: LanguageModel, person: PersonFactory
+):
+    first = problems[0]
+    rows = []
+    for number in range(250):
+        copy = Problem.objects.get(pk=first.pk)
+        copy.pk, copy.external_id = None, f"many-{number}"
+        rows.append(copy)
+    Problem.objects.bulk_create(rows)
+    tutors = [person(f"many-{number}", Role.TUTOR).username for number in range(20)]
+    query = {"dataset": "practice", "only": [row.external_id for row in rows]}
+    design = parse_design(design_data(problems=query, tutors=tutors, sessions_per_cell=2))
+    start_time = time.process_time()
+    study = FreezeStudy(None, design, accept_gate=True).execute()
+    taken = time.process_time() - start_time
+    assert study.assignments.count() == 1_000
+    assert taken < 1
