@@ -145,7 +145,7 @@ def e_value(differences: Sequence[float], threshold: float) -> EValue:
     """Return the sign e-value of complete pairs in the order of completion. Pairs without a difference do not count.
 
     Its expectation is at most 1 without a difference between the arms at whatever pair one stops, so looks at every
-    pair keeps false positives below 1 / threshold.
+    pair keep false positives below 1 / threshold.
     """
     won = lost = 0
     reached = None
