@@ -131,6 +131,11 @@ WORKER_JOBS: dict[str, tuple[type, ...]] = {
     "benchmark.worker.reports.store_run_report": (str,),
     "benchmark.worker.reports.store_similarity_figures": (str,),
 }
+CALIBRATION_MODULES = [
+    # Modules above benchmark that register calibrations when they are imported.
+    "tutoring.studies.calibration",
+]
+
 METHOD_MODULES = [
     # Modules that register methods of run_baseline; `benchmark.methods` imports them when it is imported.
     "tutoring.arms.methods",
@@ -141,6 +146,7 @@ WORKER_SWEEPS = [
     "benchmark.runner.distribution.requeue_stalled",
     "benchmark.worker.reports.enqueue_missing_reports",
     "tutoring.sweeps.record_missed_verdicts",
+    "tutoring.sweeps.advance_studies",
     "tutoring.sweeps.check_automatic_sessions",
 ]
 

@@ -1,14 +1,11 @@
-"""The search of the workers for verdicts that no session holds yet, and for sessions without a rule check.
-
-`settings.WORKER_SWEEPS` lists the functions.
-"""
+"""What workers do every few seconds beside their jobs (`settings.WORKER_SWEEPS` lists the functions)."""
 
 from __future__ import annotations
 
 from benchmark.models import Judgement
 from tutoring.actions import record_verdict
 from tutoring.checks.checking import check_session
-from tutoring.models import Session
+from tutoring.models import Session, Study
 
 CHECKED_AT_ONCE = 20
 """Automatic sessions that one sweep checks. A worker must soon look for executions again."""
@@ -21,6 +18,14 @@ def record_missed_verdicts() -> None:
     for session in waiting.select_related("judgement"):
         if session.judgement is not None:
             record_verdict(session.judgement)
+
+
+def advance_studies() -> None:
+    """Expire, replace, stop and close what is due in studies. The import is deferred: most sites have no study."""
+    if Study.objects.filter(state__in=Study.UNFINISHED).exists():
+        from tutoring.studies.upkeep import advance_studies
+
+        advance_studies()
 
 
 def check_automatic_sessions() -> None:

@@ -16,7 +16,7 @@ import judge
 from benchmark.functional import NotFunctionalError, Signature, driven
 from benchmark.judging.problem_tests import checker_for, judge_tests
 from benchmark.judging.threads import in_threads
-from benchmark.models import Judgement, Problem
+from benchmark.models import Judgement, Problem, ReferenceVerdict
 from benchmark.text.program_lines import find_programs, guess_language
 
 _LONGEST_LINE = 500
@@ -142,6 +142,20 @@ def reference_work(problem: Problem, suite: Judgement.TestScope) -> ReferenceWor
         limits=judge.Limits(time=problem.time_limit, memory=problem.memory_limit),
         checker=checker_for(problem, judge.Policy.FAIR),
         signature=Signature.from_json(problem.signature) if problem.signature else None,
+    )
+
+
+def store_reference_verdicts(problems: Iterable[Problem], results: Iterable[ReferenceResult]) -> None:
+    """Store the results of all tests, in the order of their problems; the gate of studies reads them."""
+    ReferenceVerdict.objects.bulk_create(
+        ReferenceVerdict(
+            problem=problem,
+            problem_hash=problem.content_hash,
+            verdict=result.verdict,
+            language=result.language or "",
+            reason=result.reason,
+        )
+        for problem, result in zip(problems, results, strict=True)
     )
 
 

@@ -2,7 +2,7 @@
 
 from benchmark.models.batches import Batch, BatchedRequest
 from benchmark.models.corpora import Article, Corpus
-from benchmark.models.judging import Judgement, Submission
+from benchmark.models.judging import Judgement, ReferenceVerdict, Submission
 from benchmark.models.language_models import FrozenError, LanguageModel, ModelTest
 from benchmark.models.memorisation import MemoryProbe
 from benchmark.models.oracles import Candidate, Verification, Verifier
@@ -42,6 +42,7 @@ __all__ = [
     "QuestionAnswer",
     "QuestionSet",
     "ReferenceSolution",
+    "ReferenceVerdict",
     "Representation",
     "Run",
     "Runner",

@@ -3,7 +3,7 @@
 Views, the streamer, workers and management commands call them. Replies are written by `tutoring.replies`.
 """
 
-from tutoring.actions.closing import CloseSession, Invalidate
+from tutoring.actions.closing import CloseSession, Invalidate, close_expired
 from tutoring.actions.execution import Execute, record_verdict, verdict_of
 from tutoring.actions.messages import (
     AcceptConsent,
@@ -30,6 +30,7 @@ __all__ = [
     "SendMessage",
     "StartSession",
     "StopReply",
+    "close_expired",
     "consent_of",
     "has_scripted_student",
     "record_verdict",

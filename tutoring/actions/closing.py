@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from uuid import UUID
 
 from django.core.exceptions import PermissionDenied
+from django.db import transaction
 from django.utils import timezone
 
 from accounts.roles import Role, has_role
@@ -13,8 +15,9 @@ from tutoring.checks.checking import check_once_closed
 from tutoring.models import AbandonReason, AuditEntry, Session
 from tutoring.models.payloads import SessionClosed, SessionInvalidated
 from tutoring.scores.program_scores import request_scores
+from tutoring.sessions.assignments import end_assignment
 from tutoring.sessions.context import RefusedError, SessionContext
-from tutoring.sessions.recording import append_event
+from tutoring.sessions.recording import append_event, lock_session
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,16 +34,31 @@ class CloseSession(SessionAction):
         SessionContext.of(session).refuse_unless_allowed("close")
         if self.why == AbandonReason.OTHER and not self.reason.strip():
             raise RefusedError("Say in a few words why you close the session.")
-        session.state = Session.State.CLOSED
-        session.outcome = Session.Outcome.ABANDONED
-        session.closed_at = timezone.now()
-        session.save(update_fields=["state", "outcome", "closed_at"])
         payload = SessionClosed(
             reason=self.reason.strip() or self.why.label, outcome=Session.Outcome.ABANDONED, why=self.why
         )
         append_event(session, payload, actor=self.person, command=self.command)
-        check_once_closed(session)
-        request_scores(session)
+        _abandon(session)
+
+
+def close_expired(session_id: UUID, reason: str) -> bool:
+    """Close a session whose time has expired as abandoned. Return False if it cannot be closed now."""
+    with transaction.atomic():
+        session = lock_session(session_id)
+        if SessionContext.of(session).refusal("close") is not None:
+            return False
+        append_event(session, SessionClosed(reason=reason, outcome=Session.Outcome.ABANDONED))
+        _abandon(session)
+        return True
+
+
+def _abandon(session: Session) -> None:
+    now = timezone.now()
+    session.state, session.outcome, session.closed_at = Session.State.CLOSED, Session.Outcome.ABANDONED, now
+    session.save(update_fields=["state", "outcome", "closed_at"])
+    end_assignment(session, now)
+    check_once_closed(session)
+    request_scores(session)
 
 
 @dataclass(frozen=True, kw_only=True)

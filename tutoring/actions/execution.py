@@ -16,6 +16,7 @@ from tutoring.checks.checking import check_once_closed
 from tutoring.models import Session
 from tutoring.models.payloads import ExecutionFailed, ExecutionRequested, SessionClosed, VerdictRecorded
 from tutoring.scores.program_scores import request_scores
+from tutoring.sessions.assignments import end_assignment
 from tutoring.sessions.context import SessionContext
 from tutoring.sessions.recording import append_event, lock_session
 
@@ -94,6 +95,7 @@ def _close_with_verdict(session: Session, judgement: Judgement) -> None:
     session.closed_at = now
     session.save(update_fields=["state", "outcome", "closed_at"])
     append_event(session, SessionClosed(reason="executed", outcome=outcome), at=now)
+    end_assignment(session, now)
     check_once_closed(session)
     request_scores(session)
 

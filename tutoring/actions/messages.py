@@ -29,6 +29,7 @@ from tutoring.models.payloads import (
 )
 from tutoring.notifications import notify_streamers
 from tutoring.protocols import Rules, consent_hash, rules_of
+from tutoring.sessions.assignments import closed_by_study
 from tutoring.sessions.context import RefusedError, SessionContext
 from tutoring.sessions.dialogue import opening_prompt, sent_text
 from tutoring.sessions.recording import append_event, queue_reply
@@ -86,6 +87,8 @@ class StartSession:
     problem: Problem
     protocol: Protocol
     model: LanguageModel
+    assigned: bool = False
+    """Whether the session is one of a study, whose problems are closed to other sessions of its tutors."""
 
     def execute(self) -> Session:
         """Return the new session. Raises PermissionDenied, ConsentMissingError or RefusedError."""
@@ -108,6 +111,11 @@ class StartSession:
             return self._open(rules, consent)
 
     def _open(self, rules: Rules, consent: Consent | None) -> Session:
+        if not self.assigned and closed_by_study(self.person, self.problem):
+            raise RefusedError(
+                "This problem is part of a study in which you take part. Press “Your next session” for the sessions of "
+                "the study; the problem is free again when the study is closed."
+            )
         earlier = Session.objects.filter(
             tutor=self.person,
             problem=self.problem,

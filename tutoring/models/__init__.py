@@ -1,4 +1,4 @@
-"""The tables of tutoring: protocols, sessions, events, drafts, replies, rule checks, reviews and program scores."""
+"""The tables of tutoring: protocols, sessions and their parts, rule checks, reviews, program scores and studies."""
 
 from tutoring.models.choices import AbandonReason
 from tutoring.models.program_scores import ProgramScore
@@ -7,16 +7,21 @@ from tutoring.models.replies import Reply, ReplyDelta
 from tutoring.models.review import AuditEntry, Flag, Review, ReviewOutcome, TrainingResult
 from tutoring.models.rules import Finding, RuleCheck
 from tutoring.models.sessions import DEBRIEF, Draft, Event, Session
+from tutoring.models.studies import Arm, Assignment, Deviation, Look, Study
 
 __all__ = [
     "DEBRIEF",
     "AbandonReason",
+    "Arm",
+    "Assignment",
     "AuditEntry",
     "Consent",
+    "Deviation",
     "Draft",
     "Event",
     "Finding",
     "Flag",
+    "Look",
     "ProgramScore",
     "Protocol",
     "Reply",
@@ -25,5 +30,6 @@ __all__ = [
     "ReviewOutcome",
     "RuleCheck",
     "Session",
+    "Study",
     "TrainingResult",
 ]

@@ -37,6 +37,7 @@ from tutoring.review.coefficients import (
 )
 from tutoring.review.content import Content, MessageLabels
 from tutoring.rules import RuleSet, rule_set
+from tutoring.sessions.assignments import rehearsed_sessions
 
 UnitCount = tuple[int, int, int]
 """Category of the first reviewer, category of the second, and the number of units with this pair."""
@@ -117,8 +118,9 @@ class ReviewPairs:
 
 
 def counted_review_outcomes(version: int) -> QuerySet[ReviewOutcome]:
-    """Return the review outcomes, decided or disputed, of sessions that are not invalidated."""
-    return ReviewOutcome.objects.filter(rule_set=version, session__invalidated=False)
+    """Return the review outcomes, decided or disputed, without those of invalidated sessions and of rehearsals."""
+    outcomes = ReviewOutcome.objects.filter(rule_set=version, session__invalidated=False)
+    return outcomes.exclude(session__in=rehearsed_sessions())
 
 
 def complete_pairs(version: int) -> ReviewPairs:

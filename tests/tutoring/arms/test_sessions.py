@@ -116,11 +116,7 @@ def test_a_projection_is_made_once_and_reuses_the_judgements(doubling: Problem) 
         answer.hidden_judgement for answer in Generation.objects.order_by("step")
     ]
     assert (session.code_generations, session.executions, session.number) == (2, 1, 1)
-<<<<<<< HEAD
-    times = [at for at in session.events.order_by("seq").values_list("at", flat=True) if at]
-=======
     times = [at for at in session.events.order_by("seq").values_list("at", flat=True) if at is not None]
->>>>>>> arms
     assert len(times) == session.events.count()
     assert times == sorted(times)
     check_automatic_sessions()

@@ -1,0 +1,124 @@
+"""Fixtures of studies: problems, a model, tutors, and a frozen study."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.contrib.auth.models import User
+from django.utils import timezone
+
+from accounts.roles import Role
+from benchmark.models import LanguageModel, Problem
+from tests.problems import store_doubling
+from tests.tutoring.conftest import PersonFactory
+from tests.tutoring.studies.designs import design_data
+from tutoring.actions import AcceptConsent, CloseSession
+from tutoring.models import AbandonReason, Assignment, Protocol, Session, Study
+from tutoring.protocols import consent_hash, rules_of
+from tutoring.sessions.assignments import end_assignment
+from tutoring.studies.actions import FreezeStudy, OfferNext, StartAssigned
+from tutoring.studies.design import parse_design
+
+
+@pytest.fixture
+def problems(db: None) -> list[Problem]:
+    """Six problems of the practice set, copies of one: three bronze, three silver."""
+    first = store_doubling()
+    tests = list(first.tests.all())
+    found = [first]
+    for number in range(1, 6):
+        copy = Problem.objects.get(pk=first.pk)
+        copy.pk, copy.external_id, copy.tier = (
+            None,
+            f"doubling-{number}",
+            "silver" if number % 2 else "bronze",
+        )
+        copy._state.adding = True
+        copy.save()
+        for test in tests:
+            test.pk, test.problem = None, copy
+            test._state.adding = True
+            test.save()
+        found.append(copy)
+    return found
+
+
+@pytest.fixture
+def model(db: None) -> LanguageModel:
+    return LanguageModel.objects.create(label="m", spec="openai:hidden-model-name")
+
+
+@pytest.fixture
+def tutors(person: PersonFactory) -> list[User]:
+    """Four tutors who have accepted the consent text."""
+    people = [person(f"tutor-{number}", Role.TUTOR) for number in range(4)]
+    protocol = Protocol.objects.get(name="usaco-2024")
+    for one in people:
+        AcceptConsent(one, protocol, consent_hash(rules_of(protocol))).execute()
+    return people
+
+
+FreezeFactory = Callable[..., Study]
+
+
+@pytest.fixture
+def freeze(problems: list[Problem], model: LanguageModel, tutors: list[User]) -> FreezeFactory:
+    """Freeze a study of two human arms on the six problems; `freeze(expiry_days=3)` changes fields."""
+
+    def make(**changes: Any) -> Study:
+        names = [one.username for one in tutors]
+        data = design_data(problems={"dataset": "practice"}, tutors=names, strata="none") | changes
+        return FreezeStudy(None, parse_design(data), accept_gate=True).execute()
+
+    return make
+
+
+def begin(tutor: User) -> Assignment:
+    """Open the tutor's next session and return its assignment."""
+    offered = OfferNext(tutor).execute()
+    assert offered is not None
+    StartAssigned(tutor, offered.pk).execute()
+    offered.refresh_from_db()
+    return offered
+
+
+def finish(assignment: Assignment, *, solved: bool) -> None:
+    """End the session of the assignment with a verdict, as a judged execution does."""
+    session = assignment.session
+    assert session is not None
+    now = timezone.now()
+    session.state, session.closed_at = Session.State.CLOSED, now
+    session.outcome = Session.Outcome.SOLVED if solved else Session.Outcome.NOT_SOLVED
+    session.save()
+    end_assignment(session, now)
+    assignment.refresh_from_db()
+
+
+def abandon(assignment: Assignment) -> None:
+    """Close the session without an execution."""
+    assert assignment.session is not None
+    assert assignment.tutor is not None
+    CloseSession(
+        session_id=assignment.session.pk,
+        person=assignment.tutor,
+        command=uuid4(),
+        why=AbandonReason.NO_TIME,
+        reason="",
+    ).execute()
+    assignment.refresh_from_db()
+
+
+def let_expire(assignment: Assignment) -> None:
+    Assignment.objects.filter(pk=assignment.pk).update(expires_at=timezone.now() - timedelta(seconds=1))
+
+
+def hold_all(tutors: list[User], solved: Callable[[Assignment], bool]) -> None:
+    """Hold every remaining session of the tutors."""
+    for tutor in tutors:
+        while OfferNext(tutor).execute() is not None:
+            assignment = begin(tutor)
+            finish(assignment, solved=solved(assignment))

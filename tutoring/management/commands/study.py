@@ -1,0 +1,314 @@
+"""manage.py study: design, freeze, conduct and verify studies without the pages."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import yaml
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from benchmark.management import model_options
+from benchmark.management.arguments import positive
+from benchmark.management.run_progress import execute_run, run_bar
+from benchmark.model_calls import Stop
+from benchmark.models import Run
+from benchmark.providers import ProviderError, parse_model_spec
+from benchmark.runner import CannotRunError, QueueUnavailableError, RunOptions, dispatch, prepare_resume
+from judge.management.tables import aligned
+from tutoring.models import Arm, Study
+from tutoring.sessions.context import RefusedError
+from tutoring.studies.actions import AmendStudy, CloseStudy, FreezeStudy, StopStudy, TakeLook
+from tutoring.studies.analysis import Figures, sessions_so_far
+from tutoring.studies.design import Design, DesignError, parse_design
+from tutoring.studies.estimation import Contrast
+from tutoring.studies.export import export_study
+from tutoring.studies.power import Power, PowerError, PowerInputs, simulate_power
+from tutoring.studies.preregistration import preregistration
+from tutoring.studies.resolution import resolve
+from tutoring.studies.runs import plan_arm, start_arm
+from tutoring.studies.verification import verify
+
+
+class Command(BaseCommand):
+    help = (
+        "Design, freeze, conduct and verify studies (docs/studies.md). DESIGN is a JSON or YAML file; NAME is the name "
+        "of a study, NAME@VERSION an older version."
+    )
+
+    requires_system_checks = []  # the checks import all pages, which this command does not need
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+        listing = actions.add_parser("list", help="list all studies with their states")
+        power = actions.add_parser("power", help="simulate the power of a design")
+        power.add_argument("design", type=Path, metavar="DESIGN")
+        power.add_argument("--control-rate", type=float, required=True, metavar="SHARE", help="such as 0.3")
+        power.add_argument(
+            "--effect", type=float, required=True, metavar="DIFFERENCE", help="in shares, such as 0.2"
+        )
+        power.add_argument(
+            "--spread", type=float, default=1.0, metavar="LOGITS", help="between problems; default: 1"
+        )
+        power.add_argument(
+            "--compliance",
+            type=float,
+            default=1.0,
+            metavar="SHARE",
+            help="sessions that are finished and comply; default: 1",
+        )
+        power.add_argument(
+            "--minutes", type=float, metavar="MINUTES", help="of a session, for the hours of people"
+        )
+        power.add_argument(
+            "--problems", type=positive, metavar="N", help="instead of the design's eligible problems"
+        )
+        freeze = actions.add_parser("freeze", help="freeze a design: draw the seed, store every assignment")
+        freeze.add_argument("design", type=Path, metavar="DESIGN")
+        freeze.add_argument(
+            "--accept-gate",
+            action="store_true",
+            help="freeze in spite of problems without hidden tests or without an accepted reference program",
+        )
+        freeze.add_argument(
+            "--amend", metavar="REASON", help="make a new version of the study, and stop the old one"
+        )
+        run = actions.add_parser("run", help="start or resume the runs of the automatic arms")
+        run.add_argument("name", metavar="NAME")
+        model_options.add_budget(run, "the run of each arm has")
+        model_options.add_limits(run)
+        run.add_argument(
+            "--distribute", action="store_true", default=None, help="let the workers execute the runs"
+        )
+        look = actions.add_parser("look", help="look at the results, and stop the study if its rule says so")
+        look.add_argument("name", metavar="NAME")
+        stop = actions.add_parser("stop", help="stop a study: no more sessions are offered")
+        stop.add_argument("name", metavar="NAME")
+        stop.add_argument("--reason", required=True)
+        close = actions.add_parser("close", help="close a study whose sessions have ended")
+        close.add_argument("name", metavar="NAME")
+        export = actions.add_parser("export", help="write a study to a folder")
+        export.add_argument("name", metavar="NAME")
+        export.add_argument("--output", type=Path, metavar="FOLDER", help="default: study-NAME-vVERSION")
+        verification = actions.add_parser("verify", help="compute every assignment again from the seed")
+        verification.add_argument("name", metavar="NAME")
+        for one in (listing, power, freeze, run, look, stop, close, export, verification):
+            one.add_argument("--json", action="store_true", help="print one JSON document to standard output")
+
+    def handle(self, *_: Any, **options: Any) -> None:
+        action: Callable[[dict[str, Any]], None] = getattr(self, f"_{options['action']}")
+        try:
+            action(options)
+        except (
+            CannotRunError,
+            DesignError,
+            PowerError,
+            ProviderError,
+            QueueUnavailableError,
+            RefusedError,
+        ) as error:
+            raise CommandError(str(error)) from None
+
+    def _print(self, options: dict[str, Any], document: object, text: str) -> None:
+        self.stdout.write(json.dumps(document, ensure_ascii=False) if options["json"] else text)
+
+    def _list(self, options: dict[str, Any]) -> None:
+        studies = list(Study.objects.order_by("name", "version"))
+        documents = [_state(study) for study in studies]
+        rows = [("study", "state", "sessions done", "of", "title")]
+        rows += [
+            (
+                str(study),
+                one["state"] + (" (rehearsal)" if study.rehearsal else ""),
+                str(one["done"]),
+                str(one["assigned"]),
+                study.title,
+            )
+            for study, one in zip(studies, documents, strict=True)
+        ]
+        self._print(options, documents, "\n".join(aligned(rows)) if studies else "There is no study yet.")
+
+    def _power(self, options: dict[str, Any]) -> None:
+        design = _design(options["design"])
+        found = simulate_power(
+            PowerInputs(
+                problems=options["problems"] or _pairs(design),
+                control_rate=options["control_rate"],
+                effect=options["effect"],
+                sessions_per_cell=_sessions(design, design.primary_contrast[0]),
+                control_sessions=_sessions(design, design.primary_contrast[1]),
+                spread=options["spread"],
+                compliance=options["compliance"],
+                rule=design.stopping.rule,
+                threshold=design.stopping.threshold,
+                minutes_per_session=options["minutes"],
+                human_sessions=design.tutors_per_problem,
+            )
+        )
+        self._print(options, found.to_json(), _power_text(found))
+
+    def _freeze(self, options: dict[str, Any]) -> None:
+        design, accept = _design(options["design"]), options["accept_gate"]
+        if options["amend"] is None:
+            study = FreezeStudy(None, design, accept).execute()
+        else:
+            old = _find(design.name)
+            study = AmendStudy(None, old.pk, design, options["amend"], accept).execute()
+        record = preregistration(study)
+        document = _state(study) | {
+            "design_sha256": study.design_hash,
+            "preregistration_sha256": record["sha256"],
+        }
+        text = (
+            f"Froze {study}: {document['assigned']} assignments on {len(record['design']['problems'])} problems.\n"
+            f"SHA-256 of the preregistration: {record['sha256']}"
+        )
+        self._print(options, document, text)
+
+    def _run(self, options: dict[str, Any]) -> None:
+        study = _find(options["name"])
+        arms = list(study.arms.filter(kind=Arm.Kind.AUTOMATIC).select_related("model", "run"))
+        if not arms:
+            raise CommandError(f"{study} has no automatic arm.")
+        # Every arm is planned before the first one is paid for.
+        plans = {arm.pk: plan_arm(study, arm) for arm in arms if arm.run is None}
+        runs = []
+        for arm in arms:
+            spec = parse_model_spec(arm.model.spec)
+            former = RunOptions() if arm.run is None else RunOptions.of_run(arm.run)
+            price = model_options.price_of(options, spec, former=former.price)
+            chosen = model_options.run_options(options, price, former)
+            asyncio.run(model_options.try_to_open(spec))
+            if arm.run is None:
+                run = start_arm(study.pk, arm.pk, plans[arm.pk], chosen)
+            else:
+                run = arm.run
+                prepare_resume(run, chosen)
+            self.stderr.write(f"Arm {arm.name}: run {run.pk}")
+            if run.distributed:
+                dispatch(run)
+            with run_bar(run) as bar:
+                execute_run(run, bar, Stop())
+            run.refresh_from_db()
+            runs.append({"arm": arm.name, "run": str(run.pk), "state": run.state})
+            if run.state != Run.State.FINISHED:
+                raise CommandError(
+                    f"Run {run.pk} of arm {arm.name} is not finished. Resume with: manage.py study run {study.name}"
+                )
+        self._print(
+            options, runs, "\n".join(f"{one['arm']}: run {one['run']} {one['state']}" for one in runs)
+        )
+
+    def _look(self, options: dict[str, Any]) -> None:
+        study = _find(options["name"])
+        found = TakeLook(None, study.pk).execute()
+        figures = Figures.from_json(found.figures)
+        document = {"decision": found.decision, "counted": found.counted, "figures": found.figures}
+        text = f"{found.counted} complete pairs: {found.decision}. {figures.stop_reason}".strip()
+        if figures.primary is not None:
+            text += f"\n{_contrast_text(figures.primary)}"
+        if figures.e_value is not None:
+            text += f"\nE-value: {figures.e_value.value:.3g} (stops at {figures.e_value.threshold:g})"
+        self._print(options, document, text)
+
+    def _stop(self, options: dict[str, Any]) -> None:
+        study = StopStudy(None, _find(options["name"]).pk, options["reason"]).execute()
+        self._print(options, _state(study), f"{study} is stopped. Open sessions continue.")
+
+    def _close(self, options: dict[str, Any]) -> None:
+        study = CloseStudy(None, _find(options["name"]).pk).execute()
+        self._print(options, _state(study), f"{study} is closed.")
+
+    def _export(self, options: dict[str, Any]) -> None:
+        study = _find(options["name"])
+        folder = options["output"] or Path(f"study-{study.name}-v{study.version}")
+        if study.state == Study.State.DRAFT:
+            raise CommandError(f"{study} is a draft. Freeze it first.")
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise CommandError(f"{folder} exists and is not an empty folder. Choose another with --output.")
+        paths = [str(path) for path in export_study(study, folder)]
+        self._print(options, {"files": paths}, "\n".join(paths))
+
+    def _verify(self, options: dict[str, Any]) -> None:
+        study = _find(options["name"])
+        if study.state == Study.State.DRAFT:
+            raise CommandError(f"{study} is a draft. Freeze it first.")
+        found = verify(study)
+        text = (
+            f"{found.rows} assignments of {study} computed again; {found.replacements} replacements checked."
+        )
+        self._print(options, found.to_json(), text if not found.faults else "\n".join(found.faults))
+        if found.faults:
+            raise CommandError(f"{len(found.faults)} differences: {study} is not as it was frozen.")
+
+
+def _state(study: Study) -> dict[str, Any]:
+    done, assigned = sessions_so_far(study)
+    return {
+        "name": study.name,
+        "version": study.version,
+        "state": study.state,
+        "rehearsal": study.rehearsal,
+        "done": done,
+        "assigned": assigned,
+    }
+
+
+def _find(text: str) -> Study:
+    name, at, version = text.partition("@")
+    rows = Study.objects.filter(name=name)
+    if at:
+        rows = rows.filter(version=int(version)) if version.isdecimal() else rows.none()
+    study = rows.order_by("-version").first()
+    if study is None:
+        known = ", ".join(f"{one.name}@{one.version}" for one in Study.objects.all()) or "none yet"
+        raise CommandError(f"There is no study {text}. Studies: {known}.")
+    return study
+
+
+def _design(path: Path) -> Design:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise CommandError(f"{path} cannot be read: {error}") from None
+    try:
+        # JSON is YAML, so one parser reads both.
+        return parse_design(yaml.safe_load(text))
+    except yaml.YAMLError as error:
+        raise CommandError(f"{path} is neither JSON nor YAML: {error}") from None
+
+
+def _pairs(design: Design) -> int:
+    """Return the number of pairs of the design on this site. Raises DesignError."""
+    frozen = resolve(design).frozen
+    return design.stopping.maximum or len(frozen.problems)
+
+
+def _sessions(design: Design, name: str) -> int:
+    """Return the sessions or chains a problem of an arm."""
+    draws = {arm.name: arm.draws for arm in design.automatic_arms}
+    return draws.get(name, design.sessions_per_cell)
+
+
+def _power_text(found: Power) -> str:
+    hours = "unknown (--minutes)" if found.hours is None else f"{found.hours:.1f}"
+    rows = [
+        ("power", f"{100 * found.power:.1f} % ({100 * found.low:.1f} to {100 * found.high:.1f})"),
+        ("mean half-width", f"{100 * found.half_width:.1f} points"),
+        ("pairs used", f"{found.pairs_used:.1f} on average"),
+        ("sessions of people", str(found.sessions)),
+        ("hours of people", hours),
+        ("simulated studies", str(found.studies)),
+    ]
+    return "\n".join(aligned(rows))
+
+
+def _contrast_text(one: Contrast) -> str:
+    p = "not tested" if one.p is None else f"p = {one.p:.3g}"
+    return (
+        f"{one.first} less {one.second}: {100 * one.difference:+.1f} points "
+        f"({100 * one.low:+.1f} to {100 * one.high:+.1f}, {one.method}, {p}) on {one.problems} problems"
+    )

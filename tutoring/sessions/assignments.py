@@ -1,0 +1,31 @@
+"""What sessions know of studies: the end of an assigned session, and problems that a study closes to its tutors."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db.models import QuerySet
+
+from benchmark.models import Problem
+from tutoring.models import Assignment, Session, Study
+
+
+def end_assignment(session: Session, at: datetime) -> None:
+    """Mark the assignment of a session that has closed as done, in the transaction that closes the session."""
+    Assignment.objects.filter(session=session, state=Assignment.State.OPEN).update(
+        state=Assignment.State.DONE, ended_at=at
+    )
+
+
+def closed_by_study(person: User, problem: Problem) -> bool:
+    """Return whether an unfinished study of this tutor contains the problem: free sessions on it are refused."""
+    return Study.objects.filter(
+        tutors=person, state__in=Study.UNFINISHED, assignments__problem=problem
+    ).exists()
+
+
+def rehearsed_sessions() -> QuerySet[Assignment, Any]:
+    """Return the ids of the sessions of rehearsals, which every figure leaves out, for use in a query."""
+    return Assignment.objects.filter(study__rehearsal=True, session__isnull=False).values("session")

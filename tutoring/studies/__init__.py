@@ -1,0 +1,1 @@
+"""Studies: frozen designs, concealed assignment, conduct, looks and figures (docs/studies.md)."""

@@ -1,0 +1,222 @@
+"""The figures of a study, by assignment (intention to treat), and the lock on them until a look or the end."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from statistics import fmean
+from typing import Any
+
+from benchmark.providers import is_scripted, parse_model_spec
+from tutoring.models import Assignment, Study
+from tutoring.models.payloads import Record
+from tutoring.studies.design import Design, PrimaryOutcome, parse_frozen
+from tutoring.studies.estimation import (
+    ArmRate,
+    Contrast,
+    EValue,
+    Outcomes,
+    arm_rate,
+    contrast,
+    e_value,
+    with_holm,
+)
+from tutoring.studies.outcomes import AssignmentOutcome, analysed_rows, assignment_outcomes, snapshots
+
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
+
+
+class SnapshotRate(Record):
+    """The rate of the sessions of one arm in which the provider returned this model name."""
+
+    snapshot: str
+    rate: ArmRate
+
+
+class Figures(Record):
+    """The figures of a study at one time. `pairs` counts the complete pairs of the primary contrast.
+
+    `stop` says that the stopping rule ends the study now. `biased_upwards` marks the estimate and the interval of a
+    study that stopped early: both overstate the difference on average.
+    """
+
+    outcome: PrimaryOutcome
+    pairs: int
+    maximum: int
+    primary: Contrast | None
+    completed_only: Contrast | None
+    secondary: list[Contrast]
+    arms: list[ArmRate]
+    snapshots: list[SnapshotRate]
+    e_value: EValue | None
+    stop: bool
+    stop_reason: str
+    biased_upwards: bool
+    simulated: bool
+    """Whether some arm has a scripted or simulated model."""
+    rehearsal: bool
+
+    def to_json(self) -> dict[str, Any]:
+        """Return all fields as JSON values."""
+        return self.model_dump(mode="json")
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Figures:
+        """Return the figures that `to_json` gave."""
+        return cls.model_validate_json(json.dumps(data))
+
+
+@dataclass(frozen=True)
+class StudyData:
+    """The assignments of a study with their outcomes, read once for figures and flow."""
+
+    study: Study
+    design: Design
+    rows: list[Assignment]
+    outcomes: dict[int, AssignmentOutcome]
+
+    @classmethod
+    def of(cls, study: Study) -> StudyData:
+        """Read the study. Four queries."""
+        rows = analysed_rows(study)
+        return cls(study, parse_frozen(study.design).design, rows, assignment_outcomes(study, rows))
+
+    def value(self, row: Assignment) -> int | None:
+        """Return the primary outcome of an assignment, or None if it has none or it is unknown."""
+        found = self.outcomes.get(row.pk)
+        return None if found is None else found.values.get(self.design.primary_outcome)
+
+    def by_problem(
+        self, arm: str, chosen: Callable[[Assignment], bool] = lambda _: True
+    ) -> dict[str, list[float]]:
+        """Return the known outcomes of an arm by problem."""
+        found: dict[str, list[float]] = {}
+        for row in self.rows:
+            value = self.value(row)
+            if row.arm.name == arm and value is not None and chosen(row):
+                found.setdefault(str(row.problem), []).append(value)
+        return found
+
+    @cached_property
+    def complete_pairs(self) -> list[str]:
+        """The problems with a complete pair of the primary contrast, in the order of completion.
+
+        A pair is complete when each assignment of both arms has ended with a known outcome or was excluded or expired,
+        no replacement is pending, and both arms have an outcome.
+        """
+        arms = set(self.design.primary_contrast)
+        last: dict[str, datetime] = {}
+        known: dict[str, set[str]] = {}
+        waiting = set()
+        for row in self.rows:
+            if row.arm.name not in arms:
+                continue
+            problem = str(row.problem)
+            if row.state in Assignment.UNFINISHED:
+                waiting.add(problem)
+            elif row.state == Assignment.State.DONE:
+                if self.value(row) is None:
+                    waiting.add(problem)
+                else:
+                    known.setdefault(problem, set()).add(row.arm.name)
+                    at = self.outcomes[row.pk].known_at or row.ended_at or _LONG_AGO
+                    last[problem] = max(last.get(problem, _LONG_AGO), at)
+        complete = [problem for problem in known if known[problem] == arms and problem not in waiting]
+        return sorted(complete, key=lambda problem: (last[problem], problem))
+
+    def completed(self, row: Assignment) -> bool:
+        """Return whether the session of the assignment ended with a verdict."""
+        return self.outcomes[row.pk].completed
+
+
+def current_figures(study: Study, data: StudyData | None = None) -> Figures:
+    """Return the figures of all complete pairs. Pages show them only where `visible_figures` does."""
+    data = data or StudyData.of(study)
+    frozen = parse_frozen(study.design)
+    design, pairs = frozen.design, data.complete_pairs
+    first, second = design.primary_contrast
+    outcomes = {arm.name: data.by_problem(arm.name) for arm in design.arms}
+    maximum = design.stopping.maximum or len(frozen.problems)
+    value = None
+    if design.stopping.rule == "sign e-value":
+        differences = [fmean(outcomes[first][one]) - fmean(outcomes[second][one]) for one in pairs]
+        value = e_value(differences, design.stopping.threshold)
+    reached = value is not None and value.reached_at is not None
+    full = design.stopping.maximum is not None and len(pairs) >= maximum
+    return Figures(
+        outcome=design.primary_outcome,
+        pairs=len(pairs),
+        maximum=maximum,
+        primary=contrast((first, second), _only(outcomes[first], pairs), _only(outcomes[second], pairs)),
+        completed_only=contrast(
+            (first, second),
+            _only(data.by_problem(first, data.completed), pairs),
+            _only(data.by_problem(second, data.completed), pairs),
+        ),
+        secondary=_secondary(design, outcomes),
+        arms=[arm_rate(arm.name, outcomes[arm.name]) for arm in design.arms],
+        snapshots=_snapshot_rates(data),
+        e_value=value,
+        stop=reached or full,
+        stop_reason=_stop_reason(value, len(pairs), maximum, full=full),
+        biased_upwards=reached and len(pairs) < len(frozen.problems),
+        simulated=_simulated(study),
+        rehearsal=study.rehearsal,
+    )
+
+
+def _stop_reason(value: EValue | None, pairs: int, maximum: int, *, full: bool) -> str:
+    if value is not None and value.reached_at is not None:
+        return f"The e-value reached {value.threshold:g} at pair {value.reached_at}."
+    return f"All {pairs} of {maximum} pairs are complete." if full else ""
+
+
+def _only(outcomes: Outcomes, problems: Iterable[str]) -> dict[str, list[float]]:
+    return {problem: list(outcomes[problem]) for problem in problems if problem in outcomes}
+
+
+def _secondary(design: Design, outcomes: dict[str, dict[str, list[float]]]) -> list[Contrast]:
+    found = (contrast(pair, outcomes[pair[0]], outcomes[pair[1]]) for pair in design.secondary_contrasts)
+    return with_holm(one for one in found if one is not None)
+
+
+def _snapshot_rates(data: StudyData) -> list[SnapshotRate]:
+    names = snapshots(data.study)
+    rates = []
+    for arm in data.design.arms:
+        of_arm = {
+            names.get(row.pk, "unknown")
+            for row in data.rows
+            if row.arm.name == arm.name and data.value(row) is not None
+        }
+        for name in sorted(of_arm):
+            chosen = data.by_problem(arm.name, lambda row, name=name: names.get(row.pk, "unknown") == name)  # type: ignore[misc]
+            rates.append(SnapshotRate(snapshot=name, rate=arm_rate(arm.name, chosen)))
+    return rates
+
+
+def _simulated(study: Study) -> bool:
+    specs = study.arms.values_list("model__spec", flat=True)
+    return any(is_scripted(parse_model_spec(spec)) for spec in specs)
+
+
+def results_unlocked(study: Study) -> bool:
+    """Return whether the figures may be shown: after a look, or once the study is stopped or closed."""
+    return study.state in (Study.State.STOPPED, Study.State.CLOSED) or study.looks.exists()
+
+
+def visible_figures(study: Study) -> Figures | None:
+    """Return the figures that may be shown: those of the last look, or the current ones after the end; else None."""
+    if study.state in (Study.State.STOPPED, Study.State.CLOSED):
+        return current_figures(study)
+    last = study.looks.order_by("-pk").first()
+    return None if last is None else Figures.from_json(last.figures)
+
+
+def sessions_so_far(study: Study) -> tuple[int, int]:
+    """Return the number of assignments that are done and of all that are not excluded or expired."""
+    rows = study.assignments.exclude(state__in=(Assignment.State.EXCLUDED, Assignment.State.EXPIRED))
+    return rows.filter(state=Assignment.State.DONE).count(), rows.count()

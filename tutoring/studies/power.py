@@ -1,0 +1,235 @@
+"""The power of a design, from simulated studies that its own estimator analyses (docs/studies.md)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import lru_cache
+from math import lgamma, log, sqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmark.metrics import (
+    SIGNIFICANCE,
+    Interval,
+    mcnemar,
+    paired_proportions,
+    t_quantile,
+    wilson,
+)
+from benchmark.metrics.small_samples import zero_spread
+from tutoring.studies.design import FEWEST_E_VALUE, StoppingRule
+from tutoring.studies.estimation import FEWEST_TESTED_PROBLEMS
+
+Values = NDArray[np.float64]
+
+STUDIES = 2_000
+_SEED = 2026
+_ROUNDING = 1e-12
+
+
+class PowerError(ValueError):
+    """Inputs from which no power can be computed. The message says what to change."""
+
+
+@dataclass(frozen=True)
+class PowerInputs:
+    """What a simulated study needs. Rates and the effect are shares, `spread` is in logits.
+
+    `control_rate` and `effect` have no default: they must be typed. `compliance` is the share of sessions that can
+    count as solved: those that are finished and, where the outcome asks for it, compliant.
+    """
+
+    problems: int
+    control_rate: float
+    effect: float
+    sessions_per_cell: int = 1
+    control_sessions: int | None = None
+    """Sessions or chains a problem of the second arm; None: as many as of the first."""
+    spread: float = 1.0
+    """Standard deviation between problems."""
+    compliance: float = 1.0
+    rule: StoppingRule = "fixed"
+    threshold: float = FEWEST_E_VALUE
+    minutes_per_session: float | None = None
+    human_sessions: int | None = None
+    """Sessions of tutors a problem, of all human arms; None: those of both arms."""
+
+    def check(self) -> None:
+        """Raise PowerError for the first input out of range."""
+        treated = self.control_rate + self.effect
+        for fails, sentence in (
+            (
+                self.problems < FEWEST_TESTED_PROBLEMS,
+                f"A contrast is tested from {FEWEST_TESTED_PROBLEMS} problems; the design has {self.problems}.",
+            ),
+            (not 0 < self.control_rate < 1, "The control rate is a share between 0 and 1, such as 0.3."),
+            (
+                not 0 < treated < 1,
+                f"The control rate plus the effect is {treated:g}; it must lie between 0 and 1.",
+            ),
+            (self.spread < 0, "The spread between problems is 0 or more logits."),
+            (not 0 < self.compliance <= 1, "The compliance is a share above 0, at most 1."),
+            (self.sessions_per_cell < 1, "A cell has at least one session."),
+            (
+                self.control_sessions is not None and self.control_sessions < 1,
+                "A cell has at least one session.",
+            ),
+            (self.threshold < FEWEST_E_VALUE, f"The threshold is {FEWEST_E_VALUE} or more."),
+            (
+                self.minutes_per_session is not None and self.minutes_per_session <= 0,
+                "The minutes of a session are more than 0.",
+            ),
+        ):
+            if fails:
+                raise PowerError(sentence)
+
+
+@dataclass(frozen=True)
+class Power:
+    """The power of a design. `half_width` is the mean half-width of the interval at the end of the study.
+
+    `hours` are human hours of all tutors, None if the minutes of a session are unknown. `pairs_used` is the mean number
+    of problems after which the studies stopped.
+    """
+
+    power: float
+    low: float
+    high: float
+    studies: int
+    half_width: float
+    sessions: int
+    hours: float | None
+    pairs_used: float
+
+    def to_json(self) -> dict[str, Any]:
+        """Return all fields by name."""
+        return dict(vars(self))
+
+
+def simulate_power(inputs: PowerInputs, studies: int = STUDIES) -> Power:
+    """Return the power of the design with the Monte Carlo interval of 95 % (Wilson's). Raises PowerError.
+
+    The same inputs give the same power: the seed is fixed.
+    """
+    inputs.check()
+    generator = np.random.default_rng(_SEED)
+    one, other = simulated_means(inputs, generator, studies)
+    differences = one - other
+    single = inputs.sessions_per_cell == 1 and inputs.control_sessions in (None, 1)
+    half_widths = _half_widths(one, other, single=single)
+    pairs = np.full(studies, float(inputs.problems))
+    if inputs.rule == "sign e-value":
+        found, pairs = _e_value_stops(differences, inputs.threshold)
+    elif single:
+        found = _mcnemar(differences)
+    else:
+        found = _t_test(differences)
+    count = int(found.sum())
+    low, high = wilson(count, studies)
+    both = inputs.sessions_per_cell + (inputs.control_sessions or inputs.sessions_per_cell)
+    sessions = inputs.problems * (both if inputs.human_sessions is None else inputs.human_sessions)
+    minutes = inputs.minutes_per_session
+    return Power(
+        power=count / studies,
+        low=low,
+        high=high,
+        studies=studies,
+        half_width=float(half_widths.mean()),
+        sessions=sessions,
+        hours=None if minutes is None else sessions * minutes / 60,
+        pairs_used=float(pairs.mean()),
+    )
+
+
+def simulated_means(
+    inputs: PowerInputs, generator: np.random.Generator, studies: int
+) -> tuple[Values, Values]:
+    """Return the mean outcome of each problem in the first and in the second arm: a row a study, a column a problem.
+
+    The effect of a problem is normal on the logit scale and the same in both arms.
+    """
+    shape = (studies, inputs.problems)
+    problems = generator.normal(0, inputs.spread, shape)
+    means = []
+    for rate, sessions in (
+        (inputs.control_rate + inputs.effect, inputs.sessions_per_cell),
+        (inputs.control_rate, inputs.control_sessions or inputs.sessions_per_cell),
+    ):
+        chances = inputs.compliance / (1 + np.exp(-(logit_of_mean(rate, inputs.spread) + problems)))
+        means.append(generator.binomial(sessions, chances) / sessions)
+    return means[0], means[1]
+
+
+@lru_cache(maxsize=100)
+def logit_of_mean(rate: float, spread: float) -> float:
+    """Return the logit of an average problem for which the mean over problems is `rate`, by bisection."""
+    places, weights = np.polynomial.hermite_e.hermegauss(80)
+    weights = weights / weights.sum()
+    low, high = -40.0, 40.0
+    for _ in range(80):
+        middle = (low + high) / 2
+        mean = float(weights @ (1 / (1 + np.exp(-(middle + spread * places)))))
+        low, high = (middle, high) if mean < rate else (low, middle)
+    return (low + high) / 2
+
+
+def _mcnemar(differences: Values) -> NDArray[np.bool_]:
+    won, lost = (differences > 0).sum(1), (differences < 0).sum(1)
+    p = {pair: mcnemar(*pair) for pair in set(zip(won.tolist(), lost.tolist(), strict=True))}
+    return np.array([p[pair] < SIGNIFICANCE for pair in zip(won.tolist(), lost.tolist(), strict=True)])
+
+
+def _t_test(differences: Values) -> NDArray[np.bool_]:
+    problems = differences.shape[1]
+    error = np.sqrt(differences.var(1, ddof=1) / problems)
+    spread = error > sqrt(_ROUNDING)
+    return np.asarray(spread & (np.abs(differences.mean(1)) > t_quantile(problems - 1) * error))
+
+
+def _half_widths(one: Values, other: Values, *, single: bool) -> Values:
+    """Return the half-width of each study's interval: Newcombe's for single binary pairs, else t, or the bound."""
+    problems = one.shape[1]
+    differences = one - other
+    if single:
+        first, second = one > 0, other > 0
+        tables = zip(
+            (first & second).sum(1).tolist(),
+            (first & ~second).sum(1).tolist(),
+            (~first & second).sum(1).tolist(),
+            (~first & ~second).sum(1).tolist(),
+            strict=True,
+        )
+        counted = list(tables)
+        widths = {table: _width(paired_proportions(*table)) for table in Counter(counted)}
+        found = np.array([widths[table] for table in counted])
+    else:
+        error = np.sqrt(differences.var(1, ddof=1) / problems)
+        mean = differences.mean(1)
+        reach = t_quantile(problems - 1) * error
+        found = (np.minimum(mean + reach, 1) - np.maximum(mean - reach, -1)) / 2
+    alike = np.ptp(differences, axis=1) <= _ROUNDING
+    return np.asarray(np.where(alike, zero_spread(problems), found))
+
+
+def _width(interval: Interval) -> float:
+    return (interval.high - interval.low) / 2
+
+
+def _e_value_stops(differences: Values, threshold: float) -> tuple[NDArray[np.bool_], Values]:
+    """Return whether the e-value of each study reaches the threshold at some pair, and the pairs it uses."""
+    highest = logarithmic_e_values(differences)
+    reached = highest >= log(threshold)
+    found = np.asarray(reached.any(1))
+    problems = differences.shape[1]
+    return found, np.asarray(np.where(found, reached.argmax(1) + 1, problems), dtype=float)
+
+
+def logarithmic_e_values(differences: Values) -> Values:
+    """Return the logarithm of the sign e-value of each study after each problem (benchmark.metrics.sign_e_value)."""
+    won, lost = (differences > 0).cumsum(1), (differences < 0).cumsum(1)
+    factorials = np.array([lgamma(1 + number) for number in range(differences.shape[1] + 2)])
+    pairs = won + lost
+    return np.asarray(factorials[won] + factorials[lost] - factorials[pairs + 1] + pairs * log(2))
