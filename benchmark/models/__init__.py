@@ -15,6 +15,7 @@ from benchmark.models.similarity import (
     Representation,
     SimilarityRun,
 )
+from benchmark.models.spending import DailySpend, SpendingCap
 from benchmark.models.suites import ListedTest, PackageProgram, Suite, SuiteTest
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "CachedRunReport",
     "Candidate",
     "Corpus",
+    "DailySpend",
     "Dataset",
     "DrawCounter",
     "Figure",
@@ -44,6 +46,7 @@ __all__ = [
     "Run",
     "Runner",
     "SimilarityRun",
+    "SpendingCap",
     "Submission",
     "Suite",
     "SuiteTest",
