@@ -101,8 +101,8 @@ async def send_all(
 ) -> SendOutcome:
     """Send the requests until all have a reply or a stop is requested, as many at once as the limits allow.
 
-    No call begins after the budget is used up or a spending cap is reached; calls in flight are completed. A failed request is counted and left for
-    the next time. Raises ProviderError when the provider cannot be opened.
+    No call begins after the budget is used up or a spending cap is reached; calls in flight are completed. A failed
+    request is counted and left for the next time. Raises ProviderError when the provider cannot be opened.
     """
     limiter = RateLimiter(tracker.limits)
     provider = RateLimitedProvider(open_provider(spec), limiter, tracker.limits)
