@@ -10,7 +10,7 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
-from django.db.models import Max, Q
+from django.db.models import Max, Q, QuerySet
 from django.utils import timezone
 
 from benchmark.model_calls.budget import Price
@@ -94,12 +94,13 @@ def matching(spec: ModelSpec, parameters: Parameters) -> LanguageModel | None:
     return _matching(LanguageModel.objects.filter(spec=str(spec)), parameters)
 
 
-def _matching(rows: Any, parameters: Parameters) -> LanguageModel | None:
+def _matching(rows: QuerySet[LanguageModel], parameters: Parameters) -> LanguageModel | None:
     wanted = parameters.to_json()
     ordered = rows.order_by("-active", "-pk")
     # The database compares JSON by its text, in which the order of the keys counts.
     keys = (pk for pk, stored in ordered.values_list("pk", "parameters").iterator() if stored == wanted)
-    return rows.filter(pk=next(keys, None)).first()
+    found = next(keys, None)
+    return None if found is None else rows.filter(pk=found).first()
 
 
 def model_for(spec: ModelSpec, parameters: Parameters) -> LanguageModel:

@@ -49,7 +49,7 @@ class ChatCompletions(OpenAIClient):
         names = CHAT_FIELDS | {"max_output_tokens": self._limit_name}
         given = parameters.to_json()
         extra = given.pop("extra", {})
-        return request | {names[name]: value for name, value in given.items()} | extra
+        return request | {names[name]: value for name, value in given.items()} | dict(extra)
 
     def reader(self, model: str, request_id: str) -> _ChatReader:
         """See `OpenAIClient.reader`."""

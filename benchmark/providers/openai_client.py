@@ -50,7 +50,7 @@ class OpenAIClient:
     scripted = False
     path: ClassVar[str]
     """The path below the server's address, such as "/responses"."""
-    stream_fields: ClassVar[Mapping[str, Any]] = {"stream": True}
+    stream_fields: ClassVar[dict[str, Any]] = {"stream": True}
     """The fields of a request whose reply is streamed."""
 
     def __init__(self, endpoint: Endpoint) -> None:

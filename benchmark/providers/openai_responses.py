@@ -51,7 +51,7 @@ class OpenAIResponses(OpenAIClient):
             # Models without reasoning refuse both fields.
             request["reasoning"] = {"effort": effort, "summary": "auto"}
             request["include"] = ["reasoning.encrypted_content"]
-        return request | given | extra
+        return request | given | dict(extra)
 
     def reader(self, model: str, request_id: str) -> _ResponseReader:
         """See `OpenAIClient.reader`."""

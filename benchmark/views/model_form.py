@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from django import forms
 from django.conf import settings
@@ -30,6 +30,20 @@ SECTIONS = (
 """The headings of the form with the names of their fields."""
 
 NUMBERS = ("temperature", "top_p", "max_output_tokens", "seed")
+
+
+if TYPE_CHECKING:
+    UsersField = forms.ModelMultipleChoiceField[User]
+else:
+    UsersField = forms.ModelMultipleChoiceField
+
+
+class TutorsField(UsersField):
+    """A choice of tutors by their names."""
+
+    def label_from_instance(self, obj: User) -> str:
+        """Return the name of the tutor."""
+        return obj.get_full_name() or obj.get_username()
 
 
 class LanguageModelForm(forms.Form):
@@ -84,7 +98,7 @@ class LanguageModelForm(forms.Form):
         required=False,
         help_text="Sessions outside of studies use the newest active model with this mark.",
     )
-    tutors = forms.ModelMultipleChoiceField(
+    tutors = TutorsField(
         User.objects.none(),
         required=False,
         help_text="Only these tutors' sessions use it. None selected: those of all tutors.",
@@ -100,7 +114,6 @@ class LanguageModelForm(forms.Form):
         self._choice("server").choices = _servers(row)
         tutors = User.objects.filter(groups__name=Role.TUTOR, is_active=True).order_by("username")
         self._tutors().queryset = tutors
-        self._tutors().label_from_instance = _name_of  # type: ignore[method-assign]
         for name in (("label",) if fixed else ()) + (_CONTENT if frozen else ()):
             self.fields[name].disabled = True
 
@@ -109,9 +122,9 @@ class LanguageModelForm(forms.Form):
         assert isinstance(field, forms.ChoiceField)
         return field
 
-    def _tutors(self) -> forms.ModelMultipleChoiceField[User]:
+    def _tutors(self) -> TutorsField:
         field = self.fields["tutors"]
-        assert isinstance(field, forms.ModelMultipleChoiceField)
+        assert isinstance(field, TutorsField)
         return field
 
     @property
@@ -185,10 +198,6 @@ def _servers(row: LanguageModel | None) -> list[tuple[str, str]]:
     if row and (own := row.spec.partition(":")[0]) not in names:
         names.append(own)
     return [(name, name) for name in names]
-
-
-def _name_of(user: User) -> str:
-    return user.get_full_name() or user.get_username()
 
 
 def _initial(row: LanguageModel | None) -> dict[str, Any]:

@@ -69,7 +69,7 @@ def models(request: HttpRequest) -> HttpResponse:
         "benchmark/models/models.html",
         {
             "page": page,
-            "models": _facts(page.object_list),
+            "models": _facts(list(page.object_list)),
             "for_all": for_all,
             "default": settings.TUTORING_MODEL,
             "may_edit": has_role(request.user, Role.ADMIN),

@@ -27,6 +27,8 @@ PAGES = {
     "published_tables": RESEARCHERS, "question_sets": RESEARCHERS, "question_set": RESEARCHERS,
     "question": RESEARCHERS, "suites": RESEARCHERS, "suite": RESEARCHERS, "verifiers": RESEARCHERS,
     "candidate_rankings": RESEARCHERS,
+    "models": RESEARCHERS, "model": RESEARCHERS, "model_test": RESEARCHERS,
+    "add_model": ADMINS, "edit_model": ADMINS, "new_model_version": ADMINS,
     "verifier": RESEARCHERS, "chain": RESEARCHERS, "run": RESEARCHERS, "run_progress": RESEARCHERS,
     "run_refinement": RESEARCHERS, "run_items": RESEARCHERS, "run_report": RESEARCHERS,
     "sessions": TUTORS, "session": TUTORS,
@@ -48,6 +50,7 @@ COMMANDS = {
     "finish_training": ANYBODY,
     "claim_next": REVIEWERS, "save_review_draft": REVIEWERS, "submit_review": REVIEWERS, "skip_review": REVIEWERS,
     "flag_session": REVIEWERS,
+    "test_model": ADMINS,
     "assign_review": ADMINS, "withdraw_review": ADMINS, "answer_flag": ADMINS, "invalidate": ADMINS,
 }  # fmt: skip
 
@@ -56,7 +59,7 @@ OPEN = {"healthz", "login", "logout", "home", "glossary"}
 
 ARGUMENTS = {
     "session_id": UUID(int=0), "review_id": UUID(int=0), "run_id": UUID(int=0), "flag_id": 0, "result_id": 0,
-    "verifier_id": 0, "item_id": 0, "version": 1, "number": 0, "dataset": "none", "external_id": "none",
+    "verifier_id": 0, "item_id": 0, "model_id": 0, "version": 1, "number": 0, "dataset": "none", "external_id": "none",
     "name": "none", "form": "json",
 }  # fmt: skip
 

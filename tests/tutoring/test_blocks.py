@@ -1,16 +1,14 @@
 """Blocks beside the text of replies, such as signed thinking: stored with the reply and sent back."""
 
 import json
-from io import StringIO
 from types import SimpleNamespace
 from typing import Any, cast
-
-from django.core.management import call_command
 
 from benchmark.providers import Completed, Message, TokenUsage
 from config.env import ModelEndpoint
 from tests.fake_providers import FakeProviders, Script
 from tests.tutoring.dialogues import SessionUnderTest
+from tests.tutoring.test_trajectories import imported, run, wipe
 from tutoring.models.payloads import ReplyFinished
 from tutoring.replies.model_answer import ModelAnswer
 from tutoring.replies.storage import Delta, append_deltas, finish_reply
@@ -52,12 +50,14 @@ def test_blocks_of_a_stopped_reply_are_not_stored(session: SessionUnderTest) -> 
 def test_an_export_contains_the_blocks_and_can_be_imported(session: SessionUnderTest, tmp_path) -> None:
     session.say("Hello.")
     reply(session, "Hi.")
-    session.give_up()
-    output = StringIO()
-    call_command("export_trajectories", stdout=output)
-    [line] = output.getvalue().splitlines()
-    [event] = [event for event in json.loads(line)["events"] if event["kind"] == "reply"]
+    exported = run("export_trajectories")
+    [event] = [event for event in json.loads(exported)["events"] if event["kind"] == "reply"]
     assert event["data"]["blocks"] == [dict(block) for block in BLOCKS]
+    wipe()
+    file = tmp_path / "session.jsonl"
+    file.write_text(exported)
+    assert [row["state"] for row in imported(file)] == ["imported"]
+    assert json.loads(run("export_trajectories"))["events"] == json.loads(exported)["events"]
 
 
 async def test_the_streamer_collects_blocks_from_a_named_endpoint(

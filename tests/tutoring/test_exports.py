@@ -22,6 +22,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from accounts.roles import Role
+from benchmark.model_calls import catalogue
+from benchmark.models import LanguageModel
 from tests.tutoring.conftest import PersonFactory
 from tests.tutoring.dialogues import RIGHT, WRONG, SessionUnderTest
 from tests.tutoring.review.readings import recorded_session, review
@@ -29,7 +31,7 @@ from tutoring.actions import CloseSession, Invalidate
 from tutoring.models import AbandonReason, Session
 from tutoring.rules import current_rule_set
 from tutoring.trajectories.inspect_logs import to_logs
-from tutoring.trajectories.json_lines import read_record, store_record, to_lines
+from tutoring.trajectories.json_lines import read_record, store_record, to_lines, to_record
 from tutoring.trajectories.record_schema import SCHEMA
 
 MODEL = "openai:hidden-model-name"
@@ -67,6 +69,35 @@ def logs_of(folder: Path, inspect_log: ModuleType) -> list[Any]:
     listed = inspect_log.list_eval_logs(str(folder))
     assert {Path(one.name).name for one in listed} == {path.name for path in folder.iterdir()}
     return [inspect_log.read_eval_log(one) for one in listed]
+
+
+def test_every_export_names_the_version_and_the_parameters_of_the_model(
+    held: Session, tmp_path: Path, inspect_log: ModuleType
+):
+    Session.objects.update(
+        model=catalogue.add(LanguageModel(label="lab", spec=MODEL, parameters={"temperature": 0.2}))
+    )
+    [line] = to_lines([Session.objects.get()])
+    record = json.loads(line)
+    expected = {"label": "lab", "version": 1, "parameters": {"temperature": 0.2}}
+    assert {key: record["language_model"][key] for key in expected} == expected
+    [log] = export("inspect", tmp_path / "logs")
+    assert json.loads(log.read_text())["eval"]["metadata"]["language_model"] == record["language_model"]
+    sessions = next(one for one in export("datasets", tmp_path / "set") if one.stem == "sessions")
+    row = json.loads(sessions.read_text())
+    assert (row["model_label"], row["model_version"], row["model_parameters"]) == (
+        "lab",
+        1,
+        '{"temperature": 0.2}',
+    )
+
+    copy = record | {"id": str(uuid4()), "reviews": [], "rule_checks": [], "near_misses": []}
+    path = tmp_path / "sessions.jsonl"
+    path.write_text(json.dumps(copy) + "\n")
+    call_command("import_trajectories", str(path), stdout=io.StringIO())
+    imported = Session.objects.get(pk=copy["id"])
+    assert imported.model is None, "this site has no such row"
+    assert to_record(imported)["language_model"] == record["language_model"]
 
 
 def test_inspect_log_holds_the_conversation_the_verdict_and_the_reviews(

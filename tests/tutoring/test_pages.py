@@ -10,15 +10,19 @@ from uuid import uuid4
 
 import pytest
 from django.contrib.auth.models import Group, User
-from django.test import Client
+from django.test import Client, override_settings
 from django.utils.html import escape
 
 from accounts.roles import Role
-from benchmark.models import Problem
+from benchmark.model_calls import catalogue
+from benchmark.models import LanguageModel, Problem
+from benchmark.providers import Parameters, parse_model_spec
 from tests.tutoring.conftest import PersonFactory
 from tests.tutoring.dialogues import RIGHT, TALK, WRONG, SessionUnderTest
+from tutoring.actions import AcceptConsent
 from tutoring.models import Consent, Draft, Event, Protocol, Session
 from tutoring.protocols import consent_hash, rules_of
+from tutoring.replies.storage import claim_replies
 from tutoring.sessions.conversation import EventView, Program, SessionStatus, TutorView, tutor_view
 
 AS_PAGE = {"Accept": "application/json"}
@@ -197,6 +201,50 @@ def test_blind_tutors_page_and_view_hold_nothing_hidden(alice: User, session: Se
             assert secret not in text, secret
     assert "SECRET-ANALYSIS" in page, "tutors see the official analysis"
     assert re.search(r"\d&nbsp;s of CPU time, \d+&nbsp;MiB", page), "tutors see the limits"
+
+
+def test_no_page_of_a_tutor_names_the_model_that_an_admin_chose(
+    alice: User, doubling: Problem, protocol: Protocol
+):
+    row = catalogue.add(
+        LanguageModel(
+            label="hidden-label",
+            spec="openai:hidden-model-name",
+            parameters={"temperature": 0.2},
+            for_sessions=True,
+        )
+    )
+    client = client_of(alice)
+    start_page = client.get(doubling.get_absolute_url()).content.decode()
+    AcceptConsent(alice, protocol, consent_hash(rules_of(protocol))).execute()
+    answer = client.post("/sessions/start/", {"problem": doubling.pk, "protocol": protocol.pk}, follow=True)
+    started = Session.objects.get()
+    assert (started.model, started.model_spec) == (row, "openai:hidden-model-name")
+    row.refresh_from_db()
+    assert row.frozen_at is not None
+    session = SessionUnderTest(started, alice)
+    session.ask_and_get(RIGHT)
+    page = client.get(f"/sessions/{started.pk}/").content.decode()
+    checked = client.post(
+        f"/sessions/{started.pk}/check/", {"mode": "talk", "text": "Use a heap."}
+    ).content.decode()
+    listed = client.get("/sessions/").content.decode()
+    pushed = json.dumps([event.html for event in tutor_view(started).events])
+    session.say("Go on.", mode="talk")
+    [claimed] = claim_replies(1)
+    assert claimed.parameters == Parameters(temperature=0.2), "the streamer sends the row's parameters"
+    for text in (start_page, answer.content.decode(), page, checked, listed, pushed):
+        for secret in ("hidden-label", *HIDDEN_FROM_TUTORS):
+            assert secret not in text, secret
+    LanguageModel.objects.update(active=False)
+    with override_settings(TUTORING_MODEL="openai:hidden-model-name"):
+        catalogue.model_for(parse_model_spec("openai:hidden-model-name"), Parameters())
+        LanguageModel.objects.update(active=False)
+        refused = client.post(
+            "/sessions/start/", {"problem": doubling.pk, "protocol": protocol.pk}, follow=True
+        )
+    assert "No model is available for sessions now." in refused.content.decode()
+    assert "hidden-model-name" not in refused.content.decode()
 
 
 def test_tutors_serialiser_has_a_closed_set_of_keys(session: SessionUnderTest):

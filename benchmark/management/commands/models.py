@@ -264,7 +264,7 @@ def _price(row: LanguageModel) -> dict[str, Any] | None:
         price = catalogue.price_of(row)
     except (ModelSpecError, ProviderError):  # the endpoint or the provider was removed
         return None
-    return price and asdict(price)
+    return None if price is None else asdict(price)
 
 
 def _document(row: LanguageModel) -> dict[str, Any]:

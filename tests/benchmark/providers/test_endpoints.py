@@ -1,7 +1,6 @@
 """Named endpoints: their texts, their addresses, and the secrecy of their keys."""
 
 import pickle
-from collections.abc import Iterator
 
 import pytest
 from django.views.debug import SafeExceptionReporterFilter
@@ -29,10 +28,9 @@ PASSWORD = "pa55word"
 
 
 @pytest.fixture(autouse=True)
-def endpoints(settings, fake_providers: FakeProviders) -> Iterator[None]:
+def endpoints(settings, fake_providers: FakeProviders) -> None:
     url = fake_providers.openai_url.replace("://", f"://user:{PASSWORD}@")
     settings.MODEL_ENDPOINTS = {"lab": ModelEndpoint(url, KEY), "other": ModelEndpoint("http://other/v1")}
-    yield
 
 
 @pytest.mark.parametrize(
@@ -52,7 +50,7 @@ def test_an_endpoint_stands_between_provider_and_model(text: str, spec: ModelSpe
     "text", ["openai@lab:m", "anthropic@lab:m", "compatible@:m", "compatible@Lab:m", "compatible@a@b:m"]
 )
 def test_an_endpoint_that_cannot_be_is_refused_with_the_form(text: str):
-    with pytest.raises(ModelSpecError, match=r"compatible@lab:llama3.*: anthropic|compatible@lab:llama3"):
+    with pytest.raises(ModelSpecError, match="for instance compatible@lab:llama3"):
         parse_model_spec(text)
 
 
@@ -75,13 +73,6 @@ def test_another_endpoint_is_another_model(settings):
     assert cache_key(specs[2], {}, "hash", "0.0") not in keys
 
 
-def test_stored_cache_keys_stay_valid(settings):
-    settings.OPENAI_BASE_URL = ""
-    parameters = Parameters(temperature=0.7, max_output_tokens=4096).to_json()
-    key = cache_key(parse_model_spec("openai:gpt-4o"), parameters, "hash", "0.0")
-    assert key == "ad965566141ae765b495371993908b50d7dcfa28c6e03db869c30c644f9d9a98"
-
-
 def test_the_responses_api_has_the_listed_price_of_its_model(settings):
     settings.OPENAI_BASE_URL = ""
     assert price_for(ModelSpec("openai-responses", "gpt-4o")) == price_for(ModelSpec("openai", "gpt-4o"))
@@ -90,18 +81,15 @@ def test_the_responses_api_has_the_listed_price_of_its_model(settings):
 
 async def test_a_refused_key_names_its_variable_and_shows_nothing(fake_providers: FakeProviders, caplog):
     caplog.set_level("DEBUG")
-    provider = open_provider(parse_model_spec("compatible@other:m"))
-    await provider.aclose()
     spec = parse_model_spec("compatible@lab:m")
     provider = open_provider(spec)
     shown = repr(provider) + repr(vars(provider))
     try:
-        with pytest.raises(ProviderError, match="broke off|HTTP 401|MODEL_ENDPOINT_LAB_KEY") as caught:
+        with pytest.raises(ProviderError, match="MODEL_ENDPOINT_LAB_KEY was refused") as caught:
             await complete(provider, "error-401", [Message("user", "Hi")], Parameters(), retry=RetryPolicy(1))
     finally:
         await provider.aclose()
     shown += str(caught.value) + caplog.text + repr(pickle.dumps(spec))
-    assert "MODEL_ENDPOINT_LAB_KEY" in str(caught.value)
     assert KEY not in shown
     assert PASSWORD not in shown
 

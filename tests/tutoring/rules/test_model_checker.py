@@ -11,6 +11,8 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.test import Client
 
+from benchmark.model_calls import catalogue
+from benchmark.models import LanguageModel
 from tests.fake_providers import FakeProviders, Script
 from tests.fake_providers.scripts import failure
 from tests.problems import HIDDEN_INPUT
@@ -57,6 +59,8 @@ def test_answers_are_stored_as_findings_with_model_and_prompt_hash(
     }
     check = RuleCheck.objects.by_models().get()
     assert (check.model, check.prompt_hash) == ("checker@fake", prompt_hash(current_rule_set()))
+    assert check.language_model is not None
+    assert (check.language_model.spec, check.language_model.parameters) == ("openai:checker", {})
     assert len(fake_providers.requests) == 2
     asked = [json.dumps(request.body, ensure_ascii=False) for request in fake_providers.requests]
     assert any("double the number, {{message}} not square" in body for body in asked)
@@ -99,3 +103,22 @@ def test_a_model_is_called_only_with_the_option(closed: SessionUnderTest, fake_p
     assert not fake_providers.requests
     with pytest.raises(CommandError, match="PROVIDER:MODEL"):
         run("checker")
+
+
+def test_a_label_names_the_checker_with_its_parameters(
+    closed: SessionUnderTest, fake_providers: FakeProviders
+):
+    row = catalogue.add(LanguageModel(label="judge", spec="openai:checker", parameters={"temperature": 0.0}))
+    fake_providers.script(answer(), answer(), answer(), answer())
+    run("judge")
+    assert {request.body["temperature"] for request in fake_providers.requests} == {0.0}
+    assert RuleCheck.objects.by_models().get().language_model == row
+    run("judge@1")
+    assert len(fake_providers.requests) == 2, "the same check is not paid for again"
+    run("openai:checker")
+    assert len(fake_providers.requests) == 4, "other parameters are another check"
+    row.refresh_from_db()
+    row.active = False
+    row.save()
+    with pytest.raises(CommandError, match=r"judge v1 .openai:checker. is inactive"):
+        run("judge")
