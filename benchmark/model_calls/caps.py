@@ -51,6 +51,11 @@ class CapState:
         return self.spent / MICRO
 
     @property
+    def percent(self) -> int:
+        """The share of the cap that is spent, rounded down; 100 for a cap of 0 and at most 999."""
+        return min(999, self.spent * 100 // self.cap.microdollars) if self.cap.microdollars else 100
+
+    @property
     def command(self) -> str:
         """The command that sets the cap, without the amount."""
         target = {"site": "", "model": f" --model {self.cap.key}", "study": f" --study {self.cap.key}"}
@@ -132,19 +137,13 @@ def _unknown_price(account: Account, state: CapState) -> str:
 
 def set_cap(scope: str, key: str, period: str, dollars: float) -> SpendingCap:
     """Store a cap, or change the amount of the stored one. Raises CapError."""
-    if not 0 <= dollars <= LARGEST:
-        raise CapError(f"A cap is from 0 to {LARGEST:,} US dollars.")
-    cap, _ = SpendingCap.objects.update_or_create(
-        scope=scope,
-        key=checked_key(scope, key),
-        period=period,
-        defaults={"microdollars": round(dollars * MICRO)},
-    )
-    return cap
+    key = checked_key(scope, key)
+    stored = SpendingCap.objects.filter(scope=scope, key=key, period=period).first()
+    return store(stored or SpendingCap(), scope, key, period, dollars)
 
 
-def change_cap(cap: SpendingCap, scope: str, key: str, period: str, dollars: float) -> None:
-    """Change a stored cap. Raises CapError, also if another cap has this scope, key and period."""
+def store(cap: SpendingCap, scope: str, key: str, period: str, dollars: float) -> SpendingCap:
+    """Store a new cap, or change a stored one. Raises CapError, also if another cap has this scope, key and period."""
     if not 0 <= dollars <= LARGEST:
         raise CapError(f"A cap is from 0 to {LARGEST:,} US dollars.")
     cap.scope, cap.key, cap.period = scope, checked_key(scope, key), period
@@ -154,6 +153,7 @@ def change_cap(cap: SpendingCap, scope: str, key: str, period: str, dollars: flo
             cap.save()
     except IntegrityError:
         raise CapError(f"There is a cap of {cap} already. Change that one.") from None
+    return cap
 
 
 def find_cap(scope: str, key: str, period: str) -> SpendingCap:

@@ -38,9 +38,9 @@ def check_session_with_model(session: Session, model: LanguageModel) -> RuleChec
     """Check every message of the tutor with the model and store its answers as findings. The check freezes the row.
 
     If the same model with the same parameters has checked the same session with the same prompts, return that check
-    without a call. Raise CapReachedError before the first call if a spending cap refuses it, ProviderError if a call fails
-    permanently, and UnreadableAnswerError for an answer of another form. No check is stored then; the ledger has the
-    calls that were paid for.
+    without a call. Raise CapReachedError before the first call if a spending cap refuses it, ProviderError if a call
+    fails permanently, and UnreadableAnswerError for an answer of another form. No check is stored then; the ledger has
+    the calls that were paid for.
     """
     rules = current_rule_set()
     events = [event for event in session.events.all() if not event.out_of_protocol]
