@@ -16,6 +16,7 @@ from benchmark.views.oracles import candidate_rankings, verifier, verifiers
 from benchmark.views.published import published
 from benchmark.views.refinement import refinement
 from benchmark.views.run import export, progress, run
+from benchmark.views.spending import add_cap, edit_cap, remove_cap, spending
 from benchmark.views.suites import suite, suites
 
 urlpatterns = [
@@ -50,4 +51,8 @@ urlpatterns = [
     path("runs/<uuid:run_id>/refinement/", refinement, name="run_refinement"),
     path("runs/<uuid:run_id>/items/", items, name="run_items"),
     path("runs/<uuid:run_id>/report.<str:form>", export, name="run_report"),
+    path("spending/", spending, name="spending"),
+    path("spending/add/", add_cap, name="add_cap"),
+    path("spending/<int:cap_id>/", edit_cap, name="edit_cap"),
+    path("spending/<int:cap_id>/remove/", remove_cap, name="remove_cap"),
 ]

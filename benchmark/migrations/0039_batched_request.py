@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("benchmark", "0037_travel"),
+        ("benchmark", "0038_spending"),
     ]
 
     operations = [

@@ -19,10 +19,11 @@ from uuid import UUID, uuid4
 
 from django.utils import timezone
 
-from benchmark.model_calls import batch_rows
+from benchmark.model_calls import batch_rows, caps
 from benchmark.model_calls.batch_requests import BatchReply, BatchRequest
 from benchmark.model_calls.budget import Price, RunBudget, Spending
 from benchmark.model_calls.commit_queue import CommitQueue
+from benchmark.model_calls.ledger import Account
 from benchmark.model_calls.rate_limit import RateLimits, check_length
 from benchmark.model_calls.stopping import FATAL_KINDS, Stop, StopRequestedError
 from benchmark.models import Batch, Run
@@ -100,6 +101,7 @@ class Batches:
         self._cancel = cancel
         self._budget = RunBudget(**run.budget)
         self._price = Price.of_run(run)
+        self._account = Account.of_run(run)
         self._context: int | None = run.limits.get("context_tokens")
         self._largest = provider.limits.requests
         self._one_at_a_time = False
@@ -174,7 +176,7 @@ class Batches:
                 for request in self._pending:  # none of these is paid for
                     request.fail(StopRequestedError())
                 self._pending.clear()
-            elif (self._pending and not self._is_complete()) or (self._pending and self._submit()):
+            elif (self._pending and not self._is_complete()) or (self._pending and await self._submit()):
                 continue
             self._wake.clear()  # until there is another request, or room in the budget
 
@@ -188,17 +190,20 @@ class Batches:
             or now - self._pending[0].created > _LONGEST_COLLECTION
         )
 
-    def _submit(self) -> bool:
-        """Start one batch of the first pending requests that the provider and the budget allow.
+    async def _submit(self) -> bool:
+        """Start one batch of the first pending requests that the provider, the budget and the spending caps allow.
 
         Returns whether the pending requests changed or a stop was requested.
         """
         if self._one_at_a_time and any(self._submitted.values()):
             return False
+        refusal, left = await self._commits.run(
+            lambda: (caps.refusal(self._account), caps.dollars_left(self._account))
+        )
         in_flight = [request for batch in self._submitted.values() for request in batch.values()]
-        taken, bodies, requests = self._select(in_flight)
+        taken, bodies, requests = self._select(in_flight, 0.0 if refusal else left)
         if not taken and not in_flight:
-            self._hooks.stop.request(self._stop_reason(self._pending[0]))
+            self._hooks.stop.request(refusal or self._stop_reason(self._pending[0], left))
             return True
         del self._pending[:taken]
         if requests:
@@ -208,19 +213,25 @@ class Batches:
         return taken > 0
 
     def _select(
-        self, in_flight: Sequence[BatchRequest]
+        self, in_flight: Sequence[BatchRequest], left: float | None
     ) -> tuple[int, dict[str, dict[str, Any]], dict[str, BatchRequest]]:
         """Return the number of pending requests to remove, and the bodies and requests of the next batch by name.
 
+        All requests in flight may cost `left` US dollars; None: no cap applies.
         Requests that the provider cannot send fail and are removed too.
         """
         bodies: dict[str, dict[str, Any]] = {}
         requests: dict[str, BatchRequest] = {}
-        total = sum((request.most for request in in_flight), self._hooks.spending())
+        most = sum((request.most for request in in_flight), Spending())
+        spent = self._hooks.spending()
         size = taken = 0
         for request in self._pending[: self._largest]:
-            total += request.most
-            if self._cancel or not self._budget.allows(total, self._price):
+            most += request.most
+            if (
+                self._cancel
+                or not self._budget.allows(spent + most, self._price)
+                or not RunBudget(cost=left).allows(most, self._price)
+            ):
                 break
             try:
                 body = self._provider.request(request.name, self._model, request.messages, request.parameters)
@@ -235,10 +246,15 @@ class Batches:
             taken += 1
         return taken, bodies, requests
 
-    def _stop_reason(self, request: BatchRequest) -> str:
+    def _stop_reason(self, request: BatchRequest, left: float | None) -> str:
         if self._cancel:
             return "its batches were cancelled"
         tokens = request.most.input_tokens + request.most.output_tokens
+        if not RunBudget(cost=left).allows(request.most, self._price):
+            return (
+                f"a spending cap leaves {left:,.2f} US dollars, which may not be enough for one more question (up to "
+                f"{tokens:,} tokens). Raise the cap on the page Spending, or with: manage.py spending set"
+            )
         return self._budget.used_up(self._hooks.spending(), self._price) or (
             f"the rest of the budget may not be enough for one more question (up to {tokens:,} tokens)"
         )

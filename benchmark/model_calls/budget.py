@@ -35,6 +35,11 @@ class Price:
         return replace(self, input=self.input * factor, output=self.output * factor, cached_input=cached)
 
     @property
+    def is_free(self) -> bool:
+        """Whether every call costs nothing."""
+        return not (self.input or self.output or self.cached_input)
+
+    @property
     def described(self) -> str:
         """The price in words."""
         cached = "" if self.cached_input is None else f" ({self.cached_input:g} cached)"

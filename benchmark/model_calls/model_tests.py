@@ -10,12 +10,17 @@ from datetime import datetime, timedelta
 
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
+from django.db import transaction
 from django.utils import timezone
 
-from benchmark.model_calls.catalogue import price_of
+from benchmark.model_calls import caps, ledger
+from benchmark.model_calls.budget import Spending
+from benchmark.model_calls.caps import CapReachedError
+from benchmark.model_calls.ledger import Account
 from benchmark.models import LanguageModel, ModelTest
 from benchmark.models.owners import new_owner
 from benchmark.providers import (
+    REFUSED,
     Completed,
     Message,
     Parameters,
@@ -54,13 +59,19 @@ class TestResult:
     """The name that the provider returned."""
     cost: float | None
     """US dollars."""
+    cached_input_tokens: int | None = None
+
+    @property
+    def spending(self) -> Spending:
+        """What the call was billed for."""
+        return Spending.of_reply(self.input_tokens, self.output_tokens, self.cached_input_tokens)
 
 
 async def ask_model(row: LanguageModel) -> TestResult:
     """Send the question to the model with the row's parameters, without retries. Raises ProviderError."""
     spec = parse_model_spec(row.spec)
     parameters = Parameters.from_json(row.parameters)
-    price = await asyncio.to_thread(price_of, row)  # the first call loads the listed prices
+    price = (await asyncio.to_thread(Account.of_model, row)).price  # the first call loads the listed prices
     provider = await asyncio.to_thread(open_provider, spec)
     text, first_text = "", None
     completed: Completed | None = None
@@ -80,7 +91,7 @@ async def ask_model(row: LanguageModel) -> TestResult:
     if completed is None:
         raise ProviderError("connection", "The stream ended without a finish marker.")
     usage = completed.usage
-    known = price is not None and usage.input_tokens is not None and usage.output_tokens is not None
+    spending = Spending.of_reply(usage.input_tokens, usage.output_tokens, usage.cached_input_tokens)
     return TestResult(
         text=text[:_LONGEST_TEXT],
         first_text=first_text,
@@ -90,10 +101,23 @@ async def ask_model(row: LanguageModel) -> TestResult:
         reasoning_tokens=usage.reasoning_tokens,
         finish_reason=completed.finish_reason,
         model=completed.model,
-        cost=price.of(usage.input_tokens or 0, usage.output_tokens or 0, usage.cached_input_tokens or 0)
-        if known and price is not None
-        else None,
+        cost=None if spending.is_lower_bound else spending.cost(price),
+        cached_input_tokens=usage.cached_input_tokens,
     )
+
+
+def record_cost(row: LanguageModel, outcome: TestResult | ProviderError) -> None:
+    """Add the cost of a test to the ledger. After a failure it is unknown, unless the provider refused the request."""
+    if isinstance(outcome, TestResult):
+        call = outcome.spending
+    else:
+        call = Spending(calls_broken_off=int(outcome.kind not in REFUSED))
+    ledger.record(Account.of_model(row), [call])
+
+
+def refuse_over_cap(row: LanguageModel) -> None:
+    """Raise CapReachedError if a spending cap refuses a test of the model."""
+    caps.refuse(Account.of_model(row))
 
 
 def request_test(row: LanguageModel, person: User) -> ModelTest:
@@ -122,15 +146,27 @@ def claim_tests() -> list[ModelTest]:
 
 
 async def perform_test(test: ModelTest) -> None:
-    """Carry out a claimed test and store its result, or the error."""
-    result, error = None, ""
+    """Carry out a claimed test and store its result with its cost, or the error."""
+    outcome: TestResult | ProviderError | None = None
+    error = ""
     try:
         row = await LanguageModel.objects.aget(pk=test.model_id)
-        result = asdict(await ask_model(row))
+        await sync_to_async(refuse_over_cap)(row)
+        outcome = await ask_model(row)
+    except CapReachedError as refused:
+        error = str(refused)
     except ProviderError as failure:
-        error = failure.message
+        outcome, error = failure, failure.message
     except Exception as failure:
         logger.exception("the test of model %s failed", test.model_id)
         error = f"{type(failure).__name__} in the streamer"
-    state = ModelTest.State.FAILED if result is None else ModelTest.State.DONE
-    await sync_to_async(test.end)(state, result=result, error=error)
+    await sync_to_async(_store)(test, outcome, error)
+
+
+@transaction.atomic
+def _store(test: ModelTest, outcome: TestResult | ProviderError | None, error: str) -> None:
+    """Store the result of a test, or why there is none; None: the provider was not called."""
+    if outcome is not None:
+        record_cost(test.model, outcome)
+    result = asdict(outcome) if isinstance(outcome, TestResult) else None
+    test.end(ModelTest.State.DONE if result else ModelTest.State.FAILED, result=result, error=error)

@@ -9,9 +9,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from benchmark.model_calls import caps, ledger
 from benchmark.model_calls.budget import Price, RunBudget, Spending
 from benchmark.model_calls.commit_queue import CommitQueue
 from benchmark.model_calls.heartbeat import send_heartbeat, unregister
+from benchmark.model_calls.ledger import Account
 from benchmark.model_calls.rate_limit import RateLimitedProvider, RateLimiter, RateLimits
 from benchmark.model_calls.stopping import FATAL_KINDS, USAGE_UNREPORTED, Stop, StopRequestedError
 from benchmark.model_calls.waits import RetryWaits
@@ -50,10 +52,15 @@ class SpendTracker:
             Price.of_run(run), RunBudget(**run.budget), RateLimits(**run.limits), run, Spending.of_run(run)
         )
 
-    def store(self, spending: Spending) -> None:
-        """Add the spending to the run's row, in the transaction that stores the replies."""
+    def account(self, spec: ModelSpec) -> Account:
+        """Return the account of calls to this model."""
+        return Account(str(spec), self.price, "" if self.run is None else self.run.study_key)
+
+    def store(self, spending: Spending, spec: ModelSpec) -> None:
+        """Add the spending of one call to the ledger and to the run's row, in the transaction that stores the reply."""
         if self.run is not None:
             spending.add_to(self.run)
+        ledger.record(self.account(spec), [spending])
 
     @property
     def as_json(self) -> dict[str, Any]:
@@ -96,8 +103,8 @@ async def send_all(
 ) -> SendOutcome:
     """Send the requests until all have a reply or a stop is requested, as many at once as the limits allow.
 
-    No call begins after the budget is used up; calls in flight are completed. A failed request is counted and left for
-    the next time. Raises ProviderError when the provider cannot be opened.
+    No call begins after the budget is used up or a spending cap is reached; calls in flight are completed. A failed
+    request is counted and left for the next time. Raises ProviderError when the provider cannot be opened.
     """
     limiter = RateLimiter(tracker.limits)
     provider = RateLimitedProvider(open_provider(spec), limiter, tracker.limits)
@@ -150,7 +157,10 @@ class _Sender:
     async def _send_one(self, request: ModelRequest) -> bool:
         """Send one request; return whether further ones may follow."""
         tracker, stop = self.tracker, self.monitor.stop
-        if reason := tracker.budget.used_up(tracker.spent, tracker.price, in_flight=self.in_flight):
+        reason = await self.commits.submit(_refusals, tracker.account(self.spec)) or tracker.budget.used_up(
+            tracker.spent, tracker.price, in_flight=self.in_flight
+        )
+        if reason:
             stop.request(reason)
         if stop.reason:
             return False
@@ -160,7 +170,7 @@ class _Sender:
                 self.provider, self.spec.model, request.prompt.messages, self.parameters, retry=self.retry
             )
             # Not `spent += await …`, which would read the sum before other calls add to it.
-            spending = await self.commits.run(partial(_store, request, reply, tracker))
+            spending = await self.commits.run(partial(_store, request, reply, tracker, self.spec))
             tracker.spent += spending
         except StopRequestedError:
             return False
@@ -181,7 +191,7 @@ class _Sender:
         if number := self.provider.pop_broken_off():
             broken_off = Spending(calls_broken_off=number)
             self.tracker.spent += broken_off
-            await self.commits.run(lambda: self.tracker.store(broken_off))
+            await self.commits.run(lambda: self.tracker.store(broken_off, self.spec))
 
     async def _keep_alive(self, name: str) -> None:
         while True:
@@ -190,10 +200,15 @@ class _Sender:
             await asyncio.sleep(HEARTBEAT)
 
 
-def _store(request: ModelRequest, reply: ModelReply, tracker: SpendTracker) -> Spending:
+def _refusals(accounts: list[Account]) -> list[str]:
+    """Return for each call why a spending cap refuses it, or blank. All calls are of one account."""
+    return [caps.refusal(accounts[0])] * len(accounts)
+
+
+def _store(request: ModelRequest, reply: ModelReply, tracker: SpendTracker, spec: ModelSpec) -> Spending:
     """Store the reply and its cost, and return the cost."""
     request.store(reply)
     usage = reply.usage
     spending = Spending.of_reply(usage.input_tokens, usage.output_tokens, usage.cached_input_tokens)
-    tracker.store(spending)
+    tracker.store(spending, spec)
     return spending

@@ -16,6 +16,7 @@ from benchmark.models.similarity import (
     Representation,
     SimilarityRun,
 )
+from benchmark.models.spending import DailySpend, SpendingCap
 from benchmark.models.suites import ListedTest, PackageProgram, Suite, SuiteTest
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "CachedRunReport",
     "Candidate",
     "Corpus",
+    "DailySpend",
     "Dataset",
     "DrawCounter",
     "Figure",
@@ -47,6 +49,7 @@ __all__ = [
     "Run",
     "Runner",
     "SimilarityRun",
+    "SpendingCap",
     "Submission",
     "Suite",
     "SuiteTest",

@@ -8,6 +8,9 @@ from django.db import models
 class MeteredRun(models.Model):
     """A run that calls a model. Its usage is counted in the transaction that stores the replies."""
 
+    model_spec = models.CharField(
+        max_length=200, blank=True, help_text="provider:model. Blank: no model is called."
+    )
     price = models.JSONField(
         null=True,
         blank=True,
@@ -22,6 +25,12 @@ class MeteredRun(models.Model):
         default=dict,
         blank=True,
         help_text="Concurrency, requests and tokens a minute, and the model's context in tokens.",
+    )
+    study_key = models.CharField(
+        max_length=140,
+        blank=True,
+        default="",
+        help_text="study:NAME@VERSION, whose spending the run counts in. Blank: outside of studies.",
     )
     stop_reason = models.TextField(blank=True, help_text="Why the run stopped before its end.")
     paid_calls = models.PositiveBigIntegerField(

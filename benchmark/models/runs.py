@@ -33,7 +33,6 @@ class Run(MeteredRun):
         related_name="runs",
         help_text="The model's version. Null in older runs whose model is unknown.",
     )
-    model_spec = models.CharField(max_length=200, help_text="provider:model")
     parameters = models.JSONField(
         help_text="Every parameter of the method, sampling included, defaults filled in."
     )

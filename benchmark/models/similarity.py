@@ -146,9 +146,6 @@ class SimilarityRun(MeteredRun):
         related_name="similarity_runs",
         help_text="The model's version. Null: no model was called.",
     )
-    model_spec = models.CharField(
-        max_length=200, blank=True, help_text="provider:model. Blank: no model was called."
-    )
     parameters = models.JSONField(help_text="All parameters, defaults filled in.")
     state = models.CharField(max_length=10, choices=State.choices, default=State.OPEN)
     manifest = models.JSONField(help_text="Everything that the result depends on, at the start of the run.")

@@ -16,10 +16,12 @@ from django.db import connection
 from django.utils import timezone
 
 from benchmark.methods import METHODS, MethodSettings
+from benchmark.model_calls import ledger
 from benchmark.model_calls.batches import Batches, BatchHooks
 from benchmark.model_calls.budget import Price, RunBudget, Spending
 from benchmark.model_calls.commit_queue import CommitQueue
 from benchmark.model_calls.heartbeat import send_heartbeat, unregister
+from benchmark.model_calls.ledger import Account
 from benchmark.model_calls.rate_limit import RateLimitedProvider, RateLimiter, RateLimits
 from benchmark.model_calls.stopping import (
     FATAL_KINDS,
@@ -128,7 +130,9 @@ def _store_report(run: Run) -> None:
 
 def _count_broken_off(run: Run, number: int) -> None:
     if number:
-        Spending(calls_broken_off=number).add_to(run)
+        broken_off = Spending(calls_broken_off=number)
+        broken_off.add_to(run)
+        ledger.record(Account.of_run(run), [broken_off])
 
 
 def _conclude(run: Run, runner: str, stop: Stop, broken_off: int) -> None:
@@ -318,11 +322,18 @@ class _RunExecution:
         selected = await self._method.solve(chain, self._settings)
         return selected, chain.answers if self._method.judges_every_program else [selected]
 
-    async def _call(self, prompt: Prompt, parameters: Parameters, key: str) -> ModelReply:
+    async def _call(self, prompt: Prompt, parameters: Parameters, key: str, refusal: str) -> ModelReply:
+        """Send the prompt; `refusal` says why a spending cap refuses the call, or is blank.
+
+        Batches compare each new batch with the caps, because the replies of an earlier one are paid for already.
+        """
         if self._batches:
             self._stop.check()
             return await self._batches.reply(key, prompt.messages, parameters)
-        if reason := self._budget.used_up(self._progress.spent, self._price, in_flight=self._calls_in_flight):
+        reason = refusal or self._budget.used_up(
+            self._progress.spent, self._price, in_flight=self._calls_in_flight
+        )
+        if reason:
             self._stop.request(reason)
         self._stop.check()
         self._calls_in_flight += 1

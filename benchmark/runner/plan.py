@@ -9,10 +9,11 @@ from django.db import transaction
 from pydantic import ValidationError
 
 from benchmark.methods import METHODS, Method, MethodSettings, PlannedRun
-from benchmark.model_calls import catalogue
+from benchmark.model_calls import caps, catalogue
 from benchmark.model_calls.budget import Price, RunBudget
 from benchmark.model_calls.catalogue import CatalogueError
 from benchmark.model_calls.inserts import insert_items
+from benchmark.model_calls.ledger import Account
 from benchmark.model_calls.rate_limit import RateLimits
 from benchmark.models import Corpus, Dataset, LanguageModel, Problem, Run, TestCase, Verifier
 from benchmark.models.metering import MeteredRun
@@ -121,7 +122,10 @@ class RunOptions:
         return cls(*common, run.distributed, run.in_batches) if isinstance(run, Run) else cls(*common)
 
     def apply_to(self, run: MeteredRun) -> None:
-        """Set the columns of the row without saving it. Raises CannotRunError for options that exclude each other."""
+        """Set the columns of the row without saving it. Raises CannotRunError for invalid options.
+
+        Options exclude each other, or a budget or spending cap in US dollars needs a price.
+        """
         if self.batch and self.distributed:
             raise CannotRunError(
                 "--batch and --distribute exclude each other: a batch contains the requests of one process, and no "
@@ -138,6 +142,8 @@ class RunOptions:
                 "listed for this model."
             )
         run.price = asdict(self.price) if self.price else None
+        if run.model_spec and (reason := caps.unknown_price(Account.of_run(run))):
+            raise CannotRunError(f"{reason[0].upper()}{reason[1:]}.")
         run.budget = {name: bound for name, bound in asdict(self.budget).items() if bound is not None}
         run.limits = self.limits.to_json()
         if isinstance(run, Run):

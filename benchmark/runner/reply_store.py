@@ -3,15 +3,16 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 from weakref import WeakValueDictionary
 
 from benchmark.extraction import extract_program
 from benchmark.methods import MethodSettings
+from benchmark.model_calls import caps, ledger
 from benchmark.model_calls.budget import Spending
 from benchmark.model_calls.commit_queue import CommitQueue
 from benchmark.model_calls.inserts import insert_generations
+from benchmark.model_calls.ledger import Account
 from benchmark.model_calls.reply_cache import (
     cache_key,
     draw_name,
@@ -24,8 +25,6 @@ from benchmark.models import Generation, Run, WorkItem
 from benchmark.prompts import Prompt
 from benchmark.providers import ModelReply, Parameters, draws_by_seed, parse_model_spec
 from benchmark.runner.sampling import sampling_of
-
-_find_paid = partial(find_paid, Generation)
 
 _OWN_COLUMNS = ("text", "first_token", "blocks")
 """Columns of a reply that only generations have, or that have another name in other tables."""
@@ -61,18 +60,20 @@ class ReplyStore:
         run: Run,
         settings: MethodSettings,
         commits: CommitQueue,
-        call: Callable[[Prompt, Parameters, str], Awaitable[ModelReply]],
+        call: Callable[[Prompt, Parameters, str, str], Awaitable[ModelReply]],
         on_stored: Callable[[Generation, Spending], None],
     ) -> None:
-        """`call` sends a prompt with its parameters and its cache key.
+        """`call` sends a prompt; `on_stored` gets each new row and the spending of the run.
 
-        `on_stored` gets each new row and the spending of the run.
+        `call` gets the prompt, its parameters, its cache key, and the reason if a spending cap refuses further calls,
+        else blank.
         """
         self._run = run
         self._settings = settings
         self._sampling = sampling_of(settings, run.model)
         self._spec = parse_model_spec(run.model_spec)
         self._draws_by_seed = draws_by_seed(self._spec)
+        self._account = Account.of_run(run)
         self._commits = commits
         self._call = call
         self._on_stored = on_stored
@@ -108,11 +109,11 @@ class ReplyStore:
         return row
 
     async def _reply(self, request: ChainRequest, parameters: Parameters, key: str) -> Generation:
-        paid = await self._commits.submit(_find_paid, key)
+        paid, refusal = await self._commits.submit(_look_up, (self._account, key))
         if paid is not None:
             columns = reused_columns(paid) | {name: getattr(paid, name) for name in _OWN_COLUMNS}
         else:
-            reply = await self._call(request.prompt, parameters, key)
+            reply = await self._call(request.prompt, parameters, key, refusal)
             own = {"text": reply.text, "first_token": reply.first_token, "blocks": [*reply.blocks] or None}
             columns = reply_columns(reply) | own
         row = self._row(request, columns | {"parameters": parameters.to_json(), "cache_key": key})
@@ -139,6 +140,16 @@ class ReplyStore:
         )
 
 
+def _look_up(entries: list[tuple[Account, str]]) -> Sequence[tuple[Generation | None, str]]:
+    """Return for each cache key the reply that was paid for, or why a spending cap refuses a call; blank: none does.
+
+    All entries are of one account.
+    """
+    found = find_paid(Generation, [key for _, key in entries])
+    refusal = "" if all(found) else caps.refusal(entries[0][0])
+    return [(paid, refusal) for paid in found]
+
+
 def store(entries: list[tuple[Run, Generation]]) -> Sequence[tuple[Generation, Spending]]:
     """Store rows of one run and their cost in one transaction; return the rows and the spending of the run.
 
@@ -146,12 +157,13 @@ def store(entries: list[tuple[Run, Generation]]) -> Sequence[tuple[Generation, S
     """
     run = entries[0][0]
     new = insert_generations([row for _, row in entries])
-    paid = (
+    paid = [
         Spending.of_reply(row.input_tokens, row.output_tokens, row.cached_input_tokens)
         for row in new
         if row.reused_id is None and row.purpose != Generation.Purpose.RECORDED
-    )
+    ]
     spent = sum(paid, Spending()).add_to(run)
+    ledger.record(Account.of_run(run), paid)
     return [
         (row if row.pk else Generation.objects.get(work_item=row.work_item_id, step=row.step), spent)
         for _, row in entries

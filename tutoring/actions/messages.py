@@ -12,7 +12,8 @@ from django.db.models import F, Q
 from django.utils import timezone
 
 from accounts.roles import Role, has_role
-from benchmark.model_calls import catalogue
+from benchmark.model_calls import caps, catalogue
+from benchmark.model_calls.ledger import Account
 from benchmark.models import LanguageModel, Problem
 from benchmark.prompts import VisibleProblem
 from benchmark.providers import is_scripted, parse_model_spec
@@ -33,6 +34,7 @@ from tutoring.sessions.assignments import closed_by_study
 from tutoring.sessions.context import RefusedError, SessionContext
 from tutoring.sessions.dialogue import opening_prompt, sent_text
 from tutoring.sessions.recording import append_event, queue_reply
+from tutoring.sessions.spending import spending_refusal
 
 MAXIMUM_MESSAGE = 20_000
 """Characters of one message of a tutor. A longer message is refused, never truncated."""
@@ -102,6 +104,9 @@ class StartSession:
                 "The scripted practice student writes Python and replies on practice problems only. Choose a "
                 "practice problem and a Python protocol, or ask an admin for another model."
             )
+        if caps.unknown_price(Account.of_model(self.model)):
+            # The reason names the model, which tutors must not learn. Admins see it on the page of spending.
+            raise RefusedError("No model is available for sessions now. Please tell an admin.")
         consent = consent_of(self.person, self.protocol)
         if rules.consent and consent is None:
             raise ConsentMissingError("You have not accepted the consent text of this protocol.")
@@ -154,6 +159,12 @@ class StartSession:
         return session
 
 
+def refuse_over_cap(session: Session) -> None:
+    """Raise RefusedError if a spending cap refuses another reply of the session."""
+    if refusal := spending_refusal(session):
+        raise RefusedError(refusal)
+
+
 @dataclass(frozen=True, kw_only=True)
 class SendMessage(SessionAction):
     """Send a message to the model in one of the modes. A streamer writes the reply.
@@ -175,6 +186,7 @@ class SendMessage(SessionAction):
         first = not any(event.kind == Event.Kind.MESSAGE for event in context.events)
         if not self.text.strip() and not (first and self.mode == "code"):
             raise RefusedError("The message is empty.")
+        refuse_over_cap(session)
         payload = MessageSent(
             mode=self.mode,
             text=self.text,
@@ -195,6 +207,7 @@ class AskAgain(SessionAction):
     def perform(self, session: Session) -> None:
         context = SessionContext.of(session)
         context.refuse_unless_allowed("ask_again")
+        refuse_over_cap(session)
         message = [event for event in context.events if event.kind == Event.Kind.MESSAGE][-1]
         payload = ReplyRequestedAgain(message=message.seq, phase=message.payload.phase)
         append_event(session, payload, actor=self.person, command=self.command)

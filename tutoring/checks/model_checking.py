@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 
-from benchmark.model_calls import catalogue
+from benchmark.model_calls import caps, catalogue, ledger
+from benchmark.model_calls.budget import Spending
+from benchmark.model_calls.ledger import Account
 from benchmark.models import LanguageModel
 from benchmark.providers import (
     Message,
@@ -36,8 +38,9 @@ def check_session_with_model(session: Session, model: LanguageModel) -> RuleChec
     """Check every message of the tutor with the model and store its answers as findings. The check freezes the row.
 
     If the same model with the same parameters has checked the same session with the same prompts, return that check
-    without a call. Raise ProviderError if a call fails permanently and UnreadableAnswerError for an answer of another
-    form; nothing is stored in both cases.
+    without a call. Raise CapReachedError before the first call if a spending cap refuses it, ProviderError if a call
+    fails permanently, and UnreadableAnswerError for an answer of another form. No check is stored then; the ledger has
+    the calls that were paid for.
     """
     rules = current_rule_set()
     events = [event for event in session.events.all() if not event.out_of_protocol]
@@ -56,7 +59,7 @@ def check_session_with_model(session: Session, model: LanguageModel) -> RuleChec
         model_checker.prompt(event.payload_as(MessageSent).text, context, rules)
         for event, context in contexts
     ]
-    replies = asyncio.run(_call_all(spec, Parameters.from_json(model.parameters), prompts))
+    replies = _paid_replies(model, spec, prompts)
     findings = [
         to_finding(event, detection)
         for (event, _), reply in zip(contexts, replies, strict=True)
@@ -74,29 +77,53 @@ def check_session_with_model(session: Session, model: LanguageModel) -> RuleChec
     )
 
 
+def _paid_replies(model: LanguageModel, spec: ModelSpec, prompts: list[str]) -> list[ModelReply]:
+    """Return the replies to the prompts, and add their cost to the ledger, also if one of the calls fails."""
+    if not prompts:
+        return []
+    account = Account.of_model(model)
+    caps.refuse(account)
+    replies: dict[int, ModelReply] = {}
+    try:
+        asyncio.run(_call_all(spec, Parameters.from_json(model.parameters), prompts, replies))
+    finally:
+        usages = [reply.usage for reply in replies.values()]
+        ledger.record(
+            account,
+            [
+                Spending.of_reply(usage.input_tokens, usage.output_tokens, usage.cached_input_tokens)
+                for usage in usages
+            ],
+        )
+    return [replies[number] for number in range(len(prompts))]
+
+
 def _model_name(replies: list[ModelReply], spec: ModelSpec) -> str:
     """Return the model's name from the replies, or the requested model if there was no message to check."""
     return ", ".join(sorted({reply.model for reply in replies}))[:200] or str(spec)
 
 
-async def _call_all(spec: ModelSpec, parameters: Parameters, prompts: list[str]) -> list[ModelReply]:
+async def _call_all(
+    spec: ModelSpec, parameters: Parameters, prompts: list[str], replies: dict[int, ModelReply]
+) -> None:
+    """Store the reply to each prompt under the prompt's number. Raises ProviderError."""
     provider = open_provider(spec)
     limit = asyncio.Semaphore(MAXIMUM_CONCURRENT_CALLS)
     retry = RetryPolicy(announce=_log_retry)
 
-    async def call(prompt_text: str) -> ModelReply:
+    async def call(number: int) -> None:
         async with limit:
-            messages = [Message("user", prompt_text)]
-            return await complete(provider, spec.model, messages, parameters, retry=retry)
+            messages = [Message("user", prompts[number])]
+            replies[number] = await complete(provider, spec.model, messages, parameters, retry=retry)
 
     try:
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(call(prompt_text)) for prompt_text in prompts]
+            for number in range(len(prompts)):
+                group.create_task(call(number))
     except ExceptionGroup as failures:
         raise failures.exceptions[0] from None
     finally:
         await provider.aclose()
-    return [task.result() for task in tasks]
 
 
 def _log_retry(seconds: float, error: ProviderError) -> None:

@@ -204,7 +204,7 @@ class ReplyRestarted(Payload):
 
 
 class ReplyFailed(Payload):
-    """A reply failed permanently. `error_kind` is the kind of provider error."""
+    """A reply failed permanently. `error_kind` is the kind of provider error, or "spending_limit"."""
 
     KIND = EventKind.REPLY_FAILED
 

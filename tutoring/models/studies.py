@@ -73,6 +73,11 @@ class Study(UndeletableModel):
     def __str__(self) -> str:
         return f"{self.name} v{self.version}"
 
+    @property
+    def spending_key(self) -> str:
+        """The key under which the ledger and the spending caps count the study."""
+        return f"study:{self.name}@{self.version}"
+
 
 class Arm(UndeletableModel):
     """One arm of a frozen study: sessions of tutors, or chains of a method of `manage.py run_baseline`."""

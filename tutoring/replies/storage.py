@@ -16,6 +16,8 @@ from django.db.models import Manager, QuerySet
 from django.utils import timezone
 
 from benchmark.extraction import Ended, extract_program
+from benchmark.model_calls import caps, ledger
+from benchmark.model_calls.budget import Spending
 from benchmark.models.owners import new_owner
 from benchmark.providers import Message, Parameters
 from tutoring.models import Event, Reply, ReplyDelta, Session
@@ -34,6 +36,7 @@ from tutoring.sessions.dialogue import model_messages, without_program_text
 from tutoring.sessions.generations import count_reply
 from tutoring.sessions.masking import masked_spans
 from tutoring.sessions.recording import append_event, lock_session, queue_reply
+from tutoring.sessions.spending import account_of
 
 MAXIMUM_ATTEMPTS = 5
 """Claims and restarts of one reply before it fails."""
@@ -120,6 +123,11 @@ def _claim(session: Session, reply_id: int) -> Reply | None:
     return reply
 
 
+def refuse_over_cap(claimed: ClaimedReply) -> None:
+    """Raise CapReachedError if a spending cap refuses the call of the model."""
+    caps.refuse(account_of(Session.objects.select_related("model").get(pk=claimed.session_id)))
+
+
 def _claimed(session: Session, reply: Reply) -> ClaimedReply:
     shown = list(reply.deltas.filter(attempt=reply.attempt).order_by("seq"))
     return ClaimedReply(
@@ -197,9 +205,10 @@ def restart_reply(claimed: ClaimedReply, reason: str, partial_text: str) -> Clai
 def persist_answer(claimed: ClaimedReply, answer: ModelAnswer) -> None:
     """Store the whole answer before the tutor sees it, so that no later attempt pays for it again."""
     with transaction.atomic():
-        lock_session(claimed.session_id)
+        session = lock_session(claimed.session_id)
         reply = _owned(claimed)
         if reply is not None:
+            _record_cost(session, reply, answer)
             reply.answer = answer.to_json()
             reply.save(update_fields=["answer"])
 
@@ -255,6 +264,7 @@ def finish_reply(claimed: ClaimedReply, answer: ModelAnswer, *, stopped: bool = 
             phase=message.payload.phase,
         )
         append_event(session, payload)
+        _record_cost(session, reply, answer, broken_off=stopped)
         _end(reply, Reply.State.STOPPED if stopped else Reply.State.DONE)
         if hidden and not stopped:
             _request_text(session, message)
@@ -319,7 +329,23 @@ def _fail(session: Session, reply: Reply, kind: str, message: str, answer: Model
         phase=reply.message.payload.phase,
     )
     append_event(session, payload)
+    _record_cost(session, reply, answer, broken_off=bool(answer.text or answer.reasoning))
     _end(reply, Reply.State.FAILED)
+
+
+def _record_cost(session: Session, reply: Reply, answer: ModelAnswer, *, broken_off: bool = False) -> None:
+    """Add the answer's cost to the ledger once: with the stored answer if there is one, else at the end of the reply.
+
+    `broken_off` says whether an incomplete answer may be billed. Its cost is unknown.
+    """
+    if reply.answer is not None:
+        return
+    if answer.completed is not None:
+        usage = answer.completed.usage
+        call = Spending.of_reply(usage.input_tokens, usage.output_tokens, usage.cached_input_tokens)
+    else:
+        call = Spending(calls_broken_off=int(broken_off))
+    ledger.record(account_of(session), [call])
 
 
 def _owned(claimed: ClaimedReply) -> Reply | None:
@@ -341,6 +367,7 @@ def _record_restart(session: Session, reply: Reply, attempt: int, reason: str, p
         phase=reply.message.payload.phase,
     )
     append_event(session, payload)
+    ledger.record(account_of(session), [Spending(calls_broken_off=1)])
     reply.deltas.all().delete()
 
 

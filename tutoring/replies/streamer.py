@@ -22,6 +22,7 @@ from django.db import DatabaseError
 from django.utils import timezone
 from redis import RedisError
 
+from benchmark.model_calls.caps import CapReachedError
 from benchmark.model_calls.model_tests import claim_tests, perform_test
 from benchmark.model_calls.reply_cache import draw_seed
 from benchmark.models.leases import HEARTBEAT
@@ -48,8 +49,10 @@ from tutoring.replies.storage import (
     fail_reply,
     finish_reply,
     persist_answer,
+    refuse_over_cap,
     restart_reply,
 )
+from tutoring.sessions.spending import NOT_CALLED, SPENDING_LIMIT
 
 logger = logging.getLogger(__name__)
 
@@ -226,10 +229,13 @@ class Streamer:
         end: Callable[..., None] = finish_reply
         try:
             if not reply.persisted:
+                await self._stored(partial(refuse_over_cap, reply.claimed))
                 await self._stream(reply)
                 if reply.claimed.is_paced:
                     await self._stored(partial(persist_answer, reply.claimed, reply.answer))
                     reply.persisted = True
+        except CapReachedError:
+            end = partial(fail_reply, kind=SPENDING_LIMIT, message=NOT_CALLED)
         except ProviderError as error:
             end = partial(fail_reply, kind=error.kind, message=error.message)
         except Exception as error:

@@ -22,6 +22,7 @@ from tutoring.models import Draft, Event, Reply, ReplyDelta, Session
 from tutoring.models.payloads import (
     ExecutionRequested,
     MessageSent,
+    ReplyFailed,
     ReplyFinished,
     SessionClosed,
     SessionInvalidated,
@@ -32,6 +33,7 @@ from tutoring.sessions.budgets import SessionBudget
 from tutoring.sessions.context import Command, SessionContext
 from tutoring.sessions.masking import Span, StreamMask, mask, stream_mask_of
 from tutoring.sessions.programs import unchanged
+from tutoring.sessions.spending import SPENDING_LIMIT
 
 PageCommand = Literal["send", "code", "ask_again", "stop", "execute", "close"]
 """Commands of the tutor's page. "send" sends a message that requests no code."""
@@ -263,6 +265,8 @@ def _fields(event: Event, rules: Rules) -> dict[str, Any]:
             }
         case ReplyFinished() as reply:
             fields = _reply_fields(event, reply, rules)
+        case ReplyFailed(error_kind=kind):
+            fields = {"limited": kind == SPENDING_LIMIT}
         case ExecutionRequested(generation=generation):
             fields = {"generation": generation}
         case VerdictRecorded() as verdict:

@@ -20,7 +20,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from accounts.roles import Role, has_role
-from benchmark.models import LanguageModel
+from benchmark.model_calls import catalogue
 from tutoring.actions import Invalidate, StartSession
 from tutoring.models import Arm, Assignment, Deviation, Look, Session, Study
 from tutoring.sessions.context import RefusedError
@@ -122,9 +122,8 @@ def _freeze(person: User | None, design: Design, study: Study, version: int, *, 
     except IntegrityError:
         raise DesignError(f"Another process froze {design.name} v{version} meanwhile.") from None
     study.tutors.set(found.tutors.values())
-    LanguageModel.objects.filter(pk__in=[row.pk for row in found.models.values()], frozen_at=None).update(
-        frozen_at=now
-    )
+    for model in found.models.values():
+        catalogue.freeze(model)
     _store_rows(study, design, found, rows)
     return study
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 
 from django.db import transaction
 from django.utils import timezone
@@ -41,9 +41,10 @@ def plan_arm(study: Study, arm: Arm) -> RunPlan:
             method.settings, method_settings(method, [*arm.settings.items()], arm.model)
         )
         dataset = Dataset.objects.get(name=frozen.design.problems.dataset)
-        return plan_run(dataset, parse_model_spec(arm.model.spec), method, settings, scope)
+        plan = plan_run(dataset, parse_model_spec(arm.model.spec), method, settings, scope)
     except (CannotRunError, SettingsError) as error:
         raise StudyRefusedError(f"Arm {arm.name} cannot run: {error}") from None
+    return replace(plan, model=arm.model)
 
 
 def start_arm(study_id: int, arm_id: int, plan: RunPlan, options: RunOptions) -> Run:
@@ -59,8 +60,8 @@ def start_arm(study_id: int, arm_id: int, plan: RunPlan, options: RunOptions) ->
         if arm.run is not None:
             raise StudyRefusedError(f"Arm {arm.name} has run {arm.run.pk} already.")
         run = start_run(plan, options)
-        run.model = arm.model
-        run.save(update_fields=["model"])
+        run.study_key = study.spending_key
+        run.save(update_fields=["study_key"])
         arm.run = run
         arm.save(update_fields=["run"])
         _exclude_without_chain(study, arm, run)

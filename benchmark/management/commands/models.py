@@ -16,8 +16,9 @@ from django.db import transaction
 from accounts.roles import Role
 from benchmark.management.arguments import day, dollars, positive
 from benchmark.model_calls import catalogue
+from benchmark.model_calls.caps import CapReachedError
 from benchmark.model_calls.catalogue import CatalogueError
-from benchmark.model_calls.model_tests import ask_model
+from benchmark.model_calls.model_tests import ask_model, record_cost, refuse_over_cap
 from benchmark.models import LanguageModel
 from benchmark.providers import ModelSpecError, ProviderError
 from judge.management.tables import aligned
@@ -69,7 +70,7 @@ class Command(BaseCommand):
         }[options["action"]]
         try:
             act(options)
-        except (CatalogueError, ModelSpecError, ProviderError) as error:
+        except (CapReachedError, CatalogueError, ModelSpecError, ProviderError) as error:
             raise CommandError(str(error)) from None
 
     def _list(self, options: dict[str, Any]) -> None:
@@ -126,7 +127,13 @@ class Command(BaseCommand):
 
     def _test(self, options: dict[str, Any]) -> None:
         row = catalogue.find(options["model"])
-        result = asyncio.run(ask_model(row))
+        refuse_over_cap(row)
+        try:
+            result = asyncio.run(ask_model(row))
+        except ProviderError as error:
+            record_cost(row, error)
+            raise
+        record_cost(row, result)
         if options["json"]:
             self.stdout.write(json.dumps(asdict(result), ensure_ascii=False))
             return

@@ -10,6 +10,7 @@ from tqdm import tqdm
 
 from benchmark.management.model_options import MODEL_METAVAR
 from benchmark.model_calls import catalogue
+from benchmark.model_calls.caps import CapReachedError
 from benchmark.model_calls.catalogue import CatalogueError
 from benchmark.models import Dataset, LanguageModel
 from benchmark.providers import ModelSpecError, ProviderError
@@ -78,7 +79,7 @@ class Command(BaseCommand):
         """Check one session with the model. Raise CommandError if a call fails; earlier sessions remain stored."""
         try:
             return check_session_with_model(session, checker)
-        except (ProviderError, UnreadableAnswerError) as error:
+        except (CapReachedError, ProviderError, UnreadableAnswerError) as error:
             raise CommandError(
                 f"Session {session.pk}: {checker.spec}: {str(error).rstrip('.')}. Nothing was stored for this "
                 "session. The sessions before it are stored; the same command continues with this one."

@@ -1,0 +1,44 @@
+"""The account of a session's replies, and what its tutor reads when a spending cap refuses a reply."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from benchmark.model_calls import caps
+from benchmark.model_calls.ledger import Account
+from benchmark.models import LanguageModel
+from tutoring.models import Session, Study
+
+SPENDING_LIMIT = "spending_limit"
+"""The kind of failure of a queued reply that a spending cap refused."""
+
+NOT_CALLED = (
+    "The spending limit of this site was reached before the model was called. The reply does not count."
+)
+
+
+def study_key_of(session: Session) -> str:
+    """Return the spending key of the study that assigned the session; blank outside of studies."""
+    study = Study.objects.filter(assignments__session=session).first()
+    return study.spending_key if study else ""
+
+
+def account_of(session: Session) -> Account:
+    """Return the account of the session's replies. The price is that of the model's row now."""
+    row = session.model or LanguageModel(spec=session.model_spec)
+    return replace(Account.of_model(row), study_key=study_key_of(session))
+
+
+def spending_refusal(session: Session) -> str:
+    """Return why no reply can be requested now because of a spending cap, or blank.
+
+    The sentence is for the tutor. It names neither the model nor an amount.
+    """
+    account = account_of(session)
+    if not caps.refusal(account):
+        return ""
+    state = "cannot be checked" if account.price is None else "is reached"
+    return (
+        f"The spending limit of this site {state}, so no reply can be requested now. Your text is kept. Please tell "
+        "an admin."
+    )
