@@ -11,7 +11,6 @@ from django.utils import timezone
 from benchmark.methods import SettingsError
 from tutoring.models import Event, Session
 from tutoring.models.sessions import SessionQuerySet
-from tutoring.review.solve_rates import counted_sessions
 
 FORM = (
     "Write all, or conditions joined by commas: attempt=first, later or any, model=PROVIDER:MODEL, protocol=NAME or "
@@ -22,12 +21,15 @@ _ENDED = (Session.Outcome.SOLVED, Session.Outcome.NOT_SOLVED, Session.Outcome.AB
 
 
 def human_sessions(text: str) -> SessionQuerySet:
-    """Return the closed sessions of people that fit the text, without invalidated ones. Raises SettingsError."""
-    return matching_sessions(text) & counted_sessions()
+    """Return `matching_sessions` without invalidated ones. Raises SettingsError."""
+    return matching_sessions(text).filter(invalidated=False)
 
 
 def matching_sessions(text: str) -> SessionQuerySet:
-    """Return the closed sessions of people that fit the text, invalidated ones included. Raises SettingsError."""
+    """Return the closed sessions of people with a known outcome that fit the text, invalidated ones included.
+
+    Raises SettingsError.
+    """
     found = Session.objects.filter(
         state=Session.State.CLOSED,
         outcome__in=_ENDED,
@@ -42,7 +44,9 @@ def matching_sessions(text: str) -> SessionQuerySet:
 
 def names_attempts(text: str) -> bool:
     """Return whether the text says which attempts of a person it selects."""
-    return any(condition.partition("=")[0].strip() in ("attempt", "session") for condition in _conditions(text))
+    return any(
+        condition.partition("=")[0].strip() in ("attempt", "session") for condition in _conditions(text)
+    )
 
 
 def _conditions(text: str) -> list[str]:
@@ -63,10 +67,8 @@ def _condition(text: str, condition: str) -> Q | Exists:
             case "tutor" if value:
                 opened = Event.objects.filter(session=OuterRef("pk"), kind=Event.Kind.OPENED, by=value)
                 return Exists(opened)
-            case "since":
-                return Q(opened_at__gte=_day(value))
-            case "until":
-                return Q(opened_at__lt=_day(value))
+            case "since" | "until":
+                return Q(**{f"opened_at__{'gte' if name == 'since' else 'lt'}": _day(value)})
             case "session":
                 return Q(pk__in=[UUID(one) for one in value.split("+")])
     except ValueError:

@@ -15,7 +15,7 @@ class Migration(migrations.Migration):
             field=models.CharField(
                 blank=True,
                 default="",
-                help_text="Of an automatic session, a letter for each program: A passes all tests, S only the samples, W neither.",
+                help_text="Of an automatic session: A (right), S (passes the samples only) or W for each program.",
                 max_length=100,
             ),
         ),

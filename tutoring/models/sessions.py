@@ -113,7 +113,7 @@ class Session(models.Model):
         max_length=100,
         blank=True,
         default="",
-        help_text="Of an automatic session, a letter for each program: A passes all tests, S only the samples, W neither.",
+        help_text="Of an automatic session: A (right), S (passes the samples only) or W for each program.",
     )
     late_replies = models.PositiveIntegerField(
         default=0, help_text="Counter of replies that were not complete at their scheduled time."

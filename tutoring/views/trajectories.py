@@ -8,13 +8,16 @@ from uuid import UUID
 
 from asgiref.sync import sync_to_async
 from django.contrib import messages
+from django.core.exceptions import BadRequest
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
 from accounts.roles import Role, has_role, requires_role
+from benchmark.methods import SettingsError
 from tutoring.actions import Invalidate
+from tutoring.arms.human_sessions import matching_sessions
 from tutoring.checks.findings import latest_check, may_see_findings, shown_findings
 from tutoring.checks.records import recorded_checks
 from tutoring.models import Session
@@ -39,8 +42,24 @@ OUTCOMES = [
 
 
 def _filtered(request: HttpRequest) -> QuerySet[Session]:
-    """Return the sessions that match the filters in the address, newest first."""
+    """Return the sessions that match the filters in the address, newest first.
+
+    Filters: origin, state, outcome, q (text in problem or file), people (a filter of sessions of people as in
+    `manage.py arms`), run (the id of an arm's run), invalidated. Raises BadRequest.
+    """
     sessions = readable_sessions(person_of(request)).listed().select_related("tutor", "judgement")
+    if people := request.GET.get("people"):
+        try:
+            sessions = sessions.filter(pk__in=matching_sessions(people).order_by().values("pk"))
+        except SettingsError as error:
+            raise BadRequest(str(error)) from None
+    if run := request.GET.get("run"):
+        try:
+            sessions = sessions.filter(work_item__run=UUID(run))
+        except ValueError:
+            raise BadRequest("The parameter 'run' must be the id of a run.") from None
+    if "invalidated" in request.GET:
+        sessions = sessions.filter(invalidated=True)
     for field in ("origin", "state"):
         value = request.GET.get(field)
         if value:
