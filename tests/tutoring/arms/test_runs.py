@@ -20,7 +20,9 @@ select s.outcome, s.number, s.code_generations, s.executions, s.origin, s.tutor_
 from tutoring_session s join tutoring_protocol p on p.id = s.protocol_id
 join benchmark_workitem i on i.id = s.work_item_id order by i.chain
 """
-EVENTS = "select e.kind, e.data from tutoring_event e join tutoring_session s on s.id = e.session_id order by seq"
+EVENTS = (
+    "select e.kind, e.data from tutoring_event e join tutoring_session s on s.id = e.session_id order by seq"
+)
 PROGRAMS = """
 select g.step, g.purpose, h.verdict, h.stop_at_first_failure, a.verdict, g.id = i.selected_id
 from benchmark_generation g join benchmark_workitem i on i.id = g.work_item_id
@@ -46,7 +48,9 @@ def test_a_neutral_session_uses_all_generations_and_becomes_an_ordinary_session(
     assert [len(messages) for messages in requests] == [1, 3, 5, 7, 9, 11]
     [(_, opening)] = requests[0]
     assert opening.startswith("Below is a programming contest problem.")
-    assert opening.endswith("(Now write the complete program, in exactly one fenced block that starts with ```python.)")
+    assert opening.endswith(
+        "(Now write the complete program, in exactly one fenced block that starts with ```python.)"
+    )
     neutral = "Please try again.\n\n(Now write the complete program, in exactly one fenced block that starts with ```python.)"
     assert {text for role, text in requests[-1][1:] if role == "user"} == {neutral}
 
@@ -61,7 +65,13 @@ def test_a_neutral_session_uses_all_generations_and_becomes_an_ordinary_session(
     ]
     assert commands.rows(SESSIONS) == [("not_solved", 1, 5, 1, "automatic", None, "usaco-2024", 1)]
     events = [(kind, json.loads(data)) for kind, data in commands.rows(EVENTS)]
-    assert [kind for kind, _ in events] == ["opened", *["message", "reply"] * 6, "execution", "verdict", "closed"]
+    assert [kind for kind, _ in events] == [
+        "opened",
+        *["message", "reply"] * 6,
+        "execution",
+        "verdict",
+        "closed",
+    ]
     assert [data.get("generation") for kind, data in events if kind == "reply"] == [1, 2, 3, None, 4, 5]
     assert commands.rows("select generation from tutoring_programscore order by generation") == [
         (number,) for number in range(1, 6)
