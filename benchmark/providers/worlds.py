@@ -125,7 +125,11 @@ def read_world(name: str) -> World:
         raise WorldError(f"There is no world {name!r}. There are: {', '.join(world_names())}.")
     try:
         world = World.model_validate(yaml.safe_load(path.read_text("utf-8")))
-    except (ValidationError, yaml.YAMLError) as error:
+    except ValidationError as error:
+        faults = [f"{'.'.join(map(str, one['loc'])) or 'world'}: {one['msg']}" for one in error.errors()]
+        more = f"; {len(faults) - 3} more faults" if len(faults) > 3 else ""
+        raise WorldError(f"{path}: {'; '.join(faults[:3])}{more}") from None
+    except yaml.YAMLError as error:
         raise WorldError(f"{path}: {error}") from None
     if world.name != name:
         raise WorldError(f"{path}: the name of the world is {world.name!r}; it must be that of the file.")

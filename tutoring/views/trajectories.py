@@ -21,6 +21,7 @@ from tutoring.arms.human_sessions import matching_sessions
 from tutoring.checks.findings import latest_check, may_see_findings, shown_findings
 from tutoring.checks.records import recorded_checks
 from tutoring.models import Session
+from tutoring.models.sessions import SessionQuerySet
 from tutoring.review.records import readable_reviews
 from tutoring.scores.records import to_records as near_misses
 from tutoring.sessions.context import RefusedError
@@ -44,26 +45,15 @@ OUTCOMES = [
 def _filtered(request: HttpRequest) -> QuerySet[Session]:
     """Return the sessions that match the filters in the address, newest first.
 
-    Filters: origin, state, outcome, q (text in problem or file), people (a filter of sessions of people as in
-    `manage.py arms`), run (the id of an arm's run), invalidated. Raises BadRequest.
+    Filters: origin, state, outcome, q (text in problem or file), and those of `_with_origin_filters`.
     """
     sessions = readable_sessions(person_of(request)).listed().select_related("tutor", "judgement")
-    if people := request.GET.get("people"):
-        try:
-            sessions = sessions.filter(pk__in=matching_sessions(people).order_by().values("pk"))
-        except SettingsError as error:
-            raise BadRequest(str(error)) from None
-    if run := request.GET.get("run"):
-        try:
-            sessions = sessions.filter(work_item__run=UUID(run))
-        except ValueError:
-            raise BadRequest("The parameter 'run' must be the id of a run.") from None
-    if "invalidated" in request.GET:
-        sessions = sessions.filter(invalidated=True)
-    for field in ("origin", "state"):
-        value = request.GET.get(field)
-        if value:
-            sessions = sessions.filter(**{field: value})
+    if has_role(person_of(request), Role.RESEARCHER, Role.ADMIN):
+        sessions = _with_origin_filters(request, sessions)
+    if state := request.GET.get("state"):
+        sessions = sessions.filter(state=state)
+    if origin := request.GET.get("origin"):
+        sessions = sessions.filter(origin__in=_origins(request, origin))
     outcome = request.GET.get("outcome")
     if outcome:
         claimed = outcome.startswith(_CLAIMED)
@@ -78,6 +68,37 @@ def _filtered(request: HttpRequest) -> QuerySet[Session]:
     return sessions
 
 
+def _sees_policies(request: HttpRequest) -> bool:
+    """Return whether the person may learn that a policy held a session. Reviewers label without knowing it."""
+    return has_role(person_of(request), Role.RESEARCHER, Role.ADMIN)
+
+
+def _origins(request: HttpRequest, origin: str) -> list[str]:
+    """Return the origins that the chosen one stands for."""
+    if _sees_policies(request) or origin not in (Session.Origin.TUTORED, Session.Origin.AUTOMATIC):
+        return [origin]
+    return [Session.Origin.TUTORED, Session.Origin.AUTOMATIC]
+
+
+def _with_origin_filters(request: HttpRequest, sessions: SessionQuerySet) -> SessionQuerySet:
+    """Return the sessions that match the filters which show the origin of a session, for researchers and admins.
+
+    Filters: people (sessions of people, as in `manage.py arms`), run (the id of an arm's run), invalidated. Raises
+    BadRequest.
+    """
+    if people := request.GET.get("people"):
+        try:
+            sessions = sessions.filter(pk__in=matching_sessions(people).order_by().values("pk"))
+        except SettingsError as error:
+            raise BadRequest(str(error)) from None
+    if run := request.GET.get("run"):
+        try:
+            sessions = sessions.filter(work_item__run=UUID(run))
+        except ValueError:
+            raise BadRequest("The parameter 'run' must be the id of a run.") from None
+    return sessions.filter(invalidated=True) if "invalidated" in request.GET else sessions
+
+
 @require_GET
 @for_trajectory_readers
 def trajectory_list(request: HttpRequest) -> HttpResponse:
@@ -89,7 +110,12 @@ def trajectory_list(request: HttpRequest) -> HttpResponse:
             "trajectories": requested_page(request, _filtered(request)),
             "query": query_without_page(request),
             "outcomes": OUTCOMES,
-            "origins": Session.Origin.choices,
+            "origins": [
+                choice
+                for choice in Session.Origin.choices
+                if _sees_policies(request) or choice[0] != Session.Origin.AUTOMATIC
+            ],
+            "sees_policies": _sees_policies(request),
             "states": Session.State.choices,
         },
     )
@@ -108,6 +134,7 @@ def trajectory(request: HttpRequest, session_id: UUID) -> HttpResponse:
         {
             "trajectory": read_trajectory(session, findings),
             "findings_shown": shown,
+            "sees_policies": _sees_policies(request),
             "rule_check": latest_check(session) if shown else None,
             "findings": findings,
             "near_misses": session.program_scores.select_related("event", "judgement").order_by("generation")
@@ -138,7 +165,7 @@ def _download(request: HttpRequest, sessions: Iterable[Session], name: str) -> S
     # Without findings for reviewers, who may still have to review these sessions.
     sees_findings = has_role(person_of(request), Role.RESEARCHER, Role.ADMIN)
     lines = to_lines(
-        sessions,
+        sessions if _sees_policies(request) else map(_without_run, sessions),
         readable_reviews,
         recorded_checks if sees_findings else _no_rows,
         near_misses if has_role(person_of(request), Role.RESEARCHER) else _no_rows,
@@ -152,6 +179,13 @@ def _download(request: HttpRequest, sessions: Iterable[Session], name: str) -> S
     response = StreamingHttpResponse(stream_lines(), content_type="application/jsonl; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{name}"'
     return response
+
+
+def _without_run(session: Session) -> Session:
+    """Return the session without the run that it is a chain of, for readers who must not learn of it."""
+    if session.origin == Session.Origin.AUTOMATIC:
+        session.source = {}
+    return session
 
 
 def _no_rows(_: Session) -> list[Any]:
