@@ -3,7 +3,7 @@
 Each module of this folder registers one calibration with `@calibrates`. Import a new module here.
 """
 
-from benchmark.calibration import intervals  # noqa: F401  registers itself
+from benchmark.calibration import arms, intervals  # noqa: F401  they register themselves
 from benchmark.calibration.registry import CALIBRATIONS, LEAST_COVERAGE, SEEDS, Calibration, Cell, Result
 
 __all__ = ["CALIBRATIONS", "LEAST_COVERAGE", "SEEDS", "Calibration", "Cell", "Result"]

@@ -48,7 +48,7 @@ def _filtered(request: HttpRequest) -> QuerySet[Session]:
     Filters: origin, state, outcome, q (text in problem or file), and those of `_with_origin_filters`.
     """
     sessions = readable_sessions(person_of(request)).listed().select_related("tutor", "judgement")
-    if has_role(person_of(request), Role.RESEARCHER, Role.ADMIN):
+    if _sees_policies(request):
         sessions = _with_origin_filters(request, sessions)
     if state := request.GET.get("state"):
         sessions = sessions.filter(state=state)
