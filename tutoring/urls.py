@@ -3,6 +3,7 @@
 from django.urls import path
 
 from tutoring.views import (
+    arms,
     codebook,
     detectors,
     program_scores,
@@ -27,6 +28,7 @@ urlpatterns = [
     path("sessions/<uuid:session_id>/check/", codebook.check_draft, name="check_draft"),
     path("codebook/", codebook.codebook, name="codebook"),
     path("codebook/<int:version>/", codebook.codebook, name="codebook_version"),
+    path("runs/arms/", arms.arms, name="arms"),
     path("near-misses/", program_scores.program_score_list, name="near_misses"),
     path("trajectories/", trajectories.trajectory_list, name="trajectories"),
     path("trajectories/export.jsonl", trajectories.export_all, name="export_trajectories"),
