@@ -4,6 +4,7 @@ from django.urls import path
 from django.views.generic import RedirectView
 
 from tutoring.views import (
+    arms,
     codebook,
     detectors,
     program_scores,
@@ -28,6 +29,7 @@ urlpatterns = [
     path("sessions/<uuid:session_id>/check/", codebook.check_draft, name="check_draft"),
     path("codebook/", codebook.codebook, name="codebook"),
     path("codebook/<int:version>/", codebook.codebook, name="codebook_version"),
+    path("runs/arms/", arms.arms, name="arms"),
     path("program-scores/", program_scores.program_score_list, name="program_scores"),
     path(
         "near-misses/",

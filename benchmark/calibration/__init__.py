@@ -8,7 +8,7 @@ from importlib import import_module
 
 from django.conf import settings
 
-from benchmark.calibration import intervals  # noqa: F401  registers itself
+from benchmark.calibration import arms, intervals  # noqa: F401  they register themselves
 from benchmark.calibration.registry import CALIBRATIONS, LEAST_COVERAGE, SEEDS, Calibration, Cell, Result
 
 __all__ = ["CALIBRATIONS", "LEAST_COVERAGE", "SEEDS", "Calibration", "Cell", "Result"]

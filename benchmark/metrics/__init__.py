@@ -2,15 +2,18 @@
 
 from benchmark.metrics.comparison import (
     SIGNIFICANCE,
+    PairedContrast,
     PairedDifference,
     holm,
     independent_difference,
     mcnemar,
     overlap,
+    paired_contrast,
     paired_difference,
     problems_needed,
     visible_difference,
 )
+from benchmark.metrics.equivalent_samples import EquivalentSamples, equivalent_samples
 from benchmark.metrics.intervals import Interval, cluster_bootstrap, standard_error, wilson
 from benchmark.metrics.pass_at_k import TooFewAttemptsError, mean_pass_at_k, pass_at_k, share_at_k
 from benchmark.metrics.small_samples import (
@@ -33,20 +36,24 @@ from benchmark.metrics.small_samples import (
 __all__ = [
     "FEWEST_FOR_BOOTSTRAP",
     "SIGNIFICANCE",
+    "EquivalentSamples",
     "Interval",
     "IntervalMethod",
     "NamedInterval",
+    "PairedContrast",
     "PairedDifference",
     "Range",
     "RatioSet",
     "TooFewAttemptsError",
     "cluster_bootstrap",
+    "equivalent_samples",
     "holm",
     "independent_difference",
     "mcnemar",
     "mean_interval",
     "mean_pass_at_k",
     "overlap",
+    "paired_contrast",
     "paired_difference",
     "paired_proportions",
     "pass_at_k",

@@ -13,6 +13,9 @@ from benchmark.metrics.small_samples import (
     NamedInterval,
     mean_interval,
     paired_proportions,
+    problem_t,
+    problem_t_test,
+    visible_mean,
 )
 
 SIGNIFICANCE = 0.05
@@ -66,6 +69,38 @@ def paired_difference(
     if binary and clusters is None and method == "t":
         interval, method = _newcombe(first, second)
     return PairedDifference(fmean(differences), error, interval, method)
+
+
+class PairedContrast(NamedTuple):
+    """A paired difference with its test. `detectable` is the difference that these problems find at a power of 80 %."""
+
+    difference: PairedDifference
+    p: float
+    detectable: float
+
+
+def paired_contrast(
+    first: Sequence[float], second: Sequence[float], *, binary: bool = False
+) -> PairedContrast:
+    """Return the difference on the same problems with its interval and its test, for any number of problems.
+
+    `binary` states that each value is a single outcome, 0 or 1. Such pairs have Newcombe's interval and McNemar's exact
+    test, other values the t interval and the t test over problems. Differences without spread have the interval
+    "bound". Raises ValueError without problems.
+    """
+    differences = [one - other for one, other in zip(first, second, strict=True)]
+    if not differences:
+        raise ValueError("a contrast needs at least one common problem")
+    interval, method = problem_t(differences, lowest=-1)
+    if binary and method == "t":
+        interval, method = _newcombe(first, second)
+    error = stdev(differences) / sqrt(len(differences)) if len(differences) > 1 else None
+    found = PairedDifference(fmean(differences), error, interval, method)
+    if not binary:
+        return PairedContrast(found, problem_t_test(differences), visible_mean(differences))
+    won, lost = sum(value > 0 for value in differences), sum(value < 0 for value in differences)
+    detectable = visible_difference(len(differences), (won + lost) / len(differences))
+    return PairedContrast(found, mcnemar(won, lost), detectable)
 
 
 def _newcombe(first: Sequence[float], second: Sequence[float]) -> NamedInterval:

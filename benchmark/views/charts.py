@@ -79,6 +79,54 @@ def curve_svg(curves: Sequence[ChartCurve], x_name: str, y_name: str) -> str:
     return "".join([*parts, "</svg>"])
 
 
+LADDER_WIDTH, LADDER_ROW, LADDER_EDGE = 400, 42, 10
+"""The size of a ladder: narrow, because its texts must be readable on a small screen."""
+
+
+@dataclass(frozen=True)
+class LadderRow:
+    """A named rate of a ladder with its interval, all from 0 to 1. `kind` is the number of its mark and colour."""
+
+    name: str
+    value: float
+    low: float
+    high: float
+    kind: int
+
+
+def ladder_svg(rows: Sequence[LadderRow], label: str) -> str:
+    """Return the rates below each other on one axis from 0 to 100 % as an <svg> element with all texts escaped."""
+    bottom = len(rows) * LADDER_ROW + 6
+
+    def across(share: float) -> float:
+        return LADDER_EDGE + share * (LADDER_WIDTH - 2 * LADDER_EDGE)
+
+    parts = [
+        f'<svg class="chart ladder" viewBox="0 0 {LADDER_WIDTH} {bottom + 22}" role="img" '
+        f'aria-label="{html.escape(label)}; the table below lists the values">'
+    ]
+    for percent in (0, 25, 50, 75, 100):
+        x = across(percent / 100)
+        parts.append(f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="4" y2="{bottom}"/>')
+        anchor = {0: "start", 100: "end"}.get(percent, "middle")
+        place = {0: 0, 100: LADDER_WIDTH}.get(percent, x)
+        parts.append(
+            f'<text class="tick" x="{place:.1f}" y="{bottom + 16}" text-anchor="{anchor}">{percent} %</text>'
+        )
+    for number, row in enumerate(rows):
+        top = number * LADDER_ROW
+        y = top + 30
+        value = f"{100 * row.value:.0f} % [{100 * row.low:.0f}, {100 * row.high:.0f}]"
+        parts += [
+            f'<text class="ladder-name" x="{LADDER_EDGE}" y="{top + 18}">{html.escape(row.name)}</text>',
+            f'<text class="tick" x="{LADDER_WIDTH - LADDER_EDGE}" y="{top + 18}" text-anchor="end">{value}</text>',
+            f'<g class="curve curve-{row.kind % KINDS + 1}"><title>{html.escape(row.name)}: {value}</title>'
+            f'<line class="error" x1="{across(row.low):.1f}" x2="{across(row.high):.1f}" y1="{y}" y2="{y}"/>'
+            f"{mark(row.kind, across(row.value), y)}</g>",
+        ]
+    return "".join([*parts, "</svg>"])
+
+
 def mark_svg(number: int) -> str:
     """Return the mark of a curve as an <svg> element for its table row."""
     return (

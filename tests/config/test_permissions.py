@@ -34,7 +34,7 @@ PAGES = {
     "sessions": TUTORS, "session": TUTORS,
     "codebook": ANYBODY, "codebook_version": ANYBODY, "training": ANYBODY, "training_result": ANYBODY,
     "training_results": ADMINS,
-    "program_scores": RESEARCHERS,
+    "program_scores": RESEARCHERS, "arms": RESEARCHERS,
     "trajectories": READERS, "export_trajectories": READERS, "trajectory": READERS, "export_trajectory": READERS,
     "trajectory_page": READERS, "reviewed_sessions": READERS, "compare_reviews": READERS,
     "review_queue": REVIEWERS, "review": REVIEWERS,

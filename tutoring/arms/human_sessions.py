@@ -5,45 +5,70 @@ from __future__ import annotations
 from datetime import datetime
 from uuid import UUID
 
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
 from benchmark.methods import SettingsError
-from tutoring.models import Session
+from tutoring.models import Event, Session
 from tutoring.models.sessions import SessionQuerySet
-from tutoring.review.solve_rates import counted_sessions
 
 FORM = (
-    "Write all, or conditions joined by commas: attempt=first or later, model=PROVIDER:MODEL, protocol=NAME or "
-    "NAME@VERSION, since=YYYY-MM-DD, until=YYYY-MM-DD, session=ID (several ids joined by +)."
+    "Write all, or conditions joined by commas: attempt=first, later or any, model=PROVIDER:MODEL, protocol=NAME or "
+    "NAME@VERSION, tutor=PSEUDONYM, since=YYYY-MM-DD, until=YYYY-MM-DD, session=ID (several ids joined by +)."
 )
+
+_ENDED = (Session.Outcome.SOLVED, Session.Outcome.NOT_SOLVED, Session.Outcome.ABANDONED)
 
 
 def human_sessions(text: str) -> SessionQuerySet:
-    """Return the closed sessions of people that fit the text, without invalidated ones. Raises SettingsError."""
-    found = counted_sessions().filter(
-        origin=Session.Origin.TUTORED, problem__isnull=False, protocol__isnull=False
+    """Return `matching_sessions` without invalidated ones. Raises SettingsError."""
+    return matching_sessions(text).filter(invalidated=False)
+
+
+def matching_sessions(text: str) -> SessionQuerySet:
+    """Return the closed sessions of people with a known outcome that fit the text, invalidated ones included.
+
+    Raises SettingsError.
+    """
+    found = Session.objects.filter(
+        state=Session.State.CLOSED,
+        outcome__in=_ENDED,
+        origin=Session.Origin.TUTORED,
+        problem__isnull=False,
+        protocol__isnull=False,
     )
-    for condition in [] if text.strip() == "all" else text.split(","):
+    for condition in _conditions(text):
         found = found.filter(_condition(text, condition))
     return found.order_by("problem", "opened_at", "pk")
 
 
-def _condition(text: str, condition: str) -> Q:
+def names_attempts(text: str) -> bool:
+    """Return whether the text says which attempts of a person it selects."""
+    return any(
+        condition.partition("=")[0].strip() in ("attempt", "session") for condition in _conditions(text)
+    )
+
+
+def _conditions(text: str) -> list[str]:
+    return [] if text.strip() == "all" else text.split(",")
+
+
+def _condition(text: str, condition: str) -> Q | Exists:
     name, _, value = (part.strip() for part in condition.partition("="))
     try:
         match name:
-            case "attempt" if value in ("first", "later"):
-                return Q(number=1) if value == "first" else Q(number__gt=1)
+            case "attempt" if value in ("first", "later", "any"):
+                return {"first": Q(number=1), "later": Q(number__gt=1), "any": Q()}[value]
             case "model" if value:
                 return Q(model_spec=value)
             case "protocol" if value:
                 protocol, at, version = value.partition("@")
                 return Q(protocol__name=protocol) & (Q(protocol__version=int(version)) if at else Q())
-            case "since":
-                return Q(opened_at__gte=_day(value))
-            case "until":
-                return Q(opened_at__lt=_day(value))
+            case "tutor" if value:
+                opened = Event.objects.filter(session=OuterRef("pk"), kind=Event.Kind.OPENED, by=value)
+                return Exists(opened)
+            case "since" | "until":
+                return Q(**{f"opened_at__{'gte' if name == 'since' else 'lt'}": _day(value)})
             case "session":
                 return Q(pk__in=[UUID(one) for one in value.split("+")])
     except ValueError:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
+from django.db.models import F
 from django.utils import timezone
 
 from accounts.pseudonyms import policy_pseudonym
@@ -23,6 +24,7 @@ from judge import Verdict
 from tutoring.actions import verdict_of
 from tutoring.arms.methods import POLICIES
 from tutoring.arms.policy import Execute, GiveUp
+from tutoring.arms.stopping import PASSES_SAMPLES, RIGHT, WRONG
 from tutoring.arms.transcript import PROTOCOL, Transcript, hold_session
 from tutoring.models import AbandonReason, Event, ProgramScore, Protocol, Session
 from tutoring.models.choices import SessionOutcome
@@ -59,7 +61,8 @@ def project(run: Run, items: Sequence[WorkItem]) -> list[Session]:
         return []
     answers: dict[int, dict[int, Generation]] = defaultdict(dict)
     rows = Generation.objects.filter(work_item__in=keys).defer("messages", "parameters", "retrieval")
-    for row in rows.select_related("hidden_judgement").order_by("work_item", "step"):
+    rows = rows.annotate(samples_verdict=F("sample_judgement__verdict")).select_related("hidden_judgement")
+    for row in rows.order_by("work_item", "step"):
         answers[row.work_item_id][row.step] = row
     projection = _Projection(run)
     return projection.store([(item, answers[item.pk]) for item in items if item.pk in keys])
@@ -180,6 +183,7 @@ class _Projection:
             state=Session.State.CLOSED,
             outcome=closed.outcome,
             judgement_id=executed.hidden_judgement_id if executed else None,
+            program_outcomes="".join(_program_outcome(program) for _, program in transcript.programs),
         )
         events = []
         for seq, (at, payload) in enumerate(timed, start=1):
@@ -235,6 +239,15 @@ def _timed(problem: Problem, run: Run, transcript: Transcript) -> list[tuple[dat
     at = max(at, judgement.finished_at or timezone.now())
     verdict = verdict_of(judgement, problem)
     return [*timed, (at, verdict), (at, SessionClosed(reason="executed", outcome=_outcome(verdict)))]
+
+
+def _program_outcome(program: Generation) -> str:
+    """Return the letter of a program in `Session.program_outcomes`."""
+    judgement = program.hidden_judgement
+    if judgement is not None and judgement.verdict == Verdict.AC:
+        return RIGHT
+    # `project` annotates the verdict: the judgement's row with all its outputs is not read.
+    return PASSES_SAMPLES if getattr(program, "samples_verdict", "") == Verdict.AC else WRONG
 
 
 def _outcome(verdict: VerdictRecorded) -> SessionOutcome:

@@ -109,6 +109,12 @@ class Session(models.Model):
     )
     code_generations = models.PositiveIntegerField(default=0, help_text="Counter of replies with a program.")
     executions = models.PositiveIntegerField(default=0, help_text="Counter of executions that did not fail.")
+    program_outcomes = models.CharField(
+        max_length=100,
+        blank=True,
+        default="",
+        help_text="Of an automatic session: A (right), S (passes the samples only) or W for each program.",
+    )
     late_replies = models.PositiveIntegerField(
         default=0, help_text="Counter of replies that were not complete at their scheduled time."
     )

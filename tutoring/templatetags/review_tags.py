@@ -9,6 +9,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from benchmark.reports.formatting import INTERVAL_NAMES
+from tutoring.arms.figures import Contrast
 from tutoring.review.agreement import CoefficientEstimate
 from tutoring.review.detector_scores import DetectorScore, Proportion
 from tutoring.review.solve_rates import SolveRate, SolveRateContrast
@@ -73,7 +74,7 @@ def solve_rate(rate: SolveRate, list_url: str, query: str, found: str) -> SafeSt
 
 
 @register.filter
-def difference(contrast: SolveRateContrast) -> SafeString:
+def difference(contrast: SolveRateContrast | Contrast) -> SafeString:
     """Return a difference in percentage points with its interval and method."""
     return format_html(
         '{} <span class="interval">{} to {}</span> <span class="soft small">{}</span>',
@@ -93,6 +94,18 @@ def p_value(p: float | None) -> str:
 def points_of(share: float) -> str:
     """Return a share in whole percentage points."""
     return f"{share * 100:.0f}"
+
+
+@register.filter
+def percent_of(share: float) -> str:
+    """Return a share in whole per cent, without the sign."""
+    return f"{share * 100:z.0f}"
+
+
+@register.filter
+def interval_name(method: str) -> str:
+    """Return the short name of the method of an interval."""
+    return INTERVAL_NAMES[method]
 
 
 @register.filter

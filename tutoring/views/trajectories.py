@@ -8,16 +8,20 @@ from uuid import UUID
 
 from asgiref.sync import sync_to_async
 from django.contrib import messages
+from django.core.exceptions import BadRequest
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
 from accounts.roles import Role, has_role, requires_role
+from benchmark.methods import SettingsError
 from tutoring.actions import Invalidate
+from tutoring.arms.human_sessions import matching_sessions
 from tutoring.checks.findings import latest_check, may_see_findings, shown_findings
 from tutoring.checks.records import recorded_checks
 from tutoring.models import Session
+from tutoring.models.sessions import SessionQuerySet
 from tutoring.review.records import readable_reviews
 from tutoring.scores.records import to_records as program_scores
 from tutoring.sessions.context import RefusedError
@@ -39,8 +43,13 @@ OUTCOMES = [
 
 
 def _filtered(request: HttpRequest) -> QuerySet[Session]:
-    """Return the sessions that match the filters in the address, newest first."""
+    """Return the sessions that match the filters in the address, newest first.
+
+    Filters: origin, state, outcome, q (text in problem or file), and those of `_with_origin_filters`.
+    """
     sessions = readable_sessions(person_of(request)).listed().select_related("tutor", "judgement")
+    if _sees_policies(request):
+        sessions = _with_origin_filters(request, sessions)
     if state := request.GET.get("state"):
         sessions = sessions.filter(state=state)
     if origin := request.GET.get("origin"):
@@ -69,6 +78,25 @@ def _origins(request: HttpRequest, origin: str) -> list[str]:
     if _sees_policies(request) or origin not in (Session.Origin.TUTORED, Session.Origin.AUTOMATIC):
         return [origin]
     return [Session.Origin.TUTORED, Session.Origin.AUTOMATIC]
+
+
+def _with_origin_filters(request: HttpRequest, sessions: SessionQuerySet) -> SessionQuerySet:
+    """Return the sessions that match the filters which show the origin of a session, for researchers and admins.
+
+    Filters: people (sessions of people, as in `manage.py arms`), run (the id of an arm's run), invalidated. Raises
+    BadRequest.
+    """
+    if people := request.GET.get("people"):
+        try:
+            sessions = sessions.filter(pk__in=matching_sessions(people).order_by().values("pk"))
+        except SettingsError as error:
+            raise BadRequest(str(error)) from None
+    if run := request.GET.get("run"):
+        try:
+            sessions = sessions.filter(work_item__run=UUID(run))
+        except ValueError:
+            raise BadRequest("The parameter 'run' must be the id of a run.") from None
+    return sessions.filter(invalidated=True) if "invalidated" in request.GET else sessions
 
 
 @require_GET

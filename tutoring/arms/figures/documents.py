@@ -1,0 +1,294 @@
+"""The figures of arms as text, JSON and CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from benchmark.metrics import Range
+from benchmark.reports.formatting import INTERVAL_NAMES
+from judge.management.tables import aligned
+from tutoring.arms.figures.contrasts import Contrast, EquivalentFigure, Rate, RatioFigure
+from tutoring.arms.figures.figures import ArmFigures
+
+CSV_COLUMNS = (
+    "figure", "title", "first", "second", "selection", "rule", "problems", "first_sessions", "second_sessions",
+    "estimate", "low", "high", "method", "p", "holm", "detectable", "simulated",
+)  # fmt: skip
+
+
+def range_text(ranges: Sequence[Range], *, factor: float = 1, unit: str = "") -> str:
+    """Return ranges in words: "12 to 40", "12 or more", "any value", "none"."""
+    if not ranges:
+        return "none"
+    return " or ".join(_range(one, factor, unit) for one in ranges)
+
+
+def _range(one: Range, factor: float, unit: str) -> str:
+    low, high = (None if end is None else f"{end * factor:z.0f}{unit}" for end in one)
+    match low, high:
+        case None, None:
+            return "any value"
+        case None, _:
+            return f"{high} or less"
+        case _, None:
+            return f"{low} or more"
+    return low if low == high and low is not None else f"{low} to {high}"
+
+
+def ratio_text(figure: RatioFigure) -> str:
+    """Return the set of ratios in per cent."""
+    return range_text(figure.found.ranges, factor=100, unit=" %")
+
+
+def equivalent_text(figure: EquivalentFigure) -> str:
+    """Return the equivalent samples in words."""
+    found = figure.found
+    least = f"more than {found.most}" if found.least is None else str(found.least)
+    if not figure.tested:
+        return f"{least} (no test)"
+    return f"{least}; not distinguished: {range_text(found.ranges)}"
+
+
+def figures_text(figures: ArmFigures) -> str:
+    """Return the figures as tables of text, with the addresses of the rows behind them."""
+    lines = [
+        f"People: {figures.text}. Model {figures.model}, protocol {figures.protocol}, stopping rule of the arms: "
+        f"{figures.rule}."
+    ]
+    lines += [f"Warning: {warning}" for warning in figures.warnings]
+    lines += ["", "Solve rates", *_rates(figures)]
+    for heading, contrasts in (
+        ("Gains", figures.gains),
+        ("Yoked comparisons", figures.yoked),
+        ("Ladder, p with Holm's correction", figures.ladder),
+    ):
+        if contrasts:
+            lines += ["", heading, *_contrasts(contrasts)]
+    if figures.shares:
+        rows = [("ratio", "problems", "estimate", "95 % set")]
+        rows += [
+            (one.title, str(one.problems), _percent(one.found.ratio), ratio_text(one))
+            for one in figures.shares
+        ]
+        lines += ["", "Ratios", *aligned(rows)]
+    if figures.equivalent:
+        one = figures.equivalent
+        lines += [
+            "",
+            f"Equivalent samples: {equivalent_text(one)} ({one.problems} problems, {one.found.most} samples each)",
+        ]
+    if figures.left_out:
+        rows = [("left out", "number", "reason", "rows")]
+        rows += [(one.arm, f"{one.count} {one.what}", one.reason, one.address) for one in figures.left_out]
+        lines += ["", *aligned(rows)]
+    return "\n".join(lines)
+
+
+def _rates(figures: ArmFigures) -> list[str]:
+    rows = [("arm", "rule", "rate", "95 %", "problems", "sessions", "rows")]
+    rows += [
+        (
+            arm.name,
+            rule,
+            _percent(one.share),
+            _interval(one),
+            str(one.problems),
+            f"{one.solved} of {one.sessions}",
+            arm.address,
+        )
+        for arm in figures.rates
+        for rule, one in arm.rates
+    ]
+    return aligned(rows)
+
+
+def _interval(one: Rate) -> str:
+    if one.interval is None:
+        return ""
+    low, high = (f"{100 * end:.0f}" for end in one.interval.interval)
+    return f"{low} to {high} ({INTERVAL_NAMES[one.interval.method]})"
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{100 * share:z.0f} %"
+
+
+def _contrasts(contrasts: Sequence[Contrast]) -> list[str]:
+    rows = [
+        (
+            "contrast",
+            "selection",
+            "first − second",
+            "points",
+            "95 %",
+            "problems",
+            "sessions",
+            "p",
+            "detectable",
+        )
+    ]
+    for one in contrasts:
+        low, high = (f"{100 * end:+z.0f}" for end in one.difference.interval)
+        p = one.p if one.adjusted is None else one.adjusted
+        rows.append(
+            (
+                one.title,
+                one.selection,
+                f"{one.first} − {one.second}",
+                f"{100 * one.difference.mean:+z.0f}",
+                f"{low} to {high} ({INTERVAL_NAMES[one.difference.method]})",
+                str(one.problems),
+                f"{one.first_sessions} and {one.second_sessions}",
+                "no test" if p is None else f"{p:.3f}",
+                f"{100 * one.detectable:.0f}" if one.not_significant else "",
+            )
+        )
+    return aligned(rows)
+
+
+def figures_document(figures: ArmFigures) -> dict[str, Any]:
+    """Return the figures as a JSON document."""
+    equivalent = figures.equivalent
+    return {
+        "people": figures.text,
+        "model": figures.model,
+        "protocol": figures.protocol,
+        "rule": figures.rule,
+        "simulated": figures.simulated,
+        "warnings": list(figures.warnings),
+        "rates": [
+            {
+                "arm": arm.name,
+                "rows": arm.address,
+                "warning": arm.warning,
+                "simulated": arm.simulated,
+                "rule": rule or None,
+                **_rate_json(one),
+            }
+            for arm in figures.rates
+            for rule, one in arm.rates
+        ],
+        "gains": [_contrast_json(one) for one in figures.gains],
+        "yoked": [_contrast_json(one) for one in figures.yoked],
+        "ladder": [_contrast_json(one) for one in figures.ladder],
+        "ladder_rates": [{"arm": name, **_rate_json(one)} for name, one in figures.ladder_rates],
+        "ratios": [_ratio_json(one) for one in figures.shares],
+        "equivalent_samples": None
+        if equivalent is None
+        else {
+            "problems": equivalent.problems,
+            "samples": equivalent.samples,
+            "least": equivalent.found.least,
+            "most": equivalent.found.most,
+            "set": [list(one) for one in equivalent.found.ranges] if equivalent.tested else None,
+        },
+        "matrix": [
+            {
+                "problem": str(problem),
+                "arms": {
+                    name: {"solved": cell.solved, "sessions": cell.sessions, "rows": cell.address}
+                    for name, cell in zip(figures.matrix.columns, figures.matrix.cells(problem), strict=True)
+                    if cell is not None
+                },
+            }
+            for problem in figures.matrix.problems
+        ],
+        "left_out": [
+            {
+                "arm": one.arm,
+                "what": one.what,
+                "count": one.count,
+                "reason": one.reason,
+                "rows": one.address or None,
+            }
+            for one in figures.left_out
+        ],
+    }
+
+
+def _rate_json(one: Rate) -> dict[str, Any]:
+    return {
+        "share": one.share,
+        "interval": None if one.interval is None else list(one.interval.interval),
+        "method": None if one.interval is None else one.interval.method,
+        "problems": one.problems,
+        "solved": one.solved,
+        "sessions": one.sessions,
+    }
+
+
+def _contrast_json(one: Contrast) -> dict[str, Any]:
+    return {
+        "title": one.title,
+        "first": one.first,
+        "second": one.second,
+        "selection": one.selection,
+        "problems": one.problems,
+        "first_sessions": one.first_sessions,
+        "second_sessions": one.second_sessions,
+        "difference": one.difference.mean,
+        "interval": list(one.difference.interval),
+        "method": one.difference.method,
+        "detectable": one.detectable,
+        "p": one.p,
+        "holm": one.adjusted,
+    }
+
+
+def _ratio_json(one: RatioFigure) -> dict[str, Any]:
+    return {
+        "title": one.title,
+        "first": one.first,
+        "second": one.second,
+        "problems": one.problems,
+        "ratio": one.found.ratio,
+        "set": [list(part) for part in one.found.ranges],
+    }
+
+
+def csv_text(figures: ArmFigures) -> str:
+    """Return the figures as CSV: a line for each rate, contrast, ratio range and the equivalent samples."""
+    output = io.StringIO()
+    writer = csv.DictWriter(output, CSV_COLUMNS, restval="", lineterminator="\n")
+    writer.writeheader()
+    for row in _csv_rows(figures):
+        writer.writerow(row | {"simulated": int(figures.simulated)})
+    return output.getvalue()
+
+
+def _csv_rows(figures: ArmFigures) -> Iterator[dict[str, Any]]:
+    for arm in figures.rates:
+        for rule, one in arm.rates:
+            low, high = one.interval.interval if one.interval else ("", "")
+            yield {
+                "figure": "rate", "first": arm.name, "rule": rule, "problems": one.problems,
+                "first_sessions": one.sessions, "estimate": one.share, "low": low, "high": high,
+                "method": one.interval.method if one.interval else "",
+            }  # fmt: skip
+    for name, contrasts in (("gain", figures.gains), ("yoked", figures.yoked), ("step", figures.ladder)):
+        for contrast in contrasts:
+            low, high = contrast.difference.interval
+            yield {
+                "figure": name, "title": contrast.title, "first": contrast.first, "second": contrast.second,
+                "selection": contrast.selection, "rule": "" if name == "gain" else figures.rule,
+                "problems": contrast.problems, "first_sessions": contrast.first_sessions,
+                "second_sessions": contrast.second_sessions, "estimate": contrast.difference.mean, "low": low,
+                "high": high, "method": contrast.difference.method, "p": contrast.p, "holm": contrast.adjusted,
+                "detectable": contrast.detectable,
+            }  # fmt: skip
+    for ratio in figures.shares:
+        for part in ratio.found.ranges:
+            yield {
+                "figure": "ratio", "title": ratio.title, "first": ratio.first, "second": ratio.second,
+                "problems": ratio.problems, "estimate": ratio.found.ratio, "low": part.low, "high": part.high,
+            }  # fmt: skip
+    if figures.equivalent:
+        found = figures.equivalent.found
+        for part in found.ranges if figures.equivalent.tested else ():
+            yield {
+                "figure": "equivalent samples", "first": "people", "second": "again",
+                "problems": figures.equivalent.problems, "estimate": found.least, "low": part.low, "high": part.high,
+            }  # fmt: skip

@@ -1,0 +1,58 @@
+"""manage.py arms: sessions of people compared with the control arms of the same problems."""
+
+import json
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from benchmark.management.arguments import find_run
+from tutoring.arms.figures import ArmsError, arm_figures, csv_text, figures_document, figures_text
+from tutoring.arms.human_sessions import FORM
+from tutoring.arms.stopping import STOPPING_RULES
+from tutoring.rules import current_rule_set
+
+
+class Command(BaseCommand):
+    help = (
+        "Compare sessions of people with runs of arms on the same problems: guidance gain, attributable share, "
+        "equivalent samples, yoked comparisons, and the ladder of contributions with Holm's correction. Lists what is "
+        f"left out with the reason. {FORM}"
+    )
+
+    requires_system_checks = []  # the checks import all pages, which this command does not need
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "runs", nargs="+", metavar="RUN", help="runs of session arms with one protocol and one model"
+        )
+        parser.add_argument(
+            "--human",
+            required=True,
+            metavar="FILTER",
+            help="sessions of people: all, or conditions such as protocol=usaco-2024,since=2026-01-01; first attempts "
+            "only, unless the filter has attempt= or session=",
+        )
+        parser.add_argument(
+            "--rule",
+            choices=STOPPING_RULES,
+            default="perfect",
+            help="the program of an arm's session that counts in ladder and yoked comparisons; default: perfect",
+        )
+        form = parser.add_mutually_exclusive_group()
+        form.add_argument("--json", action="store_true", help="print one JSON document to standard output")
+        form.add_argument("--csv", action="store_true", help="print the figures as CSV to standard output")
+
+    def handle(self, **options: Any) -> None:
+        runs = [find_run(name) for name in options["runs"]]
+        try:
+            figures = arm_figures(
+                options["human"], runs, rule_set=current_rule_set().version, rule=options["rule"]
+            )
+        except ArmsError as error:
+            raise CommandError(str(error)) from None
+        if options["json"]:
+            self.stdout.write(json.dumps(figures_document(figures), ensure_ascii=False))
+        elif options["csv"]:
+            self.stdout.write(csv_text(figures), ending="")
+        else:
+            self.stdout.write(figures_text(figures))

@@ -1,0 +1,101 @@
+"""The page of arms: sessions of people compared with the control arms of the same problems."""
+
+from __future__ import annotations
+
+from django.core.exceptions import BadRequest
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.safestring import SafeString, mark_safe
+from django.views.decorators.http import require_GET
+
+from accounts.roles import Role, requires_role
+from benchmark.models import Run
+from benchmark.providers.worlds import StoppingRule
+from benchmark.views.access import MAXIMUM_RUNS, runs_from_query
+from benchmark.views.charts import LadderRow, ladder_svg
+from tutoring.arms.figures import ArmFigures, ArmsError, arm_figures, equivalent_text, ratio_text
+from tutoring.arms.figures.figures import CEILINGS
+from tutoring.arms.figures.rows import PEOPLE
+from tutoring.arms.human_sessions import FORM
+from tutoring.arms.methods import POLICIES
+from tutoring.arms.stopping import STOPPING_RULES
+from tutoring.views.review_requests import query_without_page, requested_page, requested_rule_set
+
+LISTED_RUNS = 50
+"""Runs of arms that the form lists, the latest first."""
+
+
+@require_GET
+@requires_role(Role.RESEARCHER)
+def arms(request: HttpRequest) -> HttpResponse:
+    """Show the figures of arms.
+
+    Query: run (several), people (a filter of sessions of people; default: all), rule (the stopping rule of the arms;
+    default: perfect), rule_set (whose review outcomes count), page (of the matrix).
+    """
+    text = request.GET.get("people", "all").strip() or "all"
+    rule = _requested_rule(request)
+    runs = runs_from_query(request)
+    figures: ArmFigures | None = None
+    refusal = ""
+    if runs:
+        try:
+            rules = requested_rule_set(request)
+            figures = arm_figures(text, runs, rule_set=rules.version, rule=rule)
+        except ArmsError as error:
+            refusal = str(error)
+    context = {
+        "text": text,
+        "form": FORM,
+        "rule": rule,
+        "rules": STOPPING_RULES,
+        "most": MAXIMUM_RUNS,
+        "chosen": {run.pk for run in runs},
+        "runs": _listed_runs(),
+        "refusal": refusal,
+        "figures": figures,
+        "query": query_without_page(request).urlencode(),
+    }
+    if figures:
+        page = requested_page(request, figures.matrix.problems)
+        context |= {
+            "ladder_svg": _ladder(figures),
+            "ratios": [(one, ratio_text(one)) for one in figures.shares],
+            "equivalent": equivalent_text(figures.equivalent) if figures.equivalent else "",
+            "contrasts": [
+                ("Guidance gain", "gains", figures.gains),
+                ("Ladder", "ladder", figures.ladder),
+                ("Yoked comparisons", "yoked", figures.yoked),
+            ],
+            "page": page,
+            "rows": [(problem, figures.matrix.cells(problem)) for problem in page.object_list],
+        }
+    return render(request, "tutoring/arms.html", context, status=400 if refusal else 200)
+
+
+def _requested_rule(request: HttpRequest) -> StoppingRule:
+    wanted = request.GET.get("rule", "perfect")
+    for rule in STOPPING_RULES:
+        if rule == wanted:
+            return rule
+    raise BadRequest(f"There is no stopping rule {wanted!r}. There are: {', '.join(STOPPING_RULES)}.")
+
+
+def _listed_runs() -> QuerySet[Run]:
+    found = Run.objects.filter(method__in=list(POLICIES)).select_related("dataset")
+    return found.defer("manifest").order_by("-started_at")[:LISTED_RUNS]
+
+
+def _ladder(figures: ArmFigures) -> SafeString | str:
+    """Return the ladder: controls, people and ceilings differ in mark and colour."""
+    rows = []
+    for name, one in figures.ladder_rates:
+        if one.share is not None and one.interval is not None:
+            kind = 2 if name == PEOPLE else 3 if name in CEILINGS else 0
+            shown = name if name == PEOPLE else f"{name}/{figures.rule}"
+            rows.append(LadderRow(shown, one.share, *one.interval.interval, kind))
+    if not rows:
+        return ""
+    # ladder_svg escapes every text.
+    return mark_safe(ladder_svg(rows, "Solve rates of the arms with 95 % intervals"))  # noqa: S308
