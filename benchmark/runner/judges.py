@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TypeVar
+from weakref import WeakValueDictionary
 
 from django.db import connection
 
@@ -49,6 +50,7 @@ class RunJudge:
         self._commits = commits
         self._pool = pool
         self._check = check
+        self._locks: WeakValueDictionary[tuple[int, str], asyncio.Lock] = WeakValueDictionary()
 
     async def judge(
         self, answer: Generation, problem: Problem, suite: Judgement.TestScope, *, every_test: bool = False
@@ -79,11 +81,18 @@ class RunJudge:
         """
         await self._commits.submit(self._requests.copy_known, (answers, problem))
         for answer in answers:
-            for suite in (Judgement.TestScope.SAMPLES, Judgement.TestScope.ALL):
-                judgement = judgement_of(answer, suite)
-                if judgement is None or judgement.state != Judgement.State.DONE:
-                    judgement = await self.judge(answer, problem, suite)
-                self._requests.remember(answer, problem, suite, judgement)
+            # Chains that wait for the same program copy its verdict.
+            async with self._locks.setdefault((problem.pk, answer.code), asyncio.Lock()):
+                await self._judge_program(answer, problem)
+
+    async def _judge_program(self, answer: Generation, problem: Problem) -> None:
+        if answer.hidden_judgement is None:
+            await self._commits.submit(self._requests.copy_known, ([answer], problem))
+        for suite in _COLUMNS:
+            judgement = judgement_of(answer, suite)
+            if judgement is None or judgement.state != Judgement.State.DONE:
+                judgement = await self.judge(answer, problem, suite)
+            self._requests.remember(answer, problem, suite, judgement)
 
     async def work(self, work: Callable[[], T]) -> T:
         """Return the result of work in the sandbox, which is done in a judge's thread."""

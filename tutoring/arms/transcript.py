@@ -87,7 +87,10 @@ class Transcript:
         )
         requested = message.mode == "code"
         ended = Ended.LENGTH if answer.finish_reason == "length" else Ended.COMPLETE
-        counts, hidden = count_reply(answer.text, ended, self.rules, code_requested=requested)
+        if requested and str(answer.extraction.get("rule", "")).startswith("tagged"):
+            counts, hidden = True, False  # as `count_reply` says, without a second search for programs
+        else:
+            counts, hidden = count_reply(answer.text, ended, self.rules, code_requested=requested)
         again = hidden and self.rules.unsolicited_code == "ask_again" and not self._requested_again(number)
         paid = answer.purpose != Generation.Purpose.RECORDED
         started = answer.created_at - timedelta(seconds=answer.latency) if answer.created_at else None
