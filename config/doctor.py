@@ -57,6 +57,7 @@ def examine() -> Iterator[Requirement]:
     yield (database := _database())
     if database.ok:
         yield _session_counters()
+        yield _prices()
     yield _variable_folder()
     yield _free_disk()
     yield _pandoc()
@@ -189,6 +190,22 @@ def _session_counters() -> Requirement:
         "Report it with the output of: .venv/bin/python manage.py export_trajectories --session ID"
         if wrong
         else "",
+    )
+
+
+def _prices() -> Requirement:
+    from benchmark.model_calls.caps import models_without_price
+    from benchmark.models import SpendingCap
+
+    unknown = models_without_price()
+    capped = SpendingCap.objects.exists()
+    return Requirement(
+        "prices of models",
+        not unknown,
+        Need.USEFUL if capped else Need.OPTIONAL,
+        f"unknown for {', '.join(f'{row} ({row.spec})' for row in unknown)}" if unknown else "known",
+        "no spending cap can hold for these models: under a cap their calls are refused",
+        "Type a price on the page of the model, or use: manage.py models new-version LABEL --price INPUT OUTPUT",
     )
 
 

@@ -74,7 +74,7 @@ class SpendingCap(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.subject}, {self.get_period_display()}"
+        return f"{self.subject} {self.get_period_display()}"
 
     @property
     def subject(self) -> str:

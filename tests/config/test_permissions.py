@@ -41,6 +41,7 @@ PAGES = {
     "agreement": FIGURES, "solve_rates": FIGURES, "detector_scores": FIGURES, "detector_messages": FIGURES,
     "labels_csv": FIGURES,
     "audit_log": ADMINS,
+    "spending": RESEARCHERS,
 }  # fmt: skip
 """Pages by role. Pages of one object may have further restrictions, which their own tests cover."""
 
@@ -52,6 +53,7 @@ COMMANDS = {
     "flag_session": REVIEWERS,
     "test_model": ADMINS,
     "assign_review": ADMINS, "withdraw_review": ADMINS, "answer_flag": ADMINS, "invalidate": ADMINS,
+    "add_cap": ADMINS, "edit_cap": ADMINS, "remove_cap": ADMINS,
 }  # fmt: skip
 
 OPEN = {"healthz", "login", "logout", "home", "glossary", "near_misses"}
