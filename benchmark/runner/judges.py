@@ -87,7 +87,8 @@ class RunJudge:
 
     async def _judge_program(self, answer: Generation, problem: Problem) -> None:
         if answer.hidden_judgement is None:
-            await self._commits.submit(self._requests.copy_known, ((answer,), problem))
+            alone: Sequence[Generation] = (answer,)
+            await self._commits.submit(self._requests.copy_known, (alone, problem))
         for suite in _COLUMNS:
             judgement = judgement_of(answer, suite)
             if judgement is None or judgement.state != Judgement.State.DONE:
