@@ -53,9 +53,20 @@ def test_a_run_stops_at_a_cap_and_resumes_after_it_is_raised(
 
 def test_an_unknown_price_under_a_cap_is_refused_before_a_run_is_stored(commands: CommandSandbox) -> None:
     commands.manage("spending", "set", "day", "5")
-    command = ("run_baseline", "--dataset", "orchard", "--method", "zero-shot", "--model", "openai:unlisted-model")
+    command = (
+        "run_baseline",
+        "--dataset",
+        "orchard",
+        "--method",
+        "zero-shot",
+        "--model",
+        "openai:unlisted-model",
+    )
     _, errors = commands.manage(*command, status=1)
-    assert "The price of openai:unlisted-model is unknown, so the spending cap of the site cannot hold." in errors
+    assert (
+        "The price of openai:unlisted-model is unknown, so the spending cap of the site cannot hold."
+        in errors
+    )
     assert "Type a price on the model's page, or give --price" in errors
     assert commands.rows("select count(*) from benchmark_run") == [(0,)]
     assert commands.rows("select count(*) from benchmark_languagemodel") == [(0,)]
@@ -118,8 +129,9 @@ def test_two_processes_exceed_a_cap_by_no_more_than_the_calls_in_flight(commands
 def test_batches_are_not_created_beyond_a_cap(commands: CommandSandbox) -> None:
     commands.manage("spending", "set", "total", str(COST))
     stopped = commands.baseline("--batch", *PRICE, status=1)
-    assert "a spending cap leaves 0.03 US dollars, which may not be enough for one more question" in (
-        stopped["stop_reason"]
+    assert (
+        "a spending cap leaves 0.03 US dollars, which may not be enough for one more question"
+        in (stopped["stop_reason"])
     )
     assert (stopped["paid"]["calls"], commands.rows("select count(*) from benchmark_batch")) == (0, [(0,)])
     commands.manage("spending", "set", "total", "0")
