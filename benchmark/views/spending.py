@@ -96,8 +96,10 @@ def _state(cap: SpendingCap) -> CapState:
 
 
 def _cap_form(request: HttpRequest, cap: SpendingCap) -> HttpResponse:
-    initial = {"scope": cap.scope, "key": cap.key, "period": cap.period, "dollars": cap.dollars}
-    form = CapForm(request.POST or None, initial=initial if cap.pk else None)
+    names = ("scope", "key", "period", "dollars")
+    form = CapForm(
+        request.POST or None, initial={name: getattr(cap, name) for name in names} if cap.pk else None
+    )
     if request.method == "POST" and form.is_valid():
         try:
             caps.store(cap, **form.cleaned_data)
