@@ -39,6 +39,10 @@ PAGES = {
     "agreement": FIGURES, "solve_rates": FIGURES, "detector_scores": FIGURES, "detector_messages": FIGURES,
     "labels_csv": FIGURES,
     "audit_log": ADMINS,
+    "studies": RESEARCHERS, "study": RESEARCHERS, "study_design": RESEARCHERS, "study_power": RESEARCHERS,
+    "study_assignments": RESEARCHERS, "preregistration": RESEARCHERS, "download_preregistration": RESEARCHERS,
+    "download_study": RESEARCHERS,
+    "new_study": ADMINS, "edit_study": ADMINS,
 }  # fmt: skip
 """Pages by role. Pages of one object may have further restrictions, which their own tests cover."""
 
@@ -48,6 +52,9 @@ COMMANDS = {
     "finish_training": ANYBODY,
     "claim_next": REVIEWERS, "save_review_draft": REVIEWERS, "submit_review": REVIEWERS, "skip_review": REVIEWERS,
     "flag_session": REVIEWERS,
+    "next_session": TUTORS, "report_problem": TUTORS,
+    "save_study": ADMINS, "freeze_study": ADMINS, "amend_study": ADMINS, "take_look": ADMINS, "stop_study": ADMINS,
+    "close_study": ADMINS, "record_deviation": ADMINS,
     "assign_review": ADMINS, "withdraw_review": ADMINS, "answer_flag": ADMINS, "invalidate": ADMINS,
 }  # fmt: skip
 
@@ -57,7 +64,7 @@ OPEN = {"healthz", "login", "logout", "home", "glossary"}
 ARGUMENTS = {
     "session_id": UUID(int=0), "review_id": UUID(int=0), "run_id": UUID(int=0), "flag_id": 0, "result_id": 0,
     "verifier_id": 0, "item_id": 0, "version": 1, "number": 0, "dataset": "none", "external_id": "none",
-    "name": "none", "form": "json",
+    "name": "none", "form": "json", "study_id": 0,
 }  # fmt: skip
 
 

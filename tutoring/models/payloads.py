@@ -454,10 +454,12 @@ def _in_words(kind: Data, definitions: Data) -> str:
     if "$ref" in kind:
         name = kind["$ref"].rpartition("/")[2]
         return _choice(definitions[name].get("enum", ())) or name
-    if "anyOf" in kind:
-        return " or ".join(_in_words(one, definitions) for one in kind["anyOf"])
+    if kinds := kind.get("anyOf", kind.get("oneOf")):
+        return " or ".join(_in_words(one, definitions) for one in kinds)
     if values := kind.get("enum") or ([kind["const"]] if "const" in kind else []):
         return _choice(values)
+    if "prefixItems" in kind:
+        return " and ".join(_in_words(one, definitions) for one in kind["prefixItems"])
     if kind["type"] == "array":
         return f"list of {_in_words(kind['items'], definitions)}"
     return "ISO 8601 time" if kind.get("format") == "date-time" else _WORDS[kind["type"]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST
 
@@ -59,8 +59,11 @@ def _request_consent(request: HttpRequest, offered: Assignment) -> HttpResponse:
     return render(request, "tutoring/studies/consent.html", context)
 
 
+REPORTED = "Thank you. An admin reads your report. You can continue, or close the session."
+
+
 @command
-def report_problem(request: HttpRequest, session_id: UUID) -> None:
+def report_problem(request: HttpRequest, session_id: UUID) -> HttpResponse | None:
     """Report that something is wrong in a session. Fields: command, about (one of ReportProblem.ABOUT), text."""
     ReportProblem(
         person_of(request),
@@ -69,4 +72,7 @@ def report_problem(request: HttpRequest, session_id: UUID) -> None:
         text_field(request, "text"),
         command_id(request),
     ).execute()
-    messages.success(request, "Thank you. An admin reads your report. You can continue, or close the session.")
+    if request.headers.get("Accept") == "application/json":
+        return JsonResponse({"accepted": True, "message": REPORTED})
+    messages.success(request, REPORTED)
+    return None
