@@ -8,6 +8,7 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Iterable
 from functools import wraps
+from math import isfinite, nan
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,9 @@ for_researchers = requires_role(Role.RESEARCHER, Role.ADMIN)
 
 for_admins = requires_role(Role.ADMIN)
 """Decorator of views that change studies."""
+
+MOST_PROBLEMS = 2_000
+"""Problems of a simulated study: more would take the web server too long."""
 
 PASSAGES: dict[str, Callable[[Assignment], bool]] = {
     "offered": lambda row: row.offered_at is not None,
@@ -268,12 +272,14 @@ def _power_inputs(design: Design, typed: dict[str, str]) -> PowerInputs:
         try:
             values[name] = float(typed.get(name, "").replace(",", "."))
         except ValueError:
-            raise PowerError(f"Type a number for the {words}.") from None
+            values[name] = nan
+        if not isfinite(values[name]):
+            raise PowerError(f"Type a number for the {words}.")
     minutes = typed.get("minutes", "").strip()
     if minutes and not minutes.replace(".", "", 1).isdecimal():
         raise PowerError("Type a number of minutes, or leave the field empty.")
-    if not values["problems"].is_integer() or not abs(values["problems"]) <= 10_000:
-        raise PowerError("The number of problems is a whole number, at most 10000.")
+    if not values["problems"].is_integer() or values["problems"] > MOST_PROBLEMS:
+        raise PowerError(f"The number of problems is a whole number, at most {MOST_PROBLEMS}.")
     draws = {arm.name: arm.draws for arm in design.automatic_arms}
     first, second = (draws.get(name, design.sessions_per_cell) for name in design.primary_contrast)
     return PowerInputs(
