@@ -122,6 +122,11 @@ WORKER_JOBS: dict[str, tuple[type, ...]] = {
     "benchmark.worker.reports.store_run_report": (str,),
     "benchmark.worker.reports.store_similarity_figures": (str,),
 }
+CALIBRATION_MODULES = [
+    # Modules above benchmark that register calibrations when they are imported.
+    "tutoring.studies.calibration",
+]
+
 METHOD_MODULES = [
     # Modules that register methods of run_baseline; `benchmark.methods` imports them when it is imported.
     "tutoring.arms.methods",
@@ -133,6 +138,7 @@ WORKER_SWEEPS = [
     "benchmark.worker.reports.enqueue_missing_reports",
     "tutoring.sweeps.record_missed_verdicts",
     "tutoring.sweeps.advance_studies",
+    "tutoring.sweeps.check_automatic_sessions",
 ]
 
 # Model providers. Only the streamer and the workers use the keys; nothing displays them.

@@ -1,10 +1,14 @@
-"""What workers do every few seconds: find verdicts without a session, advance studies (`settings.WORKER_SWEEPS`)."""
+"""What workers do every few seconds beside their jobs (`settings.WORKER_SWEEPS` lists the functions)."""
 
 from __future__ import annotations
 
 from benchmark.models import Judgement
 from tutoring.actions import record_verdict
+from tutoring.checks.checking import check_session
 from tutoring.models import Session, Study
+
+CHECKED_AT_ONCE = 20
+"""Automatic sessions that one sweep checks. A worker must soon look for executions again."""
 
 
 def record_missed_verdicts() -> None:
@@ -22,3 +26,10 @@ def advance_studies() -> None:
         from tutoring.studies.upkeep import advance_studies
 
         advance_studies()
+
+
+def check_automatic_sessions() -> None:
+    """Check messages of automatic sessions, which their runs do not check."""
+    unchecked = Session.objects.filter(origin=Session.Origin.AUTOMATIC, rule_checks=None)
+    for session in unchecked.select_related("problem", "protocol").order_by("recorded_at")[:CHECKED_AT_ONCE]:
+        check_session(session)

@@ -26,7 +26,8 @@ class Cell:
     """One simulated setting: the estimator, the number of problems, the structure inside a problem, and the true value.
 
     `expected` is the coverage that is known in advance. `claims` is False for an interval that is simulated only for
-    contrast. `simulate` takes a random generator and the number of studies.
+    contrast. `simulate` takes a random generator and the number of studies. `least` is the least coverage that is
+    claimed.
     """
 
     estimator: str
@@ -36,6 +37,7 @@ class Cell:
     expected: str
     simulate: Callable[[np.random.Generator, int], Covered]
     claims: bool = True
+    least: float = LEAST_COVERAGE
 
 
 @dataclass(frozen=True)
@@ -57,13 +59,13 @@ class Result:
 
     @property
     def monte_carlo_error(self) -> float:
-        """Return the standard error of a coverage of `LEAST_COVERAGE`."""
-        return sqrt(LEAST_COVERAGE * (1 - LEAST_COVERAGE) / self.studies)
+        """Return the standard error of the least coverage that the cell claims."""
+        return sqrt(self.cell.least * (1 - self.cell.least) / self.studies)
 
     @property
     def holds(self) -> bool:
-        """Return False if an interval that claims 95 % covers too little: see `LEAST_COVERAGE`."""
-        return not self.cell.claims or self.coverage >= LEAST_COVERAGE - 2 * self.monte_carlo_error
+        """Return False if the cell covers less than it claims minus two Monte Carlo errors."""
+        return not self.cell.claims or self.coverage >= self.cell.least - 2 * self.monte_carlo_error
 
     def to_json(self) -> dict[str, Any]:
         """Return all fields by name."""

@@ -4,6 +4,7 @@ from benchmark.judging.performing import MAXIMUM_ATTEMPTS, judgement_finished, p
 from benchmark.judging.problem_tests import WHOLE_OUTPUT, checker_for, judge_tests, program_files
 from benchmark.judging.requests import (
     SCORES,
+    copy_verdict,
     enqueue,
     lost_judgements,
     request_judgement,
@@ -16,6 +17,7 @@ __all__ = [
     "SCORES",
     "WHOLE_OUTPUT",
     "checker_for",
+    "copy_verdict",
     "enqueue",
     "judge_tests",
     "judgement_finished",

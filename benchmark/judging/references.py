@@ -16,7 +16,7 @@ import judge
 from benchmark.functional import NotFunctional, Signature, driven
 from benchmark.judging.problem_tests import checker_for, judge_tests
 from benchmark.judging.threads import in_threads
-from benchmark.models import Judgement, Problem
+from benchmark.models import Judgement, Problem, ReferenceVerdict
 from benchmark.text.program_lines import find_programs, guess_language
 
 _LONGEST_LINE = 500
@@ -131,21 +131,31 @@ def missing_compiler(language: str) -> str:
     return ""
 
 
-def stored_or_published_programs(problem: Problem) -> list[Program]:
-    """Return the reference solutions of a problem, or the complete programs in its analysis if it has none."""
-    stored = [Program(row.language, row.source) for row in problem.references.all()]
-    return stored or extract_programs(problem.analysis)
-
-
 def reference_work(problem: Problem, suite: Judgement.Suite) -> ReferenceWork:
     """Return the problem's programs and the tests of the suite, ready for the judge."""
+    stored = [Program(row.language, row.source) for row in problem.references.all()]
+    programs = stored or extract_programs(problem.analysis)
     return ReferenceWork(
         problem=problem.external_id,
-        programs=tuple(stored_or_published_programs(problem)),
+        programs=tuple(programs),
         tests=tuple(judge_tests(problem, suite)),
         limits=judge.Limits(time=problem.time_limit, memory=problem.memory_limit),
         checker=checker_for(problem, judge.Policy.FAIR),
         signature=Signature.from_json(problem.signature) if problem.signature else None,
+    )
+
+
+def store_reference_verdicts(problems: Iterable[Problem], results: Iterable[ReferenceResult]) -> None:
+    """Store the results of all tests, in the order of their problems; the gate of studies reads them."""
+    ReferenceVerdict.objects.bulk_create(
+        ReferenceVerdict(
+            problem=problem,
+            problem_hash=problem.content_hash,
+            verdict=result.verdict,
+            language=result.language or "",
+            reason=result.reason,
+        )
+        for problem, result in zip(problems, results, strict=True)
     )
 
 

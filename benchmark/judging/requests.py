@@ -71,6 +71,38 @@ def request_judgement(submission: Submission, **options: Unpack[JudgementOptions
     )
 
 
+_CONDITIONS = (
+    "submission",
+    "suite",
+    "test_suite",
+    "policy",
+    "stop_at_first_failure",
+    "memory_limit",
+    "whole_output",
+    "problem_hash",
+)
+"""The columns of a request that its verdict depends on, besides the version of the judge."""
+
+
+def copy_verdict(judgement: Judgement) -> bool:
+    """Finish a new request with the verdict of an equal one, if this version of the judge has performed one.
+
+    Return whether there was one. The program is not run again, and no signal is sent.
+    """
+    equal = {name: getattr(judgement, name) for name in _CONDITIONS}
+    done = Judgement.objects.filter(
+        **equal, state=Judgement.State.DONE, result__judge_version=judge.JUDGE_VERSION
+    )
+    before = done.order_by("pk").first()
+    if before is None:
+        return False
+    for name in ("verdict", "passed", "total", "result"):
+        setattr(judgement, name, getattr(before, name))
+    judgement.state, judgement.finished_at = Judgement.State.DONE, timezone.now()
+    judgement.save(update_fields=["verdict", "passed", "total", "result", "state", "finished_at"])
+    return True
+
+
 def enqueue(judgement: Judgement, queue: str) -> None:
     """Put a job for the judgement into the queue once the surrounding transaction is committed."""
     transaction.on_commit(lambda: _enqueue_now(judgement.pk, queue))

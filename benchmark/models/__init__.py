@@ -2,7 +2,7 @@
 
 from benchmark.models.batches import Batch, BatchedQuestion
 from benchmark.models.corpora import Article, Corpus
-from benchmark.models.judging import Judgement, Submission
+from benchmark.models.judging import Judgement, ReferenceVerdict, Submission
 from benchmark.models.language_models import FrozenError, LanguageModel
 from benchmark.models.oracles import Candidate, Verification, Verifier
 from benchmark.models.problems import Dataset, Figure, Problem, ReferenceSolution, TestCase
@@ -39,6 +39,7 @@ __all__ = [
     "QuestionAnswer",
     "QuestionSet",
     "ReferenceSolution",
+    "ReferenceVerdict",
     "Representation",
     "Run",
     "Runner",

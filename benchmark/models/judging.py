@@ -94,3 +94,20 @@ class Judgement(Claimable):
 
     def __str__(self) -> str:
         return f"{self.submission} on {self.suite}: {self.verdict or self.state}"
+
+
+class ReferenceVerdict(models.Model):
+    """The best verdict on the reference programs of a problem on all tests, from `manage.py verify_references`."""
+
+    problem = models.ForeignKey(Problem, on_delete=models.CASCADE, related_name="reference_verdicts")
+    problem_hash = models.CharField(max_length=64, help_text="content_hash of the problem at the time.")
+    verdict = models.CharField(max_length=10)
+    language = models.CharField(max_length=20, blank=True, help_text="Blank without a program.")
+    reason = models.TextField(blank=True, help_text="Why the verdict is not AC. It quotes no hidden test.")
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["problem", "pk"]
+
+    def __str__(self) -> str:
+        return f"references of {self.problem}: {self.verdict}"

@@ -1,7 +1,7 @@
 """`simulated:WORLD`: students whose probability of a right program is stated in a data file (`worlds`).
 
-They write programs of the practice packages, so that the real judge decides. Every reply is a function of the world, the
-messages and the sampling seed.
+They write programs of the practice packages, so that the real judge decides. Every reply is a function of the world,
+the messages and the sampling seed.
 """
 
 import asyncio

@@ -125,7 +125,11 @@ def read_world(name: str) -> World:
         raise WorldError(f"There is no world {name!r}. There are: {', '.join(world_names())}.")
     try:
         world = World.model_validate(yaml.safe_load(path.read_text("utf-8")))
-    except (ValidationError, yaml.YAMLError) as error:
+    except ValidationError as error:
+        faults = [f"{'.'.join(map(str, one['loc'])) or 'world'}: {one['msg']}" for one in error.errors()]
+        more = f"; {len(faults) - 3} more faults" if len(faults) > 3 else ""
+        raise WorldError(f"{path}: {'; '.join(faults[:3])}{more}") from None
+    except yaml.YAMLError as error:
         raise WorldError(f"{path}: {error}") from None
     if world.name != name:
         raise WorldError(f"{path}: the name of the world is {world.name!r}; it must be that of the file.")
@@ -161,10 +165,8 @@ def situation_of(world: World, messages: Sequence[Message]) -> Situation | None:
         if message.role == "assistant" and (found := bug_of(world, slug, message.content)) is not None:
             has_program, bug, since = True, found or None, list(messages[number + 1 :])
     said = "\n".join(message.content for message in since if message.role == "user")
-    if not has_program:
-        base = problem.unaided
-    else:
-        base = problem.keep if bug is None else problem.retry
+    after_program = problem.keep if bug is None else problem.retry
+    base = after_program if has_program else problem.unaided
     effects = [base, *_leaks(slug, problem, said)]
     if bug is not None:
         effects += [problem.bugs[bug].receptivity.get(level, 0.0) for level in _levels(said, slug, bug)]
@@ -202,7 +204,7 @@ def expected_rate(
     after_right: float | None = None,
     first: float | None = None,
 ) -> float:
-    """Return the probability that a session of so many generations is solved under the stopping rule.
+    """Return the probability that a session of this number of generations is solved under the stopping rule.
 
     `first` is the probability of a right first program (default: unaided), `after_wrong` that of a right program after
     one with a bug (default: retry), `after_right` that after a right one (default: keep).
@@ -235,7 +237,7 @@ def expected_rate(
 
 
 def independent_rate(problem: WorldProblem, generations: int, stopping: StoppingRule = "last") -> float:
-    """Return the probability that one of so many independent first programs counts as right (the arm `again`)."""
+    """Return the probability that one of `generations` independent first programs counts as right (arm `again`)."""
     if stopping == "last":
         return problem.unaided
     if stopping == "perfect":

@@ -13,7 +13,7 @@ from typing import TypeVar
 from django.db import connection
 
 from benchmark import judging
-from benchmark.methods import MethodSettings
+from benchmark.methods import METHODS, MethodSettings
 from benchmark.model_calls.commit_queue import CommitQueue
 from benchmark.models import Generation, Judgement, Problem, Run
 from judge import Policy
@@ -114,6 +114,7 @@ class JudgementRequests:
 
     def __init__(self, run: Run, settings: MethodSettings) -> None:
         self._settings = settings
+        self._copies_verdicts = run.method in METHODS and METHODS[run.method].judges_every_program
         self._suites: dict[str, int] = run.manifest.get("suites") or {}
         """By problem the version of the suite that replaces the imported hidden tests."""
 
@@ -140,6 +141,8 @@ class JudgementRequests:
             memory_limit=settings.memory_limit_of(problem),
             whole_output=samples and settings.shows_whole_output,
         )
+        if self._copies_verdicts:
+            judging.copy_verdict(judgement)
         setattr(answer, _COLUMNS[suite], judgement)
         Generation.objects.filter(pk=answer.pk).update(**{_COLUMNS[suite]: judgement})
         return judgement, True

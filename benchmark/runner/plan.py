@@ -132,13 +132,16 @@ class RunOptions:
 def plan_run(
     dataset: Dataset, spec: ModelSpec, method: Method, settings: MethodSettings, scope: RunScope
 ) -> Plan:
-    """Return the plan of a run. Raises CannotRunError when there is nothing to run, SettingsError for the method's own."""
+    """Return the plan of a run.
+
+    Raises CannotRunError when there is nothing to run, and SettingsError when the method refuses the run.
+    """
     chosen = _choose(dataset, scope)
     reasons = _untestable(dataset, method, settings, chosen)
     testable = tuple(problem for problem in chosen if problem.external_id not in reasons)
     planned = PlannedRun(dataset, spec, settings, testable, scope.attempts, scope.epochs)
     prepared = method.prepare(planned)
-    settings, reasons = prepared.settings, reasons | prepared.left_out
+    settings, reasons = prepared.settings, {**reasons, **prepared.left_out}
     attempts = scope.attempts * scope.epochs
     if prepared.chains is not None:
         attempts = max(prepared.chains.values())

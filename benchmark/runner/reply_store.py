@@ -60,7 +60,10 @@ class ReplyStore:
         call: Callable[[Prompt, Parameters, str], Awaitable[ModelReply]],
         on_stored: Callable[[Generation, Spending], None],
     ) -> None:
-        """`call` sends a prompt with its parameters and its cache key; `on_stored` gets each new row and the spending of the run."""
+        """`call` sends a prompt with its parameters and its cache key.
+
+        `on_stored` gets each new row and the spending of the run.
+        """
         self._run = run
         self._settings = settings
         self._spec = parse_model_spec(run.model_spec)

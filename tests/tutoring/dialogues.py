@@ -53,7 +53,10 @@ class SessionUnderTest:
         return claimed
 
     def reply(self, text: str, finish_reason: str = "stop") -> None:
-        claimed = self.claim()
+        self.finish(self.claim(), text, finish_reason)
+
+    def finish(self, claimed: ClaimedReply, text: str, finish_reason: str = "stop") -> None:
+        """Write this text as the reply that was claimed."""
         append_deltas([Delta(claimed.pk, claimed.attempt, 1, text)], [(claimed.pk, claimed.attempt)])
         completed = Completed(
             usage=TokenUsage(

@@ -17,13 +17,17 @@ django.setup()
 from django.contrib.auth.models import Group, User  # noqa: E402
 from django.db import connection  # noqa: E402
 
-from benchmark.models import Dataset, Judgement, Problem  # noqa: E402
+from benchmark.models import Dataset, Judgement, LanguageModel, Problem  # noqa: E402
 from tests.tutoring.dialogues import WRONG, SessionUnderTest, start  # noqa: E402
 from tests.tutoring.review.readings import recorded_session  # noqa: E402
-from tutoring.actions import Execute, SendMessage  # noqa: E402
-from tutoring.models import Event, Protocol, Reply, Review, Session  # noqa: E402
+from tests.tutoring.studies.designs import design_data  # noqa: E402
+from tutoring.actions import AcceptConsent, Execute, SendMessage  # noqa: E402
+from tutoring.models import Assignment, Event, Protocol, Reply, Review, Session  # noqa: E402
+from tutoring.protocols import consent_hash, rules_of  # noqa: E402
 from tutoring.replies.storage import claim_replies  # noqa: E402
 from tutoring.review.actions import ClaimNext  # noqa: E402
+from tutoring.studies.actions import FreezeStudy, OfferNext, StartAssigned  # noqa: E402
+from tutoring.studies.design import parse_design  # noqa: E402
 
 RUNNERS = 6
 
@@ -57,9 +61,9 @@ def a_session(name: str, generations: int) -> SessionUnderTest:
     return session
 
 
-def race(move: Callable[[], object]) -> list[str]:
+def race(move: Callable[[], object], runners: int = RUNNERS) -> list[str]:
     """Return the result of each thread: "accepted", or the exception's name and text."""
-    together = threading.Barrier(RUNNERS)
+    together = threading.Barrier(runners)
     answers: list[str] = []
 
     def run() -> None:
@@ -73,7 +77,7 @@ def race(move: Callable[[], object]) -> list[str]:
         finally:
             connection.close()
 
-    threads = [threading.Thread(target=run) for _ in range(RUNNERS)]
+    threads = [threading.Thread(target=run) for _ in range(runners)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -149,6 +153,62 @@ def review_tabs() -> tuple[list[str], int]:
     return answers, Review.objects.filter(reviewer=person).count()
 
 
+def study_of(name: str, tutors: int, problems: int) -> list[User]:
+    """Freeze a study of two human arms and return its tutors."""
+    people = []
+    for number in range(tutors):
+        person = User.objects.create(username=f"{name}-tutor-{number}")
+        person.groups.set(Group.objects.filter(name="tutor"))
+        people.append(person)
+    only = [a_problem(f"{name}-{number}")[1].external_id for number in range(problems)]
+    LanguageModel.objects.get_or_create(label="m", version=1, defaults={"spec": "openai:m"})
+    data = design_data(
+        name=name,
+        problems={"dataset": "practice", "only": only},
+        tutors=[one.username for one in people],
+    )
+    FreezeStudy(None, parse_design(data), accept_gate=True).execute()
+    return people
+
+
+def next_sessions() -> tuple[list[str], int]:
+    """50 tutors ask for their next session at once; each gets an assignment of their own."""
+    tutors = study_of("next", 50, 25)
+    waiting, offered = iter(tutors), []
+    lock = threading.Lock()
+
+    def move() -> None:
+        with lock:
+            person = next(waiting)
+        assignment = OfferNext(person).execute()
+        assert assignment is not None
+        assert assignment.tutor_id == person.pk
+        offered.append(assignment.pk)
+
+    answers = race(move, runners=50)
+    assert Assignment.objects.filter(state=Assignment.State.OFFERED, pk__in=offered).count() == len(offered)
+    return answers, len(set(offered))
+
+
+def next_session_tabs() -> tuple[list[str], int]:
+    """One tutor asks for the next session in several tabs at once, and starts it in all of them."""
+    [person, *_] = study_of("own-tabs", 2, 5)
+    protocol = Protocol.objects.get(name="usaco-2024")
+    AcceptConsent(person, protocol, consent_hash(rules_of(protocol))).execute()
+
+    def move() -> None:
+        assignment = OfferNext(person).execute()
+        assert assignment is not None
+        StartAssigned(person, assignment.pk).execute()
+
+    answers = race(move)
+    assert Assignment.objects.filter(tutor=person).exclude(state=Assignment.State.PLANNED).count() == 1
+    return answers, Session.objects.filter(tutor=person).count()
+
+
 if __name__ == "__main__":
-    races = (last_generation, execution, repeated_command, opening, claim, review_places, review_tabs)
+    races = (
+        last_generation, execution, repeated_command, opening, claim, review_places, review_tabs, next_sessions,
+        next_session_tabs,
+    )  # fmt: skip
     print(json.dumps({one.__name__: one() for one in races}))

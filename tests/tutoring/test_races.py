@@ -70,3 +70,15 @@ def test_a_reviewer_with_many_tabs_holds_one_session(races: Results):
     answers, held = races["review_tabs"]
     assert set(answers) == {"accepted"}
     assert held == 1
+
+
+def test_fifty_tutors_who_ask_at_once_get_fifty_different_assignments(races: Results):
+    answers, assignments = races["next_sessions"]
+    assert answers == ["accepted"] * 50
+    assert assignments == 50
+
+
+def test_a_tutor_with_many_tabs_holds_one_assigned_session(races: Results):
+    answers, sessions = races["next_session_tabs"]
+    assert set(answers) == {"accepted"}
+    assert sessions == 1

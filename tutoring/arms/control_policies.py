@@ -15,7 +15,10 @@ from tutoring.arms.sham_hints import HINTS, hint_texts
 TRY_AGAIN = "Please try again."
 NOT_CORRECT = "This program is not correct. Please try again."
 ANALYSIS = "This is the official analysis of the problem. Use it.\n\n{analysis}"
-REFERENCE = "This is the official analysis of the problem, and a program that solves it. Use them.\n\n{analysis}\n\n{program}"
+REFERENCE = (
+    "This is the official analysis of the problem, and a program that solves it. Use both.\n\n"
+    "{analysis}\n\n{program}"
+)
 
 
 def independent(_view: TutorView) -> Act:

@@ -1,7 +1,7 @@
 """Projection: a finished chain of an arm becomes one session of ordinary events.
 
-The session is held once more with the stored replies and verdicts, which gives the same events. Everything is written in
-the transaction that finishes the chain's work item, so no crash can separate the two.
+The session is held once more with the stored replies and verdicts, which gives the same events. Everything is written
+in the transaction that finishes the chain's work item, so no crash can separate the two.
 """
 
 from __future__ import annotations
@@ -19,11 +19,13 @@ from benchmark.methods import ProgramTester
 from benchmark.models import Generation, Problem, Run, WorkItem
 from benchmark.prompts import HiddenCount, HiddenRun, Prompt, SampleRun, Task
 from benchmark.retrieval import Corpus, problem_corpus
+from judge import Verdict
 from tutoring.actions import verdict_of
 from tutoring.arms.methods import POLICIES
 from tutoring.arms.policy import Execute, GiveUp
 from tutoring.arms.transcript import PROTOCOL, Transcript, hold_session
 from tutoring.models import AbandonReason, Event, ProgramScore, Protocol, Session
+from tutoring.models.choices import SessionOutcome
 from tutoring.models.payloads import (
     AnyPayload,
     ExecutionRequested,
@@ -95,10 +97,17 @@ class _StoredChain:
     async def read_once(self, name: str, read: Callable[[], T]) -> T:
         return self._shared.read(name, read)
 
-    async def request(self, _prompt: Prompt, _purpose: Generation.Purpose, **_options: Any) -> Generation:
+    async def request(
+        self,
+        prompt: Prompt,  # noqa: ARG002  (the replies are stored in order)
+        purpose: Generation.Purpose,  # noqa: ARG002
+        *,
+        retrieval: Mapping[str, Any] | None = None,  # noqa: ARG002
+        shared: bool = False,  # noqa: ARG002
+    ) -> Generation:
         return next(self._answers)
 
-    async def adopt(self, _prompt: Prompt, _text: str, _source: Mapping[str, Any]) -> Generation:
+    async def adopt(self, prompt: Prompt, text: str, source: Mapping[str, Any]) -> Generation:  # noqa: ARG002
         return next(self._answers)
 
     async def run_samples(self, answer: Generation) -> SampleRun:
@@ -228,8 +237,8 @@ def _timed(problem: Problem, run: Run, transcript: Transcript) -> list[tuple[dat
     return [*timed, (at, verdict), (at, SessionClosed(reason="executed", outcome=_outcome(verdict)))]
 
 
-def _outcome(verdict: VerdictRecorded) -> Session.Outcome:
-    return Session.Outcome.SOLVED if verdict.verdict == "AC" else Session.Outcome.NOT_SOLVED
+def _outcome(verdict: VerdictRecorded) -> SessionOutcome:
+    return SessionOutcome.SOLVED if verdict.verdict == Verdict.AC else SessionOutcome.NOT_SOLVED
 
 
 def _scores(session: Session, events: Sequence[Event], transcript: Transcript) -> list[ProgramScore]:

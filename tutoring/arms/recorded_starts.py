@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 from benchmark.methods import Chain, PlannedRun, SettingsError
 from tutoring.arms.human_sessions import human_sessions
 from tutoring.models import Event, Protocol, Session
 from tutoring.models.payloads import (
     AnyPayload,
-    MessageSent,
     ReplyFinished,
-    ReplyRequestedAgain,
     SessionOpened,
 )
 
@@ -39,13 +38,13 @@ async def recorded_start(chain: Chain) -> RecordedStart | None:
     if starts is None:
         return None
     start = starts[chain.task.id][chain.number]
-    sessions = [one["session"] for of_problem in starts.values() for one in of_problem]
+    sessions = [UUID(one["session"]) for of_problem in starts.values() for one in of_problem]
     payloads = await chain.read_once("beginnings of sessions", lambda: _beginnings(sessions))
     return RecordedStart(start["session"], start["generations"], payloads[start["session"]])
 
 
-def _beginnings(sessions: Sequence[str]) -> dict[str, tuple[AnyPayload, ...]]:
-    found: dict[str, list[AnyPayload]] = {session: [] for session in sessions}
+def _beginnings(sessions: Sequence[UUID]) -> dict[str, tuple[AnyPayload, ...]]:
+    found: dict[str, list[AnyPayload]] = {str(session): [] for session in sessions}
     complete: set[str] = set()
     events = Event.objects.filter(session__in=sessions, kind__in=_COPIED).order_by("session", "seq")
     for event in events:
@@ -88,7 +87,8 @@ def plan_starts(
 
 def _unfit(session: Session, model: str, protocol: Protocol) -> str:
     """Return why no chain can begin with the session; blank if one can."""
-    assert session.protocol is not None and session.problem is not None
+    assert session.protocol is not None
+    assert session.problem is not None
     if session.protocol.content_hash != protocol.content_hash:
         return f"its protocol is {session.protocol}, not {protocol}"
     if session.model_spec != model:
@@ -103,6 +103,4 @@ def _unfit(session: Session, model: str, protocol: Protocol) -> str:
                 return "a reply before its first program was stopped"
             if payload.generation is not None:
                 return ""
-        elif isinstance(payload, ReplyRequestedAgain | MessageSent):
-            continue
     return "it has no program"

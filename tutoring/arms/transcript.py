@@ -1,4 +1,4 @@
-"""One session of a policy: its events, as those of a session with a person, and the generations of the run behind them."""
+"""One session of a policy: its events, equal to those of a session with a person, and the generations behind them."""
 
 from __future__ import annotations
 

@@ -454,12 +454,12 @@ def _in_words(kind: Data, definitions: Data) -> str:
     if "$ref" in kind:
         name = kind["$ref"].rpartition("/")[2]
         return _choice(definitions[name].get("enum", ())) or name
-    if kinds := kind.get("anyOf", kind.get("oneOf")):
-        return " or ".join(_in_words(one, definitions) for one in kinds)
+    if choices := kind.get("anyOf") or kind.get("oneOf"):
+        return " or ".join(_in_words(one, definitions) for one in choices)
     if values := kind.get("enum") or ([kind["const"]] if "const" in kind else []):
         return _choice(values)
-    if "prefixItems" in kind:
-        return " and ".join(_in_words(one, definitions) for one in kind["prefixItems"])
+    if places := kind.get("prefixItems"):
+        return f"list of {len(places)} values"
     if kind["type"] == "array":
         return f"list of {_in_words(kind['items'], definitions)}"
     return "ISO 8601 time" if kind.get("format") == "date-time" else _WORDS[kind["type"]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.db.models import QuerySet
@@ -25,6 +26,6 @@ def closed_by_study(person: User, problem: Problem) -> bool:
     ).exists()
 
 
-def rehearsed_sessions() -> QuerySet[Assignment, dict[str, object]]:
+def rehearsed_sessions() -> QuerySet[Assignment, Any]:
     """Return the ids of the sessions of rehearsals, which every figure leaves out, for use in a query."""
     return Assignment.objects.filter(study__rehearsal=True, session__isnull=False).values("session")

@@ -79,7 +79,7 @@ def assign(frozen: FrozenDesign, seed: str) -> list[AssignedRow]:
         order = random.shuffled(problems)
         circle = random.shuffled(tutors)
         seats |= _Table(circle, design.tutors_per_problem, barred).filled(order)
-    rows = []
+    rows: list[AssignedRow] = []
     for problem in sorted(seats):
         rows += _rows_of(frozen, seed, problem, seats[problem])
     return _ordered(rows, seed)

@@ -13,9 +13,6 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 from benchmark.models.problems import Tier
 from tutoring.models.payloads import Record, describe_faults, faults_by_field
 
-FORMAT = 1
-"""Version of the form of a frozen design."""
-
 PrimaryOutcome = Literal["solved", "solved without major breach", "solved and compliant"]
 OUTCOMES: tuple[PrimaryOutcome, ...] = ("solved", "solved without major breach", "solved and compliant")
 """The outcomes that a study can have, each 0 or 1 for a session. The last two need complete reviews."""
@@ -192,7 +189,8 @@ class SeenBefore(Record):
 class FrozenDesign(Record):
     """A design with everything that it refers to, as `Study.design` stores it. `tutors` are pseudonyms."""
 
-    format: Literal[1] = FORMAT
+    format: Literal[1] = 1
+    """Version of this schema."""
     version: int
     """The version of the study."""
     design: Design
@@ -232,8 +230,7 @@ def parse_design(data: object) -> Design:
     try:
         return Design.model_validate_json(json.dumps(data, default=str))
     except ValidationError as error:
-        faults = describe_faults(error, Design).split("; ")
-        raise DesignError(*(f"The design is not valid: {fault}." for fault in faults)) from None
+        raise DesignError(f"The design is not valid. {describe_faults(error, Design)}.") from None
 
 
 def design_faults(data: dict[str, Any]) -> list[tuple[str, str]]:

@@ -63,7 +63,7 @@ def _outcome(
     row: Assignment, verdicts: Mapping[Any, tuple[str, datetime]], breach: bool
 ) -> AssignmentOutcome:
     if row.outcomes:
-        values = {name: int(row.outcomes[name]) for name in OUTCOMES if name in row.outcomes}
+        values = {str(name): int(row.outcomes[name]) for name in OUTCOMES if name in row.outcomes}
         unknown = "" if len(values) == len(OUTCOMES) else "withdrawn before its review"
         return AssignmentOutcome(values, bool(row.outcomes.get(COMPLETED)), row.ended_at, unknown)
     if row.arm.kind == Arm.Kind.AUTOMATIC:

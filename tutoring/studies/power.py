@@ -222,9 +222,9 @@ def _e_value_stops(differences: Values, threshold: float) -> tuple[NDArray[np.bo
     """Return whether the e-value of each study reaches the threshold at some pair, and the pairs it uses."""
     highest = logarithmic_e_values(differences)
     reached = highest >= log(threshold)
-    found = reached.any(1)
+    found = np.asarray(reached.any(1))
     problems = differences.shape[1]
-    return found, np.where(found, reached.argmax(1) + 1, problems).astype(float)
+    return found, np.asarray(np.where(found, reached.argmax(1) + 1, problems), dtype=float)
 
 
 def logarithmic_e_values(differences: Values) -> Values:

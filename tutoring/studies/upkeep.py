@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
+from typing import NamedTuple
+from uuid import UUID
 
 from django.db import transaction
 from django.db.models import Count
@@ -61,7 +63,7 @@ def _fingerprint(study: Study) -> object:
     return study.state, tuple(states), reviews, invalidated, study.deviations.count()
 
 
-def _expired_sessions(study_id: int, now: datetime) -> list:  # type: ignore[type-arg]
+def _expired_sessions(study_id: int, now: datetime) -> list[UUID]:
     """Return the ids of open sessions whose time has expired, after a deviation for each."""
     with transaction.atomic():
         study = lock_study(study_id)
@@ -70,7 +72,7 @@ def _expired_sessions(study_id: int, now: datetime) -> list:  # type: ignore[typ
             if not row.deviations.filter(kind=Deviation.Kind.EXPIRED_SESSION).exists():
                 text = "The session was not finished in time. It counts as not solved."
                 record_deviation(study, Deviation.Kind.EXPIRED_SESSION, text, [row])
-        return [row.session_id for row in rows]
+        return [row.session_id for row in rows if row.session_id is not None]
 
 
 def _expire_offers(study: Study, now: datetime) -> None:
@@ -86,26 +88,36 @@ def _follow_chains(study: Study) -> None:
         arm__kind=Arm.Kind.AUTOMATIC, arm__run__isnull=False, state__in=Assignment.UNFINISHED
     )
     for run_id in waiting.order_by("arm__run").values_list("arm__run", flat=True).distinct():
-        items = WorkItem.objects.filter(run=run_id).values_list(
-            "problem", "chain", "pk", "state", "permanent", "judgement__finished_at"
+        rows = WorkItem.objects.filter(run=run_id).values_list(
+            "pk", "problem", "chain", "state", "permanent", "judgement__finished_at"
         )
-        found = {(problem, chain): rest for problem, chain, *rest in items}
+        items = {(item.problem, item.chain): item for item in (_Chain(*row) for row in rows)}
         changed = []
         for row in waiting.filter(arm__run=run_id):
-            if (item := found.get((row.problem_id, row.replicate - 1))) is not None and _follow(row, item):
+            item = items.get((row.problem_id, row.replicate - 1))
+            if item is not None and _follow(row, item):
                 changed.append(row)
         Assignment.objects.bulk_update(changed, ["work_item", "state", "ended_at"], batch_size=500)
 
 
-def _follow(row: Assignment, item: list[object]) -> bool:
+class _Chain(NamedTuple):
+    """The columns of a work item that its assignment repeats."""
+
+    pk: int
+    problem: int
+    chain: int
+    state: str
+    permanent: bool
+    finished_at: datetime | None
+
+
+def _follow(row: Assignment, item: _Chain) -> bool:
     """Set the chain and the state of the assignment; return whether they changed."""
-    key, state, permanent, finished_at = item
     before = row.work_item_id, row.state
-    row.work_item_id = key  # type: ignore[assignment]
-    if state == WorkItem.State.DONE or (state == WorkItem.State.FAILED and permanent):
-        row.state = State.DONE
-        row.ended_at = finished_at or timezone.now()  # type: ignore[assignment]
-    elif state != WorkItem.State.PENDING:
+    row.work_item_id = item.pk
+    if item.state == WorkItem.State.DONE or (item.state == WorkItem.State.FAILED and item.permanent):
+        row.state, row.ended_at = State.DONE, item.finished_at or timezone.now()
+    elif item.state != WorkItem.State.PENDING:
         row.state = State.OPEN
     return (row.work_item_id, row.state) != before
 

@@ -12,6 +12,7 @@ from benchmark.judging.references import (
     ReferenceResult,
     missing_compiler,
     reference_work,
+    store_reference_verdicts,
     verify_references,
 )
 from benchmark.management.arguments import find_dataset, find_problem, positive
@@ -24,7 +25,8 @@ from judge.management.tables import aligned
 class Command(BaseCommand):
     help = (
         "Judge the reference solutions of a dataset, or the programs in the analysis of a problem without any. A "
-        "problem passes if one of its programs is accepted."
+        "problem passes if one of its programs is accepted. The verdicts on all tests are stored for the gate of "
+        "studies."
     )
 
     requires_system_checks = []  # the checks import all pages, which this command does not need
@@ -59,6 +61,8 @@ class Command(BaseCommand):
                 results = verify_references(works, options["jobs"], bar.update)
         except SandboxUnavailable as error:
             raise CommandError(str(error)) from None
+        if suite == Judgement.Suite.ALL:
+            store_reference_verdicts(problems, results)
         passed = sum(result.verdict is Verdict.AC for result in results)
         if options["json"]:
             references = [asdict(result) for result in results]

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import time
 from uuid import uuid4
 
 import pytest
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 
+from accounts.roles import Role
+from benchmark.judging.references import ReferenceResult, store_reference_verdicts
 from benchmark.models import LanguageModel, Problem
+from judge import Verdict
+from tests.tutoring.conftest import PersonFactory
 from tests.tutoring.dialogues import start
 from tests.tutoring.studies.conftest import FreezeFactory, abandon, begin, finish, hold_all, let_expire
 from tests.tutoring.studies.designs import design_data
@@ -35,6 +40,7 @@ from tutoring.studies.actions import (
 from tutoring.studies.analysis import current_figures, results_unlocked, visible_figures
 from tutoring.studies.design import DesignError, parse_design, parse_frozen
 from tutoring.studies.flow import study_flow
+from tutoring.studies.gate import gate_findings
 from tutoring.studies.upkeep import advance_studies
 
 E_VALUE = {"rule": "sign e-value"}
@@ -150,6 +156,26 @@ def test_the_gate_lists_problems_and_freezes_nothing(
     assert "Problem practice/doubling-1: no hidden tests." in str(refused.value)
     assert "accept the gate's findings" in refused.value.faults[-1]
     assert not Study.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("verdict", "kind"),
+    [
+        ("AC", None),
+        ("TLE", "limits not met"),
+        ("WA", "reference not accepted"),
+        ("NO_CODE", "reference not judged"),
+    ],
+)
+def test_the_gate_reads_the_stored_verdicts_on_reference_programs(
+    problems: list[Problem], verdict: str, kind: str | None
+):
+    result = ReferenceResult("doubling", "python", Verdict(verdict), "" if verdict == "AC" else "test 2")
+    store_reference_verdicts(problems[:1], [result])
+    assert [one.kind for one in gate_findings(problems[:1])] == ([kind] if kind else [])
+    problems[0].content_hash = "1" * 64
+    [changed] = gate_findings(problems[:1])
+    assert (changed.kind, "verify_references practice" in changed.detail) == ("reference not judged", True)
 
 
 def test_a_tutor_has_one_assignment_at_a_time(freeze: FreezeFactory, tutors: list[User], rosa: User):
@@ -439,3 +465,23 @@ def test_a_rehearsal_is_left_out_of_figures(freeze: FreezeFactory, tutors: list[
     freeze(rehearsal=True)
     finish(begin(tutors[0]), solved=True)
     assert not counted_sessions().exists()
+
+
+def test_a_thousand_assignments_are_frozen_within_a_second(
+    problems: list[Problem], model: LanguageModel, person: PersonFactory
+):
+    first = problems[0]
+    rows = []
+    for number in range(250):
+        copy = Problem.objects.get(pk=first.pk)
+        copy.pk, copy.external_id = None, f"many-{number}"
+        rows.append(copy)
+    Problem.objects.bulk_create(rows)
+    tutors = [person(f"many-{number}", Role.TUTOR).username for number in range(20)]
+    query = {"dataset": "practice", "only": [row.external_id for row in rows]}
+    design = parse_design(design_data(problems=query, tutors=tutors, sessions_per_cell=2))
+    start_time = time.process_time()
+    study = FreezeStudy(None, design, accept_gate=True).execute()
+    taken = time.process_time() - start_time
+    assert study.assignments.count() == 1_000
+    assert taken < 1

@@ -23,7 +23,7 @@ from tutoring.models import Arm, Study
 from tutoring.sessions.context import RefusedError
 from tutoring.studies.actions import AmendStudy, CloseStudy, FreezeStudy, StopStudy, TakeLook
 from tutoring.studies.analysis import Figures, sessions_so_far
-from tutoring.studies.design import Design, DesignError, parse_design, parse_frozen
+from tutoring.studies.design import Design, DesignError, parse_design
 from tutoring.studies.estimation import Contrast
 from tutoring.studies.export import export_study
 from tutoring.studies.power import Power, PowerError, PowerInputs, simulate_power
@@ -35,8 +35,8 @@ from tutoring.studies.verification import verify
 
 class Command(BaseCommand):
     help = (
-        "Design, freeze, conduct and verify studies (docs/studies.md). DESIGN is a JSON or YAML file; NAME is the name of "
-        "a study, NAME@VERSION an older version."
+        "Design, freeze, conduct and verify studies (docs/studies.md). DESIGN is a JSON or YAML file; NAME is the name "
+        "of a study, NAME@VERSION an older version."
     )
 
     requires_system_checks = []  # the checks import all pages, which this command does not need

@@ -1,0 +1,32 @@
+"""The calibration of studies: a smoke test with 50 studies a seed."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from django.core.management import call_command
+
+from tutoring.studies.calibration import StudyWorld
+
+
+def test_contrasts_cover_and_null_studies_do_not_stop(capsys: pytest.CaptureFixture[str]):
+    call_command("calibrate", "studies", "--studies", "50", "--json")
+    results = json.loads(capsys.readouterr().out)["results"]
+    assert {one["problems"] for one in results if one["estimator"] == "contrast by assignment"} == {
+        12,
+        18,
+        40,
+    }
+    assert {one["problems"] for one in results if "e-value" in one["estimator"]} == {12, 18, 40, 200}
+    assert all(one["holds"] for one in results)
+
+
+@pytest.mark.parametrize("world", [StudyWorld(), StudyWorld(sessions=2), StudyWorld(chains=4)])
+def test_the_simulated_difference_is_the_stated_truth(world: StudyWorld):
+    first, second = world.studies(np.random.default_rng(1), 3_000, 20)
+    difference = np.nanmean(first) - np.nanmean(second)
+    assert difference == pytest.approx(world.truth, abs=0.008)
+    empty = np.isnan(first).mean()
+    assert empty == pytest.approx(world.expiry**3, abs=0.002)
