@@ -367,7 +367,9 @@ class ReportProblem:
             if (earlier := self._earlier(session)) is not None:
                 return earlier
             if self.about not in self.ABOUT:
-                raise RefusedError("Choose what is wrong: the model, the problem, the judge, or something else.")
+                raise RefusedError(
+                    "Choose what is wrong: the model, the problem, the judge, or something else."
+                )
             if not self.text.strip():
                 raise RefusedError("Say in a few words what is wrong.")
             report = self._report(session)

@@ -54,7 +54,12 @@ def current_offer(person: User) -> Offer | None:
         if state == Assignment.State.OPEN and study in Study.UNFINISHED:
             return Offer("open", left, until, session)
     for state, study, until, _ in rows:
-        if state == Assignment.State.OFFERED and study in Study.OFFERING and until is not None and until > now:
+        if (
+            state == Assignment.State.OFFERED
+            and study in Study.OFFERING
+            and until is not None
+            and until > now
+        ):
             return Offer("offered", left, until)
     if states[Assignment.State.PLANNED]:
         return Offer("next", left)

@@ -33,12 +33,14 @@ def summaries(studies: Sequence[Study]) -> list[StudySummary]:
     for study, state, number in rows.annotate(Count("pk")):
         counts[study][state] = number
     reports = Counter(
-        Deviation.objects.filter(
-            study__in=studies, kind=Deviation.Kind.REPORT, settlement=None
-        ).values_list("study", flat=True)
+        Deviation.objects.filter(study__in=studies, kind=Deviation.Kind.REPORT, settlement=None).values_list(
+            "study", flat=True
+        )
     )
     waiting = set(
-        Arm.objects.filter(study__in=studies, kind=Arm.Kind.AUTOMATIC, run=None).values_list("study", flat=True)
+        Arm.objects.filter(study__in=studies, kind=Arm.Kind.AUTOMATIC, run=None).values_list(
+            "study", flat=True
+        )
     )
     found = []
     for study in studies:

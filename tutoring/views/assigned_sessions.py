@@ -29,7 +29,9 @@ def next_session(request: HttpRequest) -> HttpResponse:
     person = person_of(request)
     offered = OfferNext(person).execute()
     if offered is None:
-        messages.info(request, "There is no session for you now. You have held all of yours, or the study has ended.")
+        messages.info(
+            request, "There is no session for you now. You have held all of yours, or the study has ended."
+        )
         return redirect("sessions")
     try:
         protocol = offered.arm.protocol

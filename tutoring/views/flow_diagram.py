@@ -88,7 +88,9 @@ def flow_svg(flow: Flow, assignments_url: str, problems_url: str) -> str:
     width = max(len(columns) * (COLUMN + GAP) - GAP, 2 * COLUMN + GAP) + 2
     top = Box("", [Line(flow.considered, "problems considered", "")])
     out = Box("Not eligible", [Line(number, reason) for reason, number in flow.left_out.items()])
-    eligible = Box("", [Line(flow.eligible, "problems eligible", ""), Line(flow.assigned, "sessions and chains", "*")])
+    eligible = Box(
+        "", [Line(flow.eligible, "problems eligible", ""), Line(flow.assigned, "sessions and chains", "*")]
+    )
     middle = width / 2
     parts: list[str] = []
     y = 1.0

@@ -118,7 +118,11 @@ def _draft(found: Study) -> dict[str, Any]:
         frozen = resolve(parse_design(found.design)).frozen
     except DesignError as error:
         return {"faults": error.faults, "frozen": None}
-    return {"faults": (), "frozen": frozen, "sessions": len(frozen.problems) * frozen.design.tutors_per_problem}
+    return {
+        "faults": (),
+        "frozen": frozen,
+        "sessions": len(frozen.problems) * frozen.design.tutors_per_problem,
+    }
 
 
 def _conduct(found: Study) -> dict[str, Any]:
@@ -148,7 +152,8 @@ def _conduct(found: Study) -> dict[str, Any]:
         "kinds": [(kind, Deviation.Kind(kind).label) for kind in SETTLING],
         "offering": found.state in Study.OFFERING,
         "may_look": found.state == Study.State.RUNNING and frozen.design.stopping.rule != "fixed",
-        "may_close": found.state in Study.UNFINISHED and not any(row.state in Assignment.UNFINISHED for row in data.rows),
+        "may_close": found.state in Study.UNFINISHED
+        and not any(row.state in Assignment.UNFINISHED for row in data.rows),
     }
 
 
@@ -162,7 +167,8 @@ def flow_rows(flow: Flow) -> list[tuple[str, list[tuple[int, str]]]]:
         ("ended", "&passage=ended", lambda arm: arm.completed),
     ]
     rows = [
-        (name, [(count(arm), f"arm={arm.arm}{query}") for arm in flow.arms]) for name, query, count in passages
+        (name, [(count(arm), f"arm={arm.arm}{query}") for arm in flow.arms])
+        for name, query, count in passages
     ]
     boxes = sorted({box for arm in flow.arms for box in arm.boxes}, key=_box_order)
     return rows + [
@@ -329,7 +335,9 @@ def download_preregistration(request: HttpRequest, study_id: int, form: str) -> 
     else:
         text = json.dumps(preregistration(found), ensure_ascii=False, indent=1, sort_keys=True) + "\n"
         kind = "application/json"
-    return _download(text.encode(), f"{kind}; charset=utf-8", f"preregistration-{found.name}-v{found.version}.{form}")
+    return _download(
+        text.encode(), f"{kind}; charset=utf-8", f"preregistration-{found.name}-v{found.version}.{form}"
+    )
 
 
 @require_GET
@@ -339,7 +347,10 @@ def download_study(request: HttpRequest, study_id: int) -> HttpResponse:
     found = find_frozen(request, study_id)
     folder = f"study-{found.name}-v{found.version}"
     packed = io.BytesIO()
-    with tempfile.TemporaryDirectory() as place, zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+    with (
+        tempfile.TemporaryDirectory() as place,
+        zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive,
+    ):
         for path in export_study(found, Path(place) / folder):
             archive.write(path, f"{folder}/{path.name}")
     return _download(packed.getvalue(), "application/zip", f"{folder}.zip")
@@ -420,5 +431,3 @@ def record_deviation(request: HttpRequest, study_id: int) -> str:
         command_id(request),
     ).execute()
     return "The deviation is recorded."
-
-

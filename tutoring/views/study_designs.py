@@ -88,7 +88,9 @@ def save_study(request: HttpRequest) -> HttpResponse:
         faults = faults_by_form_field(design_faults(values))
         return _page(request, values, faults, study=former, general=error.faults)
     if design_faults(values):
-        messages.warning(request, "The draft is saved. It has faults, which the form shows beside their fields.")
+        messages.warning(
+            request, "The draft is saved. It has faults, which the form shows beside their fields."
+        )
         return redirect("edit_study", study_id=saved.pk)
     messages.success(request, "The draft is saved.")
     return redirect("study", study_id=saved.pk)
@@ -117,7 +119,9 @@ def amend_study(request: HttpRequest, study_id: int) -> HttpResponse:
     try:
         design = parse_design(values)
         accept = "accept_gate" in request.POST
-        new = AmendStudy(person_of(request), study_id, design, text_field(request, "reason"), accept).execute()
+        new = AmendStudy(
+            person_of(request), study_id, design, text_field(request, "reason"), accept
+        ).execute()
     except DesignError as error:
         return _page(request, values, faults, study=found, amends=True, general=error.faults)
     except RefusedError as refused:

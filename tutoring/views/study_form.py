@@ -54,7 +54,9 @@ def _number(text: str) -> int | float | str:
 def _arms(form: QueryDict) -> Iterator[dict[str, Any]]:
     index = 0
     while f"arm-{index}-kind" in form:
-        typed = {name: form.get(f"arm-{index}-{name}", "").strip() for name in (*_ARM_TEXT, "settings", "draws")}
+        typed = {
+            name: form.get(f"arm-{index}-{name}", "").strip() for name in (*_ARM_TEXT, "settings", "draws")
+        }
         kind = form.get(f"arm-{index}-kind", "")
         index += 1
         if not typed["name"]:
@@ -135,7 +137,9 @@ class DesignFields:
     @property
     def secondary(self) -> str:
         """Return the secondary contrasts, one a line."""
-        return "\n".join(" less ".join(map(str, pair)) for pair in self.values.get("secondary_contrasts") or ())
+        return "\n".join(
+            " less ".join(map(str, pair)) for pair in self.values.get("secondary_contrasts") or ()
+        )
 
     @property
     def contrast(self) -> list[str]:

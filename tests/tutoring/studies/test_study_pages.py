@@ -237,7 +237,10 @@ def test_a_report_is_settled(admin: Client, freeze: FreezeFactory, tutors: list[
     as_page = {"Accept": "application/json"}
     for _ in range(2):
         assert tutor.post(address, report, headers=as_page).json()["accepted"]
-    assert tutor.post(address, report | {"command": str(uuid4()), "about": "x"}, headers=as_page).status_code == 409
+    assert (
+        tutor.post(address, report | {"command": str(uuid4()), "about": "x"}, headers=as_page).status_code
+        == 409
+    )
     assert client_of(tutors[1]).post(address, report | {"command": str(uuid4())}).status_code == 404
     [row] = study.deviations.all()
     shown = page(admin, f"/studies/{study.pk}/")
@@ -248,7 +251,10 @@ def test_a_report_is_settled(admin: Client, freeze: FreezeFactory, tutors: list[
         shown = admin.post(f"/studies/{study.pk}/deviation/", settle, follow=True).content.decode()
         assert "The deviation is recorded." in shown
     assert "Reports to settle" not in shown
-    assert [one.kind for one in study.deviations.all()] == [Deviation.Kind.REPORT, Deviation.Kind.INFRASTRUCTURE]
+    assert [one.kind for one in study.deviations.all()] == [
+        Deviation.Kind.REPORT,
+        Deviation.Kind.INFRASTRUCTURE,
+    ]
     assignment.refresh_from_db()
     assert assignment.state == Assignment.State.EXCLUDED
     other = {"command": str(uuid4()), "kind": "other", "reason": "A note.", "assignments": "x"}
@@ -270,7 +276,15 @@ def test_the_tutors_of_a_study_do_not_see_its_pages(freeze: FreezeFactory, tutor
     tutors[0].is_superuser = True
     tutors[0].save()
     client = client_of(tutors[0])
-    for rest in ("", "assignments/", "preregistration/", "preregistration.md", "design.json", "export.zip", "power/"):
+    for rest in (
+        "",
+        "assignments/",
+        "preregistration/",
+        "preregistration.md",
+        "design.json",
+        "export.zip",
+        "power/",
+    ):
         assert client.get(f"/studies/{study.pk}/{rest}").status_code == 403, rest
     assert client.post(f"/studies/{study.pk}/look/").status_code == 403
     hold_all(tutors, solved=lambda _: True)
@@ -291,7 +305,9 @@ def test_tutor_starts_the_next_session_with_one_button(freeze: FreezeFactory, tu
     opened = client.post("/sessions/next/", fields_sent, follow=True)
     assert opened.status_code == 200
     again = client.post("/sessions/next/")
-    assert again.headers["Location"] == opened.redirect_chain[-1][0], "a repeated press opens the same session"
+    assert again.headers["Location"] == opened.redirect_chain[-1][0], (
+        "a repeated press opens the same session"
+    )
     assert Session.objects.count() == 1
     shown = page(client, "/sessions/")
     assert "A session of the study is open. Finish it until" in shown
