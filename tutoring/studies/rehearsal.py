@@ -7,17 +7,20 @@ so no other process is needed.
 from __future__ import annotations
 
 import asyncio
+import logging
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from uuid import UUID, uuid4
 
 from django.conf import settings
 from django.contrib.auth.models import User
-from django.http import HttpResponseBase
+from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 
@@ -39,27 +42,43 @@ LONGEST_REPLY = 300
 
 _POLL_SECONDS = 0.02
 
+_CONSENT = re.compile(rb'name="consent" value="(\w+)"')
+
+_NOTIFYING = ("tutoring.notifications", "tutoring.replies.streamer", "benchmark.judging.requests")
+"""The loggers that warn when the message server is unavailable, which a rehearsal does not need."""
+
 
 @contextmanager
-def _streamer() -> Iterator[Callable[[], None]]:
+def _without_warnings() -> Iterator[None]:
+    """Keep warnings about an unavailable message server out of the output."""
+    loggers = [logging.getLogger(name) for name in _NOTIFYING]
+    levels = [one.level for one in loggers]
+    for one in loggers:
+        one.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        for one, level in zip(loggers, levels, strict=True):
+            one.setLevel(level)
+
+
+@contextmanager
+def _streamer() -> Iterator[Callable[[], object]]:
     """Run a streamer in a thread; yield the function that says that a reply is queued."""
     loop = asyncio.new_event_loop()
     streamer = Streamer(limit=10)
     serving = loop.create_task(streamer.run())
 
     def serve() -> None:
-        try:
+        with suppress(asyncio.CancelledError):
             loop.run_until_complete(serving)
-        except asyncio.CancelledError:
-            pass
-        finally:
-            loop.run_until_complete(loop.shutdown_default_executor())
-            loop.close()
+        loop.run_until_complete(loop.shutdown_default_executor())
+        loop.close()
 
     thread = threading.Thread(target=serve, name="streamer of a rehearsal", daemon=True)
     thread.start()
     try:
-        yield lambda: loop.call_soon_threadsafe(streamer.replies_waiting.set) and None
+        yield partial(loop.call_soon_threadsafe, streamer.replies_waiting.set)
     finally:
         loop.call_soon_threadsafe(serving.cancel)
         thread.join(10)
@@ -73,10 +92,10 @@ class TutorClient:
         self._client = Client(SERVER_NAME=host)
         self._client.force_login(person)
 
-    def post(self, name: str, fields: dict[str, Any], **arguments: object) -> HttpResponseBase:
+    def post(self, name: str, fields: dict[str, Any], **arguments: object) -> HttpResponse:
         """Send the form to the page's address. Raises StudyRefusedError for an error page."""
         address = reverse(name, kwargs=arguments)
-        response: HttpResponseBase = self._client.post(address, fields, secure=settings.SESSION_COOKIE_SECURE)
+        response: HttpResponse = self._client.post(address, fields, secure=settings.SESSION_COOKIE_SECURE)
         if response.status_code >= 400:
             raise StudyRefusedError(f"The page {address} responds with status {response.status_code}.")
         return response
@@ -84,8 +103,8 @@ class TutorClient:
     def next_session(self) -> UUID | None:
         """Press “Your next session”, and accept the consent text if it is shown. Return the session, or None."""
         response = self.post("next_session", {})
-        if response.status_code == 200:
-            response = self.post("next_session", {"consent": response.context["text_hash"]})  # type: ignore[attr-defined]
+        if response.status_code == 200 and (consent := _CONSENT.search(response.content)):
+            response = self.post("next_session", {"consent": consent[1].decode()})
         part = response.headers.get("Location", "").rstrip("/").rpartition("/")[2]
         try:
             return UUID(part)
@@ -99,7 +118,7 @@ class PageSteps:
 
     client: TutorClient
     session_id: UUID
-    notify: Callable[[], None]
+    notify: Callable[[], object]
 
     def view(self) -> TutorView:
         """Return what the tutor may know, after the reply to the last message has arrived."""
@@ -173,7 +192,7 @@ def rehearse(study: Study, level: int, on_session: Callable[[Session], None] = l
         raise StudyRefusedError(refusal)
     held = 0
     clients = [TutorClient(person) for person in study.tutors.order_by("username")]
-    with _streamer() as notify:
+    with _without_warnings(), _streamer() as notify:
         while clients:
             for client in list(clients):
                 session_id = client.next_session()
@@ -192,10 +211,8 @@ def _hold(steps: PageSteps, level: int) -> Session:
     world = read_world(parse_model_spec(session.model_spec).model)
     decide = simulated_tutor(world, level=level, verifies=True)
     # The policy is synchronous, so its coroutine never waits: it runs here, where the database may be used.
-    try:
+    with suppress(StopIteration):
         hold(decide, steps).send(None)
-    except StopIteration:
-        pass
     session.refresh_from_db()
     if session.state != Session.State.CLOSED:
         raise StudyRefusedError(

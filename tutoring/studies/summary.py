@@ -51,25 +51,24 @@ def summaries(studies: Sequence[Study]) -> list[StudySummary]:
     return found
 
 
-def next_step(study: Study, states: Counter[str], reports: int, *, runs_missing: bool) -> str:
+def next_step(
+    study: Study, states: Counter[str], reports: int, *, runs_missing: bool
+) -> str:
     """Return what an admin does next, as a sentence."""
     unfinished = sum(states[state] for state in Assignment.UNFINISHED)
+    if study.state == Study.State.DRAFT:
+        return "Complete the design, look at its power, and freeze it."
+    if study.state == Study.State.CLOSED:
+        return "Read the results, and export the study."
     if reports:
         return f"Settle {reports} report{'s' if reports > 1 else ''} of tutors."
-    match study.state:
-        case Study.State.DRAFT:
-            return "Complete the design, look at its power, and freeze it."
-        case Study.State.FROZEN | Study.State.RUNNING if runs_missing:
-            return f"Start the automatic arms: manage.py study run {study.name}"
-        case Study.State.FROZEN:
-            return "Wait for the tutors: “Your next session” is on their pages."
-        case Study.State.RUNNING if unfinished:
-            return f"Wait for {unfinished} session{'s' if unfinished > 1 else ''}."
-        case Study.State.RUNNING | Study.State.STOPPED if not unfinished:
-            return "Close the study."
-        case Study.State.STOPPED:
-            return f"Wait for {states[Assignment.State.OPEN]} open sessions, then close the study."
-    return "Read the results, and export the study."
+    if runs_missing and study.state in Study.OFFERING:
+        return f"Start the automatic arms: manage.py study run {study.name}"
+    if study.state == Study.State.FROZEN:
+        return "Wait for the tutors: “Your next session” is on their pages."
+    return (
+        f"Wait for {unfinished} session{'s' if unfinished > 1 else ''}." if unfinished else "Close the study."
+    )
 
 
 @dataclass(frozen=True)

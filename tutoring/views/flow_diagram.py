@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 from urllib.parse import urlencode
@@ -21,11 +21,14 @@ _ARROW = 22
 
 
 class Line(NamedTuple):
-    """One line of a box: a number with its words. `query` selects the counted assignments; None: no link."""
+    """One line of a box: a number with its words.
+
+    `target` is an address, or the query that selects the counted assignments; empty: no link.
+    """
 
     number: int
     text: str
-    query: str | None = None
+    target: str = ""
 
 
 @dataclass(frozen=True)
@@ -83,78 +86,92 @@ def _words(reason: str) -> str:
 
 
 def flow_svg(flow: Flow, assignments_url: str, problems_url: str) -> str:
-    """Return the diagram as an <svg> element with all texts escaped."""
+    """Return the diagram as an <svg> element with all texts escaped.
+
+    The problems are at the top, then each arm has a column. `problems_url` is the link of the numbers of problems.
+    """
     columns = [arm_boxes(arm) for arm in flow.arms]
-    width = max(len(columns) * (COLUMN + GAP) - GAP, 2 * COLUMN + GAP) + 2
-    top = Box("", [Line(flow.considered, "problems considered", "")])
-    out = Box("Not eligible", [Line(number, reason) for reason, number in flow.left_out.items()])
-    eligible = Box(
-        "", [Line(flow.eligible, "problems eligible", ""), Line(flow.assigned, "sessions and chains", "*")]
-    )
-    middle = width / 2
-    parts: list[str] = []
-    y = 1.0
-
-    def link(line: Line) -> str:
-        if line.query is None:
-            return ""
-        if line.query == "":
-            return problems_url
-        return assignments_url if line.query == "*" else f"{assignments_url}?{line.query}"
-
-    def box(one: Box, left: float) -> None:
-        parts.append(f'<rect x="{left:.0f}" y="{y:.0f}" width="{COLUMN}" height="{one.height}" rx="6"/>')
-        baseline = y + PADDING + 14
-        if one.heading:
-            parts.append(
-                f'<text class="head" x="{left + 10:.0f}" y="{baseline:.0f}">{html.escape(one.heading)}</text>'
-            )
-            baseline += LINE
-        for line in one.lines:
-            parts.append(_line_svg(line, link(line), left + 10, baseline))
-            baseline += LINE
-
-    def arrow(x: float, start: float, end: float) -> None:
-        parts.append(f'<path class="arrow" d="M{x:.0f} {start:.0f}V{end - 1:.0f}m-4 -5l4 5l4 -5"/>')
-
-    box(top, middle - COLUMN / 2 if not flow.left_out else middle - COLUMN - GAP / 2)
-    if flow.left_out:
-        box(out, middle + GAP / 2)
-    first = y + top.height
-    y += max(top.height, out.height if flow.left_out else 0) + _ARROW
-    arrow(middle if not flow.left_out else middle - COLUMN / 2 - GAP / 2, first, y)
-    box(eligible, middle - COLUMN / 2 if not flow.left_out else middle - COLUMN - GAP / 2)
-    start = y + eligible.height
-    y += eligible.height + 2 * _ARROW
+    drawing = _Drawing(assignments_url)
     spread = len(columns) * (COLUMN + GAP) - GAP
-    lefts = [(width - spread) / 2 + number * (COLUMN + GAP) for number in range(len(columns))]
-    centres = [left + COLUMN / 2 for left in lefts]
-    stem = middle if not flow.left_out else middle - COLUMN / 2 - GAP / 2
-    parts.append(
-        f'<path class="arrow" d="M{stem:.0f} {start:.0f}V{start + _ARROW:.0f}'
-        f'M{min(stem, *centres):.0f} {start + _ARROW:.0f}H{max(stem, *centres):.0f}"/>'
+    width = max(spread, 2 * COLUMN + GAP) + 2
+    stem = width / 2 - (COLUMN + GAP) / 2 if flow.left_out else width / 2
+    out = Box("Not eligible", [Line(number, reason) for reason, number in flow.left_out.items()])
+    considered = Box("", [Line(flow.considered, "problems considered", problems_url)])
+    below = drawing.y + max(considered.height, out.height if flow.left_out else 0) + _ARROW
+    if flow.left_out:
+        drawing.box(out, stem + (COLUMN + GAP))
+    drawing.box(considered, stem)
+    drawing.arrow(stem, drawing.y + considered.height, below)
+    drawing.y = below
+    eligible = Box(
+        "",
+        [
+            Line(flow.eligible, "problems eligible", problems_url),
+            Line(flow.assigned, "sessions and chains", assignments_url),
+        ],
     )
-    for centre in centres:
-        arrow(centre, start + _ARROW, y)
+    drawing.box(eligible, stem)
+    centres = [(width - spread + COLUMN) / 2 + number * (COLUMN + GAP) for number in range(len(columns))]
+    drawing.branch(stem, eligible.height, centres)
     rows = list(zip(*columns, strict=True))
     for number, row in enumerate(rows):
         tallest = max(one.height for one in row)
-        for one, left, centre in zip(row, lefts, centres, strict=True):
-            box(Box(one.heading, one.lines), left)
+        for one, centre in zip(row, centres, strict=True):
+            drawing.box(one, centre)
             if number < len(rows) - 1:
-                arrow(centre, y + one.height, y + tallest + _ARROW)
-        y += tallest + _ARROW
-    height = y - _ARROW + 2
+                drawing.arrow(centre, drawing.y + one.height, drawing.y + tallest + _ARROW)
+        drawing.y += tallest + _ARROW
+    height = drawing.y - _ARROW + 2
     label = "Flow of the study; the table below has the same numbers"
     return (
         f'<svg class="flow" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" height="{height:.0f}" '
-        f'role="group" aria-label="{label}">{"".join(parts)}</svg>'
+        f'role="group" aria-label="{label}">{"".join(drawing.parts)}</svg>'
     )
 
 
-def _line_svg(line: Line, address: str, x: float, y: float) -> str:
+@dataclass
+class _Drawing:
+    """The parts of the diagram so far. The next boxes begin at `y`."""
+
+    assignments_url: str
+    y: float = 1.0
+    parts: list[str] = field(default_factory=list)
+
+    def box(self, one: Box, centre: float) -> None:
+        """Draw a box with its texts around a vertical line."""
+        left = centre - COLUMN / 2
+        self.parts.append(
+            f'<rect x="{left:.0f}" y="{self.y:.0f}" width="{COLUMN}" height="{one.height}" rx="6"/>'
+        )
+        baseline = self.y + PADDING + 14
+        if one.heading:
+            heading = html.escape(_cut(one.heading))
+            self.parts.append(f'<text class="head" x="{left + 10:.0f}" y="{baseline:.0f}">{heading}</text>')
+            baseline += LINE
+        for line in one.lines:
+            self.parts.append(_line_svg(line, self.assignments_url, left + 10, baseline))
+            baseline += LINE
+
+    def arrow(self, x: float, start: float, end: float) -> None:
+        """Draw a vertical arrow."""
+        self.parts.append(f'<path class="arrow" d="M{x:.0f} {start:.0f}V{end - 1:.0f}m-4 -5l4 5l4 -5"/>')
+
+    def branch(self, stem: float, height: float, centres: Sequence[float]) -> None:
+        """Draw the arrows from a box of this height to the columns, and move below them."""
+        start, middle = self.y + height, self.y + height + _ARROW
+        self.y = middle + _ARROW
+        left, right = min(stem, *centres), max(stem, *centres)
+        self.parts.append(
+            f'<path class="arrow" d="M{stem:.0f} {start:.0f}V{middle:.0f}M{left:.0f} {middle:.0f}H{right:.0f}"/>'
+        )
+        for centre in centres:
+            self.arrow(centre, middle, self.y)
+
+
+def _line_svg(line: Line, assignments_url: str, x: float, y: float) -> str:
     number = f'<tspan class="count">{line.number}</tspan>'
-    if address:
+    if line.target:
+        address = line.target if line.target.startswith("/") else f"{assignments_url}?{line.target}"
         label = html.escape(f"{line.number} {line.text}")
         number = f'<a href="{html.escape(address)}" aria-label="{label}">{number}</a>'
     return f'<text x="{x:.0f}" y="{y:.0f}">{number} {html.escape(_cut(line.text))}</text>'

@@ -153,7 +153,7 @@ def _conduct(found: Study) -> dict[str, Any]:
         "offering": found.state in Study.OFFERING,
         "may_look": found.state == Study.State.RUNNING and frozen.design.stopping.rule != "fixed",
         "may_close": found.state in Study.UNFINISHED
-        and not any(row.state in Assignment.UNFINISHED for row in data.rows),
+        and not any(row.state in Assignment.UNFINISHED and row.tutor_id for row in data.rows),
     }
 
 

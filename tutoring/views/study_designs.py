@@ -106,7 +106,8 @@ def freeze_study(request: HttpRequest, study_id: int) -> str:
         raise RefusedError("Confirm that the design is final.")
     design = parse_design(found.design)
     frozen = FreezeStudy(person_of(request), design, "accept_gate" in request.POST).execute()
-    return f"{frozen} is frozen: {frozen.assignments.count()} assignments are stored. The design does not change any more."
+    stored = frozen.assignments.count()
+    return f"{frozen} is frozen: {stored} assignments are stored. The design does not change any more."
 
 
 @require_POST
