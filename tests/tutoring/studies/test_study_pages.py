@@ -85,7 +85,7 @@ def test_a_study_is_designed_and_frozen_in_the_browser(
     assert "It has faults, which the form shows" in saved
     study = Study.objects.get()
     assert "protocol: must match pattern" in saved
-    assert "Input must be a valid integer, not &#x27;soon&#x27;." in saved
+    assert "Must be a valid integer, not &#x27;soon&#x27;." in saved
     assert "Before this design can be frozen" in page(admin, f"/studies/{study.pk}/")
     assert "The power needs a complete design" in page(admin, f"/studies/{study.pk}/power/")
     assert admin.get(f"/studies/{study.pk}/preregistration/").status_code == 404
