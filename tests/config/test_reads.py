@@ -182,7 +182,8 @@ def test_a_get_request_writes_nothing(
         for visitor, client in visitors.items():
             with refused_writes() as found:
                 answer = client.get(f"{address}?{query}")
-                whole(answer)
+                if answer.headers.get("Content-Type") != "application/zip":
+                    whole(answer)
             written += [f"{visitor} at {address}: {sql[:100]}" for sql in found]
             if answer.status_code == 200:
                 shown.add(pattern.name)

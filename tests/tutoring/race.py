@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import django
 
@@ -182,7 +182,7 @@ def next_sessions() -> tuple[list[str], int]:
         client = Client(SERVER_NAME="localhost")
         client.force_login(person)
         clients.append(client)
-    opened: list[str] = []
+    opened: list[UUID] = []
     lock = threading.Lock()
 
     def move() -> None:
@@ -190,7 +190,7 @@ def next_sessions() -> tuple[list[str], int]:
             client = clients.pop()
         response = client.post("/sessions/next/")
         assert response.status_code == 302, response.status_code
-        opened.append(response.headers["Location"].rstrip("/").rpartition("/")[2])
+        opened.append(UUID(response.headers["Location"].rstrip("/").rpartition("/")[2]))
 
     answers = race(move, runners=50)
     assignments = Assignment.objects.filter(session__in=opened, state=Assignment.State.OPEN)

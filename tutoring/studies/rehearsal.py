@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, cast
 from uuid import UUID, uuid4
 
 from django.conf import settings
@@ -95,7 +95,9 @@ class TutorClient:
     def post(self, name: str, fields: dict[str, Any], **arguments: object) -> HttpResponse:
         """Send the form to the page's address. Raises StudyRefusedError for an error page."""
         address = reverse(name, kwargs=arguments)
-        response: HttpResponse = self._client.post(address, fields, secure=settings.SESSION_COOKIE_SECURE)
+        response = cast(
+            HttpResponse, self._client.post(address, fields, secure=settings.SESSION_COOKIE_SECURE)
+        )
         if response.status_code >= 400:
             raise StudyRefusedError(f"The page {address} responds with status {response.status_code}.")
         return response

@@ -48,6 +48,9 @@ for_admins = requires_role(Role.ADMIN)
 MOST_PROBLEMS = 2_000
 """Problems of a simulated study: more would take the web server too long."""
 
+MOST_BESIDE = 3
+"""Arms whose flow fits beside the study's facts; a wider diagram has the whole width of the page."""
+
 PASSAGES: dict[str, Callable[[Assignment], bool]] = {
     "offered": lambda row: row.offered_at is not None,
     "started": lambda row: row.opened_at is not None or row.work_item_id is not None,
@@ -141,6 +144,7 @@ def _conduct(found: Study) -> dict[str, Any]:
             flow_svg(flow, assignments, f"{reverse('preregistration', args=[found.pk])}#problems")
         ),
         "flow_rows": flow_rows(flow),
+        "wide_flow": len(flow.arms) > MOST_BESIDE,
         "figures": figures,
         "simulated": is_simulated(arms),
         "arms": arms,
