@@ -4,7 +4,8 @@ from benchmark.judging.performing import MAXIMUM_ATTEMPTS, judgement_finished, p
 from benchmark.judging.problem_tests import WHOLE_OUTPUT, checker_for, judge_tests, program_files
 from benchmark.judging.requests import (
     SCORES,
-    copy_verdict,
+    copy_of,
+    copy_stored_verdict,
     enqueue,
     lost_judgements,
     request_judgement,
@@ -17,7 +18,8 @@ __all__ = [
     "SCORES",
     "WHOLE_OUTPUT",
     "checker_for",
-    "copy_verdict",
+    "copy_of",
+    "copy_stored_verdict",
     "enqueue",
     "judge_tests",
     "judgement_finished",

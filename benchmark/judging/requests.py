@@ -84,7 +84,19 @@ _CONDITIONS = (
 """The columns of a request that its verdict depends on, besides the version of the judge."""
 
 
-def copy_verdict(judgement: Judgement) -> bool:
+_VERDICT = ("verdict", "passed", "total", "result")
+"""The columns of a verdict."""
+
+
+def copy_of(done: Judgement) -> Judgement:
+    """Return an unsaved finished judgement of an equal request, with the verdict of this one."""
+    columns = {field.attname: getattr(done, field.attname) for field in Judgement._meta.concrete_fields}
+    for name in ("id", "created_at"):
+        del columns[name]
+    return Judgement(**columns | {"finished_at": timezone.now(), "attempt": 0, "owner": ""})
+
+
+def copy_stored_verdict(judgement: Judgement) -> bool:
     """Finish a new request with the verdict of an equal one, if this version of the judge has performed one.
 
     Return whether there was one. The program is not run again, and no signal is sent.
@@ -96,10 +108,10 @@ def copy_verdict(judgement: Judgement) -> bool:
     before = done.order_by("pk").first()
     if before is None:
         return False
-    for name in ("verdict", "passed", "total", "result"):
+    for name in _VERDICT:
         setattr(judgement, name, getattr(before, name))
     judgement.state, judgement.finished_at = Judgement.State.DONE, timezone.now()
-    judgement.save(update_fields=["verdict", "passed", "total", "result", "state", "finished_at"])
+    judgement.save(update_fields=[*_VERDICT, "state", "finished_at"])
     return True
 
 

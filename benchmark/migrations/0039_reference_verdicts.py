@@ -5,25 +5,47 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('benchmark', '0036_arms'),
+        ("benchmark", "0036_arms"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='ReferenceVerdict',
+            name="ReferenceVerdict",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('problem_hash', models.CharField(help_text='content_hash of the problem at the time.', max_length=64)),
-                ('verdict', models.CharField(max_length=10)),
-                ('language', models.CharField(blank=True, help_text='Blank without a program.', max_length=20)),
-                ('reason', models.TextField(blank=True, help_text='Why the verdict is not AC. It quotes no hidden test.')),
-                ('at', models.DateTimeField(auto_now_add=True)),
-                ('problem', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='reference_verdicts', to='benchmark.problem')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "problem_hash",
+                    models.CharField(help_text="content_hash of the problem at the time.", max_length=64),
+                ),
+                ("verdict", models.CharField(max_length=10)),
+                (
+                    "language",
+                    models.CharField(blank=True, help_text="Blank without a program.", max_length=20),
+                ),
+                (
+                    "reason",
+                    models.TextField(
+                        blank=True, help_text="Why the verdict is not AC. It quotes no hidden test."
+                    ),
+                ),
+                ("at", models.DateTimeField(auto_now_add=True)),
+                (
+                    "problem",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="reference_verdicts",
+                        to="benchmark.problem",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['problem', 'pk'],
+                "ordering": ["problem", "pk"],
             },
         ),
     ]

@@ -339,15 +339,12 @@ class _Execution:
         self, item: WorkItem, selected: Generation, answers: list[Generation]
     ) -> None:
         """Judge the answers on all tests, except a verifier's programs, and finish the item."""
-        solved = False
-        for answer in answers:
-            if not answer.code or answer.purpose == Generation.Purpose.VERIFIER:
-                continue
-            if self._method.judges_every_program:
-                await self._judge.judge(answer, item.problem, Judgement.Suite.SAMPLES)
-            judgement = await self._judge.judge(answer, item.problem, Judgement.Suite.ALL)
-            if answer is selected:
-                solved = judgement.verdict == Verdict.AC
+        if self._method.judges_every_program:
+            await self._judge.judge_programs([answer for answer in answers if answer.code], item.problem)
+        elif selected.code and selected.purpose != Generation.Purpose.VERIFIER:
+            await self._judge.judge(selected, item.problem, Judgement.Suite.ALL)
+        judgement = selected.hidden_judgement
+        solved = judgement is not None and judgement.verdict == Verdict.AC
         await self._commits.submit(leases.finish, (item, selected))
         self._progress.done += 1
         self._progress.solved += solved

@@ -5,7 +5,7 @@ In a distributed run idle workers judge too; the rows decide which process judge
 
 import asyncio
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TypeVar
@@ -13,6 +13,7 @@ from typing import TypeVar
 from django.db import connection
 
 from benchmark import judging
+from benchmark.judging import copy_of
 from benchmark.methods import METHODS, MethodSettings
 from benchmark.model_calls.commit_queue import CommitQueue
 from benchmark.models import Generation, Judgement, Problem, Run
@@ -67,7 +68,22 @@ class RunJudge:
                 judging.enqueue(judgement, QUEUE)
             return judgement
 
-        return await self._wait_for(request)
+        judgement = await self._wait_for(request)
+        setattr(answer, _COLUMNS[suite], judgement)
+        return judgement
+
+    async def judge_programs(self, answers: Sequence[Generation], problem: Problem) -> None:
+        """Judge the programs of the answers on the samples and on all tests. Raises JudgeFaultError.
+
+        A program that was judged before in this process is not run again.
+        """
+        await self._commits.submit(self._requests.copy_known, (answers, problem))
+        for answer in answers:
+            for suite in (Judgement.Suite.SAMPLES, Judgement.Suite.ALL):
+                judgement = judgement_of(answer, suite)
+                if judgement is None or judgement.state != Judgement.State.DONE:
+                    judgement = await self.judge(answer, problem, suite)
+                self._requests.remember(answer, problem, suite, judgement)
 
     async def work(self, work: Callable[[], T]) -> T:
         """Return the result of work in the sandbox, which is done in a judge's thread."""
@@ -114,6 +130,8 @@ class JudgementRequests:
 
     def __init__(self, run: Run, settings: MethodSettings) -> None:
         self._settings = settings
+        self._known: dict[tuple[int, str, str], Judgement] = {}
+        """The finished judgements of this process by problem, program and suite."""
         self._copies_verdicts = run.method in METHODS and METHODS[run.method].judges_every_program
         self._suites: dict[str, int] = run.manifest.get("suites") or {}
         """By problem the version of the suite that replaces the imported hidden tests."""
@@ -142,10 +160,40 @@ class JudgementRequests:
             whole_output=samples and settings.shows_whole_output,
         )
         if self._copies_verdicts:
-            judging.copy_verdict(judgement)
+            judging.copy_stored_verdict(judgement)
         setattr(answer, _COLUMNS[suite], judgement)
         Generation.objects.filter(pk=answer.pk).update(**{_COLUMNS[suite]: judgement})
         return judgement, True
+
+    def remember(
+        self, answer: Generation, problem: Problem, suite: Judgement.Suite, judgement: Judgement
+    ) -> None:
+        """Keep the judgement for equal programs of other answers."""
+        self._known[problem.pk, answer.code, suite] = judgement
+
+    def copy_known(self, entries: list[tuple[Sequence[Generation], Problem]]) -> list[None]:
+        """Give answers without a judgement copies of the judgements of equal programs. Call it in a transaction."""
+        copies: list[tuple[Generation, str, Judgement]] = []
+        for answers, problem in entries:
+            for answer in answers:
+                for suite, column in _COLUMNS.items():
+                    known = self._known.get((problem.pk, answer.code, suite))
+                    if known is not None and judgement_of(answer, suite) is None:
+                        copies.append((answer, column, copy_of(known)))
+        Judgement.objects.bulk_create([judgement for _, _, judgement in copies])
+        changed = {}
+        for answer, column, judgement in copies:
+            setattr(answer, column, judgement)
+            changed[answer.pk] = answer
+        with connection.cursor() as cursor:
+            cursor.executemany(
+                "UPDATE benchmark_generation SET sample_judgement_id = %s, hidden_judgement_id = %s WHERE id = %s",
+                [
+                    (one.sample_judgement_id, one.hidden_judgement_id, pk)
+                    for pk, one in sorted(changed.items())
+                ],
+            )
+        return [None] * len(entries)
 
 
 def _reread(judgement: Judgement) -> Callable[[], Judgement]:

@@ -141,6 +141,12 @@ class Session(models.Model):
         return f"claimed: {name}" if self.outcome_claimed else name
 
     @property
+    def blinded_origin(self) -> str:
+        """The origin as reviewers see it: whether a person or a policy held the session is hidden from them."""
+        automatic = self.origin == self.Origin.AUTOMATIC
+        return str((self.Origin.TUTORED if automatic else self.Origin(self.origin)).label)
+
+    @property
     def scripted(self) -> bool:
         """Whether the model is a scripted one. An imported file may name any model."""
         try:

@@ -275,4 +275,4 @@ class Look(AppendOnlyModel):
         ordering = ["study", "pk"]
 
     def __str__(self) -> str:
-        return f"{self.study}: look after {self.counted} pairs, {self.decision}"
+        return f"{self.study}: look at {self.counted} pairs, {self.decision}"

@@ -151,16 +151,18 @@ def _freeze(person: User | None, design: Design, study: Study, version: int, *, 
 def _store_rows(study: Study, design: Design, found: Resolution, rows: Sequence[AssignedRow]) -> None:
     arms = {}
     for position, arm in enumerate(design.arms):
-        human = isinstance(arm, HumanArm)
+        own: dict[str, Any] = (
+            {"protocol": found.protocols[arm.protocol]}
+            if isinstance(arm, HumanArm)
+            else {"method": arm.method, "settings": arm.settings}
+        )
         arms[arm.name] = Arm.objects.create(
             study=study,
             name=arm.name,
             position=position,
             kind=arm.kind,
-            protocol=found.protocols[arm.protocol] if human else None,
             model=found.models[arm.model],
-            method="" if human else arm.method,
-            settings={} if human else arm.settings,
+            **own,
         )
     Assignment.objects.bulk_create(
         (

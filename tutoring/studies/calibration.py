@@ -130,7 +130,7 @@ def _null(world: StudyWorld, problems: int, inside: str, expected: str) -> Cell:
 
 @calibrates("studies", "95 % intervals of studies by assignment, and false stops of null studies")
 def cells() -> Sequence[Cell]:
-    """Return the cells: contrasts with expiry and replacement, and null studies with a look after every pair."""
+    """Return the cells: contrasts with expiry and replacement, and null studies with looks at every pair."""
     found = []
     for problems in SIZES:
         found += [
@@ -140,7 +140,7 @@ def cells() -> Sequence[Cell]:
             _contrast(StudyWorld(effect=0.0), problems, "no effect, 1 session an arm", "95–98 %"),
         ]
     for problems in (*SIZES, 200):
-        inside = "no effect, a look after every pair"
+        inside = "no effect, looks at every pair"
         found.append(_null(StudyWorld(effect=0.0), problems, inside, "≥ 97 %"))
     unequal = StudyWorld(effect=0.0, skills=(-8.0, 0.0, 8.0), expiry=0.0, abandoned=0.0)
     found.append(_null(unequal, 200, "no effect, 3 tutors 8 logits apart", "97 %"))

@@ -144,8 +144,8 @@ def with_holm(contrasts: Iterable[Contrast]) -> list[Contrast]:
 def e_value(differences: Sequence[float], threshold: float) -> EValue:
     """Return the sign e-value of complete pairs in the order of completion. Pairs without a difference do not count.
 
-    Its expectation is at most 1 without a difference between the arms at whatever pair one stops, so a look after each
-    pair keeps false positives below 1 / threshold.
+    Its expectation is at most 1 without a difference between the arms at whatever pair one stops, so looks at every
+    pair keep false positives below 1 / threshold.
     """
     won = lost = 0
     reached = None

@@ -80,7 +80,7 @@ def _next_tutor(study: Study, assignment: Assignment) -> User | None:
     loads = Counter(counted.filter(tutor__isnull=False).values_list("tutor", flat=True))
 
     def rank(person: User) -> tuple[int, str]:
-        # Ties are decided by the seed, so that nobody can predict who is next.
+        # Ties are decided by the seed, which keeps the next tutor unpredictable.
         tie = hashlib.sha256(f"{study.seed}:replaces {assignment.pk}:{person.pk}".encode()).hexdigest()
         return loads[person.pk], tie
 

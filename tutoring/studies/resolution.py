@@ -152,17 +152,13 @@ def _reason_left_out(design: Design, problem: Problem) -> str:
         return "listed as left out"
     if query.tiers and problem.tier not in query.tiers:
         return "another tier"
-    day = problem.contest_date
-    for bound, outside in (
-        (query.first_contest, lambda bound: day < bound),
-        (query.last_contest, lambda bound: day > bound),
-    ):
-        if bound is not None:
-            if day is None:
-                return "unknown contest date"
-            if outside(bound):
-                return "contest outside the dates"
-    return ""
+    first, last, day = query.first_contest, query.last_contest, problem.contest_date
+    if first is None and last is None:
+        return ""
+    if day is None:
+        return "unknown contest date"
+    outside = (first is not None and day < first) or (last is not None and day > last)
+    return "contest outside the dates" if outside else ""
 
 
 def _automatic_faults(arm: AutomaticArm, model: LanguageModel | None) -> Iterator[str]:

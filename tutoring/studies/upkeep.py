@@ -1,4 +1,4 @@
-"""The part of a study that needs nobody: expiry, replacement, changed problems and models, stopping, closing.
+"""The automatic conduct of studies: expiry, replacement, changed problems and models, stopping, closing.
 
 The workers call `advance_studies` every few seconds (tutoring.sweeps).
 """

@@ -108,7 +108,7 @@ def _head(session: Session) -> dict[str, Any]:
             "content_hash": protocol.content_hash,
             "rules": protocol.rules,
         },
-        "tutor": pseudonym(session.tutor) if session.tutor else None,
+        "tutor": pseudonym(session.tutor) if session.tutor else _policy(session),
         "model": session.model_spec or None,
         "language": session.language,
         "number": session.number,
@@ -122,6 +122,12 @@ def _head(session: Session) -> dict[str, Any]:
         "judgement": _judgement(session.judgement),
         "source": session.source,
     }
+
+
+def _policy(session: Session) -> str | None:
+    """Return the pseudonym of the policy that held the session; None for a session without a known tutor."""
+    is_automatic = session.origin == Session.Origin.AUTOMATIC
+    return next((event.by for event in session.events.all() if event.by), None) if is_automatic else None
 
 
 def _judgement(judgement: Judgement | None) -> dict[str, Any] | None:

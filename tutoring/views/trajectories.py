@@ -41,10 +41,10 @@ OUTCOMES = [
 def _filtered(request: HttpRequest) -> QuerySet[Session]:
     """Return the sessions that match the filters in the address, newest first."""
     sessions = readable_sessions(person_of(request)).listed().select_related("tutor", "judgement")
-    for field in ("origin", "state"):
-        value = request.GET.get(field)
-        if value:
-            sessions = sessions.filter(**{field: value})
+    if state := request.GET.get("state"):
+        sessions = sessions.filter(state=state)
+    if origin := request.GET.get("origin"):
+        sessions = sessions.filter(origin__in=_origins(request, origin))
     outcome = request.GET.get("outcome")
     if outcome:
         claimed = outcome.startswith(_CLAIMED)
@@ -59,6 +59,18 @@ def _filtered(request: HttpRequest) -> QuerySet[Session]:
     return sessions
 
 
+def _sees_policies(request: HttpRequest) -> bool:
+    """Return whether the person may learn that a policy held a session. Reviewers label without knowing it."""
+    return has_role(person_of(request), Role.RESEARCHER, Role.ADMIN)
+
+
+def _origins(request: HttpRequest, origin: str) -> list[str]:
+    """Return the origins that the chosen one stands for."""
+    if _sees_policies(request) or origin not in (Session.Origin.TUTORED, Session.Origin.AUTOMATIC):
+        return [origin]
+    return [Session.Origin.TUTORED, Session.Origin.AUTOMATIC]
+
+
 @require_GET
 @for_trajectory_readers
 def trajectory_list(request: HttpRequest) -> HttpResponse:
@@ -70,7 +82,12 @@ def trajectory_list(request: HttpRequest) -> HttpResponse:
             "trajectories": requested_page(request, _filtered(request)),
             "query": query_without_page(request),
             "outcomes": OUTCOMES,
-            "origins": Session.Origin.choices,
+            "origins": [
+                choice
+                for choice in Session.Origin.choices
+                if _sees_policies(request) or choice[0] != Session.Origin.AUTOMATIC
+            ],
+            "sees_policies": _sees_policies(request),
             "states": Session.State.choices,
         },
     )
@@ -89,6 +106,7 @@ def trajectory(request: HttpRequest, session_id: UUID) -> HttpResponse:
         {
             "trajectory": read_trajectory(session, findings),
             "findings_shown": shown,
+            "sees_policies": _sees_policies(request),
             "rule_check": latest_check(session) if shown else None,
             "findings": findings,
             "near_misses": session.program_scores.select_related("event", "judgement").order_by("generation")
@@ -119,7 +137,7 @@ def _download(request: HttpRequest, sessions: Iterable[Session], name: str) -> S
     # Without findings for reviewers, who may still have to review these sessions.
     sees_findings = has_role(person_of(request), Role.RESEARCHER, Role.ADMIN)
     lines = to_lines(
-        sessions,
+        sessions if _sees_policies(request) else map(_without_run, sessions),
         readable_reviews,
         recorded_checks if sees_findings else _no_rows,
         near_misses if has_role(person_of(request), Role.RESEARCHER) else _no_rows,
@@ -133,6 +151,13 @@ def _download(request: HttpRequest, sessions: Iterable[Session], name: str) -> S
     response = StreamingHttpResponse(stream_lines(), content_type="application/jsonl; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{name}"'
     return response
+
+
+def _without_run(session: Session) -> Session:
+    """Return the session without the run that it is a chain of, for readers who must not learn of it."""
+    if session.origin == Session.Origin.AUTOMATIC:
+        session.source = {}
+    return session
 
 
 def _no_rows(_: Session) -> list[Any]:

@@ -98,7 +98,7 @@ def test_a_model_is_shown_the_samples_and_no_other_test(tmp_path: Path) -> None:
     run(package(tmp_path / "tea", {"data/secret/a.in": "secret-input\n", "data/sample/1.in": "x" * 20_000}))
     problem = Problem.objects.get()
     question = solve_prompt(Task.of(problem), PromptFormat("python", state_limits=True)).messages[0].content
-    for shown in (question, opening_prompt(problem, "python")):
+    for shown in (question, opening_prompt(Task.of(problem), "python")):
         assert (
             f"Sample Input 1:\n{'x' * 10_000}\n[cut after 10000 characters]\n\nSample Output 1:\n1\n\n"
             "Explanation of sample 1:\nOne cup." in shown

@@ -1,6 +1,6 @@
 """A chain in memory with scripted replies and sample results."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from benchmark.methods import DryChain
@@ -38,6 +38,9 @@ class Library:
 
     async def represented(self, kind: str) -> Corpus:
         raise AssertionError("only representation retrieval reads representations")
+
+    async def read_once(self, name: str, read: Callable[[], Any]) -> Any:
+        raise AssertionError("no method of this package reads texts of its own")
 
 
 class ScriptedChain(DryChain):

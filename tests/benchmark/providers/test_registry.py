@@ -51,9 +51,9 @@ def test_any_text_is_a_model_or_refused(text):
     assert parse_model_spec(str(spec)) == spec
 
 
-def test_only_the_practice_provider_is_scripted():
+def test_only_the_practice_student_and_simulated_students_are_scripted():
     scripted = [name for name in provider_names() if is_scripted(ModelSpec(name, "any"))]
-    assert scripted == ["practice"]
+    assert scripted == ["practice", "simulated"]
 
 
 def test_no_sdk_is_loaded_before_a_provider_is_opened_nor_what_only_others_need_by_a_baseline():

@@ -48,10 +48,9 @@ def test_a_neutral_session_uses_all_generations_and_becomes_an_ordinary_session(
     assert [len(messages) for messages in requests] == [1, 3, 5, 7, 9, 11]
     [(_, opening)] = requests[0]
     assert opening.startswith("Below is a programming contest problem.")
-    assert opening.endswith(
-        "(Now write the complete program, in exactly one fenced block that starts with ```python.)"
-    )
-    neutral = "Please try again.\n\n(Now write the complete program, in exactly one fenced block that starts with ```python.)"
+    code_line = "(Now write the complete program, in exactly one fenced block that starts with ```python.)"
+    assert opening.endswith(code_line)
+    neutral = f"Please try again.\n\n{code_line}"
     assert {text for role, text in requests[-1][1:] if role == "user"} == {neutral}
 
     # Every program is judged on the samples and on all tests; the reply without a program costs no generation.

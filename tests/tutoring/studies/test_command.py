@@ -153,7 +153,7 @@ def test_automatic_arms_have_runs_with_draws_of_their_own(
     assert (run.parameters["temperature"], run.parameters["max_output_tokens"]) == (0.5, 900)
     with pytest.raises(StudyRefusedError, match="has run"):
         start_arm(study.pk, arm.pk, plan_arm(study, arm), RunOptions())
-    done = run.items.order_by("pk").first()
+    done = run.items.order_by("pk")[0]
     done.state = WorkItem.State.DONE
     done.save()
     advance_studies()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from math import log
+from typing import Any
 
 import numpy as np
 import pytest
@@ -75,7 +76,7 @@ def test_the_vectorised_e_value_is_that_of_the_metrics():
         ({"threshold": 5.0}, "20 or more"),
     ],
 )
-def test_inputs_out_of_range_are_refused(changes: dict[str, float], sentence: str):
+def test_inputs_out_of_range_are_refused(changes: dict[str, Any], sentence: str):
     with pytest.raises(PowerError, match=sentence):
         simulate_power(replace(INPUTS, **changes))
 
