@@ -70,8 +70,8 @@ def measure(dictionaries: list[Path]) -> int:
     for person in (tutor, *reviewers):
         person.groups.set(Group.objects.filter(name="admin"))
     session, problem = fill(tutor)
-    study = fill_study(reviewers)
     review_id, settled = fill_reviews(reviewers)
+    study = fill_study(reviewers)
     client = Client(SERVER_NAME="localhost")
     client.force_login(tutor)
     reviewer = Client(SERVER_NAME="localhost")
