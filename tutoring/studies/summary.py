@@ -51,9 +51,7 @@ def summaries(studies: Sequence[Study]) -> list[StudySummary]:
     return found
 
 
-def next_step(
-    study: Study, states: Counter[str], reports: int, *, runs_missing: bool
-) -> str:
+def next_step(study: Study, states: Counter[str], reports: int, *, runs_missing: bool) -> str:
     """Return what an admin does next, as a sentence."""
     unfinished = sum(states[state] for state in Assignment.UNFINISHED)
     if study.state == Study.State.DRAFT:
@@ -66,9 +64,8 @@ def next_step(
         return f"Start the automatic arms: manage.py study run {study.name}"
     if study.state == Study.State.FROZEN:
         return "Wait for the tutors: “Your next session” is on their pages."
-    return (
-        f"Wait for {unfinished} session{'s' if unfinished > 1 else ''}." if unfinished else "Close the study."
-    )
+    waiting = f"Wait for {unfinished} session{'s' if unfinished > 1 else ''}."
+    return waiting if unfinished else "Close the study."
 
 
 @dataclass(frozen=True)
