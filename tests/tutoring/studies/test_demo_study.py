@@ -34,7 +34,7 @@ def test_the_demonstration_holds_and_closes_a_simulated_study(tmp_path: Path, re
     assert "demo-study v1 is closed." in said
     assert "Every figure of it is simulated" in said
     again = manage(repository, folder, "demo_study")
-    assert again.startswith("demo-study v1 exists and is closed")
+    assert "demo-study v1 exists and is closed" in again
     studies = json.loads(manage(repository, folder, "study", "list", "--json"))
     states = {one["name"]: (one["state"], one["rehearsal"], one["done"], one["assigned"]) for one in studies}
     assert states == {"demo-study": ("closed", True, 40, 40), "demo-draft": ("draft", True, 0, 0)}

@@ -377,3 +377,13 @@ def test_drafts_list_their_next_step(admin: Client, ada: User):
     SaveDraft(ada, design_data()).execute()
     shown = page(admin, "/studies/")
     assert "Complete the design, look at its power, and freeze it." in shown
+
+
+def test_commands_need_the_token_of_the_page(freeze: FreezeFactory, ada: User):
+    study = freeze()
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(ada)
+    commands = [f"{study.pk}/{name}" for name in ("freeze", "amend", "look", "stop", "close", "deviation")]
+    for address in ("/sessions/next/", *(f"/studies/{one}/" for one in ("save", *commands))):
+        assert client.post(address, {"reason": "x"}).status_code == 403, address
+        assert client.get(address).status_code in (404, 405), address

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
 from accounts.management.commands.create_account import give_roles
 from accounts.roles import Role
-from benchmark.models import Dataset, LanguageModel
+from benchmark.models import LanguageModel
 from tutoring.models import Protocol, Study
 from tutoring.protocols import PRESETS, freeze
 from tutoring.sessions.context import RefusedError
@@ -37,6 +35,7 @@ class Command(BaseCommand):
     )
 
     def handle(self, *_: Any, **options: Any) -> None:
+        call_command("prepare", stdout=self.stdout, stderr=self.stderr)  # the site may be a new clone
         study = Study.objects.filter(name=NAME).order_by("-version").first()
         if study is not None and study.state in (Study.State.STOPPED, Study.State.CLOSED):
             self._say(f"{study} exists and is {study.state}: page /studies/{study.pk}/. {_SIMULATED}")
@@ -51,7 +50,7 @@ class Command(BaseCommand):
 
     def _hold(self, study: Study | None) -> None:
         if study is None or study.state == Study.State.DRAFT:
-            self._import_problems()
+            self._judge_references()
             self._make_tutors()
             study = self._freeze()
         self._say(f"{study} is {study.state}. {_SIMULATED}")
@@ -84,10 +83,7 @@ class Command(BaseCommand):
             f"/studies/{study.pk}/power/ and the draft {DRAFT} under /studies/."
         )
 
-    def _import_problems(self) -> None:
-        if not Dataset.objects.filter(name="practice").exists():
-            folder = Path(settings.BASE_DIR) / "benchmark" / "practice_problems"
-            call_command("import_problems", "icpc", str(folder), dataset="practice", stdout=self.stdout)
+    def _judge_references(self) -> None:
         self._say("Judging the reference programs of the practice problems for the gate.")
         call_command("verify_references", "practice", stdout=self.stdout, stderr=self.stderr)
 
