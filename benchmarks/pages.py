@@ -1,5 +1,7 @@
 """Server time of the pages with 520 problems, 10 000 sessions, 300 000 events and 4 000 reviews in the bank.
 
+A closed study has 1 000 assignments, and the bank has 10 000 automatic sessions beside the others.
+
     python -m benchmarks.pages [USACO_DICT.json ...]
 
 Target: 100 ms for every page, 50 ms for the check of a draft of 2 000 characters (docs/architecture.md). The floor
@@ -31,6 +33,8 @@ TURNS = 14
 """Messages and replies of a session without its first and last event: 300 000 events in all."""
 REVIEWED = 2_000
 REVIEWERS = 8
+AUTOMATIC_SESSIONS = 10_000
+ASSIGNMENTS = 1_000
 ROUNDS = 15
 TARGET = 0.1
 DRAFT_TARGET = 0.05
@@ -67,6 +71,7 @@ def measure(dictionaries: list[Path]) -> int:
         person.groups.set(Group.objects.filter(name="admin"))
     session, problem = fill(tutor)
     review_id, settled = fill_reviews(reviewers)
+    study = fill_study(reviewers)
     client = Client(SERVER_NAME="localhost")
     client.force_login(tutor)
     reviewer = Client(SERVER_NAME="localhost")
@@ -83,6 +88,11 @@ def measure(dictionaries: list[Path]) -> int:
         "program scores": "/program-scores/",
         "training": "/training/",
         "training results": "/training/results/",
+        "studies": "/studies/",
+        "study": f"/studies/{study}/",
+        "study assignments": f"/studies/{study}/assignments/?box=analysed",
+        "study power": f"/studies/{study}/power/",
+        "preregistration": f"/studies/{study}/preregistration/",
     }
     review_pages = {
         "review queue": "/review/",
@@ -240,6 +250,64 @@ def fill(tutor: User) -> tuple[UUID, str]:
             events.clear()
     chosen = sessions[-1]
     return chosen.pk, chosen.problem.get_absolute_url() if chosen.problem else ""
+
+
+def fill_study(tutors: list[User]) -> int:
+    """Create automatic sessions and a closed study with ASSIGNMENTS assignments; return the study."""
+    from django.utils import timezone
+
+    from benchmark.models import LanguageModel, Problem
+    from tutoring.models import Assignment, Protocol, Session, Study
+    from tutoring.studies.actions import CloseStudy, FreezeStudy, StopStudy
+    from tutoring.studies.design import parse_design
+
+    protocol, now = Protocol.objects.get(name="usaco-2024"), timezone.now()
+    model = LanguageModel.objects.create(label="m", spec="openai:m")
+    problems = list(Problem.objects.filter(dataset__name="made")[: ASSIGNMENTS // 2])
+
+    def ended(index: int, **columns: object) -> Session:
+        outcome = ("solved", "not_solved")[index % 2]
+        return Session(
+            protocol=protocol,
+            model_spec="openai:m",
+            opened_at=now,
+            state="closed",
+            outcome=outcome,
+            **columns,
+        )
+
+    Session.objects.bulk_create(
+        (
+            ended(number, problem=problems[number % len(problems)], number=1, origin=Session.Origin.AUTOMATIC)
+            for number in range(AUTOMATIC_SESSIONS)
+        ),
+        batch_size=500,
+    )
+    arms = [
+        {"kind": "human", "name": f"arm-{number}", "protocol": "usaco-2024@1", "model": f"m@{model.version}"}
+        for number in range(2)
+    ]
+    design = {
+        "name": "large", "title": "Large", "questions": ["?"], "arms": arms, "primary_outcome": "solved",
+        "problems": {"dataset": "made", "only": [one.external_id for one in problems]},
+        "tutors": [one.username for one in tutors], "primary_contrast": ["arm-0", "arm-1"],
+    }  # fmt: skip
+    study = FreezeStudy(None, parse_design(design), accept_gate=True).execute()
+    rows = list(study.assignments.all())
+    sessions = Session.objects.bulk_create(
+        ended(number, problem_id=row.problem_id, tutor_id=row.tutor_id, number=1)
+        for number, row in enumerate(rows)
+    )
+    for row, session in zip(rows, sessions, strict=True):
+        row.session, row.state = session, Assignment.State.DONE
+        row.offered_at = row.opened_at = row.ended_at = now
+    Assignment.objects.bulk_update(
+        rows, ["session", "state", "offered_at", "opened_at", "ended_at"], batch_size=200
+    )
+    StopStudy(None, study.pk, "Enough.").execute()
+    CloseStudy(None, study.pk).execute()
+    assert Study.objects.get(pk=study.pk).assignments.count() == ASSIGNMENTS
+    return study.pk
 
 
 def fill_reviews(reviewers: list[User]) -> tuple[UUID, UUID]:

@@ -156,6 +156,7 @@ page.addEventListener("submit", async (event) => {
   if (pendingForms.has(form)) return;
   pendingForms.add(form);
   showNotice("refusal", "");
+  showNotice("command-notice", "");
   try {
     const fields = new FormData(form, event.submitter);
     if (form === message.form) await sendMessage(form, fields);
@@ -186,7 +187,8 @@ async function sendCommand(form, fields) {
   const answer = await send(form.action, fields);
   if (answer.certain) form.elements.command.value = crypto.randomUUID();
   form.closest("dialog")?.close();
-  if (!answer.accepted) showNotice("refusal", answer.message);
+  if (answer.accepted) form.reset();
+  showNotice(answer.accepted ? "command-notice" : "refusal", answer.message ?? "");
 }
 
 bindShortcuts(page, {

@@ -42,6 +42,10 @@ PAGES = {
     "labels_csv": FIGURES,
     "audit_log": ADMINS,
     "spending": RESEARCHERS,
+    "studies": RESEARCHERS, "study": RESEARCHERS, "study_design": RESEARCHERS, "study_power": RESEARCHERS,
+    "study_assignments": RESEARCHERS, "preregistration": RESEARCHERS, "download_preregistration": RESEARCHERS,
+    "download_study": RESEARCHERS,
+    "new_study": ADMINS, "edit_study": ADMINS,
 }  # fmt: skip
 """Pages by role. Pages of one object may have further restrictions, which their own tests cover."""
 
@@ -52,6 +56,9 @@ COMMANDS = {
     "claim_next": REVIEWERS, "save_review_draft": REVIEWERS, "submit_review": REVIEWERS, "skip_review": REVIEWERS,
     "flag_session": REVIEWERS,
     "test_model": ADMINS,
+    "next_session": TUTORS, "report_problem": TUTORS,
+    "save_study": ADMINS, "freeze_study": ADMINS, "amend_study": ADMINS, "take_look": ADMINS, "stop_study": ADMINS,
+    "close_study": ADMINS, "record_deviation": ADMINS,
     "assign_review": ADMINS, "withdraw_review": ADMINS, "answer_flag": ADMINS, "invalidate": ADMINS,
     "add_cap": ADMINS, "edit_cap": ADMINS, "remove_cap": ADMINS,
 }  # fmt: skip
@@ -61,7 +68,7 @@ OPEN = {"healthz", "login", "logout", "home", "glossary", "near_misses"}
 
 ARGUMENTS = {
     "session_id": UUID(int=0), "review_id": UUID(int=0), "run_id": UUID(int=0), "flag_id": 0, "result_id": 0,
-    "verifier_id": 0, "item_id": 0, "model_id": 0, "cap_id": 0, "version": 1, "number": 0,
+    "verifier_id": 0, "item_id": 0, "model_id": 0, "cap_id": 0, "study_id": 0, "version": 1, "number": 0,
     "dataset": "none", "external_id": "none",
     "name": "none", "form": "json",
 }  # fmt: skip

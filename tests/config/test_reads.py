@@ -20,7 +20,9 @@ from benchmark.models import (
     CachedRunReport,
     Dataset,
     Figure,
+    LanguageModel,
     Option,
+    Problem,
     Question,
     QuestionSet,
     SimilarityRun,
@@ -35,7 +37,10 @@ from tests.tutoring.dialogues import start
 from tests.tutoring.review.browsing import whole
 from tests.tutoring.review.readings import claim, recorded_session
 from tests.tutoring.review.readings import review as submit_review
-from tutoring.models import Protocol, TrainingResult
+from tests.tutoring.studies.designs import design_data
+from tutoring.models import Protocol, Study, TrainingResult
+from tutoring.studies.actions import CloseStudy, FreezeStudy, OfferNext, StopStudy
+from tutoring.studies.design import parse_design
 
 SESSION_TABLES = ("django_session", "auth_user")
 """Tables that Django itself writes when a visitor logs in or a session is renewed."""
@@ -110,6 +115,7 @@ def arguments(visitors: dict[str, Client], make_run: MakeRun) -> dict[str, dict[
         person=User.objects.get(username=Role.TUTOR), rule_set=1, answers={}, right=0, messages=0
     )
     trajectory = {"session_id": recorded.pk}
+    study = {"study_id": closed_study(problem).pk}
     return {
         "figure": of_problem | {"name": "a.gif"},
         "problem": of_problem,
@@ -134,11 +140,32 @@ def arguments(visitors: dict[str, Client], make_run: MakeRun) -> dict[str, dict[
         "compare_reviews": trajectory,
         "review": {"review_id": review.pk},
         "training_result": {"result_id": result.pk},
+        **dict.fromkeys(STUDY_PAGES, study),
     }
+
+
+STUDY_PAGES = (
+    "study", "edit_study", "study_design", "study_power", "study_assignments", "preregistration",
+    "download_preregistration", "download_study",
+)  # fmt: skip
+
+
+def closed_study(problem: Problem) -> Study:
+    """Freeze a study with one session, and close it."""
+    LanguageModel.objects.create(label="m", spec="openai:m")
+    tutors = [User.objects.create_user(f"tutor of the study {number}") for number in range(2)]
+    for tutor in tutors:
+        tutor.groups.set(Group.objects.filter(name=Role.TUTOR))
+    data = design_data(problems={"dataset": problem.dataset.name}, tutors=[one.username for one in tutors])
+    study = FreezeStudy(None, parse_design(data), accept_gate=True).execute()
+    OfferNext(tutors[0]).execute()
+    StopStudy(None, study.pk, "Enough.").execute()
+    return CloseStudy(None, study.pk).execute()
 
 
 QUERIES = {
     "run_progress": "since=0&done=0",
+    "study_power": "control_rate=30&effect=20&problems=10",
     "detector_messages": "detector=all+detectors&clause=F2&outcome=missed",
 }
 """Queries without which an address is refused."""
@@ -159,7 +186,8 @@ def test_a_get_request_writes_nothing(
         for visitor, client in visitors.items():
             with refused_writes() as found:
                 answer = client.get(f"{address}?{query}")
-                whole(answer)
+                if answer.headers.get("Content-Type") != "application/zip":
+                    whole(answer)
             written += [f"{visitor} at {address}: {sql[:100]}" for sql in found]
             if answer.status_code == 200:
                 shown.add(pattern.name)

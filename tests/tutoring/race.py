@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import django
 
@@ -16,6 +16,7 @@ django.setup()
 
 from django.contrib.auth.models import Group, User  # noqa: E402
 from django.db import connection  # noqa: E402
+from django.test import Client  # noqa: E402
 
 from benchmark.models import Dataset, Judgement, LanguageModel, Problem  # noqa: E402
 from tests.tutoring.dialogues import WRONG, SessionUnderTest, start  # noqa: E402
@@ -172,22 +173,29 @@ def study_of(name: str, tutors: int, problems: int) -> list[User]:
 
 
 def next_sessions() -> tuple[list[str], int]:
-    """50 tutors ask for their next session at once; each gets an assignment of their own."""
+    """50 tutors press “Your next session” at once; each gets a session of an assignment of their own."""
     tutors = study_of("next", 50, 25)
-    waiting, offered = iter(tutors), []
+    protocol = Protocol.objects.get(name="usaco-2024")
+    clients = []
+    for person in tutors:
+        AcceptConsent(person, protocol, consent_hash(rules_of(protocol))).execute()
+        client = Client(SERVER_NAME="localhost")
+        client.force_login(person)
+        clients.append(client)
+    opened: list[UUID] = []
     lock = threading.Lock()
 
     def move() -> None:
         with lock:
-            person = next(waiting)
-        assignment = OfferNext(person).execute()
-        assert assignment is not None
-        assert assignment.tutor_id == person.pk
-        offered.append(assignment.pk)
+            client = clients.pop()
+        response = client.post("/sessions/next/")
+        assert response.status_code == 302, response.status_code
+        opened.append(UUID(response.headers["Location"].rstrip("/").rpartition("/")[2]))
 
     answers = race(move, runners=50)
-    assert Assignment.objects.filter(state=Assignment.State.OFFERED, pk__in=offered).count() == len(offered)
-    return answers, len(set(offered))
+    assignments = Assignment.objects.filter(session__in=opened, state=Assignment.State.OPEN)
+    assert assignments.values("tutor").distinct().count() == len(opened)
+    return answers, assignments.count()
 
 
 def next_session_tabs() -> tuple[list[str], int]:

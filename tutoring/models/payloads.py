@@ -418,21 +418,27 @@ def _validate(kind: str, version: int, data: Data, extra: Literal["ignore", "for
 
 def describe_faults(error: ValidationError, schema: type[BaseModel]) -> str:
     """Return which fields are wrong, and what is expected of each, in one line."""
+    return "; ".join(f"field {where}: {text}" for where, text in faults_by_field(error, schema))
+
+
+def faults_by_field(error: ValidationError, schema: type[BaseModel]) -> list[tuple[str, str]]:
+    """Return the path of each wrong field, such as `arms.0.name`, with what is expected of it."""
     fields = ", ".join(field.serialization_alias or name for name, field in schema.model_fields.items())
     found = []
     for fault in error.errors(include_url=False):
         where = ".".join(map(str, fault["loc"]))
         match fault["type"]:
             case "extra_forbidden" if len(fault["loc"]) == 1:
-                found.append(f"field {where}: unknown; expected are {fields}")
+                text = f"unknown; expected are {fields}"
             case "extra_forbidden":
-                found.append(f"field {where}: unknown")
+                text = "unknown"
             case "missing":
-                found.append(f"field {where}: missing{_expected(schema, where)}")
+                text = f"missing{_expected(schema, where)}"
             case _:
                 expected = re.sub(r"^\w+ should", "must", fault["msg"].removeprefix("Value error, "))
-                found.append(f"field {where}: {expected}, not {_shortened(fault['input'])}")
-    return "; ".join(found)
+                text = f"{expected}, not {_shortened(fault['input'])}"
+        found.append((where, text))
+    return found
 
 
 def _expected(schema: type[BaseModel], field: str) -> str:

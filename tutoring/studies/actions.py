@@ -22,11 +22,11 @@ from django.utils import timezone
 from accounts.roles import Role, has_role
 from benchmark.model_calls import catalogue
 from tutoring.actions import Invalidate, StartSession
-from tutoring.models import Arm, Assignment, Deviation, Look, Session, Study
+from tutoring.models import Arm, Assignment, AuditEntry, Deviation, Flag, Look, Session, Study
 from tutoring.sessions.context import RefusedError
 from tutoring.studies.analysis import current_figures
 from tutoring.studies.assignment import AssignedRow, assign
-from tutoring.studies.design import Design, DesignError, HumanArm, parse_frozen
+from tutoring.studies.design import NAME, Design, DesignError, HumanArm, parse_frozen
 from tutoring.studies.outcomes import keep_outcomes
 from tutoring.studies.replacement import exclude_unstarted, record_deviation, replace
 from tutoring.studies.resolution import Resolution, resolve
@@ -51,23 +51,42 @@ def lock_study(study_id: int) -> Study:
 
 @dataclass(frozen=True)
 class SaveDraft:
-    """Store a design as a draft, in place of the draft with the same name."""
+    """Store the JSON values of a design as a draft. They may have faults, except in the name.
+
+    The values replace the draft `study_id`, or else the draft with the same name.
+    """
 
     person: User | None
-    design: Design
+    data: dict[str, Any]
+    study_id: int | None = None
 
     def execute(self) -> Study:
-        """Return the draft. Raises PermissionDenied, or DesignError if a study with this name is frozen."""
+        """Return the draft. Raises PermissionDenied, or DesignError for a name that is not valid or not free."""
         _require_admin(self.person)
-        design = self.design
+        name = self.data.get("name")
+        if not isinstance(name, str) or not NAME.fullmatch(name):
+            raise DesignError(
+                "A draft needs a name of small letters, digits and hyphens, such as hints-2026, at most 60 characters."
+            )
         with transaction.atomic():
-            latest = Study.objects.select_for_update().filter(name=design.name).order_by("-version").first()
-            if latest is not None and latest.state != Study.State.DRAFT:
-                raise DesignError(_taken(latest))
-            study = latest or Study(name=design.name, created_by=self.person)
-            study.title, study.rehearsal, study.design = design.title, design.rehearsal, design.to_json()
+            named = Study.objects.select_for_update().filter(name=name).order_by("-version").first()
+            if named is not None and named.state != Study.State.DRAFT:
+                raise DesignError(_taken(named))
+            study = named or Study(created_by=self.person)
+            if self.study_id is not None:
+                study = self._renamed(named)
+            study.name, study.title = name, str(self.data.get("title") or name)[:200]
+            study.rehearsal, study.design = self.data.get("rehearsal") is True, self.data
             study.save()
             return study
+
+    def _renamed(self, named: Study | None) -> Study:
+        study = lock_study(self.study_id or 0)
+        if study.state != Study.State.DRAFT:
+            raise DesignError(_taken(study))
+        if named is not None and named.pk != study.pk:
+            raise DesignError(f"There is another draft {named.name}. Choose another name.")
+        return study
 
 
 def _taken(study: Study) -> str:
@@ -323,35 +342,70 @@ def exclude_changed_problem(study: Study, problem_id: int) -> None:
 
 @dataclass(frozen=True)
 class ReportProblem:
-    """Report that something is wrong in a session of a study. An admin settles the report (RecordDeviation)."""
+    """Report that something is wrong in a session. A repeated command reports once.
+
+    In a study the report is a deviation, which an admin settles (RecordDeviation); elsewhere it is a flag, which an
+    admin answers.
+    """
 
     person: User
     session_id: UUID
     about: str
-    """What is wrong: "model", "problem" or "judge"."""
+    """What is wrong: one of ABOUT."""
     text: str
+    command: UUID = field(default_factory=uuid4)
 
-    ABOUT = ("model", "problem", "judge")
+    ABOUT = ("model", "problem", "judge", "other")
 
-    def execute(self) -> Deviation:
+    def execute(self) -> Deviation | Flag:
         """Return the report. Raises Session.DoesNotExist or RefusedError."""
-        session = Session.objects.get(pk=self.session_id, tutor=self.person)
-        assignment = Assignment.objects.filter(session=session).select_related("study").first()
-        if assignment is None:
-            raise RefusedError("This session belongs to no study. Close it and say why, or tell an admin.")
-        if self.about not in self.ABOUT:
-            raise RefusedError("Choose what is wrong: the model, the problem or the judge.")
-        if not self.text.strip():
-            raise RefusedError("Say in a few words what is wrong.")
         with transaction.atomic():
-            return record_deviation(
-                assignment.study,
-                Deviation.Kind.REPORT,
-                self.text.strip(),
-                [assignment],
-                by=self.person,
-                data={"about": self.about},
+            session = Session.objects.select_for_update(of=("self",)).get(
+                pk=self.session_id, tutor=self.person
             )
+            if (earlier := self._earlier(session)) is not None:
+                return earlier
+            if self.about not in self.ABOUT:
+                raise RefusedError(
+                    "Choose what is wrong: the model, the problem, the judge, or something else."
+                )
+            if not self.text.strip():
+                raise RefusedError("Say in a few words what is wrong.")
+            report = self._report(session)
+            AuditEntry.objects.create(
+                command=self.command,
+                action=type(self).__name__,
+                person=self.person,
+                session=session,
+                data={"report": report.pk},
+            )
+            return report
+
+    def _earlier(self, session: Session) -> Deviation | Flag | None:
+        entry = AuditEntry.objects.filter(command=self.command, person=self.person).first()
+        if entry is None:
+            return None
+        table: type[Deviation | Flag] = Deviation if hasattr(session, "assignment") else Flag
+        return table.objects.get(pk=entry.data["report"])
+
+    def _report(self, session: Session) -> Deviation | Flag:
+        assignment = Assignment.objects.filter(session=session).select_related("study").first()
+        text = self.text.strip()
+        if assignment is None:
+            return Flag.objects.create(
+                session=session,
+                raised_by=self.person,
+                reason=f"{self.about}: {text}",
+                raised_at=timezone.now(),
+            )
+        return record_deviation(
+            assignment.study,
+            Deviation.Kind.REPORT,
+            text,
+            [assignment],
+            by=self.person,
+            data={"about": self.about},
+        )
 
 
 SETTLING = (
@@ -365,7 +419,7 @@ SETTLING = (
 
 @dataclass(frozen=True)
 class RecordDeviation:
-    """Record a deviation, or settle a report.
+    """Record a deviation, or settle a report. A repeated command changes nothing.
 
     A fault of the infrastructure excludes the assignments, invalidates their sessions and replaces them. A breach by
     the tutor counts as not solved in the outcomes with compliance. Other kinds change nothing.
@@ -384,11 +438,15 @@ class RecordDeviation:
         _require_admin(self.person)
         with transaction.atomic():
             study = lock_study(self.study_id)
+            command = {"command": str(self.command)}
+            if (earlier := study.deviations.filter(data__command=command["command"]).first()) is not None:
+                return earlier
             report = self._report(study)
             rows = self._rows(study, report)
             self._check(study, rows)
             kind = Deviation.Kind(self.kind)
-            found = record_deviation(study, kind, self.reason.strip(), rows, by=self.person, settles=report)
+            text = self.reason.strip()
+            found = record_deviation(study, kind, text, rows, by=self.person, settles=report, data=command)
             if kind == Deviation.Kind.INFRASTRUCTURE:
                 for row in rows:
                     self._exclude(row)
@@ -471,8 +529,14 @@ def _no_look(study: Study) -> str:
 
 
 def look(study: Study, person: User | None) -> Look:
-    """Record a look at the locked study, and stop the study if its rule says so."""
+    """Record a look at the locked study, and stop the study if its rule says so.
+
+    Without a change since the last look, return that look.
+    """
     figures = current_figures(study)
+    last = study.looks.order_by("-pk").first()
+    if last is not None and last.figures == figures.to_json():
+        return last
     decision = Look.Decision.STOP if figures.stop else Look.Decision.CONTINUE
     taken = Look.objects.create(
         study=study, by=person, counted=figures.pairs, figures=figures.to_json(), decision=decision

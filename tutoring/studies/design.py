@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from datetime import date
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from benchmark.models.problems import Tier
-from tutoring.models.payloads import Record, describe_faults
+from tutoring.models.payloads import Record, describe_faults, faults_by_field
 
 PrimaryOutcome = Literal["solved", "solved without major breach", "solved and compliant"]
 OUTCOMES: tuple[PrimaryOutcome, ...] = ("solved", "solved without major breach", "solved and compliant")
@@ -21,6 +22,9 @@ Strata = Literal["tier", "none"]
 
 FEWEST_E_VALUE = 20
 """The least e-value at which a study may stop: it keeps false positives below 5 %."""
+
+NAME = re.compile(r"(?=.{1,60}$)[a-z0-9]+(-[a-z0-9]+)*")
+"""The form of the names of studies and arms."""
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=60)]
 Versioned = Annotated[str, Field(pattern=r"^[\w.-]+@[1-9][0-9]*$", description="name@version")]
@@ -227,6 +231,15 @@ def parse_design(data: object) -> Design:
         return Design.model_validate_json(json.dumps(data, default=str))
     except ValidationError as error:
         raise DesignError(f"The design is not valid. {describe_faults(error, Design)}.") from None
+
+
+def design_faults(data: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the path and the sentence of each fault of a design; none if `parse_design` accepts it."""
+    try:
+        Design.model_validate_json(json.dumps(data, default=str))
+    except ValidationError as error:
+        return faults_by_field(error, Design)
+    return []
 
 
 def parse_frozen(data: dict[str, Any]) -> FrozenDesign:

@@ -12,6 +12,7 @@ from benchmark.rendering import text_diff
 from tutoring.actions import has_scripted_student
 from tutoring.models import Session
 from tutoring.protocols import current_protocols, rules_of
+from tutoring.sessions.assignments import closed_by_study
 from tutoring.sessions.conversation import SessionStatus, status_for_tutor
 
 register = template.Library()
@@ -46,6 +47,7 @@ def start_session_form(context: dict[str, Any], problem: Problem) -> dict[str, A
         "problem": problem,
         "protocols": protocols,
         "scripted": scripted,
+        "in_study": closed_by_study(context["user"], problem),
         "sessions": sessions,
         "open_session": next(
             (session for session in sessions if session.state != Session.State.CLOSED), None

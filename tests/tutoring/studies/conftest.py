@@ -20,8 +20,15 @@ from tutoring.actions import AcceptConsent, CloseSession
 from tutoring.models import AbandonReason, Assignment, Protocol, Session, Study
 from tutoring.protocols import consent_hash, rules_of
 from tutoring.sessions.assignments import end_assignment
+from tutoring.studies import upkeep
 from tutoring.studies.actions import FreezeStudy, OfferNext, StartAssigned
 from tutoring.studies.design import parse_design
+
+
+@pytest.fixture(autouse=True)
+def _forget_states() -> None:
+    """Clear what this process remembers of studies: each test has a study with the same primary key."""
+    upkeep._states.clear()
 
 
 @pytest.fixture

@@ -28,6 +28,7 @@ from tutoring.studies.estimation import Contrast
 from tutoring.studies.export import export_study
 from tutoring.studies.power import Power, PowerError, PowerInputs, simulate_power
 from tutoring.studies.preregistration import preregistration
+from tutoring.studies.rehearsal import rehearse
 from tutoring.studies.resolution import resolve
 from tutoring.studies.runs import plan_arm, start_arm
 from tutoring.studies.verification import verify
@@ -83,6 +84,13 @@ class Command(BaseCommand):
         run.add_argument(
             "--distribute", action="store_true", default=None, help="let the workers execute the runs"
         )
+        rehearsal = actions.add_parser(
+            "rehearse", help="let simulated tutors hold the sessions of a rehearsal through the tutors' pages"
+        )
+        rehearsal.add_argument("name", metavar="NAME")
+        rehearsal.add_argument(
+            "--level", type=int, choices=range(5), default=3, help="of the tutors' hints; 0: none; default: 3"
+        )
         look = actions.add_parser("look", help="look at the results, and stop the study if its rule says so")
         look.add_argument("name", metavar="NAME")
         stop = actions.add_parser("stop", help="stop a study: no more sessions are offered")
@@ -95,7 +103,7 @@ class Command(BaseCommand):
         export.add_argument("--output", type=Path, metavar="FOLDER", help="default: study-NAME-vVERSION")
         verification = actions.add_parser("verify", help="compute every assignment again from the seed")
         verification.add_argument("name", metavar="NAME")
-        for one in (listing, power, freeze, run, look, stop, close, export, verification):
+        for one in (listing, power, freeze, run, rehearsal, look, stop, close, export, verification):
             one.add_argument("--json", action="store_true", help="print one JSON document to standard output")
 
     def handle(self, *_: Any, **options: Any) -> None:
@@ -201,6 +209,13 @@ class Command(BaseCommand):
         self._print(
             options, runs, "\n".join(f"{one['arm']}: run {one['run']} {one['state']}" for one in runs)
         )
+
+    def _rehearse(self, options: dict[str, Any]) -> None:
+        study = _find(options["name"])
+        held = rehearse(study, options["level"])
+        study.refresh_from_db()
+        text = f"{held} sessions of {study} were held by simulated tutors. The study is {study.state}."
+        self._print(options, _state(study) | {"held": held}, text)
 
     def _look(self, options: dict[str, Any]) -> None:
         study = _find(options["name"])

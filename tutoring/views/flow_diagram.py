@@ -1,0 +1,181 @@
+"""The flow diagram of a study as SVG (as in CONSORT 2025). Every number is a link; the page adds a table."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import NamedTuple
+from urllib.parse import urlencode
+
+from tutoring.studies.flow import ANALYSED, WAITING, ArmFlow, Flow
+
+COLUMN, GAP = 208, 20
+"""Width of an arm's column, and the space between columns, in pixels."""
+
+LINE, PADDING = 19, 9
+"""Height of a line of text, and the space above and below the lines of a box, in pixels."""
+
+_ARROW = 22
+
+
+class Line(NamedTuple):
+    """One line of a box: a number with its words.
+
+    `target` is an address, or the query that selects the counted assignments; empty: no link.
+    """
+
+    number: int
+    text: str
+    target: str = ""
+
+
+@dataclass(frozen=True)
+class Box:
+    """A box of the diagram: a heading, then lines."""
+
+    heading: str
+    lines: Sequence[Line]
+
+    @property
+    def height(self) -> int:
+        """Return the height in pixels."""
+        return 2 * PADDING + LINE * (len(self.lines) + bool(self.heading))
+
+
+def arm_boxes(arm: ArmFlow) -> list[Box]:
+    """Return the boxes of one arm from top to bottom. Empty lines of ended assignments are left out."""
+    name, in_box = f"arm={arm.arm}", partial(box_query, arm.arm)
+    human = arm.kind == "human"
+    words = "sessions" if human else "chains"
+    assigned = [Line(arm.assigned, f"{words} assigned", name)]
+    if arm.replacements:
+        assigned.append(Line(arm.replacements, "of them replacements", f"{name}&passage=replacement"))
+    passages = [Line(arm.offered, "offered", f"{name}&passage=offered")] if human else []
+    passages += [
+        Line(arm.started, "started", f"{name}&passage=started"),
+        Line(arm.completed, "ended", f"{name}&passage=ended"),
+    ]
+    out = [Line(arm.expired, "expired", in_box("expired"))] if human else []
+    out += [
+        Line(number, _words(f"excluded: {reason}"), in_box(f"excluded: {reason}"))
+        for reason, number in arm.excluded.items()
+    ]
+    out += [
+        Line(number, _words(reason), in_box(f"not analysed: {reason}"))
+        for reason, number in arm.not_analysed.items()
+    ]
+    waiting = [Line(arm.boxes[box], box, in_box(box)) for box in WAITING if arm.boxes[box]]
+    return [
+        Box(arm.arm, assigned),
+        Box("", passages),
+        Box("Not analysed", out or [Line(0, "left out")]),
+        Box("Not ended", waiting or [Line(0, "waiting")]),
+        Box("", [Line(arm.boxes[ANALYSED], "analysed", in_box(ANALYSED))]),
+    ]
+
+
+def box_query(arm: str, box: str) -> str:
+    """Return the query of the address that lists the assignments of an arm in one box of the flow."""
+    return urlencode({"arm": arm, "box": box})
+
+
+def _words(reason: str) -> str:
+    return reason.replace("_", " ")
+
+
+def flow_svg(flow: Flow, assignments_url: str, problems_url: str) -> str:
+    """Return the diagram as an <svg> element with all texts escaped.
+
+    The problems are at the top, then each arm has a column. `problems_url` is the link of the numbers of problems.
+    """
+    columns = [arm_boxes(arm) for arm in flow.arms]
+    drawing = _Drawing(assignments_url)
+    spread = len(columns) * (COLUMN + GAP) - GAP
+    width = max(spread, 2 * COLUMN + GAP) + 2
+    stem = width / 2 - (COLUMN + GAP) / 2 if flow.left_out else width / 2
+    out = Box("Not eligible", [Line(number, reason) for reason, number in flow.left_out.items()])
+    considered = Box("", [Line(flow.considered, "problems considered", problems_url)])
+    below = drawing.y + max(considered.height, out.height if flow.left_out else 0) + _ARROW
+    if flow.left_out:
+        drawing.box(out, stem + (COLUMN + GAP))
+    drawing.box(considered, stem)
+    drawing.arrow(stem, drawing.y + considered.height, below)
+    drawing.y = below
+    eligible = Box(
+        "",
+        [
+            Line(flow.eligible, "problems eligible", problems_url),
+            Line(flow.assigned, "sessions and chains", assignments_url),
+        ],
+    )
+    drawing.box(eligible, stem)
+    centres = [(width - spread + COLUMN) / 2 + number * (COLUMN + GAP) for number in range(len(columns))]
+    drawing.branch(stem, eligible.height, centres)
+    rows = list(zip(*columns, strict=True))
+    for number, row in enumerate(rows):
+        tallest = max(one.height for one in row)
+        for one, centre in zip(row, centres, strict=True):
+            drawing.box(one, centre)
+            if number < len(rows) - 1:
+                drawing.arrow(centre, drawing.y + one.height, drawing.y + tallest + _ARROW)
+        drawing.y += tallest + _ARROW
+    height = drawing.y - _ARROW + 2
+    label = "Flow of the study; the table below has the same numbers"
+    return (
+        f'<svg class="flow" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" height="{height:.0f}" '
+        f'role="group" aria-label="{label}">{"".join(drawing.parts)}</svg>'
+    )
+
+
+@dataclass
+class _Drawing:
+    """The parts of the diagram so far. The next boxes begin at `y`."""
+
+    assignments_url: str
+    y: float = 1.0
+    parts: list[str] = field(default_factory=list)
+
+    def box(self, one: Box, centre: float) -> None:
+        """Draw a box with its texts around a vertical line."""
+        left = centre - COLUMN / 2
+        self.parts.append(
+            f'<rect x="{left:.0f}" y="{self.y:.0f}" width="{COLUMN}" height="{one.height}" rx="6"/>'
+        )
+        baseline = self.y + PADDING + 14
+        if one.heading:
+            heading = html.escape(_cut(one.heading))
+            self.parts.append(f'<text class="head" x="{left + 10:.0f}" y="{baseline:.0f}">{heading}</text>')
+            baseline += LINE
+        for line in one.lines:
+            self.parts.append(_line_svg(line, self.assignments_url, left + 10, baseline))
+            baseline += LINE
+
+    def arrow(self, x: float, start: float, end: float) -> None:
+        """Draw a vertical arrow."""
+        self.parts.append(f'<path class="arrow" d="M{x:.0f} {start:.0f}V{end - 1:.0f}m-4 -5l4 5l4 -5"/>')
+
+    def branch(self, stem: float, height: float, centres: Sequence[float]) -> None:
+        """Draw the arrows from a box of this height to the columns, and move below them."""
+        start, middle = self.y + height, self.y + height + _ARROW
+        self.y = middle + _ARROW
+        left, right = min(stem, *centres), max(stem, *centres)
+        self.parts.append(
+            f'<path class="arrow" d="M{stem:.0f} {start:.0f}V{middle:.0f}M{left:.0f} {middle:.0f}H{right:.0f}"/>'
+        )
+        for centre in centres:
+            self.arrow(centre, middle, self.y)
+
+
+def _line_svg(line: Line, assignments_url: str, x: float, y: float) -> str:
+    number = f'<tspan class="count">{line.number}</tspan>'
+    if line.target:
+        address = line.target if line.target.startswith("/") else f"{assignments_url}?{line.target}"
+        label = html.escape(f"{line.number} {line.text}")
+        number = f'<a href="{html.escape(address)}" aria-label="{label}">{number}</a>'
+    return f'<text x="{x:.0f}" y="{y:.0f}">{number} {html.escape(_cut(line.text))}</text>'
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= 26 else f"{text[:25]}…"

@@ -1,0 +1,437 @@
+"""Pages of studies for researchers, and the commands of admins."""
+
+from __future__ import annotations
+
+import io
+import json
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterable
+from functools import wraps
+from math import isfinite, nan
+from pathlib import Path
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import BadRequest, PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.safestring import mark_safe
+from django.views.decorators.http import require_GET, require_POST
+
+from accounts.pseudonyms import pseudonym
+from accounts.roles import Role, requires_role
+from benchmark.providers import is_scripted, parse_model_spec
+from benchmark.rendering import render_markdown
+from tutoring.models import Arm, Assignment, Deviation, Study
+from tutoring.sessions.context import RefusedError
+from tutoring.studies.actions import SETTLING, CloseStudy, RecordDeviation, StopStudy, TakeLook
+from tutoring.studies.analysis import StudyData, visible_figures
+from tutoring.studies.design import Design, DesignError, parse_design, parse_frozen
+from tutoring.studies.export import export_study
+from tutoring.studies.flow import ArmFlow, Flow, study_flow, terminal_box
+from tutoring.studies.power import STUDIES, PowerError, PowerInputs, simulate_power
+from tutoring.studies.preregistration import preregistration, preregistration_markdown
+from tutoring.studies.resolution import resolve
+from tutoring.studies.summary import summaries, tutor_loads
+from tutoring.views.flow_diagram import box_query, flow_svg
+from tutoring.views.requests import command_id, person_of, text_field
+from tutoring.views.review_requests import query_without_page, requested_page
+
+for_researchers = requires_role(Role.RESEARCHER, Role.ADMIN)
+"""Decorator of views that show studies."""
+
+for_admins = requires_role(Role.ADMIN)
+"""Decorator of views that change studies."""
+
+MOST_PROBLEMS = 2_000
+"""Problems of a simulated study: more would take the web server too long."""
+
+MOST_BESIDE = 3
+"""Arms whose flow fits beside the study's facts; a wider diagram has the whole width of the page."""
+
+PASSAGES: dict[str, Callable[[Assignment], bool]] = {
+    "offered": lambda row: row.offered_at is not None,
+    "started": lambda row: row.opened_at is not None or row.work_item_id is not None,
+    "ended": lambda row: row.state == Assignment.State.DONE,
+    "replacement": lambda row: row.replaces_id is not None,
+}
+"""The numbers of the flow that count passages, by the name in the address."""
+
+
+def find_study(request: HttpRequest, study_id: int) -> Study:
+    """Return the study. Raises Http404, or PermissionDenied for a tutor of the study before it has ended."""
+    study = Study.objects.filter(pk=study_id).first()
+    if study is None:
+        raise Http404("There is no such study.")
+    blinded = study.state in Study.UNFINISHED and not study.rehearsal
+    if blinded and study.tutors.filter(pk=person_of(request).pk).exists():
+        raise PermissionDenied(
+            "You are a tutor of this study, so its arms are hidden from you until it is closed. Another admin manages "
+            "it, or an operator with manage.py study."
+        )
+    return study
+
+
+def find_frozen(request: HttpRequest, study_id: int) -> Study:
+    """Return the frozen study. Raises like `find_study`, and Http404 for a draft."""
+    study = find_study(request, study_id)
+    if study.state == Study.State.DRAFT:
+        raise Http404("This study is a draft. Freeze it first.")
+    return study
+
+
+def design_of(study: Study) -> Design:
+    """Return the design of a study in any state. Raises DesignError for a draft with faults."""
+    if study.state == Study.State.DRAFT:
+        return parse_design(study.design)
+    return parse_frozen(study.design).design
+
+
+def is_simulated(arms: Iterable[Arm]) -> bool:
+    """Return whether some arm has a scripted or simulated model."""
+    return any(is_scripted(parse_model_spec(arm.model.spec)) for arm in arms)
+
+
+@require_GET
+@for_researchers
+def study_list(request: HttpRequest) -> HttpResponse:
+    """List all studies, the newest first."""
+    page = requested_page(request, Study.objects.defer("design").order_by("-created_at", "-pk"))
+    return render(
+        request, "tutoring/studies/list.html", {"page": page, "summaries": summaries(list(page.object_list))}
+    )
+
+
+@require_GET
+@for_researchers
+def study(request: HttpRequest, study_id: int) -> HttpResponse:
+    """Show a study: what prevents the freezing of a draft, else its flow, results, looks and deviations."""
+    found = find_study(request, study_id)
+    [summary] = summaries([found])
+    context: dict[str, Any] = {"study": found, "summary": summary, "tab": "study"}
+    if found.state == Study.State.DRAFT:
+        return render(request, "tutoring/studies/draft.html", context | _draft(found))
+    return render(request, "tutoring/studies/study.html", context | _conduct(found))
+
+
+def _draft(found: Study) -> dict[str, Any]:
+    try:
+        frozen = resolve(parse_design(found.design)).frozen
+    except DesignError as error:
+        return {"faults": error.faults, "frozen": None}
+    return {
+        "faults": (),
+        "frozen": frozen,
+        "sessions": len(frozen.problems) * frozen.design.tutors_per_problem,
+    }
+
+
+def _conduct(found: Study) -> dict[str, Any]:
+    data, frozen = StudyData.of(found), parse_frozen(found.design)
+    flow, figures = study_flow(found, data), visible_figures(found)
+    arms = list(found.arms.select_related("model", "protocol", "run"))
+    assignments = reverse("study_assignments", args=[found.pk])
+    deviations = found.deviations.select_related("by").prefetch_related("assignments")
+    rows = list(deviations)
+    settled = {row.settles_id for row in rows}
+    return {
+        "frozen": frozen,
+        "design": frozen.design,
+        "flow": flow,
+        "diagram": mark_safe(  # noqa: S308  (each text is escaped)
+            flow_svg(flow, assignments, f"{reverse('preregistration', args=[found.pk])}#problems")
+        ),
+        "flow_rows": flow_rows(flow),
+        "wide_flow": len(flow.arms) > MOST_BESIDE,
+        "figures": figures,
+        "simulated": is_simulated(arms),
+        "arms": arms,
+        "runs_missing": [arm for arm in arms if arm.kind == Arm.Kind.AUTOMATIC and arm.run_id is None],
+        "loads": tutor_loads(found, arms),
+        "looks": found.looks.select_related("by"),
+        "deviations": rows,
+        "reports": [row for row in rows if row.kind == Deviation.Kind.REPORT and row.pk not in settled],
+        "kinds": [(kind, Deviation.Kind(kind).label) for kind in SETTLING],
+        "offering": found.state in Study.OFFERING,
+        "may_look": found.state == Study.State.RUNNING and frozen.design.stopping.rule != "fixed",
+        "may_close": found.state in Study.UNFINISHED
+        and not any(row.state in Assignment.UNFINISHED and row.tutor_id for row in data.rows),
+    }
+
+
+def flow_rows(flow: Flow) -> list[tuple[str, list[tuple[int, str]]]]:
+    """Return the table of the flow: the name of each row, and each arm's number with the query behind it."""
+    passages: list[tuple[str, str, Callable[[ArmFlow], int]]] = [
+        ("assigned", "", lambda arm: arm.assigned),
+        ("replacements", "&passage=replacement", lambda arm: arm.replacements),
+        ("offered", "&passage=offered", lambda arm: arm.offered),
+        ("started", "&passage=started", lambda arm: arm.started),
+        ("ended", "&passage=ended", lambda arm: arm.completed),
+    ]
+    rows = [
+        (name, [(count(arm), f"arm={arm.arm}{query}") for arm in flow.arms])
+        for name, query, count in passages
+    ]
+    boxes = sorted({box for arm in flow.arms for box in arm.boxes}, key=_box_order)
+    return rows + [
+        (box.replace("_", " "), [(arm.boxes[box], box_query(arm.arm, box)) for arm in flow.arms])
+        for box in boxes
+    ]
+
+
+def _box_order(box: str) -> tuple[int, str]:
+    order = ("planned", "offered", "open", "expired")
+    return (order.index(box), box) if box in order else (9 if box == "analysed" else 5, box)
+
+
+@require_GET
+@for_researchers
+def study_design(request: HttpRequest, study_id: int) -> JsonResponse:
+    """Send the design as JSON."""
+    found = find_study(request, study_id)
+    response = JsonResponse(found.design, json_dumps_params={"indent": 1, "ensure_ascii": False})
+    response["Content-Disposition"] = f'attachment; filename="{found.name}-v{found.version}.json"'
+    return response
+
+
+@require_GET
+@for_researchers
+def study_assignments(request: HttpRequest, study_id: int) -> HttpResponse:
+    """List the assignments behind a number of the study's page.
+
+    Parameters: arm, box (of the flow), passage (a key of PASSAGES), tutor (primary key), id.
+    """
+    found = find_frozen(request, study_id)
+    data = StudyData.of(found)
+    rows = [(row, terminal_box(row, data)) for row in data.rows]
+    arm, box, tutor = (request.GET.get(name, "") for name in ("arm", "box", "tutor"))
+    passage, one = request.GET.get("passage", ""), request.GET.get("id", "")
+    if passage and passage not in PASSAGES:
+        raise BadRequest(f"The parameter 'passage' must be one of: {', '.join(PASSAGES)}.")
+    counted = {"expired", "excluded"} if tutor else set()
+    chosen = [
+        (row, where)
+        for row, where in rows
+        if (not arm or row.arm.name == arm)
+        and (not box or where == box)
+        and (not tutor or (str(row.tutor_id) == tutor and row.state not in counted))
+        and (not one or str(row.pk) == one)
+        and (not passage or PASSAGES[passage](row))
+    ]
+    page = requested_page(request, chosen)
+    shown = found.assignments.filter(pk__in=[row.pk for row, _ in page.object_list])
+    people = {row.pk: row.tutor for row in shown.select_related("tutor")}
+    names = {key: pseudonym(person) if person else "" for key, person in people.items()}
+    context = {
+        "study": found,
+        "tab": "assignments",
+        "page": page,
+        "rows": [(row, where.replace("_", " "), names[row.pk]) for row, where in page.object_list],
+        "query": query_without_page(request),
+        "filters": [value.replace("_", " ") for value in (arm, box, passage) if value],
+        "arms": found.arms.all(),
+        "arm": arm,
+        "box": box,
+        "boxes": sorted({where for _, where in rows}, key=_box_order),
+    }
+    return render(request, "tutoring/studies/assignments.html", context)
+
+
+@require_GET
+@for_researchers
+def study_power(request: HttpRequest, study_id: int) -> HttpResponse:
+    """Show the power of a design. The parameters are those of PowerInputs; rates are percentages."""
+    found = find_study(request, study_id)
+    context: dict[str, Any] = {"study": found, "tab": "power", "studies": STUDIES}
+    try:
+        design = design_of(found)
+        pairs: int | str = design.stopping.maximum or _eligible(found)
+    except DesignError as error:
+        return render(request, "tutoring/studies/power.html", context | {"faults": error.faults})
+    typed = {"problems": str(pairs), "spread": "1", "compliance": "100"} | request.GET.dict()
+    context |= {"design": design, "typed": typed, "fault": "", "power": None}
+    if "effect" in request.GET:
+        try:
+            context["power"] = simulate_power(_power_inputs(design, typed))
+        except PowerError as error:
+            context["fault"] = str(error)
+    return render(request, "tutoring/studies/power.html", context)
+
+
+def _eligible(found: Study) -> int:
+    if found.state == Study.State.DRAFT:
+        return len(resolve(parse_design(found.design)).frozen.problems)
+    return len(parse_frozen(found.design).problems)
+
+
+_POWER_FIELDS = {
+    "problems": "problems",
+    "control_rate": "rate of the second arm",
+    "effect": "difference",
+    "spread": "spread",
+    "compliance": "compliance",
+}
+
+
+def _power_inputs(design: Design, typed: dict[str, str]) -> PowerInputs:
+    """Return the inputs as typed. Raises PowerError for a field that is no number."""
+    values = {}
+    for name, words in _POWER_FIELDS.items():
+        try:
+            values[name] = float(typed.get(name, "").replace(",", "."))
+        except ValueError:
+            values[name] = nan
+        if not isfinite(values[name]):
+            raise PowerError(f"Type a number for the {words}.")
+    minutes = typed.get("minutes", "").strip()
+    if minutes and not minutes.replace(".", "", 1).isdecimal():
+        raise PowerError("Type a number of minutes, or leave the field empty.")
+    if not values["problems"].is_integer() or values["problems"] > MOST_PROBLEMS:
+        raise PowerError(f"The number of problems is a whole number, at most {MOST_PROBLEMS}.")
+    draws = {arm.name: arm.draws for arm in design.automatic_arms}
+    first, second = (draws.get(name, design.sessions_per_cell) for name in design.primary_contrast)
+    return PowerInputs(
+        problems=int(values["problems"]),
+        control_rate=values["control_rate"] / 100,
+        effect=values["effect"] / 100,
+        sessions_per_cell=first,
+        control_sessions=second,
+        spread=values["spread"],
+        compliance=values["compliance"] / 100,
+        rule=design.stopping.rule,
+        threshold=design.stopping.threshold,
+        minutes_per_session=float(minutes) if minutes else None,
+        human_sessions=design.tutors_per_problem,
+    )
+
+
+@require_GET
+@for_researchers
+def study_preregistration(request: HttpRequest, study_id: int) -> HttpResponse:
+    """Show the preregistration of a frozen study."""
+    found = find_frozen(request, study_id)
+    context = {
+        "study": found,
+        "tab": "preregistration",
+        "text": mark_safe(render_markdown(_without_title(preregistration_markdown(found)))),  # noqa: S308
+        "hash": preregistration(found)["sha256"],
+        "problems": parse_frozen(found.design).problems,
+    }
+    return render(request, "tutoring/studies/preregistration.html", context)
+
+
+def _without_title(text: str) -> str:
+    """Return the Markdown without its first line: the page has a heading of its own."""
+    return text.partition("\n")[2]
+
+
+@require_GET
+@for_researchers
+def download_preregistration(request: HttpRequest, study_id: int, form: str) -> HttpResponse:
+    """Send the preregistration as Markdown (form "md") or JSON (form "json")."""
+    found = find_frozen(request, study_id)
+    if form not in ("md", "json"):
+        raise Http404("The preregistration is sent as md or json.")
+    if form == "md":
+        text, kind = preregistration_markdown(found), "text/markdown"
+    else:
+        text = json.dumps(preregistration(found), ensure_ascii=False, indent=1, sort_keys=True) + "\n"
+        kind = "application/json"
+    return _download(
+        text.encode(), f"{kind}; charset=utf-8", f"preregistration-{found.name}-v{found.version}.{form}"
+    )
+
+
+@require_GET
+@for_researchers
+def download_study(request: HttpRequest, study_id: int) -> HttpResponse:
+    """Send the export of the study as a zip archive of one folder."""
+    found = find_frozen(request, study_id)
+    folder = f"study-{found.name}-v{found.version}"
+    packed = io.BytesIO()
+    with (
+        tempfile.TemporaryDirectory() as place,
+        zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive,
+    ):
+        for path in export_study(found, Path(place) / folder):
+            archive.write(path, f"{folder}/{path.name}")
+    return _download(packed.getvalue(), "application/zip", f"{folder}.zip")
+
+
+def _download(content: bytes, kind: str, name: str) -> HttpResponse:
+    response = HttpResponse(content, content_type=kind)
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
+
+
+StudyCommand = Callable[[HttpRequest, int], str]
+
+
+def study_command(view: StudyCommand) -> Callable[..., HttpResponseBase]:
+    """Turn a function that executes an action on a study into a POST view for admins.
+
+    The function returns the sentence that the study's page shows; a refusal is shown there too.
+    """
+
+    @require_POST
+    @for_admins
+    @wraps(view)
+    def respond(request: HttpRequest, study_id: int) -> HttpResponse:
+        find_study(request, study_id)
+        try:
+            messages.success(request, view(request, study_id))
+        except RefusedError as refused:
+            messages.error(request, str(refused))
+        except DesignError as error:
+            for fault in error.faults:
+                messages.error(request, fault)
+        return redirect("study", study_id=study_id)
+
+    return respond
+
+
+@study_command
+def take_look(request: HttpRequest, study_id: int) -> str:
+    """Look at the results, which unlocks them."""
+    look = TakeLook(person_of(request), study_id).execute()
+    stopped = " The stopping rule ends the study." if look.decision == look.Decision.STOP else ""
+    return f"The results of {look.counted} complete pairs are unlocked.{stopped}"
+
+
+@study_command
+def stop_study(request: HttpRequest, study_id: int) -> str:
+    """Stop the study. Field: reason."""
+    stopped = StopStudy(person_of(request), study_id, text_field(request, "reason")).execute()
+    return f"{stopped} is stopped. Open sessions continue, and no more sessions are offered."
+
+
+@study_command
+def close_study(request: HttpRequest, study_id: int) -> str:
+    """Close the study."""
+    closed = CloseStudy(person_of(request), study_id).execute()
+    return f"{closed} is closed. Its problems are open to free sessions again, and its seed is in the export."
+
+
+@study_command
+def record_deviation(request: HttpRequest, study_id: int) -> str:
+    """Record a deviation, or settle a report.
+
+    Fields: command, kind, reason; assignments (their numbers) or settles (the primary key of a report).
+    """
+    try:
+        rows = [int(one) for one in request.POST.get("assignments", "").replace(",", " ").split()]
+        settles = int(request.POST["settles"]) if request.POST.get("settles") else None
+    except ValueError:
+        raise BadRequest("Assignments and reports are named by their numbers.") from None
+    RecordDeviation(
+        person_of(request),
+        study_id,
+        request.POST.get("kind", ""),
+        text_field(request, "reason"),
+        rows,
+        settles,
+        command_id(request),
+    ).execute()
+    return "The deviation is recorded."
