@@ -86,7 +86,7 @@ def test_a_message_under_a_cap_is_refused_on_the_page_and_the_draft_is_kept(
     for hidden in ("hidden-model-name", "dollar", "0.02"):
         assert hidden not in page
     assert len(priced.events(Event.Kind.MESSAGE)) == 1
-    assert not Reply.objects.filter(state=Reply.State.WAITING).exists()
+    assert not Reply.objects.filter(state=Reply.State.QUEUED).exists()
 
     caps.set_cap("site", "", "day", 5)
     client.post(f"{address}send/", {**fields, "command": str(uuid4())})
@@ -103,7 +103,9 @@ def test_another_reply_is_refused_under_a_cap_and_the_next_day_it_is_free(
     priced.say()
     fail_reply(priced.claim(), kind="server", message="broken", answer=ModelAnswer())
     assert not DailySpend.objects.exists()
-    ledger.record(Account("openai:hidden-model-name", Price(**TYPED)), [Spending(1, 1000, 0)])
+    ledger.record(
+        Account("openai:hidden-model-name", Price(TYPED["input"], TYPED["output"])), [Spending(1, 1000, 0)]
+    )
     caps.set_cap("model", "openai:hidden-model-name", "day", 1)
 
     def ask_again() -> None:
@@ -115,7 +117,7 @@ def test_another_reply_is_refused_under_a_cap_and_the_next_day_it_is_free(
     monkeypatch.setattr(ledger, "today", tomorrow.date)
     monkeypatch.setattr(caps, "today", tomorrow.date)
     ask_again()
-    assert Reply.objects.filter(state=Reply.State.WAITING).count() == 1
+    assert Reply.objects.filter(state=Reply.State.QUEUED).count() == 1
 
 
 def test_free_models_continue_under_a_cap(alice: User, doubling: Problem, protocol: Protocol) -> None:
@@ -206,7 +208,7 @@ MOVES = st.lists(
 def test_the_ledger_equals_the_sum_of_the_replies_of_sessions(
     moves: list[Any], priced: SessionUnderTest
 ) -> None:
-    price = Price(**TYPED)
+    price = Price(TYPED["input"], TYPED["output"])
     with transaction.atomic():
         broken = 0
         for move, given_tokens, written, cached in moves:
