@@ -86,7 +86,7 @@ def test_a_message_under_a_cap_is_refused_on_the_page_and_the_draft_is_kept(
     for hidden in ("hidden-model-name", "dollar", "0.02"):
         assert hidden not in page
     assert len(priced.events(Event.Kind.MESSAGE)) == 1
-    assert not Reply.objects.filter(state=Reply.State.WAITING).exists()
+    assert not Reply.objects.filter(state=Reply.State.QUEUED).exists()
 
     caps.set_cap("site", "", "day", 5)
     client.post(f"{address}send/", {**fields, "command": str(uuid4())})
@@ -115,7 +115,7 @@ def test_another_reply_is_refused_under_a_cap_and_the_next_day_it_is_free(
     monkeypatch.setattr(ledger, "today", tomorrow.date)
     monkeypatch.setattr(caps, "today", tomorrow.date)
     ask_again()
-    assert Reply.objects.filter(state=Reply.State.WAITING).count() == 1
+    assert Reply.objects.filter(state=Reply.State.QUEUED).count() == 1
 
 
 def test_free_models_continue_under_a_cap(alice: User, doubling: Problem, protocol: Protocol) -> None:
