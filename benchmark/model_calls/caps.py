@@ -135,6 +135,11 @@ def _unknown_price(account: Account, state: CapState) -> str:
     )
 
 
+def exist() -> bool:
+    """Return whether the site has any cap. Without one, the web server need not load the listed prices."""
+    return SpendingCap.objects.exists()
+
+
 def set_cap(scope: str, key: str, period: str, dollars: float) -> SpendingCap:
     """Store a cap, or change the amount of the stored one. Raises CapError."""
     key = checked_key(scope, key)

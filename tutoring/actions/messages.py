@@ -104,7 +104,7 @@ class StartSession:
                 "The scripted practice student writes Python and replies on practice problems only. Choose a "
                 "practice problem and a Python protocol, or ask an admin for another model."
             )
-        if caps.unknown_price(Account.of_model(self.model)):
+        if caps.exist() and caps.unknown_price(Account.of_model(self.model)):
             # The reason names the model, which tutors must not learn. Admins see it on the page of spending.
             raise RefusedError("No model is available for sessions now. Please tell an admin.")
         consent = consent_of(self.person, self.protocol)

@@ -34,6 +34,8 @@ def spending_refusal(session: Session) -> str:
 
     The sentence is for the tutor. It names neither the model nor an amount.
     """
+    if not caps.exist():
+        return ""
     account = account_of(session)
     if not caps.refusal(account):
         return ""

@@ -14,6 +14,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import BadRequest, PermissionDenied
+from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -27,12 +28,12 @@ from benchmark.rendering import render_markdown
 from tutoring.models import Arm, Assignment, Deviation, Study
 from tutoring.sessions.context import RefusedError
 from tutoring.studies.actions import SETTLING, CloseStudy, RecordDeviation, StopStudy, TakeLook
-from tutoring.studies.analysis import StudyData, visible_figures
 from tutoring.studies.design import Design, DesignError, parse_design, parse_frozen
 from tutoring.studies.export import export_study
-from tutoring.studies.flow import ArmFlow, Flow, study_flow, terminal_box
+from tutoring.studies.flow import ArmFlow, Flow
 from tutoring.studies.power import STUDIES, PowerError, PowerInputs, simulate_power
 from tutoring.studies.preregistration import preregistration, preregistration_markdown
+from tutoring.studies.reading import read_study
 from tutoring.studies.resolution import resolve
 from tutoring.studies.summary import summaries, tutor_loads
 from tutoring.views.flow_diagram import box_query, flow_svg
@@ -51,11 +52,11 @@ MOST_PROBLEMS = 2_000
 MOST_BESIDE = 3
 """Arms whose flow fits beside the study's facts; a wider diagram has the whole width of the page."""
 
-PASSAGES: dict[str, Callable[[Assignment], bool]] = {
-    "offered": lambda row: row.offered_at is not None,
-    "started": lambda row: row.opened_at is not None or row.work_item_id is not None,
-    "ended": lambda row: row.state == Assignment.State.DONE,
-    "replacement": lambda row: row.replaces_id is not None,
+PASSAGES: dict[str, Q] = {
+    "offered": Q(offered_at__isnull=False),
+    "started": Q(opened_at__isnull=False) | Q(work_item__isnull=False),
+    "ended": Q(state=Assignment.State.DONE),
+    "replacement": Q(replaces__isnull=False),
 }
 """The numbers of the flow that count passages, by the name in the address."""
 
@@ -129,8 +130,8 @@ def _draft(found: Study) -> dict[str, Any]:
 
 
 def _conduct(found: Study) -> dict[str, Any]:
-    data, frozen = StudyData.of(found), parse_frozen(found.design)
-    flow, figures = study_flow(found, data), visible_figures(found)
+    reading, frozen = read_study(found), parse_frozen(found.design)
+    flow, figures = reading.flow, reading.figures
     arms = list(found.arms.select_related("model", "protocol", "run"))
     assignments = reverse("study_assignments", args=[found.pk])
     deviations = found.deviations.select_related("by").prefetch_related("assignments")
@@ -157,7 +158,7 @@ def _conduct(found: Study) -> dict[str, Any]:
         "offering": found.state in Study.OFFERING,
         "may_look": found.state == Study.State.RUNNING and frozen.design.stopping.rule != "fixed",
         "may_close": found.state in Study.UNFINISHED
-        and not any(row.state in Assignment.UNFINISHED and row.tutor_id for row in data.rows),
+        and not found.assignments.filter(state__in=Assignment.UNFINISHED, tutor__isnull=False).exists(),
     }
 
 
@@ -204,37 +205,37 @@ def study_assignments(request: HttpRequest, study_id: int) -> HttpResponse:
     Parameters: arm, box (of the flow), passage (a key of PASSAGES), tutor (primary key), id.
     """
     found = find_frozen(request, study_id)
-    data = StudyData.of(found)
-    rows = [(row, terminal_box(row, data)) for row in data.rows]
+    boxes = read_study(found).boxes
     arm, box, tutor = (request.GET.get(name, "") for name in ("arm", "box", "tutor"))
     passage, one = request.GET.get("passage", ""), request.GET.get("id", "")
     if passage and passage not in PASSAGES:
         raise BadRequest(f"The parameter 'passage' must be one of: {', '.join(PASSAGES)}.")
-    counted = {"expired", "excluded"} if tutor else set()
-    chosen = [
-        (row, where)
-        for row, where in rows
-        if (not arm or row.arm.name == arm)
-        and (not box or where == box)
-        and (not tutor or (str(row.tutor_id) == tutor and row.state not in counted))
-        and (not one or str(row.pk) == one)
-        and (not passage or PASSAGES[passage](row))
-    ]
+    if not all(number.isdecimal() or not number for number in (tutor, one)):
+        raise BadRequest("The parameters 'tutor' and 'id' must be numbers.")
+    rows = found.assignments.order_by("pk").filter(PASSAGES.get(passage, Q()))
+    rows = rows.filter(arm__name=arm) if arm else rows
+    rows = rows.filter(pk=int(one)) if one else rows
+    if tutor:
+        ended = (Assignment.State.EXPIRED, Assignment.State.EXCLUDED)
+        rows = rows.filter(tutor=int(tutor)).exclude(state__in=ended)
+    chosen = [key for key in rows.values_list("pk", flat=True) if not box or boxes[key] == box]
     page = requested_page(request, chosen)
-    shown = found.assignments.filter(pk__in=[row.pk for row, _ in page.object_list])
-    people = {row.pk: row.tutor for row in shown.select_related("tutor")}
-    names = {key: pseudonym(person) if person else "" for key, person in people.items()}
+    shown = found.assignments.select_related("arm", "problem__dataset", "tutor").order_by("pk")
+    listed = list(shown.filter(pk__in=page.object_list))
     context = {
         "study": found,
         "tab": "assignments",
         "page": page,
-        "rows": [(row, where.replace("_", " "), names[row.pk]) for row, where in page.object_list],
+        "rows": [
+            (row, boxes[row.pk].replace("_", " "), pseudonym(row.tutor) if row.tutor else "")
+            for row in listed
+        ],
         "query": query_without_page(request),
         "filters": [value.replace("_", " ") for value in (arm, box, passage) if value],
         "arms": found.arms.all(),
         "arm": arm,
         "box": box,
-        "boxes": sorted({where for _, where in rows}, key=_box_order),
+        "boxes": sorted({*boxes.values()}, key=_box_order),
     }
     return render(request, "tutoring/studies/assignments.html", context)
 
