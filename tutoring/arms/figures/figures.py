@@ -107,6 +107,8 @@ class ArmFigures:
     model: str
     rule: StoppingRule
     simulated: bool
+    people: int
+    """Sessions of people that are compared."""
     warnings: tuple[str, ...]
     rates: tuple[ArmRate, ...]
     gains: tuple[Contrast, ...]
@@ -141,6 +143,7 @@ def arm_figures(
         model=rows.model,
         rule=rule,
         simulated=rows.simulated,
+        people=len(rows.people),
         warnings=tuple(_warnings(rows)),
         rates=tuple(_rates(rows, people, order)),
         gains=tuple(_gains(rows, neutral)) if neutral else (),

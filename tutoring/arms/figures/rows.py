@@ -151,8 +151,12 @@ def read_rows(text: str, runs: Sequence[Run], rule_set: int) -> ComparedRows:
         raise ArmsError(str(error)) from None
     left_out += not_compared
     _leave_out_unpaired_starts(arms, people, left_out)
-    if not people and not any(arm.chains for arm in arms):
-        raise ArmsError("There is nothing to compare: no chain of the runs is finished, and no session fits.")
+    if len([arm for arm in arms if arm.chains]) + bool(people) < 2:
+        reasons = "; ".join(f"{one.arm}: {one.count} {one.what}, {one.reason}" for one in left_out)
+        raise ArmsError(
+            "There is nothing to compare: fewer than two of the arms, people included, have a session. "
+            + (f"Left out: {reasons}." if reasons else f"No session of a person fits {text!r}.")
+        )
     problems = Problem.objects.only("external_id", "title", "dataset__name").select_related("dataset")
     return ComparedRows(
         text=text,
