@@ -14,7 +14,7 @@ from benchmark.models import Run
 from benchmark.providers.worlds import StoppingRule
 from benchmark.views.access import MAXIMUM_RUNS, runs_from_query
 from benchmark.views.charts import LadderRow, ladder_svg
-from tutoring.arms.figures import ArmFigures, ArmsError, arm_figures, equivalent_text, ratio_text
+from tutoring.arms.figures import ArmFigures, ArmsError, arm_figures, equivalent_set, ratio_text
 from tutoring.arms.figures.figures import CEILINGS
 from tutoring.arms.figures.rows import PEOPLE
 from tutoring.arms.human_sessions import FORM
@@ -62,14 +62,17 @@ def arms(request: HttpRequest) -> HttpResponse:
         context |= {
             "ladder_svg": _ladder(figures),
             "ratios": [(one, ratio_text(one)) for one in figures.shares],
-            "equivalent": equivalent_text(figures.equivalent) if figures.equivalent else "",
+            "equivalent": equivalent_set(figures.equivalent) if figures.equivalent else "",
             "contrasts": [
                 ("Guidance gain", "gains", figures.gains),
                 ("Ladder", "ladder", figures.ladder),
                 ("Yoked comparisons", "yoked", figures.yoked),
             ],
             "page": page,
-            "rows": [(problem, figures.matrix.cells(problem)) for problem in page.object_list],
+            "rows": [
+                (problem, zip(figures.matrix.columns, figures.matrix.cells(problem), strict=True))
+                for problem in page.object_list
+            ],
         }
     return render(request, "tutoring/arms.html", context, status=400 if refusal else 200)
 

@@ -163,7 +163,6 @@ def _warnings(rows: ComparedRows) -> list[str]:
         warnings.append(
             f"Simulated: {rows.model} is no language model. These figures only check the figures."
         )
-    warnings += [f"{arm.name}: {arm.warning}" for arm in rows.arms]
     for arm in rows.arms:
         if arm.run.state != Run.State.FINISHED:
             warnings.append(f"{arm.name}: the run is {arm.run.get_state_display().lower()}, not finished.")
