@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.core.exceptions import BadRequest
+from django.core.paginator import Paginator
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -20,7 +21,10 @@ from tutoring.arms.figures.rows import PEOPLE
 from tutoring.arms.human_sessions import FORM
 from tutoring.arms.methods import POLICIES
 from tutoring.arms.stopping import STOPPING_RULES
-from tutoring.views.review_requests import query_without_page, requested_page, requested_rule_set
+from tutoring.views.review_requests import query_without_page, requested_rule_set
+
+PAGE_LENGTH = 25
+"""Problems on a page of the matrix, which has up to nine columns."""
 
 LISTED_RUNS = 50
 """Runs of arms that the form lists, the latest first."""
@@ -58,7 +62,7 @@ def arms(request: HttpRequest) -> HttpResponse:
         "query": query_without_page(request).urlencode(),
     }
     if figures:
-        page = requested_page(request, figures.matrix.problems)
+        page = Paginator(figures.matrix.problems, PAGE_LENGTH).get_page(request.GET.get("page"))
         context |= {
             "ladder_svg": _ladder(figures),
             "ratios": [(one, ratio_text(one)) for one in figures.shares],

@@ -99,11 +99,6 @@ def human_tallies(people: Sequence[HumanSession]) -> dict[int, ProblemTally]:
     return tallies
 
 
-def arm_tallies(arm: ArmRows, rule: StoppingRule) -> dict[int, ProblemTally]:
-    """Return the tallies of an arm under a stopping rule."""
-    return {problem: ProblemTally(*arm.solved(problem, rule)) for problem in arm.chains}
-
-
 def rate(tallies: Tallies) -> Rate:
     """Return the rate with its interval: Wilson's if every problem has one session, otherwise t on problem means."""
     shares = [tally.share for tally in tallies.values()]

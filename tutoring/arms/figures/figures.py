@@ -15,7 +15,6 @@ from tutoring.arms.figures.contrasts import (
     Rate,
     RatioFigure,
     Tallies,
-    arm_tallies,
     attributable_share,
     contrast,
     cut_pairs,
@@ -132,7 +131,7 @@ def arm_figures(
     rows = read_rows(text, runs, rule_set)
     arms = {arm.name: arm for arm in rows.arms}
     people = human_tallies(rows.people)
-    tallies: dict[str, Tallies] = {arm.name: arm_tallies(arm, rule) for arm in rows.arms}
+    tallies: dict[str, Tallies] = {arm.name: arm.tallies(rule) for arm in rows.arms}
     named: dict[str, Tallies] = {PEOPLE: people, **tallies}
     in_ladder = [(name, named[name]) for name in LADDER if named.get(name)]
     neutral = arms.get("neutral")
@@ -185,7 +184,7 @@ def _rates(rows: ComparedRows, people: Tallies, order: Sequence[str]) -> list[Ar
             found.append(ArmRate(PEOPLE, filter_address(rows.text), "", rows.simulated, own))
         else:
             arm = arms[name]
-            of_rules = tuple((rule, rate(arm_tallies(arm, rule))) for rule in STOPPING_RULES)
+            of_rules = tuple((rule, rate(arm.tallies(rule))) for rule in STOPPING_RULES)
             found.append(ArmRate(name, arm.address(), arm.warning, arm.simulated, of_rules))
     return found
 
@@ -197,7 +196,7 @@ def _gains(rows: ComparedRows, neutral: ArmRows) -> list[Contrast]:
     for selection, sessions in ((ALL_SESSIONS, rows.people), (COMPLIANT_SESSIONS, compliant)):
         people = human_tallies(sessions)
         for rule, title in BRACKETS:
-            control = f"neutral/{rule}", arm_tallies(neutral, rule)
+            control = f"neutral/{rule}", neutral.tallies(rule)
             if gain := contrast(title, (PEOPLE, people), control, selection):
                 found.append(gain)
     return found
@@ -207,11 +206,11 @@ def _shares(arms: Mapping[str, ArmRows], people: Tallies) -> list[RatioFigure]:
     found = []
     if "neutral" in arms:
         for rule, _ in BRACKETS:
-            control = f"neutral/{rule}", arm_tallies(arms["neutral"], rule)
+            control = f"neutral/{rule}", arms["neutral"].tallies(rule)
             found.append(attributable_share(control, people))
     for name in CEILINGS:
         if name in arms:
-            ceiling = f"{name}/perfect", arm_tallies(arms[name], "perfect")
+            ceiling = f"{name}/perfect", arms[name].tallies("perfect")
             found.append(share_of_ceiling(ceiling, people))
     return [one for one in found if one is not None]
 
