@@ -8,6 +8,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.test import Client
+from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from benchmark.models import Problem, Run
@@ -93,7 +94,7 @@ def test_compliant_sessions_have_figures_of_their_own(
     for place, one in enumerate(problems):
         pk = store_session(alice, one, protocol, solved=place < 4)
         verdict = "compliant" if place < 6 else "major"
-        ReviewOutcome.objects.create(session_id=pk, rule_set=version, verdict=verdict)
+        ReviewOutcome.objects.create(session_id=pk, rule_set=version, verdict=verdict, at=timezone.now())
     selections = {
         one["selection"]: one for one in figures(capsys, neutral)["gains"] if "perfect" in one["second"]
     }
