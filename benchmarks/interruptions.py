@@ -1,12 +1,15 @@
 """A distributed run of 300 items whose processes are killed ten times, compared with an undisturbed run.
 
-    python -m benchmarks.interruptions [--workers N] [--kills N] [--postgres] [--seed N]
+    python -m benchmarks.interruptions [--workers N] [--kills N] [--postgres] [--seed N] [--arm]
 
 The script starts all processes of Hintbench as ./run does, with the fake provider of the tests. At random times it
 kills the client, a worker or the queue server with SIGKILL; the supervisor restarts processes, the script restarts the
 client. The provider pauses replies until the kill, so that each kill interrupts calls. At the end the rows must equal
 those of an undisturbed run, and the provider must have received at most one extra call for each call that was in flight
 when a worker was killed. Otherwise the exit status is 1.
+
+With --arm the run has 108 chains of `session-neutral` with five replies each, and its sessions and events are compared
+too.
 """
 
 from __future__ import annotations
@@ -24,9 +27,10 @@ from tests.fake_providers import FakeProviders, Hold, Script, pieces_of
 from tests.postgres import Postgres, installed_programs
 from tests.stack import Stack
 
-ATTEMPTS = 75
-"""Attempts at each of four problems."""
-ITEMS = 4 * ATTEMPTS
+BASELINE = ("--method", "zero-shot", "--attempts", "75")
+ARM = ("--method", "session-neutral", "--attempts", "3", "--epochs", "9")
+CALLS = {BASELINE: 4 * 75, ARM: 4 * 3 * 9 * 5}
+"""The calls of both kinds of runs, over four problems."""
 CONCURRENCY = 16
 PROGRAM = "a, b = map(int, input().split())\nprint(a + b)\nprint(input())"
 REPLY = f"Add the two numbers and repeat the line.\n\n```python\n{PROGRAM}\n```\n"
@@ -45,6 +49,10 @@ rows = Generation.objects.filter(work_item__run=run).order_by("work_item__proble
 for row in rows.values_list("work_item__problem__external_id", "work_item__chain", "step", "text",
                             "work_item__state", "work_item__judgement__verdict"):
     print(*map(repr, row))
+from tutoring.models import Event
+for event in Event.objects.filter(session__work_item__run=run).order_by("session__work_item", "seq"):
+    print(event.session.work_item.problem.external_id, event.session.number, event.seq, event.kind,
+          event.data.get("text"), event.data.get("verdict"))
 print(run.state, run.items.count(), run.paid_calls)
 """
 
@@ -57,6 +65,7 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=10)
     parser.add_argument("--postgres", action="store_true")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--arm", action="store_true", help="interrupt chains of a session arm")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="hb-") as folder:
         variables = {"WORKERS": str(arguments.workers)}
@@ -83,9 +92,10 @@ def main() -> int:
 def compare(stack: Stack, fake_providers: FakeProviders, arguments: argparse.Namespace) -> int:
     """Execute both runs; return 1 if they differ or if there were too many calls."""
     run_python(stack, FILL)
-    undisturbed, calls, _ = carry_out(stack, fake_providers, None, 0)
+    method = ARM if arguments.arm else BASELINE
+    undisturbed, calls, _ = carry_out(stack, fake_providers, method, None, 0)
     chance = random.Random(arguments.seed)
-    disturbed, more_calls, in_flight = carry_out(stack, fake_providers, chance, arguments.kills)
+    disturbed, more_calls, in_flight = carry_out(stack, fake_providers, method, chance, arguments.kills)
     same = undisturbed[:-1] == disturbed[:-1]
     repeated = more_calls - calls
     cut_off = sum(request.client_left for request in fake_providers.requests)
@@ -99,25 +109,29 @@ def compare(stack: Stack, fake_providers: FakeProviders, arguments: argparse.Nam
 
 
 def carry_out(
-    stack: Stack, fake_providers: FakeProviders, chance: random.Random | None, kills: int
+    stack: Stack,
+    fake_providers: FakeProviders,
+    method: tuple[str, ...],
+    chance: random.Random | None,
+    kills: int,
 ) -> tuple[list[str], int, int]:
     """Return the rows of a run, its calls, and how many calls could be in flight when workers were killed."""
     fake_providers.reset()
-    reply = Script(pieces_of(REPLY), delay=0.02)
+    reply, items = Script(pieces_of(REPLY), delay=0.02), CALLS[method]
     start = [
-        "--dataset", "orchard", "--model", "openai:gpt-4o", "--method", "zero-shot", "--attempts", str(ATTEMPTS),
+        "--dataset", "orchard", "--model", "openai:gpt-4o", *method,
         "--concurrency", str(CONCURRENCY), "--distribute", "--set", f"temperature={0.5 if chance else 1}",
     ]  # fmt: skip
     holds = [Hold(after=chance.randrange(len(reply.pieces)) if chance else 0) for _ in range(kills)]
     for hold in holds:
         held = replace(reply, hold=hold)
-        fake_providers.script(*[reply] * (ITEMS // (kills + 1) - CONCURRENCY), *[held] * CONCURRENCY)
-    fake_providers.script(*[reply] * ITEMS)
+        fake_providers.script(*[reply] * (items // (kills + 1) - CONCURRENCY), *[held] * CONCURRENCY)
+    fake_providers.script(*[reply] * items)
     client = run_baseline(stack, *start)
     in_flight = 0
     for number, hold in enumerate(holds, 1):
         assert chance is not None
-        enough = number * (ITEMS // (kills + 1)) - chance.randrange(CONCURRENCY // 2)
+        enough = number * (items // (kills + 1)) - chance.randrange(CONCURRENCY // 2)
         stack.wait_for(lambda: len(fake_providers.requests) >= enough or client.poll() is not None)  # noqa: B023
         victim = chance.choice(["client", "valkey", *[f"worker-{n}" for n in range(1, workers(stack) + 1)]])
         print(f"{len(fake_providers.requests)} calls: {victim}", file=sys.stderr)

@@ -22,7 +22,7 @@ POLICIES: dict[str, Policy] = {}
 """The policies of the registered arms, by the name of the method."""
 
 
-def prompt_names(policy: Policy) -> Mapping[str, str]:
+def texts_of(policy: Policy) -> Mapping[str, str]:
     """Return the texts of the session's prompts and of the policy by name."""
     texts = {f"session/{name}": text for name, text in prompt_texts().items()}
     return texts | {f"session-{policy.name}/{number}": text for number, text in enumerate(policy.texts)}
@@ -31,7 +31,7 @@ def prompt_names(policy: Policy) -> Mapping[str, str]:
 @cache
 def template_hash(name: str) -> str:
     """Return the sha256 of all texts that the prompts of the arm are made of."""
-    texts = prompt_names(POLICIES[name])
+    texts = texts_of(POLICIES[name])
     return hashlib.sha256("\n".join(f"{key}\n{texts[key]}" for key in sorted(texts)).encode()).hexdigest()
 
 
@@ -69,7 +69,7 @@ def register_arm(
             scoring="pass",
             solve=partial(_solve, name),
             prepare=prepare or partial(prepare_sessions, policy),
-            texts=partial(prompt_names, policy),
+            texts=partial(texts_of, policy),
             fresh_draws=True,
             judges_every_program=True,
             example=example_run,

@@ -162,7 +162,7 @@ class _Projection:
     def _session(
         self, item: WorkItem, answers: Mapping[int, Generation]
     ) -> tuple[Session, list[Event], list[ProgramScore]]:
-        transcript = _result(hold_session(_StoredChain(item, answers, self), POLICIES[self._run.method]))
+        transcript = result_of(hold_session(_StoredChain(item, answers, self), POLICIES[self._run.method]))
         timed = _timed(item.problem, self._run, transcript)
         closed = timed[-1][1]
         assert isinstance(closed, SessionClosed)
@@ -275,7 +275,7 @@ def _scores(session: Session, events: Sequence[Event], transcript: Transcript) -
     ]
 
 
-def _result(session: Coroutine[Any, Any, T]) -> T:
+def result_of(session: Coroutine[Any, Any, T]) -> T:
     """Return the result of a coroutine that waits for nothing."""
     try:
         session.send(None)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Protocol
 
 from pydantic.dataclasses import dataclass
 
@@ -85,7 +85,7 @@ class SessionSteps(Protocol):
         ...
 
 
-async def hold(decide: Decide, steps: SessionSteps) -> Any:
+async def hold(decide: Decide, steps: SessionSteps) -> None:
     """Hold a session through the steps, until the policy or the budget of generations ends it."""
     while True:
         view = steps.view()
@@ -98,6 +98,8 @@ async def hold(decide: Decide, steps: SessionSteps) -> Any:
             case Talk() | AskCode():
                 steps.send(act)
             case Execute():
-                return steps.execute()
+                steps.execute()
+                return
             case GiveUp(reason):
-                return steps.give_up(reason)
+                steps.give_up(reason)
+                return

@@ -14,20 +14,34 @@ from benchmark.models import Dataset, Problem
 from benchmark.prompts import Task
 from benchmark.providers import Message
 from benchmark.providers.practice import reply_to
+from benchmark.providers.worlds import hint_text, read_world
 from judge import Checker
 from tests.tutoring.arms.chains import GivenReplies
 from tests.tutoring.dialogues import RIGHT, TALK, WRONG, SessionUnderTest, start
 from tutoring.arms import control_policies as control
-from tutoring.arms.policy import Act, AskCode, Execute, GiveUp, Policy, Talk, TutorView, stateless
+from tutoring.arms.policy import (
+    Act,
+    AskCode,
+    Execute,
+    GiveUp,
+    Policy,
+    RemainingBudget,
+    Talk,
+    TutorView,
+    stateless,
+)
 from tutoring.arms.privileged import REFERENCES
 from tutoring.arms.settings import protocol_record
 from tutoring.arms.sham_hints import HINTS
+from tutoring.arms.simulated_tutor import hold as drive
+from tutoring.arms.simulated_tutor import simulated_tutor
 from tutoring.arms.transcript import PROTOCOL, PolicyError, Transcript, hold_session
 from tutoring.models import Event, Protocol
 from tutoring.models.payloads import MessageSent, ReplyFinished
 from tutoring.protocols import PRESETS, Rules, freeze, rules_of
 from tutoring.replies.storage import claim_replies
 
+WORLD = read_world("guidance-60")
 TASK = Task("doubling", "Read a number and print twice the number.", 1, 2**28, title="Doubling")
 
 
@@ -175,3 +189,47 @@ def test_a_policy_may_give_up_and_may_be_asynchronous() -> None:
     chain = GivenReplies(TASK, record(PRESETS["usaco-2024"]), iter([TALK]))
     transcript = hold(Policy("asynchronous", frozenset(), stateless(decide)), chain)
     assert transcript.end == GiveUp("enough")
+
+
+class Steps:
+    """A session whose student writes a wrong program first and then a right one; `done` lists the steps."""
+
+    def __init__(self, generations: int) -> None:
+        self.generations = generations
+        self.done: list[str] = []
+        self.dialogue = [Message("user", "[BEGIN PROBLEM]\nFrom Hut to Hut\n[END PROBLEM]")]
+        self.bug = next(iter(WORLD.problems["hut-to-hut"].bugs))
+
+    def view(self) -> TutorView:
+        replies = sum(message.role == "assistant" for message in self.dialogue)
+        return TutorView(
+            problem=TASK,
+            language="python",
+            dialogue=tuple(self.dialogue),
+            programs=("program",) * replies,
+            messages_sent=replies,
+            budget=RemainingBudget(self.generations - replies, 1),
+            program_right=replies > 1 if replies else None,
+        )
+
+    def send(self, act: Talk | AskCode) -> None:
+        self.done.append(act.text)
+        bug = self.bug if len(self.done) == 1 else None
+        program = WORLD.problems["hut-to-hut"].program("hut-to-hut", bug)
+        reply = Message("assistant", f"```python\n{program}\n```")
+        self.dialogue += [Message("user", act.text), reply]
+
+    def execute(self) -> None:
+        self.done.append("execute")
+
+    def give_up(self, reason: str) -> None:
+        self.done.append(reason)
+
+
+def test_a_simulated_tutor_gives_the_fitting_hint_through_given_steps() -> None:
+    steps = Steps(5)
+    asyncio.run(drive(simulated_tutor(WORLD, level=3, verifies=True), steps))
+    assert steps.done == ["", hint_text("hut-to-hut", steps.bug, 3), "execute"]
+    steps = Steps(3)
+    asyncio.run(drive(simulated_tutor(WORLD, level=0, verifies=False), steps))
+    assert steps.done == ["", "Please try again.", "Please try again.", "execute"]
