@@ -15,6 +15,7 @@ from tutoring.arms.figures.contrasts import (
     Rate,
     RatioFigure,
     Tallies,
+    arm_rate,
     attributable_share,
     contrast,
     cut_pairs,
@@ -184,7 +185,7 @@ def _rates(rows: ComparedRows, people: Tallies, order: Sequence[str]) -> list[Ar
             found.append(ArmRate(PEOPLE, filter_address(rows.text), "", rows.simulated, own))
         else:
             arm = arms[name]
-            of_rules = tuple((rule, rate(arm.tallies(rule))) for rule in STOPPING_RULES)
+            of_rules = tuple((rule, arm_rate(arm, rule)) for rule in STOPPING_RULES)
             found.append(ArmRate(name, arm.address(), arm.warning, arm.simulated, of_rules))
     return found
 

@@ -66,7 +66,7 @@ class HumanSession:
     compliant: bool | None
 
 
-@dataclass
+@dataclass(eq=False)
 class CountedChains:
     """The finished chains of a run: by problem, how many chains have which `Session.program_outcomes`."""
 
