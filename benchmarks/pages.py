@@ -1,4 +1,4 @@
-"""Server time of the pages with 520 problems, 10 000 sessions, 300 000 events and 4 000 reviews in the bank.
+"""Server time of the pages with 520 problems, 20 000 sessions, 300 000 events and 4 000 reviews in the bank.
 
 A closed study has 1 000 assignments, and the bank has 10 000 automatic sessions beside the others.
 
@@ -72,6 +72,7 @@ def measure(dictionaries: list[Path]) -> int:
     session, problem = fill(tutor)
     review_id, settled = fill_reviews(reviewers)
     study = fill_study(reviewers)
+    runs = fill_arms()
     client = Client(SERVER_NAME="localhost")
     client.force_login(tutor)
     reviewer = Client(SERVER_NAME="localhost")
@@ -106,6 +107,7 @@ def measure(dictionaries: list[Path]) -> int:
         "behind a rate": "/review/sessions/?rate=1&model=openai:m&attempt=first&found=compliant",
         "settled": "/review/sessions/?settled=settled",
         "audit log": "/review/audit/",
+        "arms": f"/runs/arms/?people=all&{'&'.join(f'run={run}' for run in runs)}",
     }
     floor = seconds(client, "/nowhere/", 404)
     print(f"{'page':<24} {'median ms':>10} {'p95 ms':>8} {'CPU ms':>8} {'x floor':>8}")
@@ -235,7 +237,7 @@ def fill(tutor: User) -> tuple[UUID, str]:
     }
     replies = [reply | {"text": program(turn), "code": program(turn)} for turn in range(TURNS)]
     said = {"mode": "talk", "text": "Look at $x_i$ in the sample again.", "sent": "Look at $x_i$ again."}
-    opened = {"prompt": text}
+    opened = {"prompt": text, "problem_hash": "0" * 64}
     closed = {"reason": "", "outcome": "solved"}
     events: list[Event] = []
     for number, session in enumerate(sessions, start=1):
@@ -376,6 +378,49 @@ def fill_reviews(reviewers: list[User]) -> tuple[UUID, UUID]:
         saved_at=now, content=Content().to_json(), lease_until=now.replace(year=now.year + 1),
     )  # fmt: skip
     return begun.pk, sessions[0].pk
+
+
+def fill_arms() -> list[UUID]:
+    """Create a run of each of six arms, with at least SESSIONS automatic sessions in all."""
+    import random
+
+    from django.utils import timezone
+
+    from benchmark.models import Dataset, Run, WorkItem
+    from benchmark.runner.manifest import dataset_hash
+    from tutoring.models import Protocol, Session
+
+    drawn = random.Random(307)
+    dataset = Dataset.objects.get(name="made") if not sys.argv[1:] else Dataset.objects.get(name="usaco0")
+    protocol = Protocol.objects.get(name="usaco-2024")
+    record = {"name": protocol.name, "version": protocol.version, "content_hash": protocol.content_hash}
+    manifest = {"dataset": {"content_hash": dataset_hash(dataset)}, "prepared": {"protocol": record}}
+    problems = list(dataset.problems.only("pk"))
+    arms = ("again", "neutral", "verdict", "sham", "analysis", "reference")
+    chains = -(-SESSIONS // (len(arms) * len(problems)))
+    runs = Run.objects.bulk_create(
+        Run(
+            dataset=dataset, method=f"session-{arm}", model_spec="openai:m", attempts=chains, state="finished",
+            parameters={"language": "python", "protocol": f"{protocol.name}@{protocol.version}"}, manifest=manifest,
+            finished_at=timezone.now(),
+        )
+        for arm in arms
+    )  # fmt: skip
+    for run in runs:
+        items = WorkItem.objects.bulk_create(
+            WorkItem(run=run, problem=problem, chain=chain, state="done")
+            for problem in problems
+            for chain in range(chains)
+        )
+        Session.objects.bulk_create(
+            Session(
+                origin="automatic", problem_id=item.problem_id, protocol=protocol, model_spec="openai:m",
+                number=item.chain + 1, work_item=item, state="closed", outcome="not_solved", code_generations=5,
+                program_outcomes="".join(drawn.choices("ASW", [1, 1, 6], k=5)), opened_at=timezone.now(),
+            )
+            for item in items
+        )  # fmt: skip
+    return [run.pk for run in runs]
 
 
 def seconds(client: Client, address: str, status: int, form: dict[str, str] | None = None) -> list[Time]:

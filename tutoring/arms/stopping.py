@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import get_args
 
 from benchmark.providers.worlds import StoppingRule
@@ -12,6 +13,7 @@ RIGHT, PASSES_SAMPLES, WRONG = "A", "S", "W"
 STOPPING_RULES: tuple[StoppingRule, ...] = get_args(StoppingRule)
 
 
+@lru_cache(maxsize=4_096)
 def is_solved(rule: StoppingRule, outcomes: str) -> bool:
     """Return whether the program that counts under the rule passes all tests.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.core.exceptions import BadRequest
+from django.core.paginator import Paginator
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -14,13 +15,16 @@ from benchmark.models import Run
 from benchmark.providers.worlds import StoppingRule
 from benchmark.views.access import MAXIMUM_RUNS, runs_from_query
 from benchmark.views.charts import LadderRow, ladder_svg
-from tutoring.arms.figures import ArmFigures, ArmsError, arm_figures, equivalent_text, ratio_text
+from tutoring.arms.figures import ArmFigures, ArmsError, arm_figures, equivalent_set, ratio_text
 from tutoring.arms.figures.figures import CEILINGS
 from tutoring.arms.figures.rows import PEOPLE
 from tutoring.arms.human_sessions import FORM
 from tutoring.arms.methods import POLICIES
 from tutoring.arms.stopping import STOPPING_RULES
-from tutoring.views.review_requests import query_without_page, requested_page, requested_rule_set
+from tutoring.views.review_requests import query_without_page, requested_rule_set
+
+PAGE_LENGTH = 25
+"""Problems on a page of the matrix, which has up to nine columns."""
 
 LISTED_RUNS = 50
 """Runs of arms that the form lists, the latest first."""
@@ -58,18 +62,21 @@ def arms(request: HttpRequest) -> HttpResponse:
         "query": query_without_page(request).urlencode(),
     }
     if figures:
-        page = requested_page(request, figures.matrix.problems)
+        page = Paginator(figures.matrix.problems, PAGE_LENGTH).get_page(request.GET.get("page"))
         context |= {
             "ladder_svg": _ladder(figures),
             "ratios": [(one, ratio_text(one)) for one in figures.shares],
-            "equivalent": equivalent_text(figures.equivalent) if figures.equivalent else "",
+            "equivalent": equivalent_set(figures.equivalent) if figures.equivalent else "",
             "contrasts": [
                 ("Guidance gain", "gains", figures.gains),
                 ("Ladder", "ladder", figures.ladder),
                 ("Yoked comparisons", "yoked", figures.yoked),
             ],
             "page": page,
-            "rows": [(problem, figures.matrix.cells(problem)) for problem in page.object_list],
+            "rows": [
+                (problem, zip(figures.matrix.columns, figures.matrix.cells(problem), strict=True))
+                for problem in page.object_list
+            ],
         }
     return render(request, "tutoring/arms.html", context, status=400 if refusal else 200)
 

@@ -10,6 +10,7 @@ from django.core.management import CommandError, call_command
 
 from benchmark import calibration
 from benchmark.calibration import Calibration, Cell, Result
+from benchmark.calibration.arms import NEUTRAL
 from benchmark.calibration.intervals import World
 from benchmark.calibration.registry import Covered
 
@@ -40,6 +41,23 @@ def test_the_intervals_of_few_problems_cover_what_they_claim(capsys: pytest.Capt
     )
     sessions = [one["coverage"] for one in results if "Wilson over sessions" in one["estimator"]]
     assert max(sessions) < 0.93, "sessions of one problem are alike"
+
+
+def test_the_figures_of_arms_cover_what_they_claim(capsys: pytest.CaptureFixture[str]) -> None:
+    """A smoke test with 50 studies a seed, at 12, 18 and 40 problems."""
+    results = calibrate(capsys, "arms", "--studies", "50")["results"]
+    by_figure: dict[str, list[Any]] = {}
+    for one in results:
+        by_figure.setdefault(one["estimator"], []).append(one)
+        assert one["holds"]
+    assert {tuple(one["problems"] for one in cells) for cells in by_figure.values()} == {(12, 18, 40)}
+    truth = {name: cells[0]["truth"] for name, cells in by_figure.items()}
+    # A tutor who verifies perfectly and says nothing gains 0 over `perfect`, and more over `samples`.
+    assert truth["no receptivity: people − neutral/perfect"] == 0
+    assert truth["no receptivity: people − neutral/samples"] > 0.1
+    assert truth["no receptivity: people − neutral/perfect, cut"] > 0.05
+    assert truth["guidance 60 %: people − neutral/perfect"] == pytest.approx(0.6 * (1 - NEUTRAL.rate))
+    assert truth["equivalent samples"] == 25
 
 
 def test_the_same_seeds_give_the_same_coverage() -> None:

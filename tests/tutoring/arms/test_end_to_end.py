@@ -75,7 +75,7 @@ def test_the_guidance_gain_of_a_world_is_recovered(world: CommandSandbox) -> Non
     run_apart(open_page, world.var, f"/runs/arms/?{'&'.join(f'run={run}' for run in runs)}", page)
     shown = page.read_text()
     assert "Simulated: simulated:guidance-60 is no language model." in shown
-    assert "neutral: A control: the tutor only says that the model should try again." in shown
+    assert "A control: the tutor only says that the model should try again." in shown
     assert f"{100 * headline['difference']:+.0f} <span" in shown
     assert 'class="chart ladder"' in shown
     for row in document["matrix"]:
@@ -84,7 +84,7 @@ def test_the_guidance_gain_of_a_world_is_recovered(world: CommandSandbox) -> Non
     run_apart(open_page, world.var, document["matrix"][0]["arms"]["people"]["rows"], page)
     assert page.read_text().count('class="row-link"') == 3
     run_apart(open_page, world.var, document["matrix"][0]["arms"]["neutral"]["rows"], page)
-    assert "3 chains" in page.read_text() or page.read_text().count('class="row-link"') == 3
+    assert page.read_text().count("/runs/chains/") == 3
 
     table = list(csv.DictReader(io.StringIO(world.manage("arms", "--csv", "--human", "all", *runs)[0])))
     [gain] = [row for row in table if row["title"] == "Guidance gain"]

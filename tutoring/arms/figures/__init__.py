@@ -8,7 +8,7 @@ from tutoring.arms.figures.contrasts import (
 )
 from tutoring.arms.figures.documents import (
     csv_text,
-    equivalent_text,
+    equivalent_set,
     figures_document,
     figures_text,
     ratio_text,
@@ -27,7 +27,7 @@ __all__ = [
     "RatioFigure",
     "arm_figures",
     "csv_text",
-    "equivalent_text",
+    "equivalent_set",
     "figures_document",
     "figures_text",
     "ratio_text",

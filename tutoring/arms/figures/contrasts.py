@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from statistics import fmean
 
 from benchmark.metrics import (
@@ -20,7 +21,7 @@ from benchmark.metrics import (
     wilson,
 )
 from benchmark.providers.worlds import StoppingRule
-from tutoring.arms.figures.rows import PEOPLE, ArmRows, HumanSession
+from tutoring.arms.figures.rows import PEOPLE, ArmRows, CountedChains, HumanSession
 from tutoring.arms.stopping import RIGHT, is_solved
 from tutoring.review.solve_rates import FEWEST_TESTED_PROBLEMS, ProblemTally
 
@@ -99,11 +100,6 @@ def human_tallies(people: Sequence[HumanSession]) -> dict[int, ProblemTally]:
     return tallies
 
 
-def arm_tallies(arm: ArmRows, rule: StoppingRule) -> dict[int, ProblemTally]:
-    """Return the tallies of an arm under a stopping rule."""
-    return {problem: ProblemTally(*arm.solved(problem, rule)) for problem in arm.chains}
-
-
 def rate(tallies: Tallies) -> Rate:
     """Return the rate with its interval: Wilson's if every problem has one session, otherwise t on problem means."""
     shares = [tally.share for tally in tallies.values()]
@@ -114,6 +110,16 @@ def rate(tallies: Tallies) -> Rate:
     single = sessions == len(shares)
     interval = NamedInterval(wilson(solved, sessions), "wilson") if single else problem_t(shares)
     return Rate(fmean(shares), interval, len(shares), solved, sessions)
+
+
+@lru_cache(maxsize=72)
+def _rate_of(counted: CountedChains, rule: StoppingRule) -> Rate:
+    return rate(counted.tallies(rule))
+
+
+def arm_rate(arm: ArmRows, rule: StoppingRule) -> Rate:
+    """Return the rate of an arm under a stopping rule. It is cached while the arm's chains are."""
+    return _rate_of(arm.counted, rule)
 
 
 def contrast(

@@ -43,13 +43,11 @@ def ratio_text(figure: RatioFigure) -> str:
     return range_text(figure.found.ranges, factor=100, unit=" %")
 
 
-def equivalent_text(figure: EquivalentFigure) -> str:
-    """Return the equivalent samples in words."""
-    found = figure.found
-    least = f"more than {found.most}" if found.least is None else str(found.least)
+def equivalent_set(figure: EquivalentFigure) -> str:
+    """Return the set of equivalent samples in words."""
     if not figure.tested:
-        return f"{least} (no test)"
-    return f"{least}; not distinguished: {range_text(found.ranges)}"
+        return "no test"
+    return range_text(figure.found.ranges)
 
 
 def figures_text(figures: ArmFigures) -> str:
@@ -59,6 +57,7 @@ def figures_text(figures: ArmFigures) -> str:
         f"{figures.rule}."
     ]
     lines += [f"Warning: {warning}" for warning in figures.warnings]
+    lines += [f"{arm.name}: {arm.warning}" for arm in figures.rates if arm.warning]
     lines += ["", "Solve rates", *_rates(figures)]
     for heading, contrasts in (
         ("Gains", figures.gains),
@@ -76,10 +75,9 @@ def figures_text(figures: ArmFigures) -> str:
         lines += ["", "Ratios", *aligned(rows)]
     if figures.equivalent:
         one = figures.equivalent
-        lines += [
-            "",
-            f"Equivalent samples: {equivalent_text(one)} ({one.problems} problems, {one.found.most} samples each)",
-        ]
+        least = f"more than {one.found.most}" if one.found.least is None else str(one.found.least)
+        counted = f"{one.problems} problems, {one.found.most} samples each"
+        lines += ["", f"Equivalent samples: {least}; 95 % set: {equivalent_set(one)} ({counted})"]
     if figures.left_out:
         rows = [("left out", "number", "reason", "rows")]
         rows += [(one.arm, f"{one.count} {one.what}", one.reason, one.address) for one in figures.left_out]

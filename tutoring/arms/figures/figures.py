@@ -15,7 +15,7 @@ from tutoring.arms.figures.contrasts import (
     Rate,
     RatioFigure,
     Tallies,
-    arm_tallies,
+    arm_rate,
     attributable_share,
     contrast,
     cut_pairs,
@@ -107,6 +107,8 @@ class ArmFigures:
     model: str
     rule: StoppingRule
     simulated: bool
+    people: int
+    """Sessions of people that are compared."""
     warnings: tuple[str, ...]
     rates: tuple[ArmRate, ...]
     gains: tuple[Contrast, ...]
@@ -130,7 +132,7 @@ def arm_figures(
     rows = read_rows(text, runs, rule_set)
     arms = {arm.name: arm for arm in rows.arms}
     people = human_tallies(rows.people)
-    tallies: dict[str, Tallies] = {arm.name: arm_tallies(arm, rule) for arm in rows.arms}
+    tallies: dict[str, Tallies] = {arm.name: arm.tallies(rule) for arm in rows.arms}
     named: dict[str, Tallies] = {PEOPLE: people, **tallies}
     in_ladder = [(name, named[name]) for name in LADDER if named.get(name)]
     neutral = arms.get("neutral")
@@ -141,6 +143,7 @@ def arm_figures(
         model=rows.model,
         rule=rule,
         simulated=rows.simulated,
+        people=len(rows.people),
         warnings=tuple(_warnings(rows)),
         rates=tuple(_rates(rows, people, order)),
         gains=tuple(_gains(rows, neutral)) if neutral else (),
@@ -160,7 +163,6 @@ def _warnings(rows: ComparedRows) -> list[str]:
         warnings.append(
             f"Simulated: {rows.model} is no language model. These figures only check the figures."
         )
-    warnings += [f"{arm.name}: {arm.warning}" for arm in rows.arms]
     for arm in rows.arms:
         if arm.run.state != Run.State.FINISHED:
             warnings.append(f"{arm.name}: the run is {arm.run.get_state_display().lower()}, not finished.")
@@ -183,7 +185,7 @@ def _rates(rows: ComparedRows, people: Tallies, order: Sequence[str]) -> list[Ar
             found.append(ArmRate(PEOPLE, filter_address(rows.text), "", rows.simulated, own))
         else:
             arm = arms[name]
-            of_rules = tuple((rule, rate(arm_tallies(arm, rule))) for rule in STOPPING_RULES)
+            of_rules = tuple((rule, arm_rate(arm, rule)) for rule in STOPPING_RULES)
             found.append(ArmRate(name, arm.address(), arm.warning, arm.simulated, of_rules))
     return found
 
@@ -195,7 +197,7 @@ def _gains(rows: ComparedRows, neutral: ArmRows) -> list[Contrast]:
     for selection, sessions in ((ALL_SESSIONS, rows.people), (COMPLIANT_SESSIONS, compliant)):
         people = human_tallies(sessions)
         for rule, title in BRACKETS:
-            control = f"neutral/{rule}", arm_tallies(neutral, rule)
+            control = f"neutral/{rule}", neutral.tallies(rule)
             if gain := contrast(title, (PEOPLE, people), control, selection):
                 found.append(gain)
     return found
@@ -205,11 +207,11 @@ def _shares(arms: Mapping[str, ArmRows], people: Tallies) -> list[RatioFigure]:
     found = []
     if "neutral" in arms:
         for rule, _ in BRACKETS:
-            control = f"neutral/{rule}", arm_tallies(arms["neutral"], rule)
+            control = f"neutral/{rule}", arms["neutral"].tallies(rule)
             found.append(attributable_share(control, people))
     for name in CEILINGS:
         if name in arms:
-            ceiling = f"{name}/perfect", arm_tallies(arms[name], "perfect")
+            ceiling = f"{name}/perfect", arms[name].tallies("perfect")
             found.append(share_of_ceiling(ceiling, people))
     return [one for one in found if one is not None]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -28,7 +28,7 @@ from tutoring.arms.stopping import is_solved
 from tutoring.arms.transcript import PROTOCOL
 from tutoring.models import Event, Session
 from tutoring.review.content import COMPLIANT
-from tutoring.review.solve_rates import decided_outcome
+from tutoring.review.solve_rates import ProblemTally, decided_outcome
 
 PEOPLE = "people"
 """The name of the sessions of people beside the names of arms."""
@@ -66,27 +66,56 @@ class HumanSession:
     compliant: bool | None
 
 
+@dataclass(eq=False)
+class CountedChains:
+    """The finished chains of a run: by problem, how many chains have which `Session.program_outcomes`."""
+
+    chains: Mapping[int, Mapping[str, int]]
+    yoked: Mapping[UUID, tuple[int, str]]
+    """Of a yoked run: problem and outcomes of the chain that begins with a session of a person."""
+    _tallies: dict[StoppingRule, Mapping[int, ProblemTally]] = field(default_factory=dict)
+
+    def tallies(self, rule: StoppingRule) -> Mapping[int, ProblemTally]:
+        """Return the numbers of solved and of all chains under the rule, by problem."""
+        if rule not in self._tallies:
+            self._tallies[rule] = {
+                problem: ProblemTally(
+                    sum([count for text, count in outcomes.items() if is_solved(rule, text)]),
+                    sum(outcomes.values()),
+                )
+                for problem, outcomes in self.chains.items()
+            }
+        return self._tallies[rule]
+
+
 @dataclass
 class ArmRows:
-    """The finished chains of an arm's run: by problem, how many chains have which `Session.program_outcomes`."""
+    """An arm: a run with its finished chains."""
 
     name: str
     policy: str
     run: Run
     simulated: bool
-    chains: dict[int, dict[str, int]] = field(default_factory=dict)
-    yoked: dict[UUID, tuple[int, str]] = field(default_factory=dict)
-    """Of a yoked run: problem and outcomes of the chain that begins with a session of a person."""
+    counted: CountedChains
 
     @property
     def warning(self) -> str:
         """The method's warning."""
         return METHODS[self.run.method].warning
 
-    def solved(self, problem: int, rule: StoppingRule) -> tuple[int, int]:
-        """Return the numbers of solved and of all chains at a problem."""
-        outcomes = self.chains[problem]
-        return sum(count for text, count in outcomes.items() if is_solved(rule, text)), sum(outcomes.values())
+    @property
+    def chains(self) -> Mapping[int, Mapping[str, int]]:
+        """See `CountedChains.chains`."""
+        return self.counted.chains
+
+    @property
+    def yoked(self) -> Mapping[UUID, tuple[int, str]]:
+        """See `CountedChains.yoked`."""
+        return self.counted.yoked
+
+    def tallies(self, rule: StoppingRule) -> Mapping[int, ProblemTally]:
+        """See `CountedChains.tallies`."""
+        return self.counted.tallies(rule)
 
     def address(self, problem: Problem | None = None) -> str:
         """Return the address of the list of the run's chains, or of those at one problem."""
@@ -138,12 +167,20 @@ def read_rows(text: str, runs: Sequence[Run], rule_set: int) -> ComparedRows:
     _check(runs)
     left_out: list[LeftOut] = []
     changed = _changed_runs(runs)
-    hashes = _problem_hashes(runs, changed)
-    arms = [_arm(run) for run in runs]
+    datasets = {run.dataset_id: run.dataset for run in runs}
+    rows = Problem.objects.filter(dataset__in=datasets).order_by()
+    known = {
+        problem.pk: problem for problem in rows.only("external_id", "title", "content_hash", "dataset_id")
+    }
+    for problem in known.values():
+        problem.dataset = datasets[problem.dataset_id]
+    hashes = _problem_hashes(runs, changed, known)
+    last_event = Event.objects.order_by().aggregate(last=Max("pk"))["last"] or 0
+    arms = [_arm(run, last_event) for run in runs]
     for arm in arms:
+        _leave_out_items(arm, left_out)
         if arm.run.pk in changed:
             _leave_out_changed_problems(arm, hashes, left_out)
-        _leave_out_items(arm, left_out)
     in_arms = {problem for arm in arms for problem in arm.chains}
     try:
         people, not_compared = _people(text, runs[0], in_arms, hashes, rule_set)
@@ -151,16 +188,19 @@ def read_rows(text: str, runs: Sequence[Run], rule_set: int) -> ComparedRows:
         raise ArmsError(str(error)) from None
     left_out += not_compared
     _leave_out_unpaired_starts(arms, people, left_out)
-    if not people and not any(arm.chains for arm in arms):
-        raise ArmsError("There is nothing to compare: no chain of the runs is finished, and no session fits.")
-    problems = Problem.objects.only("external_id", "title", "dataset__name").select_related("dataset")
+    if len([arm for arm in arms if arm.chains]) + bool(people) < 2:
+        reasons = "; ".join(f"{one.arm}: {one.count} {one.what}, {one.reason}" for one in left_out)
+        raise ArmsError(
+            "There is nothing to compare: fewer than two of the arms, people included, have a session. "
+            + (f"Left out: {reasons}." if reasons else f"No session of a person fits {text!r}.")
+        )
     return ComparedRows(
         text=text,
         protocol=_protocol_name(runs[0]),
         model=runs[0].model_spec,
         people=people,
         arms=arms,
-        problems=problems.in_bulk(in_arms | {session.problem for session in people}),
+        problems={problem: known[problem] for problem in in_arms},
         left_out=left_out,
     )
 
@@ -222,7 +262,9 @@ def _changed_runs(runs: Sequence[Run]) -> frozenset[UUID]:
     )
 
 
-def _problem_hashes(runs: Sequence[Run], changed: frozenset[UUID]) -> dict[int, str]:
+def _problem_hashes(
+    runs: Sequence[Run], changed: frozenset[UUID], problems: Mapping[int, Problem]
+) -> dict[int, str]:
     """Return the content hash of each problem in the first run that has sessions on it.
 
     All problems of a run have the versions of its start. While the dataset is unchanged these are the current ones.
@@ -232,10 +274,8 @@ def _problem_hashes(runs: Sequence[Run], changed: frozenset[UUID]) -> dict[int, 
         if run.pk in changed:
             judged = _sessions_of(run).order_by().values("problem").annotate(hashed=Max(_JUDGED_HASH))
             known = {problem: hashed for problem, hashed in judged.values_list("problem", "hashed") if hashed}
-        else:
-            known = dict(run.dataset.problems.order_by().values_list("pk", "content_hash"))
-        hashes = known | hashes
-    return hashes
+            hashes = known | hashes
+    return {problem.pk: problem.content_hash for problem in problems.values()} | hashes
 
 
 _JUDGED_HASH = "judgement__problem_hash"
@@ -245,23 +285,38 @@ def _sessions_of(run: Run) -> QuerySet[Session]:
     return Session.objects.filter(work_item__run=run, invalidated=False)
 
 
-def _arm(run: Run) -> ArmRows:
+def _arm(run: Run, last_event: int) -> ArmRows:
     name = _name(run)
     scripted = bool(run.manifest.get("scripted_model")) or is_scripted(parse_model_spec(run.model_spec))
-    arm = ArmRows(name=name, policy=run.method.removeprefix(PREFIX), run=run, simulated=scripted)
+    starts = tuple(_starts(run).items()) if name.endswith(YOKED) else None
+    counted = _counted(run.pk, starts, last_event)
+    return ArmRows(
+        name=name, policy=run.method.removeprefix(PREFIX), run=run, simulated=scripted, counted=counted
+    )
+
+
+@lru_cache(maxsize=24)
+def _counted(
+    run: UUID,
+    starts: tuple[tuple[tuple[int, int], UUID], ...] | None,
+    last_event: int,  # noqa: ARG001  (new and invalidated sessions append events)
+) -> CountedChains:
+    """Return the counted chains of a run. They are cached until any session gets an event."""
     chains: dict[int, dict[str, int]] = defaultdict(dict)
-    if name.endswith(YOKED):
-        starts = _starts(run)
-        rows = _sessions_of(run).order_by().values_list("problem", "work_item__chain", "program_outcomes")
-        for problem, chain, outcomes in rows:
-            chains[problem][outcomes] = chains[problem].get(outcomes, 0) + 1
-            arm.yoked[starts[problem, chain]] = (problem, outcomes)
-    else:
-        counted = _sessions_of(run).order_by().values_list("problem", "program_outcomes")
-        for problem, outcomes, count in counted.annotate(chains=Count("pk")):
+    yoked: dict[UUID, tuple[int, str]] = {}
+    sessions = Session.objects.filter(work_item__run=run, invalidated=False).order_by()
+    if starts is None:
+        rows = sessions.values_list("problem", "program_outcomes").annotate(chains=Count("pk"))
+        for problem, outcomes, count in rows:
             chains[problem][outcomes] = count
-    arm.chains = dict(chains)
-    return arm
+    else:
+        session_of = dict(starts)
+        for problem, chain, outcomes in sessions.values_list(
+            "problem", "work_item__chain", "program_outcomes"
+        ):
+            chains[problem][outcomes] = chains[problem].get(outcomes, 0) + 1
+            yoked[session_of[problem, chain]] = (problem, outcomes)
+    return CountedChains(dict(chains), yoked)
 
 
 def _starts(run: Run) -> dict[tuple[int, int], UUID]:
@@ -278,20 +333,29 @@ def _starts(run: Run) -> dict[tuple[int, int], UUID]:
 def _leave_out_changed_problems(arm: ArmRows, hashes: Mapping[int, str], left_out: list[LeftOut]) -> None:
     """Leave out chains whose problem has another version than in the other runs."""
     judged = _sessions_of(arm.run).order_by().values("problem")
-    for problem, least, most in judged.annotate(least=Min(_JUDGED_HASH), most=Max(_JUDGED_HASH)).values_list(
-        "problem", "least", "most"
-    ):
-        if problem in arm.chains and {least, most} - {None} - {hashes.get(problem)}:
-            count = sum(arm.chains.pop(problem).values())
-            reason = "the problem has another version than in the first run"
-            left_out.append(LeftOut(arm.name, "chains", count, reason, arm.address()))
+    versions = judged.annotate(least=Min(_JUDGED_HASH), most=Max(_JUDGED_HASH))
+    other = {
+        problem
+        for problem, least, most in versions.values_list("problem", "least", "most")
+        if {least, most} - {None} - {hashes.get(problem)}
+    }
+    if count := sum(sum(arm.chains[problem].values()) for problem in other):
+        reason = "the problem has another version than in the first run"
+        left_out.append(LeftOut(arm.name, "chains", count, reason, arm.address()))
+        kept = {problem: outcomes for problem, outcomes in arm.chains.items() if problem not in other}
+        yoked = {session: chain for session, chain in arm.yoked.items() if chain[0] not in other}
+        arm.counted = CountedChains(kept, yoked)
 
 
 def _leave_out_items(arm: ArmRows, left_out: list[LeftOut]) -> None:
     """Count the chains without a session, invalidated sessions, and the problems that the run left out."""
     run, address = arm.run, arm.address()
-    states = run.items.exclude(state=WorkItem.State.DONE).order_by().values_list("state", "permanent")
-    for state, permanent, count in states.annotate(chains=Count("pk")):
+    done = 0
+    states = run.items.order_by().values_list("state", "permanent").annotate(chains=Count("pk"))
+    for state, permanent, count in states:
+        if state == WorkItem.State.DONE:
+            done += count
+            continue
         if permanent:
             reason, query = "the provider rejects the request", "?permanent=1"
         elif state == WorkItem.State.FAILED:
@@ -299,8 +363,8 @@ def _leave_out_items(arm: ArmRows, left_out: list[LeftOut]) -> None:
         else:
             reason, query = "not finished yet", f"?state={state}"
         left_out.append(LeftOut(arm.name, "chains", count, reason, address + query))
-    invalidated = Session.objects.filter(work_item__run=run, invalidated=True).count()
-    if invalidated:
+    # Every finished chain has a session, so the others are invalidated.
+    if invalidated := done - sum(sum(outcomes.values()) for outcomes in arm.chains.values()):
         query = f"?{urlencode({'run': str(run.pk), 'invalidated': 1})}"
         left_out.append(
             LeftOut(arm.name, "sessions", invalidated, "invalidated", reverse("trajectories") + query)
@@ -316,31 +380,34 @@ def _people(
     text: str, run: Run, in_arms: set[int], hashes: Mapping[int, str], rule_set: int
 ) -> tuple[list[HumanSession], list[LeftOut]]:
     """Return the sessions that may be paired with the run's, and the others by reason. Raises SettingsError."""
-    first_only = not names_attempts(text)
+    matching, left_out = matching_sessions(text), []
+    if not names_attempts(text):
+        later = "attempt=later" if text == "all" else f"{text},attempt=later"
+        if count := matching.exclude(number=1).count():
+            reason = "a later attempt of the same person (attempt=any counts it)"
+            left_out.append(LeftOut(PEOPLE, "sessions", count, reason, filter_address(later)))
+        matching = matching.filter(number=1)
     opened = Event.objects.filter(session=OuterRef("pk"), kind=Event.Kind.OPENED)
     rows = (
-        matching_sessions(text)
-        .order_by("problem_id", "opened_at", "pk")
+        matching.order_by("problem_id", "opened_at", "pk")
         .annotate(
             problem_hash=Subquery(opened.values(hashed=KeyTextTransform("problem_hash", "data"))[:1]),
             found=Subquery(decided_outcome(rule_set).values("verdict")[:1]),
         )
         .values_list(
-            "pk", "problem_id", "outcome", "code_generations", "number", "invalidated", "model_spec",
+            "pk", "problem_id", "outcome", "code_generations", "invalidated", "model_spec",
             "model__content_hash", "protocol__content_hash", "problem_hash", "found",
         )
     )  # fmt: skip
     people: list[HumanSession] = []
     without: dict[str, list[UUID]] = defaultdict(list)
-    for pk, problem, outcome, used, number, invalid, spec, model, protocol, hashed, found in rows:
+    for pk, problem, outcome, used, invalid, spec, model, protocol, hashed, found in rows:
         if invalid:
             reason = "invalidated"
         elif protocol != _protocol_hash(run):
             reason = f"another protocol than {_protocol_name(run)}"
         elif not _same_model(spec, model, run):
             reason = f"another model or other parameters than {run.model or run.model_spec}"
-        elif first_only and number != 1:
-            reason = "a later attempt of the same person (attempt=any counts it)"
         elif problem not in in_arms:
             reason = "no run has a session on the problem"
         elif hashed != hashes.get(problem):
@@ -351,10 +418,11 @@ def _people(
             people.append(HumanSession(pk, problem, solved, used, compliant))
             continue
         without[reason].append(pk)
-    return people, [
+    left_out += [
         LeftOut(PEOPLE, "sessions", len(sessions), reason, sessions_address(sessions))
         for reason, sessions in without.items()
     ]
+    return people, left_out
 
 
 def _leave_out_unpaired_starts(

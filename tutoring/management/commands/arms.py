@@ -7,6 +7,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from benchmark.management.arguments import find_run
 from tutoring.arms.figures import ArmsError, arm_figures, csv_text, figures_document, figures_text
+from tutoring.arms.figures.rows import PEOPLE
 from tutoring.arms.human_sessions import FORM
 from tutoring.arms.stopping import STOPPING_RULES
 from tutoring.rules import current_rule_set
@@ -50,6 +51,12 @@ class Command(BaseCommand):
             )
         except ArmsError as error:
             raise CommandError(str(error)) from None
+        if not figures.people:
+            reasons = {f"{one.reason} ({one.count})" for one in figures.left_out if one.arm == PEOPLE}
+            raise CommandError(
+                f"There is nothing to compare: no session of a person that fits {options['human']!r} can be paired "
+                f"with the runs. {'Left out: ' + '; '.join(sorted(reasons)) if reasons else 'None fits'}."
+            )
         if options["json"]:
             self.stdout.write(json.dumps(figures_document(figures), ensure_ascii=False))
         elif options["csv"]:
