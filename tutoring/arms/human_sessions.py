@@ -3,26 +3,35 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from benchmark.methods import SettingsError
-from tutoring.models import Event, Session
+from tutoring.models import Assignment, Event, Session
 from tutoring.models.sessions import SessionQuerySet
+from tutoring.sessions.assignments import uncounted_sessions
 
 FORM = (
     "Write all, or conditions joined by commas: attempt=first, later or any, model=PROVIDER:MODEL, protocol=NAME or "
-    "NAME@VERSION, tutor=PSEUDONYM, since=YYYY-MM-DD, until=YYYY-MM-DD, session=ID (several ids joined by +)."
+    "NAME@VERSION, study=NAME or NAME@VERSION, tutor=PSEUDONYM, since=YYYY-MM-DD, until=YYYY-MM-DD, session=ID "
+    "(several ids joined by +)."
 )
 
 _ENDED = (Session.Outcome.SOLVED, Session.Outcome.NOT_SOLVED, Session.Outcome.ABANDONED)
 
 
 def human_sessions(text: str) -> SessionQuerySet:
-    """Return `matching_sessions` without invalidated ones. Raises SettingsError."""
-    return matching_sessions(text).filter(invalidated=False)
+    """Return `matching_sessions` without invalidated and uncounted ones. Raises SettingsError."""
+    return matching_sessions(text).filter(invalidated=False).exclude(pk__in=uncounted_by(text))
+
+
+def uncounted_by(text: str) -> QuerySet[Assignment, Any]:
+    """Return the ids of sessions of running studies, and of rehearsals unless the text names a study."""
+    named = any(condition.partition("=")[0].strip() == "study" for condition in _conditions(text))
+    return uncounted_sessions(rehearsals=named)
 
 
 def matching_sessions(text: str) -> SessionQuerySet:
@@ -61,9 +70,8 @@ def _condition(text: str, condition: str) -> Q | Exists:
                 return {"first": Q(number=1), "later": Q(number__gt=1), "any": Q()}[value]
             case "model" if value:
                 return Q(model_spec=value)
-            case "protocol" if value:
-                protocol, at, version = value.partition("@")
-                return Q(protocol__name=protocol) & (Q(protocol__version=int(version)) if at else Q())
+            case "protocol" | "study" if value:
+                return _of_version({"protocol": "protocol", "study": "assignment__study"}[name], value)
             case "tutor" if value:
                 opened = Event.objects.filter(session=OuterRef("pk"), kind=Event.Kind.OPENED, by=value)
                 return Exists(opened)
@@ -74,6 +82,12 @@ def _condition(text: str, condition: str) -> Q | Exists:
     except ValueError:
         pass
     raise SettingsError(f"{text!r} selects no sessions: {condition.strip()!r} is not a condition. {FORM}")
+
+
+def _of_version(path: str, value: str) -> Q:
+    """Return the condition NAME or NAME@VERSION on a related row. Raises ValueError."""
+    name, at, version = value.partition("@")
+    return Q(**{f"{path}__name": name}) & (Q(**{f"{path}__version": int(version)}) if at else Q())
 
 
 def _day(value: str) -> datetime:

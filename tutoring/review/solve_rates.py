@@ -31,7 +31,7 @@ from benchmark.metrics import (
 from tutoring.models import Protocol, ReviewOutcome, Session
 from tutoring.models.sessions import SessionQuerySet
 from tutoring.review.content import COMPLIANT
-from tutoring.sessions.assignments import rehearsed_sessions
+from tutoring.sessions.assignments import uncounted_sessions
 
 ATTEMPT_NAMES = {"first": "1", "later": "2 and later", "unknown": "unknown"}
 """Kinds of attempts. A tutor's later attempts at a problem depend on the first, so they have rows of their own."""
@@ -136,13 +136,13 @@ class SolveRateRow:
 
 
 def counted_sessions() -> SessionQuerySet:
-    """Return the closed sessions of people with a known outcome, without invalidated ones and those of rehearsals.
+    """Return the closed sessions of people with a known outcome, without invalidated ones.
 
-    Sessions of policies are left out: the figures of arms show them.
+    Sessions of rehearsals and of running studies are left out, and those of policies, which the figures of arms show.
     """
     known = (Session.Outcome.SOLVED, Session.Outcome.NOT_SOLVED, Session.Outcome.ABANDONED)
     counted = Session.objects.filter(state=Session.State.CLOSED, invalidated=False, outcome__in=known)
-    return counted.exclude(origin=Session.Origin.AUTOMATIC).exclude(pk__in=rehearsed_sessions())
+    return counted.exclude(origin=Session.Origin.AUTOMATIC).exclude(pk__in=uncounted_sessions())
 
 
 def decided_outcome(version: int) -> QuerySet[ReviewOutcome]:

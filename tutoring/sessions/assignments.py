@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from benchmark.models import Problem
 from tutoring.models import Assignment, Session, Study
@@ -24,6 +24,17 @@ def closed_by_study(person: User, problem: Problem) -> bool:
     return Study.objects.filter(
         tutors=person, state__in=Study.UNFINISHED, assignments__problem=problem
     ).exists()
+
+
+def uncounted_sessions(*, rehearsals: bool = False) -> QuerySet[Assignment, Any]:
+    """Return the ids of the sessions of running studies and, unless they count, of rehearsals, for use in a query.
+
+    Figures leave them out: results of a study are locked while it offers sessions.
+    """
+    uncounted = Q(study__state__in=Study.OFFERING)
+    if not rehearsals:
+        uncounted |= Q(study__rehearsal=True)
+    return Assignment.objects.filter(uncounted, session__isnull=False).values("session")
 
 
 def rehearsed_sessions() -> QuerySet[Assignment, Any]:

@@ -11,6 +11,7 @@ from functools import wraps
 from math import isfinite, nan
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.core.exceptions import BadRequest, PermissionDenied
@@ -25,6 +26,7 @@ from accounts.pseudonyms import pseudonym
 from accounts.roles import Role, requires_role
 from benchmark.providers import is_scripted, parse_model_spec
 from benchmark.rendering import render_markdown
+from tutoring.arms.methods import PREFIX
 from tutoring.models import Arm, Assignment, Deviation, Study
 from tutoring.sessions.context import RefusedError
 from tutoring.studies.actions import SETTLING, CloseStudy, RecordDeviation, StopStudy, TakeLook
@@ -150,6 +152,7 @@ def _conduct(found: Study) -> dict[str, Any]:
         "simulated": is_simulated(arms),
         "arms": arms,
         "runs_missing": [arm for arm in arms if arm.kind == Arm.Kind.AUTOMATIC and arm.run_id is None],
+        "arms_address": _arms_address(found, arms),
         "loads": tutor_loads(found, arms),
         "looks": found.looks.select_related("by"),
         "deviations": rows,
@@ -160,6 +163,15 @@ def _conduct(found: Study) -> dict[str, Any]:
         "may_close": found.state in Study.UNFINISHED
         and not found.assignments.filter(state__in=Assignment.UNFINISHED, tutor__isnull=False).exists(),
     }
+
+
+def _arms_address(found: Study, arms: list[Arm]) -> str:
+    """Return the address of the figures of the study's control arms; blank while it runs, or without such a run."""
+    runs = [str(arm.run_id) for arm in arms if arm.run_id and arm.method.startswith(PREFIX)]
+    if found.state in Study.OFFERING or not runs:
+        return ""
+    query = {"people": f"study={found.name}@{found.version}", "run": runs}
+    return f"{reverse('arms')}?{urlencode(query, doseq=True)}"
 
 
 def flow_rows(flow: Flow) -> list[tuple[str, list[tuple[int, str]]]]:

@@ -21,7 +21,7 @@ from benchmark.models import Problem, Run, WorkItem
 from benchmark.providers import is_scripted, parse_model_spec
 from benchmark.providers.worlds import StoppingRule
 from benchmark.runner.manifest import dataset_hash
-from tutoring.arms.human_sessions import matching_sessions, names_attempts
+from tutoring.arms.human_sessions import matching_sessions, names_attempts, uncounted_by
 from tutoring.arms.methods import POLICIES, PREFIX
 from tutoring.arms.recorded_starts import STARTS
 from tutoring.arms.stopping import is_solved
@@ -387,6 +387,9 @@ def _people(
             reason = "a later attempt of the same person (attempt=any counts it)"
             left_out.append(LeftOut(PEOPLE, "sessions", count, reason, filter_address(later)))
         matching = matching.filter(number=1)
+    if count := matching.filter(pk__in=uncounted_by(text)).count():
+        left_out.append(LeftOut(PEOPLE, "sessions", count, "of a rehearsal, or of a study that still runs"))
+        matching = matching.exclude(pk__in=uncounted_by(text))
     opened = Event.objects.filter(session=OuterRef("pk"), kind=Event.Kind.OPENED)
     rows = (
         matching.order_by("problem_id", "opened_at", "pk")
