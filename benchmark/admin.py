@@ -11,13 +11,16 @@ from benchmark.models import (
     CachedRunReport,
     Candidate,
     Corpus,
+    DailySpend,
     Dataset,
     DrawCounter,
     Figure,
     Generation,
     Judgement,
+    LanguageModel,
     ListedTest,
     MemoryProbe,
+    ModelTest,
     Option,
     PackageProgram,
     Problem,
@@ -25,10 +28,12 @@ from benchmark.models import (
     QuestionAnswer,
     QuestionSet,
     ReferenceSolution,
+    ReferenceVerdict,
     Representation,
     Run,
     Runner,
     SimilarityRun,
+    SpendingCap,
     Submission,
     Suite,
     SuiteTest,
@@ -304,3 +309,38 @@ class VerificationAdmin(RecordedAdmin):
     list_filter = ["accepted"]
     list_select_related = ["verifier__problem__dataset", "submission__problem__dataset"]
     search_fields = ["verifier__problem__external_id"]
+
+
+@admin.register(LanguageModel)
+class LanguageModelAdmin(RecordedAdmin):
+    list_display = ["label", "version", "spec", "active", "for_sessions", "frozen_at"]
+    list_filter = ["active", "for_sessions"]
+    search_fields = ["label", "spec"]
+
+
+@admin.register(ModelTest)
+class ModelTestAdmin(RecordedAdmin):
+    list_display = ["id", "model", "state"]
+    list_filter = ["state"]
+    list_select_related = ["model"]
+    search_fields = ["model__label"]
+
+
+@admin.register(DailySpend)
+class DailySpendAdmin(RecordedAdmin):
+    list_display = ["day", "model_spec", "study_key", "calls", "microdollars"]
+    search_fields = ["model_spec", "study_key"]
+
+
+@admin.register(SpendingCap)
+class SpendingCapAdmin(RecordedAdmin):
+    list_display = ["scope", "key", "period", "microdollars"]
+    list_filter = ["scope", "period"]
+    search_fields = ["key"]
+
+
+@admin.register(ReferenceVerdict)
+class ReferenceVerdictAdmin(RecordedAdmin):
+    list_display = ["id", "problem", "verdict", "language", "at"]
+    list_select_related = ["problem__dataset"]
+    search_fields = ["problem__external_id", "verdict"]

@@ -4,12 +4,16 @@ from django.contrib import admin
 
 from benchmark.admin import RecordedAdmin
 from tutoring.models import (
+    Arm,
+    Assignment,
     AuditEntry,
     Consent,
+    Deviation,
     Draft,
     Event,
     Finding,
     Flag,
+    Look,
     ProgramScore,
     Protocol,
     Reply,
@@ -18,6 +22,7 @@ from tutoring.models import (
     ReviewOutcome,
     RuleCheck,
     Session,
+    Study,
     TrainingResult,
 )
 
@@ -138,3 +143,44 @@ class TrainingResultAdmin(RecordedAdmin):
     list_display = ["person", "rule_set", "right", "messages", "at"]
     list_select_related = ["person"]
     search_fields = ["person__username"]
+
+
+@admin.register(Study)
+class StudyAdmin(RecordedAdmin):
+    list_display = ["name", "version", "title", "state", "rehearsal", "frozen_at"]
+    exclude = ["seed"]
+    list_filter = ["state", "rehearsal"]
+    search_fields = ["name", "title"]
+
+
+@admin.register(Arm)
+class ArmAdmin(RecordedAdmin):
+    list_display = ["study", "name", "kind", "model", "run"]
+    list_filter = ["kind"]
+    list_select_related = ["study", "model", "run__dataset"]
+    search_fields = ["study__name", "name"]
+
+
+@admin.register(Assignment)
+class AssignmentAdmin(RecordedAdmin):
+    # The arm is concealed until the study is closed; the pages of the study show it then.
+    list_display = ["id", "study", "problem", "tutor", "state"]
+    exclude = ["arm"]
+    list_filter = ["state"]
+    list_select_related = ["study", "problem__dataset", "tutor"]
+    search_fields = ["study__name", "problem__external_id"]
+
+
+@admin.register(Deviation)
+class DeviationAdmin(RecordedAdmin):
+    list_display = ["id", "study", "kind", "reason"]
+    list_filter = ["kind"]
+    list_select_related = ["study"]
+    search_fields = ["study__name", "reason"]
+
+
+@admin.register(Look)
+class LookAdmin(RecordedAdmin):
+    list_display = ["id", "study"]
+    list_select_related = ["study"]
+    search_fields = ["study__name"]

@@ -30,7 +30,10 @@ def test_a_study_from_the_design_to_a_settled_report(site: Stack, open_page: Ope
     site.manage(
         "shell", "-v0", "-c",
         "from benchmark.models import LanguageModel\n"
-        "LanguageModel.objects.get_or_create(label='world', version=1, defaults={'spec': 'simulated:guidance-60'})",
+        "LanguageModel.objects.get_or_create(label='world', version=1, defaults={'spec': 'simulated:guidance-60'})\n"
+        "from django.contrib.auth.models import Group, User\n"
+        "tutor = User.objects.create_user('study-tutor', password='hintbench-demo')\n"
+        "tutor.groups.add(Group.objects.get(name='tutor'))",
     )  # fmt: skip
     admin = open_page("demo-admin")
     admin.goto("/studies/")
@@ -53,7 +56,7 @@ def test_a_study_from_the_design_to_a_settled_report(site: Stack, open_page: Ope
         arm.get_by_label("Method").select_option("session-neutral" if kind == "automatic" else "")
     admin.get_by_label("Dataset").select_option("practice")
     admin.get_by_label("Only these problems").fill("last-rolls hut-to-hut")
-    admin.get_by_label("demo-tutor").check()
+    admin.get_by_label("study-tutor").check()
     admin.get_by_label("Rate of the arm", exact=True).fill("tutored")
     admin.get_by_label("less the rate of the arm").fill("neutral")
     admin.get_by_role("button", name="Save the draft").click()
@@ -70,7 +73,7 @@ def test_a_study_from_the_design_to_a_settled_report(site: Stack, open_page: Ope
         admin.goto(address + page)
         inspect(admin)
 
-    tutor = open_page("demo-tutor")
+    tutor = open_page("study-tutor")
     tutor.goto("/sessions/")
     inspect(tutor)
     tutor.get_by_role("button", name="Your next session").click()

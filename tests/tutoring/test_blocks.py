@@ -4,7 +4,7 @@ import json
 from types import SimpleNamespace
 from typing import Any, cast
 
-from benchmark.providers import Completed, Message, TokenUsage
+from benchmark.providers import Completed, Message, Parameters, TokenUsage
 from config.env import ModelEndpoint
 from tests.fake_providers import FakeProviders, Script
 from tests.tutoring.dialogues import SessionUnderTest
@@ -71,7 +71,12 @@ async def test_the_streamer_collects_blocks_from_a_named_endpoint(
     streamer = Streamer(1)
     for spec in ("openai-responses@lab:m", "openai-responses@other:m"):
         claimed = SimpleNamespace(
-            pk=7, model_spec=spec, messages=[Message("user", "Hello")], shown_from=None, answer=None
+            pk=7,
+            model_spec=spec,
+            parameters=Parameters(),
+            messages=[Message("user", "Hello")],
+            shown_from=None,
+            answer=None,
         )
         chat = ActiveReply(cast("Any", claimed))
         await streamer._stream(chat)

@@ -28,6 +28,7 @@ from tests.fake_providers import FakeProviders, Script
 from tests.tutoring.dialogues import TALK, SessionUnderTest, model, start
 from tutoring.actions import AskAgain
 from tutoring.models import Draft, Event, Protocol, Reply, RuleCheck, Session
+from tutoring.protocols import freeze, rules_of
 from tutoring.replies.model_answer import ModelAnswer
 from tutoring.replies.storage import (
     ClaimedReply,
@@ -150,7 +151,10 @@ async def test_a_queued_reply_that_a_cap_refuses_fails_and_costs_nothing(
     fake_providers: FakeProviders, person: Callable[..., User], doubling: Problem
 ) -> None:
     def queued() -> tuple[SessionUnderTest, ClaimedReply]:
-        protocol = Protocol.objects.get(name="usaco-2024")
+        preset = rules_of(Protocol.objects.get(name="usaco-2024"))
+        protocol = freeze(
+            "at-once", preset.with_settings(characters_per_second=None, seconds_to_first_word=None)
+        )
         tutor = person("tess", Role.TUTOR)
         session = SessionUnderTest(start(tutor, doubling, protocol, "openai:hidden-model-name"), tutor)
         LanguageModel.objects.update(price=TYPED)

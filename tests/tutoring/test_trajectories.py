@@ -282,7 +282,8 @@ def test_claimed_outcome_is_shown_as_claimed_everywhere(
         assert '<span class="badge">claimed: not solved</span>' in page, address
         assert '<span class="badge bad">not solved</span>' not in page, address
     assert (
-        "<p>claimed: not solved: imported</p>" in client.get(f"/trajectories/{session.pk}/").content.decode()
+        "<p>claimed: not solved. Reason: imported</p>"
+        in client.get(f"/trajectories/{session.pk}/").content.decode()
     )
     assert str(session.pk) not in client.get("/trajectories/?outcome=not_solved").content.decode()
     ada.is_staff = ada.is_superuser = True

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from benchmark.methods import METHODS, Method, SettingsError, format_value, parse_settings
 from benchmark.models import Dataset, LanguageModel, Run
-from benchmark.providers import parse_model_spec
+from benchmark.providers import Parameters, parse_model_spec
 from benchmark.runner import CannotRunError, RunOptions, RunPlan, RunScope, plan_run, start_run
 from tutoring.models import Arm, Assignment, Deviation, Study
 from tutoring.studies.actions import StudyRefusedError, lock_study
@@ -21,7 +21,10 @@ from tutoring.studies.replacement import record_deviation
 def method_settings(method: Method, typed: Sequence[tuple[str, object]], model: LanguageModel) -> list[str]:
     """Return the settings of an arm's method as NAME=VALUE: the parameters of the model, overridden by typed ones."""
     known = {field.name for field in fields(method.settings)}
-    values = {name: value for name, value in model.parameters.items() if name in known} | dict(typed)
+    sent = {
+        field.name: model.parameters.get(field.name) for field in fields(Parameters) if field.name in known
+    }
+    values = sent | dict(typed)
     return [f"{name}={format_value(value)}" for name, value in values.items()]
 
 

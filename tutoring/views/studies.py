@@ -257,7 +257,7 @@ def study_assignments(request: HttpRequest, study_id: int) -> HttpResponse:
 def study_power(request: HttpRequest, study_id: int) -> HttpResponse:
     """Show the power of a design. The parameters are those of PowerInputs; rates are percentages."""
     found = find_study(request, study_id)
-    context: dict[str, Any] = {"study": found, "tab": "power", "studies": STUDIES}
+    context: dict[str, Any] = {"study": found, "tab": "power", "studies": STUDIES, "faults": ()}
     try:
         design = design_of(found)
         pairs: int | str = design.stopping.maximum or _eligible(found)

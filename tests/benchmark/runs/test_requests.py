@@ -25,7 +25,8 @@ GOLDEN = [
     "oracle-assisted",
 ]
 RUNS = {
-    **{name: ("--method", name) for name in METHODS},
+    # Session arms are tested in tests/tutoring/arms: their prompts are those of sessions.
+    **{name: ("--method", name) for name in METHODS if not name.startswith("session-")},
     "icpc-b": ("--method", "episodic+reflexion", "--profile", "icpc-b"),
     "neutral": ("--method", "reflexion", "--set", "feedback=none"),
 }
@@ -117,5 +118,5 @@ def test_no_prompt_holds_a_secret_of_its_own_problem_or_a_hidden_test_of_any(
 def test_the_controls_are_marked_and_the_methods_of_the_papers_are_not() -> None:
     marked = {name for name, method in METHODS.items() if method.warning}
     assert marked == {
-        name for name in METHODS if any(c in name for c in ("retry", "random", "oracle-assisted"))
+        name for name in METHODS if any(c in name for c in ("retry", "random", "oracle-assisted", "session-"))
     }

@@ -441,12 +441,12 @@ def test_another_version_of_an_imported_run_is_refused(run: Run, tmp_path: Path)
 
 
 LEFT_OUT: dict[type[models.Model], set[str]] = {
-    Run: {"distributed"},
+    Run: {"distributed", "study_key"},
     WorkItem: {"id", "run", "owner", "lease_until", "attempt"},
     Generation: {"id", "cache_key"},
     Judgement: {"id", "owner", "lease_until", "attempt", "test_suite", "created_at"},
     Submission: {"id", "created_at"},
-    LanguageModel: {"id", "active", "for_sessions", "frozen_at"},
+    LanguageModel: {"id", "active", "for_sessions", "frozen_at", "automatic"},
 }
 """Columns that belong to a site: leases, permissions, and keys of its rows and of its cache."""
 

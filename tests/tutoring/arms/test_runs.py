@@ -129,7 +129,7 @@ def test_no_prompt_holds_a_hidden_test_or_an_undeclared_fact(commands: CommandSa
         (["--set", "every_test=false"], "arms judge every program on all tests"),
         (["--attempts", "4"], "allows 3 sessions on a problem, so --attempts is at most 3"),
         (["--set", "from_first=all"], "no session of a person on the chosen problems can begin a chain"),
-        (["--set", "from_first=tutor=1"], "'tutor=1' is not a condition"),
+        (["--set", "from_first=mood=1"], "'mood=1' is not a condition"),
     ],
 )
 def test_bad_input_is_refused_before_anything_is_paid(

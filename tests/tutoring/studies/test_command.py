@@ -149,7 +149,10 @@ def test_automatic_arms_have_runs_with_draws_of_their_own(
     study = Study.objects.get()
     arm = study.arms.get(name="alone")
     run = start_arm(study.pk, arm.pk, plan_arm(study, arm), RunOptions())
-    assert (run.items.count(), run.attempts, run.first_draw > 0, run.model) == (4, 2, True, arm.model)
+    assert (run.items.count(), run.attempts, run.first_draw > 0) == (4, 2, True)
+    assert run.model is not None
+    sent = {"temperature": 0.5, "max_output_tokens": 900}
+    assert (run.model.label, run.model.parameters) == ("script", sent), "a version with the typed setting"
     assert (run.parameters["temperature"], run.parameters["max_output_tokens"]) == (0.5, 900)
     with pytest.raises(StudyRefusedError, match="has run"):
         start_arm(study.pk, arm.pk, plan_arm(study, arm), RunOptions())

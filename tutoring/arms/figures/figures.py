@@ -161,7 +161,8 @@ def _warnings(rows: ComparedRows) -> list[str]:
     warnings = []
     if rows.simulated:
         warnings.append(
-            f"Simulated: {rows.model} is no language model. These figures test the estimators and say nothing about any model."
+            f"Simulated: {rows.model} is no language model. These figures test the estimators and say nothing about "
+            "any model."
         )
     for arm in rows.arms:
         if arm.run.state != Run.State.FINISHED:
