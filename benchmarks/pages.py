@@ -1,6 +1,6 @@
-"""Server time of the pages with 520 problems, 20 000 sessions, 300 000 events and 4 000 reviews in the bank.
+"""Server time of the pages with 520 problems, 10 000 sessions, 300 000 events and 4 000 reviews in the bank.
 
-A closed study has 1 000 assignments, and the bank has 10 000 automatic sessions beside the others.
+A closed study has up to 1 000 assignments, and the bank has 20 000 automatic sessions beside the others.
 
     python -m benchmarks.pages [USACO_DICT.json ...]
 
@@ -255,17 +255,19 @@ def fill(tutor: User) -> tuple[UUID, str]:
 
 
 def fill_study(tutors: list[User]) -> int:
-    """Create automatic sessions and a closed study with ASSIGNMENTS assignments; return the study."""
+    """Create automatic sessions and a closed study with up to ASSIGNMENTS assignments; return the study."""
+    from django.db.models import Count
     from django.utils import timezone
 
-    from benchmark.models import LanguageModel, Problem
+    from benchmark.models import Dataset, LanguageModel
     from tutoring.models import Assignment, Protocol, Session, Study
     from tutoring.studies.actions import CloseStudy, FreezeStudy, StopStudy
     from tutoring.studies.design import parse_design
 
     protocol, now = Protocol.objects.get(name="usaco-2024"), timezone.now()
     model = LanguageModel.objects.create(label="m", spec="openai:m")
-    problems = list(Problem.objects.filter(dataset__name="made")[: ASSIGNMENTS // 2])
+    dataset = Dataset.objects.annotate(size=Count("problems")).latest("size")
+    problems = list(dataset.problems.all()[: ASSIGNMENTS // 2])
 
     def ended(index: int, **columns: object) -> Session:
         outcome = ("solved", "not_solved")[index % 2]
@@ -291,7 +293,7 @@ def fill_study(tutors: list[User]) -> int:
     ]
     design = {
         "name": "large", "title": "Large", "questions": ["?"], "arms": arms, "primary_outcome": "solved",
-        "problems": {"dataset": "made", "only": [one.external_id for one in problems]},
+        "problems": {"dataset": dataset.name, "only": [one.external_id for one in problems]},
         "tutors": [one.username for one in tutors], "primary_contrast": ["arm-0", "arm-1"],
     }  # fmt: skip
     study = FreezeStudy(None, parse_design(design), accept_gate=True).execute()
@@ -308,7 +310,7 @@ def fill_study(tutors: list[User]) -> int:
     )
     StopStudy(None, study.pk, "Enough.").execute()
     CloseStudy(None, study.pk).execute()
-    assert Study.objects.get(pk=study.pk).assignments.count() == ASSIGNMENTS
+    assert Study.objects.get(pk=study.pk).assignments.count() == 2 * len(problems)
     return study.pk
 
 
