@@ -18,6 +18,7 @@ from benchmark.model_calls.pricing import price_for
 from benchmark.models import LanguageModel
 from benchmark.providers import (
     ModelSpec,
+    ModelSpecError,
     Parameters,
     ProviderError,
     check_parameters,
@@ -214,6 +215,14 @@ def price_of(row: LanguageModel, *, batch: bool = False) -> Price | None:
     Raises ProviderError (kind "configuration") for batches of a provider without them.
     """
     return price_for(parse_model_spec(row.spec), typed_price(row), batch=batch)
+
+
+def known_price(row: LanguageModel) -> Price | None:
+    """Return the row's price; None: unknown, also if its endpoint or provider was removed."""
+    try:
+        return price_of(row)
+    except (ModelSpecError, ProviderError):
+        return None
 
 
 def typed_price(row: LanguageModel) -> Price | None:

@@ -17,7 +17,6 @@ from benchmark.model_calls.budget import Price, Spending
 from benchmark.models import DailySpend, LanguageModel
 from benchmark.models.metering import MeteredRun
 from benchmark.models.spending import MICRO
-from benchmark.providers import ModelSpecError, ProviderError
 
 _COUNTS = (
     "calls",
@@ -46,10 +45,7 @@ class Account:
     @classmethod
     def of_model(cls, row: LanguageModel) -> Account:
         """Return the account of calls to a model outside of runs and studies."""
-        try:
-            return cls(row.spec, catalogue.price_of(row))
-        except (ModelSpecError, ProviderError):  # the endpoint or the provider was removed
-            return cls(row.spec, None)
+        return cls(row.spec, catalogue.known_price(row))
 
     def microdollars(self, spending: Spending) -> int | None:
         """Return the cost in micro-dollars, or None if the price or the tokens of a call are unknown."""

@@ -25,7 +25,7 @@ from benchmark.model_calls.budget import Price
 from benchmark.model_calls.catalogue import CatalogueError
 from benchmark.model_calls.model_tests import QUESTION, latest_test, missed, request_test
 from benchmark.models import LanguageModel, ModelTest
-from benchmark.providers import ModelSpecError, ProviderError, is_scripted, parse_model_spec
+from benchmark.providers import ModelSpecError, is_scripted, parse_model_spec
 from benchmark.reports.cutoffs import cutoff_of
 from benchmark.views.model_form import LanguageModelForm
 
@@ -190,10 +190,7 @@ def _facts(rows: Sequence[LanguageModel]) -> list[ModelFacts]:
     uses = _uses(rows)
     facts = []
     for row in rows:
-        try:
-            price = catalogue.price_of(row)
-        except (ModelSpecError, ProviderError):  # the endpoint or the provider was removed
-            price = None
+        price = catalogue.known_price(row)
         cutoff = row.cutoff or cutoff_of(row.spec.partition(":")[2])
         facts.append(ModelFacts(row, price, cutoff, uses[row.pk], _is_scripted(row)))
     return facts

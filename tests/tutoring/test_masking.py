@@ -21,7 +21,8 @@ NAMES = Names(statement="Farmer Claude counts his cows.", model="lab-7b-chat")
 
 PIECES = st.sampled_from(
     ["GPT-4o", "mini", "`", "``", "\n", "```\n", "```python\n", "~~~\n", " ", "I'm ", "Cla", "ude", "as ", "o3",
-     "-mini", "word ", "made by ", "Goog", "le", "Qwen2.5", "Coder", ".", "(", "llama ", "3", "lab-", "7b-chat", "x"]
+     "-mini", "word ", "made by ", "Goog", "le", "Qwen2.5", "Coder", ".", "(", "llama ", "3", "lab-",
+     "7b-chat", "x", "\r", "\u2028"]
 )  # fmt: skip
 
 

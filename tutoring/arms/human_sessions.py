@@ -12,7 +12,7 @@ from django.utils import timezone
 from benchmark.methods import SettingsError
 from tutoring.models import Assignment, Event, Session
 from tutoring.models.sessions import SessionQuerySet
-from tutoring.sessions.assignments import uncounted_sessions
+from tutoring.sessions.assignments import locked_sessions, rehearsed_sessions
 
 FORM = (
     "Write all, or conditions joined by commas: attempt=first, later or any, model=PROVIDER:MODEL, protocol=NAME or "
@@ -30,8 +30,7 @@ def human_sessions(text: str) -> SessionQuerySet:
 
 def uncounted_by(text: str) -> QuerySet[Assignment, Any]:
     """Return the ids of sessions of running studies, and of rehearsals unless the text names a study."""
-    named = any(condition.partition("=")[0].strip() == "study" for condition in _conditions(text))
-    return uncounted_sessions(rehearsals=named)
+    return locked_sessions() if _names(text, "study") else locked_sessions() | rehearsed_sessions()
 
 
 def matching_sessions(text: str) -> SessionQuerySet:
@@ -53,9 +52,12 @@ def matching_sessions(text: str) -> SessionQuerySet:
 
 def names_attempts(text: str) -> bool:
     """Return whether the text says which attempts of a person it selects."""
-    return any(
-        condition.partition("=")[0].strip() in ("attempt", "session") for condition in _conditions(text)
-    )
+    return _names(text, "attempt", "session")
+
+
+def _names(text: str, *names: str) -> bool:
+    """Return whether the text has a condition of one of these names."""
+    return any(condition.partition("=")[0].strip() in names for condition in _conditions(text))
 
 
 def _conditions(text: str) -> list[str]:

@@ -6,13 +6,15 @@ declares them in `knows`.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, TypeVar
 
 from benchmark.methods import Chain
 from benchmark.prompts import VisibleProblem
 from benchmark.providers import Message
+
+T = TypeVar("T")
 
 Fact = Literal["analysis", "references", "program_right"]
 """A fact that the student does not have: the official analysis without programs, reference programs in the language of
@@ -101,3 +103,16 @@ def stateless(decide: Decide) -> Callable[[Chain], Awaitable[Decide]]:
         return decide
 
     return begin
+
+
+def result_of(session: Coroutine[Any, Any, T]) -> T:
+    """Return the result of a coroutine that never suspends, without an event loop.
+
+    The database may be used in it, which an event loop forbids. Raises RuntimeError if it suspends.
+    """
+    try:
+        session.send(None)
+    except StopIteration as ended:
+        result: T = ended.value
+        return result
+    raise RuntimeError("The session suspended, but it must not wait for a model.")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import uuid
 from collections import defaultdict
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
@@ -23,7 +23,7 @@ from benchmark.retrieval import SearchCorpus, problem_corpus
 from judge import Verdict
 from tutoring.actions import verdict_of
 from tutoring.arms.methods import POLICIES
-from tutoring.arms.policy import Execute, GiveUp
+from tutoring.arms.policy import Execute, GiveUp, result_of
 from tutoring.arms.stopping import PASSES_SAMPLES, RIGHT, WRONG
 from tutoring.arms.transcript import PROTOCOL, Transcript, hold_session
 from tutoring.models import AbandonReason, Event, ProgramScore, Protocol, Session
@@ -273,13 +273,3 @@ def _scores(session: Session, events: Sequence[Event], transcript: Transcript) -
         )
         for at, (generation, number, answer) in enumerate(judged)
     ]
-
-
-def result_of(session: Coroutine[Any, Any, T]) -> T:
-    """Return the result of a coroutine that waits for nothing."""
-    try:
-        session.send(None)
-    except StopIteration as ended:
-        result: T = ended.value
-        return result
-    raise RuntimeError("A projected session must not wait for a model.")

@@ -140,6 +140,8 @@ class Assignment(UndeletableModel):
         EXCLUDED = "excluded"
 
     UNFINISHED: Final = (State.PLANNED, State.OFFERED, State.OPEN)
+    LEFT_OUT: Final = (State.EXPIRED, State.EXCLUDED)
+    """The states of assignments that no outcome counts; a replacement may take their cell."""
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="assignments", db_index=False)
     arm = models.ForeignKey(Arm, on_delete=models.PROTECT, related_name="assignments")

@@ -31,7 +31,7 @@ from benchmark.metrics import (
 from tutoring.models import Protocol, ReviewOutcome, Session
 from tutoring.models.sessions import SessionQuerySet
 from tutoring.review.content import COMPLIANT
-from tutoring.sessions.assignments import uncounted_sessions
+from tutoring.sessions.assignments import locked_sessions, rehearsed_sessions
 
 ATTEMPT_NAMES = {"first": "1", "later": "2 and later", "unknown": "unknown"}
 """Kinds of attempts. A tutor's later attempts at a problem depend on the first, so they have rows of their own."""
@@ -142,7 +142,8 @@ def counted_sessions() -> SessionQuerySet:
     """
     known = (Session.Outcome.SOLVED, Session.Outcome.NOT_SOLVED, Session.Outcome.ABANDONED)
     counted = Session.objects.filter(state=Session.State.CLOSED, invalidated=False, outcome__in=known)
-    return counted.exclude(origin=Session.Origin.AUTOMATIC).exclude(pk__in=uncounted_sessions())
+    people = counted.exclude(origin=Session.Origin.AUTOMATIC)
+    return people.exclude(pk__in=rehearsed_sessions() | locked_sessions())
 
 
 def decided_outcome(version: int) -> QuerySet[ReviewOutcome]:

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 
 from benchmark.models import Problem
 from tutoring.models import Assignment, Session, Study
@@ -26,17 +26,11 @@ def closed_by_study(person: User, problem: Problem) -> bool:
     ).exists()
 
 
-def uncounted_sessions(*, rehearsals: bool = False) -> QuerySet[Assignment, Any]:
-    """Return the ids of the sessions of running studies and, unless they count, of rehearsals, for use in a query.
-
-    Figures leave them out: results of a study are locked while it offers sessions.
-    """
-    uncounted = Q(study__state__in=Study.OFFERING)
-    if not rehearsals:
-        uncounted |= Q(study__rehearsal=True)
-    return Assignment.objects.filter(uncounted, session__isnull=False).values("session")
-
-
 def rehearsed_sessions() -> QuerySet[Assignment, Any]:
-    """Return the ids of the sessions of rehearsals, which every figure leaves out, for use in a query."""
+    """Return the ids of the sessions of rehearsals, which figures leave out, for use in a query."""
     return Assignment.objects.filter(study__rehearsal=True, session__isnull=False).values("session")
+
+
+def locked_sessions() -> QuerySet[Assignment, Any]:
+    """Return the ids of the sessions of running studies, whose results are locked, for use in a query."""
+    return Assignment.objects.filter(study__state__in=Study.OFFERING, session__isnull=False).values("session")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -18,46 +18,51 @@ from tutoring.protocols import rules_of
 
 MASK = "[name hidden]"
 
-_NAMES = (
-    r"chat-?gpt(?:[ -]?\d[\w.]*)?",
-    r"gpt-?\d[\w.]*",
-    r"gpt-?oss",
-    r"o[1-5]-(?:mini|preview|pro)",
-    r"open-?ai",
-    r"claude",
-    r"anthropic",
-    r"gemini",
-    r"gemma",
-    r"deep-?mind",
-    r"(?:code-?)?llama[ -]?\d[\w.]*",
-    r"code-?llama",
-    r"mi[sx]tral",
-    r"codestral",
-    r"qwen[\d.]*",
-    r"qwq",
-    r"deep-?seek",
-    r"grok",
-    r"x\.?ai",
-    r"cohere",
-    r"kimi",
-    r"moonshot",
-    r"zhipu",
-    r"(?:chat-?)?glm-?\d[\w.]*",
-    r"chatglm",
-    r"phi-?\d[\w.]*",
-    r"nemotron",
-    r"starcoder",
-    r"minimax-?(?:m\d|text)[\w.]*",
-    r"hunyuan",
-    r"doubao",
-)
-"""Names of models and vendors that are masked wherever they occur in prose."""
+_DIGITS = r"-?\d[\w.]*"
+_SPACED_DIGITS = r"[ -]?\d[\w.]*"
 
-_COMMON_NAMES = (
-    r"o[1-5]", r"llama", r"meta", r"google", r"microsoft", r"amazon", r"alibaba", r"nvidia", r"phi", r"falcon", r"yi",
-    r"nova", r"bard", r"command[ -]r", r"copilot", r"gpt", r"ernie", r"minimax", r"baidu", r"tencent", r"bytedance",
-)  # fmt: skip
+_NAMES = {
+    **dict.fromkeys(("chatgpt", "chat-gpt", "codellama", "code-llama"), f"(?:{_SPACED_DIGITS})?"),
+    **dict.fromkeys(
+        ("openai", "open-ai", "deepmind", "deep-mind", "deepseek", "deep-seek", "x.ai", "xai"), ""
+    ),
+    **dict.fromkeys(
+        ("claude", "anthropic", "gemini", "gemma", "mistral", "mixtral", "codestral", "qwq", "grok"), ""
+    ),
+    **dict.fromkeys(
+        ("cohere", "kimi", "moonshot", "zhipu", "nemotron", "starcoder", "hunyuan", "doubao"), ""
+    ),
+    **dict.fromkeys(("o1", "o2", "o3", "o4", "o5"), "-(?:mini|preview|pro)"),
+    "gpt": rf"(?:{_DIGITS}|-?oss)",
+    "llama": _SPACED_DIGITS,
+    "qwen": r"[\d.]*",
+    "glm": _DIGITS,
+    "chat-glm": _DIGITS,
+    "chatglm": f"(?:{_DIGITS})?",
+    "phi": _DIGITS,
+    "minimax": r"-?(?:m\d|text)[\w.]*",
+}
+"""How names of models and vendors begin, and the pattern of what follows; masked wherever they occur in prose."""
+
+_COMMON_NAMES = {
+    **dict.fromkeys(
+        ("o1", "o2", "o3", "o4", "o5", "llama", "meta", "google", "microsoft", "amazon", "alibaba"), ""
+    ),
+    **dict.fromkeys(
+        ("nvidia", "phi", "falcon", "yi", "nova", "bard", "copilot", "gpt", "ernie", "minimax"), ""
+    ),
+    **dict.fromkeys(("baidu", "tencent", "bytedance"), ""),
+    "command": "[ -]r",
+}
 """Names with other meanings. They are masked only where a phrase says that they name the model."""
+
+_ROOTS = (*_NAMES, *_COMMON_NAMES)
+"""The end of an unfinished line that is the beginning of a root is not shown yet."""
+
+_TWO_WORDS = tuple(
+    root for table in (_NAMES, _COMMON_NAMES) for root, rest in table.items() if "[ -]" in rest
+)
+"""Roots of names that may consist of two words."""
 
 _VARIANT = (
     r"(?:[ -](?:(?:\d[\w.]*|mini|nano|turbo|pro|flash|lite|large|medium|small|opus|sonnet|haiku|instruct|chat|coder|"
@@ -69,17 +74,6 @@ _SPEAKS_OF_ITSELF = (
 )
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-_ROOTS = (
-    "chatgpt", "chat-gpt", "gpt", "openai", "open-ai", "o1", "o2", "o3", "o4", "o5", "claude", "anthropic", "gemini",
-    "gemma", "deepmind", "deep-mind", "codellama", "code-llama", "llama", "mistral", "mixtral", "codestral", "qwen",
-    "qwq", "deepseek", "deep-seek", "grok", "xai", "x.ai", "cohere", "kimi", "moonshot", "zhipu", "glm", "chatglm",
-    "chat-glm", "phi", "nemotron", "starcoder", "minimax", "hunyuan", "doubao", "meta", "google", "microsoft", "amazon",
-    "alibaba", "nvidia", "falcon", "yi", "nova", "bard", "command", "copilot", "ernie", "baidu", "tencent", "bytedance",
-)  # fmt: skip
-"""How the names begin. The end of an unfinished line that is the beginning of a root is not shown yet."""
-
-_TWO_WORDS = ("llama", "codellama", "code-llama", "command", "chatgpt", "chat-gpt", "gpt")
-"""Roots of names that may consist of two words."""
 
 _LONGEST_NAME = 60
 """Characters at the end of an unfinished line in which a name is expected to begin."""
@@ -103,15 +97,20 @@ class Names:
     model: str
     """The model's own name. It is masked if it contains a digit, since others may be ordinary words."""
 
+    @property
+    def own(self) -> str:
+        """The model's name without the folder of its maker."""
+        return self.model.rsplit("/", 1)[-1]
+
     def spans(self, text: str) -> list[Span]:
         """Return the passages of a whole reply that are masked, in order."""
         found: list[Span] = []
         position, fence = 0, ""
-        for line in text.splitlines(keepends=True):
+        for line in text.split("\n"):
             if not fence and not _FENCE.match(line):
                 found += [Span(position + start, position + end) for start, end in self.in_line(line)]
             fence = _fence_after(line, fence)
-            position += len(line)
+            position += len(line) + 1
         return found
 
     def in_line(self, line: str) -> list[Span]:
@@ -125,7 +124,7 @@ class Names:
 
     def unfinished(self, line: str) -> int:
         """Return the position in an unfinished line from which a name may be arriving, else the line's length."""
-        roots = (*_ROOTS, self.model.rsplit("/", 1)[-1].lower())
+        roots = (*_ROOTS, self.own.lower())
         tail = max(0, len(line) - _LONGEST_NAME)
         for start in range(tail, len(line)):
             if start and re.match(r"[\w-]", line[start - 1]):
@@ -139,7 +138,7 @@ class Names:
         return len(line)
 
     def _matches(self, line: str) -> Iterator[Span]:
-        anywhere, of_itself = _patterns(self.model, self.statement)
+        anywhere, of_itself = _patterns(self.own, self.statement)
         spans = sorted(
             Span(*match.span("name")) for pattern in (anywhere, of_itself) for match in pattern.finditer(line)
         )
@@ -151,14 +150,14 @@ class Names:
 
 
 @lru_cache(maxsize=256)
-def _patterns(model: str, statement: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+def _patterns(own: str, statement: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Return the patterns of names that are masked anywhere, and where the model speaks of itself."""
-    own = model.rsplit("/", 1)[-1]
-    names = [*_NAMES, *([re.escape(own)] if re.search(r"\d", own) else [])]
+    names = [re.escape(root) + rest for root, rest in _NAMES.items()]
+    names += [re.escape(own)] if re.search(r"\d", own) else []
     anywhere = [
         name for name in names if not re.search(rf"(?<![\w-]){name}(?![\w-])", statement, re.IGNORECASE)
     ]
-    every = "|".join((*names, *_COMMON_NAMES))
+    every = "|".join((*names, *(re.escape(root) + rest for root, rest in _COMMON_NAMES.items())))
     flags = re.IGNORECASE
     return (
         re.compile(rf"(?<![\w-])(?P<name>(?:{'|'.join(anywhere)}){_VARIANT})(?![\w])", flags),
@@ -199,23 +198,19 @@ class StreamMask:
     """The part of the current line that has arrived."""
     shown: int = 0
     """Characters of the current line's masked form that were shown."""
-    ready: list[str] = field(default_factory=list)
 
     def feed(self, chunk: str) -> str:
         """Return the text that can be shown after this chunk has arrived; it may be empty."""
-        self.ready = []
+        ready = []
         *whole, self.line = (self.line + chunk).split("\n")
         for line in whole:
-            self._show(self._masked(line) + "\n")
+            ready.append(self._masked(line)[self.shown :] + "\n")
             self.fence = _fence_after(line, self.fence)
             self.shown = 0
-        self._show(self._beginning(self.line))
-        return "".join(self.ready)
-
-    def _show(self, text: str) -> None:
-        """Show the part of the current line's masked form that was not shown before."""
-        self.ready.append(text[self.shown :])
-        self.shown = max(self.shown, len(text))
+        beginning = self._beginning(self.line)
+        ready.append(beginning[self.shown :])
+        self.shown = max(self.shown, len(beginning))
+        return "".join(ready)
 
     def _masked(self, line: str) -> str:
         if self.fence or _FENCE.match(line):

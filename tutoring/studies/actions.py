@@ -28,7 +28,7 @@ from tutoring.studies.analysis import current_figures
 from tutoring.studies.assignment import AssignedRow, assign
 from tutoring.studies.design import NAME, Design, DesignError, HumanArm, parse_frozen
 from tutoring.studies.outcomes import keep_outcomes
-from tutoring.studies.replacement import exclude_unstarted, record_deviation, replace
+from tutoring.studies.replacement import exclude, exclude_unstarted, record_deviation, replace
 from tutoring.studies.resolution import Resolution, resolve
 
 STOPPED = "stopped"
@@ -307,7 +307,7 @@ def _refusal_to_start(assignment: Assignment) -> str | None:
         assignment.expires_at is not None and assignment.expires_at <= timezone.now()
     ):
         return "This session is no longer offered to you. Press “Your next session” for another one."
-    frozen = {one.problem: one.content_hash for one in parse_frozen(assignment.study.design).problems}
+    frozen = parse_frozen(assignment.study.design).hashes
     if frozen[str(assignment.problem)] != assignment.problem.content_hash:
         exclude_changed_problem(assignment.study, assignment.problem_id)
         return "This problem has changed since the study began. Press “Your next session” for another one."
@@ -326,7 +326,7 @@ def exclude_changed_problem(study: Study, problem_id: int) -> None:
     if not rows:
         return
     problem = rows[0].problem
-    frozen = {one.problem: one.content_hash for one in parse_frozen(study.design).problems}
+    frozen = parse_frozen(study.design).hashes
     record_deviation(
         study,
         Deviation.Kind.PROBLEM_CHANGED,
@@ -334,10 +334,7 @@ def exclude_changed_problem(study: Study, problem_id: int) -> None:
         rows,
         data={"problem": str(problem), "frozen": frozen[str(problem)], "now": problem.content_hash},
     )
-    now = timezone.now()
-    study.assignments.filter(pk__in=[row.pk for row in rows]).update(
-        state=Assignment.State.EXCLUDED, reason=Deviation.Kind.PROBLEM_CHANGED, ended_at=now
-    )
+    exclude(rows, Deviation.Kind.PROBLEM_CHANGED)
 
 
 @dataclass(frozen=True)
@@ -480,7 +477,7 @@ class RecordDeviation:
             raise StudyRefusedError("A draft has no deviations. Change the draft.")
         if self.kind in (Deviation.Kind.INFRASTRUCTURE, Deviation.Kind.TUTOR) and not rows:
             raise StudyRefusedError("Name the assignments that the deviation concerns.")
-        ended = [row for row in rows if row.state in (Assignment.State.EXPIRED, Assignment.State.EXCLUDED)]
+        ended = [row for row in rows if row.state in Assignment.LEFT_OUT]
         if self.kind == Deviation.Kind.INFRASTRUCTURE and ended:
             raise StudyRefusedError(f"Assignment {ended[0].pk} is {ended[0].state} already.")
         if self.kind == Deviation.Kind.INFRASTRUCTURE and any(row.tutor_id is None for row in rows):
@@ -493,9 +490,7 @@ class RecordDeviation:
             Invalidate(
                 session_id=row.session.pk, person=self.person, command=self.command, reason=self.reason
             ).execute()
-        row.state, row.reason = Assignment.State.EXCLUDED, Deviation.Kind.INFRASTRUCTURE
-        row.ended_at = timezone.now()
-        row.save(update_fields=["state", "reason", "ended_at"])
+        exclude([row], Deviation.Kind.INFRASTRUCTURE)
         replace(row)
 
 
@@ -577,16 +572,16 @@ def stop(
     data: dict[str, object] | None = None,
 ) -> None:
     """Stop the locked study with a deviation of this kind."""
-    rows = exclude_unstarted(study, STOPPED)
+    rows = stop_offering(study)
     record_deviation(study, kind, reason, rows, by=person, data=data)
-    stop_offering(study)
 
 
-def stop_offering(study: Study) -> None:
-    """Set the locked study to stopped: assignments that are not started are excluded."""
-    exclude_unstarted(study, STOPPED)
+def stop_offering(study: Study) -> list[Assignment]:
+    """Set the locked study to stopped; return the assignments that were not started, which are excluded."""
+    rows = exclude_unstarted(study, STOPPED)
     study.state, study.stopped_at = Study.State.STOPPED, timezone.now()
     study.save(update_fields=["state", "stopped_at"])
+    return rows
 
 
 @dataclass(frozen=True)
@@ -617,11 +612,8 @@ class CloseStudy:
 
 def close(study: Study) -> None:
     """Set the locked study to closed. Chains of automatic arms that are not done are excluded."""
-    now = timezone.now()
-    study.assignments.filter(state__in=Assignment.UNFINISHED).update(
-        state=Assignment.State.EXCLUDED, reason=STOPPED, ended_at=now
-    )
-    study.state, study.closed_at = Study.State.CLOSED, now
+    exclude(study.assignments.filter(state__in=Assignment.UNFINISHED), STOPPED)
+    study.state, study.closed_at = Study.State.CLOSED, timezone.now()
     study.save(update_fields=["state", "closed_at"])
 
 
@@ -646,9 +638,7 @@ def _withdraw(rows: Sequence[Assignment]) -> None:
     now = timezone.now()
     for row in rows:
         if row.state in (Assignment.State.PLANNED, Assignment.State.OFFERED):
-            row.state, row.reason = Assignment.State.EXCLUDED, Deviation.Kind.WITHDRAWAL
-            row.ended_at = now
-            row.save(update_fields=["state", "reason", "ended_at"])
+            exclude([row], Deviation.Kind.WITHDRAWAL)
             replace(row)
         elif row.state in (Assignment.State.OPEN, Assignment.State.DONE):
             keep_outcomes(row)

@@ -218,5 +218,5 @@ def visible_figures(study: Study) -> Figures | None:
 
 def sessions_so_far(study: Study) -> tuple[int, int]:
     """Return the number of assignments that are done and of all that are not excluded or expired."""
-    rows = study.assignments.exclude(state__in=(Assignment.State.EXCLUDED, Assignment.State.EXPIRED))
+    rows = study.assignments.exclude(state__in=Assignment.LEFT_OUT)
     return rows.filter(state=Assignment.State.DONE).count(), rows.count()

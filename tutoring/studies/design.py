@@ -213,6 +213,11 @@ class FrozenDesign(Record):
         return self.model_dump(mode="json")
 
     @property
+    def hashes(self) -> dict[str, str]:
+        """Return the content hash of each problem at freezing."""
+        return {one.problem: one.content_hash for one in self.problems}
+
+    @property
     def digest(self) -> str:
         """Return the sha256 of the design as canonical JSON."""
         return hashlib.sha256(canonical_json(self.to_json()).encode()).hexdigest()

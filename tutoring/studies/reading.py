@@ -28,7 +28,7 @@ class StudyReading:
 
 def read_study(study: Study) -> StudyReading:
     """Return the reading of a frozen study. Five queries if its rows have not changed since the last one."""
-    seen = _fingerprint(study)
+    seen = fingerprint(study)
     stored = _readings.get(study.seed)
     if stored is not None and stored[0] == seen:
         return stored[1]
@@ -44,8 +44,8 @@ def read_study(study: Study) -> StudyReading:
     return reading
 
 
-def _fingerprint(study: Study) -> object:
-    """Return a value that changes with every row that the reading depends on: states only move forwards."""
+def fingerprint(study: Study) -> object:
+    """Return a value that changes with every row that outcomes and flow depend on: states only move forwards."""
     states = tuple(study.assignments.order_by("state").values_list("state").annotate(Count("pk")))
     reviews = ReviewOutcome.objects.filter(session__assignment__study=study).exclude(verdict="")
     invalidated = study.assignments.filter(session__invalidated=True).count()

@@ -28,7 +28,7 @@ from benchmark.judging import perform
 from benchmark.prompts import VisibleProblem
 from benchmark.providers import parse_model_spec
 from benchmark.providers.worlds import read_world, situation_of
-from tutoring.arms.policy import AskCode, RemainingBudget, Talk, TutorView
+from tutoring.arms.policy import AskCode, RemainingBudget, Talk, TutorView, result_of
 from tutoring.arms.simulated_tutor import hold, simulated_tutor
 from tutoring.models import Arm, Reply, Session, Study
 from tutoring.replies.streamer import Streamer
@@ -212,9 +212,7 @@ def _hold(steps: PageSteps, level: int) -> Session:
     session = Session.objects.get(pk=steps.session_id)
     world = read_world(parse_model_spec(session.model_spec).model)
     decide = simulated_tutor(world, level=level, verifies=True)
-    # The policy is synchronous, so its coroutine never waits: it runs here, where the database may be used.
-    with suppress(StopIteration):
-        hold(decide, steps).send(None)
+    result_of(hold(decide, steps))
     session.refresh_from_db()
     if session.state != Session.State.CLOSED:
         raise StudyRefusedError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -36,10 +36,15 @@ def exclude_unstarted(study: Study, reason: str) -> list[Assignment]:
     """Exclude the assignments of tutors that are planned or offered, and return them."""
     states = (Assignment.State.PLANNED, Assignment.State.OFFERED)
     rows = list(study.assignments.select_for_update().filter(state__in=states, tutor__isnull=False))
-    study.assignments.filter(pk__in=[row.pk for row in rows]).update(
+    exclude(rows, reason)
+    return rows
+
+
+def exclude(rows: Iterable[Assignment], reason: str) -> None:
+    """Exclude the assignments for this reason, from now on. Call it in a transaction."""
+    Assignment.objects.filter(pk__in=[row.pk for row in rows]).update(
         state=Assignment.State.EXCLUDED, reason=reason, ended_at=timezone.now()
     )
-    return rows
 
 
 def replace(assignment: Assignment) -> Assignment | None:
@@ -76,7 +81,7 @@ def _next_tutor(study: Study, assignment: Assignment) -> User | None:
     here = study.assignments.filter(problem=assignment.problem_id).values("tutor")
     earlier = Session.objects.filter(problem=assignment.problem_id, tutor__isnull=False).values("tutor")
     able = study.tutors.exclude(pk__in=here.filter(tutor__isnull=False)).exclude(pk__in=earlier)
-    counted = study.assignments.exclude(state__in=(Assignment.State.EXPIRED, Assignment.State.EXCLUDED))
+    counted = study.assignments.exclude(state__in=Assignment.LEFT_OUT)
     loads = Counter(counted.filter(tutor__isnull=False).values_list("tutor", flat=True))
 
     def rank(person: User) -> tuple[int, str]:

@@ -15,7 +15,7 @@ from benchmark.runner import CannotRunError, RunOptions, RunPlan, RunScope, plan
 from tutoring.models import Arm, Assignment, Deviation, Study
 from tutoring.studies.actions import StudyRefusedError, lock_study
 from tutoring.studies.design import AutomaticArm, parse_frozen
-from tutoring.studies.replacement import record_deviation
+from tutoring.studies.replacement import exclude, record_deviation
 
 
 def method_settings(method: Method, typed: Sequence[tuple[str, object]], model: LanguageModel) -> list[str]:
@@ -87,6 +87,4 @@ def _exclude_without_chain(study: Study, arm: Arm, run: Run) -> None:
     record_deviation(
         study, Deviation.Kind.OTHER, f"The method leaves out problems of the study. {reasons}".strip(), rows
     )
-    Assignment.objects.filter(pk__in=[row.pk for row in rows]).update(
-        state=Assignment.State.EXCLUDED, reason="left out by the method", ended_at=timezone.now()
-    )
+    exclude(rows, "left out by the method")

@@ -12,8 +12,6 @@ from django.db.models import Count, Q
 from accounts.pseudonyms import pseudonym
 from tutoring.models import Arm, Assignment, Deviation, Study
 
-_ENDED = (Assignment.State.EXCLUDED, Assignment.State.EXPIRED)
-
 
 @dataclass(frozen=True)
 class StudySummary:
@@ -46,7 +44,7 @@ def summaries(studies: Sequence[Study]) -> list[StudySummary]:
     for study in studies:
         own = counts[study.pk]
         step = next_step(study, own, reports[study.pk], runs_missing=study.pk in waiting)
-        assigned = sum(number for state, number in own.items() if state not in _ENDED)
+        assigned = sum(number for state, number in own.items() if state not in Assignment.LEFT_OUT)
         found.append(StudySummary(study, own[Assignment.State.DONE], assigned, step))
     return found
 
@@ -84,7 +82,7 @@ def tutor_loads(study: Study, arms: Sequence[Arm]) -> list[TutorLoad]:
     """Return the loads of the study's tutors, without excluded and expired assignments, by pseudonym. Two queries."""
     rows = (
         study.assignments.filter(tutor__isnull=False)
-        .exclude(state__in=_ENDED)
+        .exclude(state__in=Assignment.LEFT_OUT)
         .order_by()
         .values_list("tutor", "arm")
         .annotate(Count("pk"), done=Count("pk", filter=Q(state=Assignment.State.DONE)))

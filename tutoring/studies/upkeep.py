@@ -11,16 +11,16 @@ from typing import NamedTuple
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Count
 from django.utils import timezone
 
 from benchmark.models import WorkItem
 from tutoring.actions import close_expired
-from tutoring.models import Arm, Assignment, Deviation, ReviewOutcome, Study
+from tutoring.models import Arm, Assignment, Deviation, Study
 from tutoring.studies.actions import close, exclude_changed_problem, lock_study, look, stop_offering
 from tutoring.studies.analysis import StudyData, current_figures
 from tutoring.studies.design import parse_frozen
 from tutoring.studies.outcomes import snapshots
+from tutoring.studies.reading import fingerprint
 from tutoring.studies.replacement import record_deviation, replace
 
 State = Assignment.State
@@ -47,20 +47,13 @@ def advance_study(study_id: int) -> None:
         _expire_offers(study, now)
         _follow_chains(study)
         _exclude_changed_problems(study)
-        seen = _fingerprint(study)
+        seen = fingerprint(study)
         if _states.get(study_id) == seen:
             return
         _record_model_changes(study)
         _apply_stopping_rule(study)
         _close_if_ended(study)
     _states[study_id] = seen
-
-
-def _fingerprint(study: Study) -> object:
-    states = study.assignments.order_by("state").values_list("state").annotate(Count("pk"))
-    reviews = ReviewOutcome.objects.filter(session__assignment__study=study).exclude(verdict="").count()
-    invalidated = study.assignments.filter(session__invalidated=True).count()
-    return study.state, tuple(states), reviews, invalidated, study.deviations.count()
 
 
 def _expired_sessions(study_id: int, now: datetime) -> list[UUID]:
@@ -133,7 +126,7 @@ def _exclude_changed_problems(study: Study) -> None:
     rows = list(imported)
     if not rows:
         return
-    frozen = {one.problem: one.content_hash for one in parse_frozen(study.design).problems}
+    frozen = parse_frozen(study.design).hashes
     for key, dataset, name, content_hash in rows:
         if frozen[f"{dataset}/{name}"] != content_hash:
             exclude_changed_problem(study, key)

@@ -35,12 +35,6 @@ def percent(share: float) -> str:
 
 
 @register.filter
-def points_of(share: float) -> str:
-    """Return a share in whole percentage points."""
-    return f"{100 * share:.0f}"
-
-
-@register.filter
 def three_digits(value: float) -> str:
     """Return a number with three significant digits."""
     return f"{value:.3g}"

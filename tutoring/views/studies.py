@@ -228,8 +228,7 @@ def study_assignments(request: HttpRequest, study_id: int) -> HttpResponse:
     rows = rows.filter(arm__name=arm) if arm else rows
     rows = rows.filter(pk=int(one)) if one else rows
     if tutor:
-        ended = (Assignment.State.EXPIRED, Assignment.State.EXCLUDED)
-        rows = rows.filter(tutor=int(tutor)).exclude(state__in=ended)
+        rows = rows.filter(tutor=int(tutor)).exclude(state__in=Assignment.LEFT_OUT)
     chosen = [key for key in rows.values_list("pk", flat=True) if not box or boxes[key] == box]
     page = requested_page(request, chosen)
     shown = found.assignments.select_related("arm", "problem__dataset", "tutor").order_by("pk")

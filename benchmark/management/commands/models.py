@@ -260,10 +260,7 @@ def _price_text(row: LanguageModel) -> str:
 
 
 def _price(row: LanguageModel) -> dict[str, Any] | None:
-    try:
-        price = catalogue.price_of(row)
-    except (ModelSpecError, ProviderError):  # the endpoint or the provider was removed
-        return None
+    price = catalogue.known_price(row)
     return None if price is None else asdict(price)
 
 

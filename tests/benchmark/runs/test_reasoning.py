@@ -32,7 +32,7 @@ def test_blocks_are_stored_sent_back_and_copied_by_the_cache(commands: CommandSa
     assert json.loads(messages)[1]["blocks"] == blocks
 
     commands.baseline(*given, method="refine")
-    assert len(commands.fake_providers.requests) == 2, "the second run pays for nothing"
+    assert len(commands.fake_providers.requests) == 2, "the second run makes no paid call"
     copies = commands.rows(ROWS)[2:]
     assert [copy[:3] for copy in copies] == [first[:3], second[:3]]
     assert all(copy[4] is not None for copy in copies)

@@ -199,7 +199,7 @@ def test_a_run_keeps_its_budget_through_kills_and_faults_and_goes_on_with_what_i
     [(run_id,)] = commands.rows("select id from benchmark_similarityrun")
     _, errors = commands.manage("run_mcqs", "--resume", run_id, status=1)
     assert "is already running in another process" in errors
-    assert len(commands.fake_providers.requests) == 2, "the second process pays for nothing"
+    assert len(commands.fake_providers.requests) == 2, "the second process makes no paid call"
     killed.signal(signal.SIGKILL)
     killed.wait()
     [(state, calls)] = commands.rows("select state, paid_calls from benchmark_similarityrun")

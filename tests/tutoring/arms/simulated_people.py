@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,7 +18,7 @@ from benchmark.providers.simulated import reply_to
 from benchmark.providers.worlds import World, bug_of, expected_rate, read_world
 from tests.benchmark.runs.processes import use_var
 from tests.tutoring.dialogues import SessionUnderTest, start
-from tutoring.arms.policy import AskCode, RemainingBudget, Talk, TutorView
+from tutoring.arms.policy import AskCode, RemainingBudget, Talk, TutorView, result_of
 from tutoring.arms.simulated_tutor import hold, simulated_tutor
 from tutoring.models import Protocol
 from tutoring.models.payloads import ReplyFinished
@@ -50,10 +49,7 @@ def hold_sessions(var: Path, name: str, tutors: int, level: int) -> None:
         for problem in Problem.objects.filter(dataset__name="practice").order_by("external_id"):
             session = SessionUnderTest(start(tutor, problem, protocol, f"simulated:{name}"), tutor)
             steps = _Steps(session, world, VisibleProblem.of(problem), seed=1_000 * number)
-            held = hold(simulated_tutor(world, level=level, verifies=True), steps)
-            # The actions are synchronous and the tutor waits for nothing, so no event loop is needed.
-            with suppress(StopIteration):
-                held.send(None)
+            result_of(hold(simulated_tutor(world, level=level, verifies=True), steps))
 
 
 @dataclass

@@ -24,7 +24,8 @@ from tests.tutoring.conftest import PersonFactory
 from tests.tutoring.dialogues import RIGHT, TALK, WRONG, SessionUnderTest, start
 from tutoring.actions import record_verdict
 from tutoring.arms import control_policies as control
-from tutoring.arms.projection import project, project_run, result_of
+from tutoring.arms.policy import result_of
+from tutoring.arms.projection import project, project_run
 from tutoring.arms.sham_hints import HINTS
 from tutoring.arms.transcript import hold_session
 from tutoring.models import Event, Protocol, Review, ReviewOutcome, Session
